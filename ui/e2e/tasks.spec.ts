@@ -123,7 +123,7 @@ it("whoever was faster is named, and nothing is saved", async () => {
   await bar.getByText("would rise").waitFor();
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "5") { weight } }`);
   await bar.getByRole("button", { name: "Save" }).click();
-  await bar.getByText("changed the configuration of this group").waitFor();
+  await bar.getByText("demo changed this group after you had begun. Nothing of yours is saved.").waitFor();
   expect(await weightOf("life-science")).toBeNull();
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: null) { weight } }`);
   await leave();

@@ -69,14 +69,16 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await preview.waitFor();
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "5", reason: "meanwhile") { weight } }`);
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await dialog.getByText("demo changed the configuration of this group").waitFor();
-  expect(await dialog.getByRole("alert").textContent()).toContain("weights.put: “meanwhile”");
+  await dialog.getByText("demo changed this group after you had begun.").waitFor();
+  expect(await dialog.getByRole("alert").textContent()).toContain("Weights “meanwhile”");
   const quota = async () => {
     const answer = await graphql<{ queue: { quota: string } }>(`{ queue(resource_group: "${GROUP}", name: "robotics") { quota } }`);
     return (JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"];
   };
   expect(await quota()).toBe("8");
-  // The preview is the newest then, and what is saved goes out from it.
+  // What is kept goes out from the newest state, and so does its preview.
+  expect(await dialog.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
+  await dialog.getByRole("button", { name: "Keep my changes on the new state" }).click();
   await preview.waitFor();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue robotics is saved.").waitFor();

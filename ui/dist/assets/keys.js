@@ -1,4 +1,4 @@
-import{f as e,o as t,t as n}from"./jsxRuntime.module.js";import{C as r,F as i,G as a,K as o,N as s,S as c,T as l,X as u,Y as d,Z as f,_ as p,et as m,f as h,g,h as _,p as v,t as y,v as b,x,y as S,z as C}from"./app.js";import{m as w,p as T,t as E}from"./Scroll.js";import{t as D}from"./Pager.js";var O=u(`
+import{f as e,o as t,t as n}from"./jsxRuntime.module.js";import{C as r,F as i,G as a,K as o,N as s,S as c,T as l,X as u,Y as d,Z as f,_ as p,et as m,f as h,g,h as _,p as v,t as y,v as b,x,y as S,z as C}from"./app.js";import{a as w,i as T,t as E}from"./Scroll.js";import{t as D}from"./Pager.js";var O=u(`
   query Keys($first: Int!, $offset: Int!) {
     keys(first: $first, offset: $offset) {
       count

@@ -2,12 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { graphql } from "../gql.ts";
-import { apply, applyAction, overtaken, type Change } from "../lib/change.ts";
+import { apply, applyAction, changed, overtaken, type Change } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
+import { newestRevision, noteOwnSave, useMeanwhile } from "../lib/meanwhile.ts";
 import { useQuery } from "../lib/query.ts";
-import { Button, Field, Note } from "./Basics.tsx";
+import { Button, Field } from "./Basics.tsx";
 import { CopyAs } from "./CopyAs.tsx";
 import { Dialog } from "./Dialog.tsx";
+import { MeanwhileNote, type DraftValue } from "./MeanwhileNote.tsx";
 import { Calculating, Preview, summary, useSimulation } from "./Preview.tsx";
 import { useInSight } from "./inSight.ts";
 import { Failure } from "./States.tsx";
@@ -20,13 +22,21 @@ interface SaveBarProps {
   title: string;
   /** `null`: something in it is wrong, so that it can be neither tried nor saved. */
   change: Change | null;
+  /** The revision at which the draft was begun; `undefined`: the page does not know it yet. */
+  begun: string | undefined;
+  /** Lets the draft rest on another revision; with `isKept` because a person decided so, who has seen what changed. */
+  rebase: (revision: string, isKept: boolean) => void;
+  /** What the draft changes, beside what is there now: asked for once other clients have changed something. */
+  values: DraftValue[] | undefined;
+  /** Says whether other clients have changed something. */
+  onMeanwhile?: (is: boolean) => void;
   /** What was done, once it is. */
   said: string;
   clear: () => void;
   children: ComponentChildren;
 }
 
-export function SaveBar({ group, title, change, said, clear, children }: SaveBarProps) {
+export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhile, said, clear, children }: SaveBarProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
@@ -36,12 +46,24 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
   const bar = useRef<HTMLElement>(null);
   const told = useRef<HTMLDivElement>(null);
   useInSight(bar);
+  const seen = newestRevision(simulated.data?.config_revision, refusedAt(error));
+  const meanwhile = useMeanwhile(group, begun, seen, (revision) => rebase(revision, false));
+  const isOvertaken = meanwhile !== undefined;
+  const heard = useRef(onMeanwhile);
+  heard.current = onMeanwhile;
+  useEffect(() => {
+    heard.current?.(isOvertaken);
+    if (!isOvertaken) return;
+    // Without Live nothing else lets the page show the state that the draft is compared with.
+    changed(group);
+    told.current?.scrollTo(0, 0);
+  }, [isOvertaken, group]);
   // What was refused is below the preview, where a small screen would not show it.
   useEffect(() => {
-    if (error) told.current?.scrollTo(0, told.current.scrollHeight);
+    if (error && !refusedAt(error)) told.current?.scrollTo(0, told.current.scrollHeight);
   }, [error]);
-  // Only what has a preview of just this can be written, on the grounds of the configuration that it was made from.
-  const basis = simulated.data?.config_revision;
+  // Only what has a preview of just this can be written, and only over the configuration at which the draft was begun.
+  const basis = !isOvertaken && simulated.data?.config_revision === begun ? begun : undefined;
   const why = reason.trim() || null;
   const save = async () => {
     if (!change || basis === undefined) return;
@@ -49,6 +71,7 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
     setError(undefined);
     try {
       const { made, undo } = await apply(group, change, basis, why);
+      if (made.applied) noteOwnSave(group, made.applied.config_revision);
       done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, ...(undo ? { undo } : {}) };
       clear();
     } catch (cause) {
@@ -57,10 +80,14 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
     }
     setBusy(false);
   };
-  const meanwhile = error && overtaken(error);
+  const keep = () => {
+    setError(undefined);
+    if (meanwhile) rebase(meanwhile.revision, true);
+  };
   return (
     <section class="bottombar" aria-label="Changes that are not saved" ref={bar}>
       <div class="stack" ref={told}>
+        {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={clear} />}
         <strong>{title}</strong>
         <div class="row">{children}</div>
         {change && (
@@ -73,7 +100,7 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
             )}
           </div>
         )}
-        {error && (meanwhile ? <Note kind="bad">{meanwhile} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
+        {error && !overtaken(error) && <Failure error={error} />}
         {error?.faults.map((fault) => (
           <p key={fault.pointer} class="bad small">
             {fault.pointer}: {fault.detail}
@@ -84,7 +111,7 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
         <div style={{ flex: "1 1 220px" }}>
           <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         </div>
-        {change && basis === undefined && !simulated.error && <Calculating />}
+        {change && basis === undefined && !isOvertaken && !simulated.error && <Calculating />}
         {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, why)} />}
         <Button onClick={clear}>Discard</Button>
         <Button kind="primary" disabled={busy || !change || basis === undefined} onClick={() => void save()}>
@@ -99,3 +126,6 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
     </section>
   );
 }
+
+/** The revision that refused a save, where that was the reason. */
+const refusedAt = (error: ApiError | undefined): string | undefined => (error?.code === "config_changed" ? String(error.extra["config_revision"]) : undefined);

@@ -2,9 +2,11 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf, type VariablesOf } from "../../gql.ts";
+import { ACTIONS, entryNumber } from "../../lib/auditLog.ts";
 import { overtaken, undo, undoAction } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import type { Action } from "../../lib/copy.ts";
+import { differences } from "../../lib/differences.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { exact } from "../../lib/time.ts";
@@ -15,7 +17,6 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
-import { differences } from "./differences.ts";
 
 const LOG = graphql(`
   query Log($group: String, $action: String, $actor: String, $from: String, $to: String, $first: Int!, $offset: Int!) {
@@ -27,38 +28,6 @@ const LOG = graphql(`
 `);
 type Entry = ResultOf<typeof LOG>["audit_log"]["edges"][number]["node"];
 const PAGE = 50;
-
-/** What the server calls a kind of change, and what it is in words. */
-const ACTIONS: Record<string, string> = {
-  "weights.put": "Weights",
-  "scheduler_options.patch": "Options",
-  "configuration.apply": "Applied changes",
-  "audit_log.undo": "Undo",
-  "queues.put": "Queues",
-  "queue.put": "Queue",
-  "queue.delete": "Queue removed",
-  "resource_group.put": "Resource group",
-  "resource_group.create": "Resource group made",
-  "resource_group.delete": "Resource group removed",
-  "capacities.give": "Capacities of past days",
-  "agents.put": "Agents",
-  "agent.put": "Agent",
-  "agent.delete": "Agent removed",
-  "domain.put": "Domain",
-  "domain.restored": "Domain back from the archive",
-  "project.put": "Project",
-  "project.moved": "Project moved",
-  "project.restored": "Project back from the archive",
-  "user.put": "User",
-  "user.restored": "User back from the archive",
-  "key.create": "Key made",
-  "key.revoke": "Key revoked",
-  "kernels.ingest": "Reports of kernels",
-  "kernels.end_inferred": "Ends of kernels inferred",
-  "usage_history.put": "Usage of past days imported",
-  "usage_history.delete": "Usage of past days removed",
-  "clock.trust": "Clock trusted",
-};
 
 export default function Audit({ group }: PageProps) {
   const [params, change] = useParams();
@@ -142,12 +111,6 @@ function logAction(variables: VariablesOf<typeof LOG>): Action {
     rest: { path: ["audit-log"], query: { resource_group: group, action, actor, from, to } },
     command: ["log", ["--group", group], ["--action", action], ["--actor", actor], ["--from", from], ["--to", to]],
   };
-}
-
-/** The number that REST and the command line call an entry by. */
-export function entryNumber(id: string): string {
-  const [, parts] = JSON.parse(atob(id.replaceAll("-", "+").replaceAll("_", "/"))) as [string, string[]];
-  return parts[0] ?? "";
 }
 
 function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {

@@ -1,25 +1,32 @@
 // One queue to change or to add, with what every queue would deserve then.
 import { Fragment } from "preact";
-import { useState } from "preact/hooks";
-import { overtaken } from "../../lib/change.ts";
+import { useEffect, useState } from "preact/hooks";
+import { changed, overtaken } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
+import { newestRevision, useMeanwhile } from "../../lib/meanwhile.ts";
 import { slots } from "../../lib/numbers.ts";
 import { ordered, slotLabel, slotName } from "../../lib/units.ts";
-import { Button, Field, focusFault, Note, Select } from "../../ui/Basics.tsx";
+import { Button, Field, focusFault, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
+import { MeanwhileNote } from "../../ui/MeanwhileNote.tsx";
 import { Failure } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
 import { asWritten } from "./division.ts";
 import { DivisionPreview, useDivisions } from "./DivisionPreview.tsx";
-import { draftFaults, draftOf, inputOf, type Draft } from "./draft.ts";
-import type { Data } from "./query.ts";
+import { changedFields, draftFaults, draftOf, inputOf, rebased, type Draft } from "./draft.ts";
+import type { Configured, Data } from "./query.ts";
 import { removeAction, removeQueue, saveAction, saveQueues } from "./write.ts";
 
+const queueOf = (data: Data, name: string): Configured | undefined => data.queues.edges.map((edge) => edge.node).find((node) => node.name === name);
+
 export function EditQueue({ group, data, name, close }: { group: string; data: Data; name: string; close: () => void }) {
-  const queue = data.queues.edges.map((edge) => edge.node).find((node) => node.name === name);
   const known = ordered(Object.keys(slots(data.division.capacity)));
+  // The form goes out from the queue as it was when it was opened, whatever live refreshes bring meanwhile.
+  const [begun, setBegun] = useState(() => ({ queue: queueOf(data, name), revision: data.resource_group?.config_revision }));
+  const { queue } = begun;
   const [draft, setDraft] = useState(() => draftOf(queue, known));
+  const there = queueOf(data, queue?.name ?? draft.name.trim());
   const [reason, setReason] = useState("");
   const [error, setError] = useState<ApiError>();
   const set = (change: Partial<Draft>) => setDraft((old) => ({ ...old, ...change }));
@@ -28,7 +35,21 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const faults = draftFaults(draft);
   const isFaulty = !isRemoving && Object.keys(faults).length > 0;
   const divisions = useDivisions(input.name && !isFaulty ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
-  const terms = { reason: reason.trim() || null, basis: data.resource_group?.config_revision ?? null };
+  const terms = { reason: reason.trim() || null, basis: begun.revision ?? null };
+  const refusedAt = error?.code === "config_changed" ? String(error.extra["config_revision"]) : undefined;
+  const shown = data.resource_group?.config_revision;
+  const meanwhile = useMeanwhile(group, begun.revision, newestRevision(shown, refusedAt), (revision) => setBegun((old) => ({ ...old, revision })));
+  const isOvertaken = meanwhile !== undefined;
+  // Without Live nothing else lets the page show the state that the draft is compared with.
+  useEffect(() => {
+    if (isOvertaken) changed(group);
+  }, [isOvertaken, group]);
+  const keep = () => {
+    setError(undefined);
+    if (there) setDraft((old) => rebased(old, draftOf(queue, known), draftOf(there, known)));
+    setBegun({ queue: there, revision: shown });
+  };
+  const values = shown === begun.revision ? undefined : changedFields(draft, queue ? draftOf(queue, known) : null, there ? draftOf(there, known) : null, known);
   const act = async (what: () => Promise<() => Promise<void>>, text: string) => {
     setError(undefined);
     try {
@@ -42,6 +63,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const save = (event: Event) => {
     event.preventDefault();
     if (isRemoving) return;
+    if (isOvertaken) return;
     if (isFaulty) return focusFault(event.currentTarget as HTMLElement);
     void act(() => saveQueues(group, [input], queue ? [asWritten(queue)] : [], terms), `The queue ${input.name} is saved.`);
   };
@@ -101,10 +123,11 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
         </label>
         {isFaulty ? <p class="bad small">The preview appears once every field can be read.</p> : <DivisionPreview {...divisions} />}
         <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
-        {error && (overtaken(error) ? <Note kind="bad">{overtaken(error)} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
+        {error && !overtaken(error) && <Failure error={error} />}
+        {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={close} />}
         {queue && isRemoving ? (
           <div class="row">
-            <Button kind="danger" disabled={!divisions.moved} onClick={() => void act(() => removeQueue(group, asWritten(queue), terms), `The queue ${queue.name} is removed.`)}>
+            <Button kind="danger" disabled={!divisions.moved || isOvertaken} onClick={() => void act(() => removeQueue(group, asWritten(queue), terms), `The queue ${queue.name} is removed.`)}>
               Remove it
             </Button>
             <Button onClick={() => setRemoving(false)}>Keep it</Button>
@@ -112,7 +135,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           </div>
         ) : (
           <div class="row">
-            <Button kind="primary" type="submit" disabled={input.name === "" || (!isFaulty && !divisions.moved)}>
+            <Button kind="primary" type="submit" disabled={input.name === "" || isOvertaken || (!isFaulty && !divisions.moved)}>
               Save
             </Button>
             <Button onClick={close}>Cancel</Button>

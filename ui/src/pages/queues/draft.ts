@@ -1,6 +1,7 @@
 // A queue as its form holds it: texts in the units of readers.
 import { slots, type Slots } from "../../lib/numbers.ts";
 import { amountFault, countedAmount, typedAmount, wholeFault } from "../../lib/quantity.ts";
+import { slotLabel, slotName } from "../../lib/units.ts";
 import { asWritten } from "./division.ts";
 import type { Configured, Queue } from "./query.ts";
 
@@ -71,6 +72,50 @@ export function draftOf(queue: Configured | undefined, known: string[]): Draft {
     overQuota: isOne ? overQuota : "",
     overQuotaOf: Object.fromEntries(known.map((slot) => [slot, isOne ? "" : (overQuota[slot] ?? "")])),
     reclaimable: queue?.reclaimable ?? true,
+  };
+}
+
+/** The fields of a draft as pairs of a name and a text, for those that the form shows for these slots. */
+function fields(draft: Draft, known: string[]): [string, string][] {
+  const ofSlot = (slot: string): [string, string][] => [
+    [`Quota of ${slotLabel(slot)}`, draft.quota[slot] || "none"],
+    [`Limit of ${slotLabel(slot)}`, draft.limit[slot] || "none"],
+    [`Over-quota weight of ${slotName(slot)}`, draft.overQuotaOf[slot] || "that of every slot"],
+  ];
+  return [
+    ["Below", draft.parent || "no other queue"],
+    ["Priority", draft.priority.trim() || "0"],
+    ...known.flatMap(ofSlot),
+    ["Over-quota weight, of every slot", draft.overQuota.trim() || "1"],
+    ["Weight", draft.weight.trim() || "1"],
+    ["May be reclaimed", draft.reclaimable ? "yes" : "no"],
+  ];
+}
+
+/** The fields that a draft changes, beside how they were and how they are now; `null`: there is no such queue. */
+export function changedFields(draft: Draft, begun: Draft | null, now: Draft | null, known: string[]): { name: string; begun: string; now: string; draft: string }[] {
+  const before = new Map(begun && fields(begun, known));
+  const after = new Map(now && fields(now, known));
+  const absent = "no such queue";
+  return fields(draft, known)
+    .map(([name, text]) => ({ name, begun: begun ? (before.get(name) ?? "") : absent, now: now ? (after.get(name) ?? "") : absent, draft: text }))
+    .filter((field) => field.draft !== field.begun);
+}
+
+/** The draft on another state of its queue: what it changes stays, and all else is as it is there. */
+export function rebased(draft: Draft, begun: Draft, now: Draft): Draft {
+  const pick = <T>(mine: T, before: T, there: T): T => (mine === before ? there : mine);
+  const slotsOf = (mine: Slots, before: Slots, there: Slots): Slots => Object.fromEntries(Object.keys({ ...there, ...mine }).map((slot) => [slot, pick(mine[slot] ?? "", before[slot] ?? "", there[slot] ?? "")]));
+  return {
+    name: draft.name,
+    parent: pick(draft.parent, begun.parent, now.parent),
+    priority: pick(draft.priority, begun.priority, now.priority),
+    weight: pick(draft.weight, begun.weight, now.weight),
+    quota: slotsOf(draft.quota, begun.quota, now.quota),
+    limit: slotsOf(draft.limit, begun.limit, now.limit),
+    overQuota: pick(draft.overQuota, begun.overQuota, now.overQuota),
+    overQuotaOf: slotsOf(draft.overQuotaOf, begun.overQuotaOf, now.overQuotaOf),
+    reclaimable: pick(draft.reclaimable, begun.reclaimable, now.reclaimable),
   };
 }
 

@@ -4,6 +4,7 @@ import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { inWords } from "../../lib/inWords.ts";
+import { basisOf } from "../../lib/meanwhile.ts";
 import { slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath } from "../../lib/route.ts";
@@ -13,18 +14,17 @@ import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { mergePatch } from "./mergePatch.ts";
+import { changedOptions, changedScheduler, isEmpty, optionPatch, rebased, type Configured, type Draft, type Values } from "./draft.ts";
 import { OptionField } from "./OptionField.tsx";
-import { OPTIONS, parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
+import { parse, SCHEDULERS, SECTIONS, text } from "./options.ts";
 import { told } from "./told.ts";
 
 const SETTINGS = graphql(`
   query Settings($group: String!) {
-    resource_group(name: $group) { scheduler capacity scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
+    resource_group(name: $group) { config_revision scheduler capacity scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
   }
 `);
 type Group = NonNullable<ResultOf<typeof SETTINGS>["resource_group"]>;
-type Values = Record<string, unknown>;
 
 export default function Settings({ group }: PageProps) {
   const answer = useQuery(SETTINGS, { group });
@@ -39,18 +39,21 @@ export default function Settings({ group }: PageProps) {
   );
 }
 
+const configuredOf = (now: Group): Configured => ({ revision: now.config_revision, values: JSON.parse(now.configured_scheduler_opts) as Values, scheduler: now.scheduler });
+
 function Form({ group, now }: { group: string; now: Group }) {
-  const configured = JSON.parse(now.configured_scheduler_opts) as Values;
+  const configured = configuredOf(now);
   const inForce = JSON.parse(now.scheduler_opts ?? "{}") as Values;
-  const [edits, setEdits] = useState<Record<string, string>>({});
-  const [scheduler, setScheduler] = useState<string>();
+  const [draft, setDraft] = useState<Draft | null>(null);
   const readOnly = !isAdmin();
   const offered = Object.keys(slots(now.capacity));
-  const changed = OPTIONS.filter((option) => edits[option.key] !== undefined && edits[option.key]?.trim() !== text(option, configured));
-  const reset = () => {
-    setEdits({});
-    setScheduler(undefined);
-  };
+  // A draft that changes nothing any more is over, and the next one begins at what is there then.
+  const edit = (next: (old: Draft) => Draft) =>
+    setDraft((old) => {
+      const begun = { ...configured, revision: basisOf(group, configured.revision) ?? configured.revision };
+      const edited = next(old ?? { begun, edits: {} });
+      return isEmpty(edited) ? null : edited;
+    });
   return (
     <>
       {now.warnings.map((warning) => (
@@ -64,7 +67,10 @@ function Form({ group, now }: { group: string; now: Group }) {
       {readOnly && <Note>Your key may read these settings. An admin may change them.</Note>}
       <Card title="Scheduler">
         <Field label="Order of pending work">
-          {(props) => <Select {...props} disabled={readOnly} options={SCHEDULERS} value={scheduler ?? now.scheduler} onChange={(event) => setScheduler(event.currentTarget.value)} />}
+          {(props) => <Select {...props} disabled={readOnly} options={SCHEDULERS} value={draft?.scheduler ?? now.scheduler} onChange={(event) => {
+            const scheduler = event.currentTarget.value;
+            edit((old) => ({ ...old, scheduler }));
+          }} />}
         </Field>
       </Card>
       {SECTIONS.map((section) => (
@@ -74,57 +80,53 @@ function Form({ group, now }: { group: string; now: Group }) {
               <OptionField
                 key={option.key}
                 option={option}
-                value={edits[option.key] ?? text(option, configured)}
+                value={draft?.edits[option.key] ?? text(option, configured.values)}
                 inForce={inForce[option.key]}
                 slots={offered}
                 readOnly={readOnly}
-                set={(value) => setEdits((old) => ({ ...old, [option.key]: value }))}
+                set={(value) => edit((old) => ({ ...old, edits: { ...old.edits, [option.key]: value } }))}
               />
             ))}
           </div>
         </Card>
       ))}
-      {(changed.length > 0 || (scheduler !== undefined && scheduler !== now.scheduler)) && (
-        <Save group={group} now={now} configured={configured} changed={changed} edits={edits} scheduler={scheduler !== now.scheduler ? scheduler : undefined} reset={reset} />
-      )}
+      {draft && <Save group={group} draft={draft} now={configured} setDraft={setDraft} />}
     </>
   );
 }
 
 interface SaveProps {
   group: string;
-  now: Group;
-  configured: Values;
-  changed: Option[];
-  edits: Record<string, string>;
-  scheduler: string | undefined;
-  reset: () => void;
+  draft: Draft;
+  now: Configured;
+  setDraft: (draft: Draft | null) => void;
 }
 
-/** The change as the server takes it: maps lose what is no longer named. */
-function patch(changed: Option[], edits: Record<string, string>, configured: Values): Values {
-  const values: Values = {};
-  for (const option of changed) {
-    const read = parse(option, edits[option.key] ?? "");
-    if ("value" in read) values[option.key] = mergePatch(configured[option.key], read.value);
-  }
-  return values;
-}
-
-function Save({ group, now, configured, changed, edits, scheduler, reset }: SaveProps) {
+function Save({ group, draft, now, setDraft }: SaveProps) {
+  const { begun, edits } = draft;
+  const changed = changedOptions(draft);
+  const scheduler = changedScheduler(draft);
   const faulty = changed.some((option) => "fault" in parse(option, edits[option.key] ?? ""));
-  const options = patch(changed, edits, configured);
+  const options = Object.fromEntries(changed.map((option) => [option.key, optionPatch(option, draft)]));
   const change = { ...(scheduler ? { scheduler } : {}), ...(changed.length > 0 ? { scheduler_opts: options } : {}) };
+  const values = [
+    ...(scheduler ? [{ name: "Order of pending work", begun: begun.scheduler, now: now.scheduler, draft: scheduler }] : []),
+    ...changed.map((option) => ({ name: option.name, begun: told(option, text(option, begun.values)), now: told(option, text(option, now.values)), draft: told(option, edits[option.key] ?? "") })),
+  ];
   return (
-    <SaveBar group={group} title="Not saved yet" change={faulty ? null : change} said={`The settings of ${group} are saved.`} clear={reset}>
-      {scheduler && (
-        <span class="pill">
-          scheduler: {now.scheduler} → {scheduler}
-        </span>
-      )}
-      {changed.map((option) => (
-        <span key={option.key} class="pill">
-          {option.name}: {told(option, text(option, configured))} → {told(option, edits[option.key] ?? "")}
+    <SaveBar
+      group={group}
+      title="Not saved yet"
+      change={faulty ? null : change}
+      begun={begun.revision}
+      rebase={(revision, isKept) => setDraft(isKept ? rebased(draft, { ...now, revision }) : { ...draft, begun: { ...begun, revision } })}
+      values={now.revision === begun.revision ? undefined : values}
+      said={`The settings of ${group} are saved.`}
+      clear={() => setDraft(null)}
+    >
+      {values.map((value) => (
+        <span key={value.name} class="pill">
+          {value.name}: {value.begun} → {value.draft}
         </span>
       ))}
     </SaveBar>

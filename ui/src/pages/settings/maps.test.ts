@@ -17,7 +17,8 @@ it("are nothing once all of them is taken away", () => {
 });
 
 it("are changed at every depth", () => {
-  expect(mergePatch({ algorithm: "drf", options: { rounding: "whole", rule: "floor" } }, { algorithm: "drf", options: { rule: "on_top" } })).toEqual({ algorithm: "drf", options: { rounding: null, rule: "on_top" } });
+  expect(mergePatch({ algorithm: "drf", options: { rounding: "whole", rule: "floor" } }, { algorithm: "drf", options: { rule: "on_top" } })).toEqual({ options: { rounding: null, rule: "on_top" } });
+  expect(mergePatch({ cpu: "1", mem: "2" }, { cpu: "1", mem: "3" })).toEqual({ mem: "3" });
   expect(mergePatch({ cpu: "1" }, null)).toBeNull();
   expect(mergePatch(undefined, { cpu: "1" })).toEqual({ cpu: "1" });
 });

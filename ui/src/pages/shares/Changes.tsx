@@ -1,20 +1,29 @@
 // The weights that are changed and not saved yet.
+import { useState } from "preact/hooks";
 import { weightFault } from "../../lib/quantity.ts";
 import { SaveBar } from "../../ui/SaveBar.tsx";
-import { items, type Edit, type Edits } from "./edits.ts";
+import { useCurrentRows } from "./current.ts";
+import { items, NO_DRAFT, rebased, type Draft, type Edit } from "./edits.ts";
 
 const shown = (weight: string | null): string => weight ?? "default";
 
-export function Changes({ group, edits, clear, remove }: { group: string; edits: Edits; clear: () => void; remove: (key: string) => void }) {
-  const all = [...edits.values()];
+export function Changes({ group, draft, setDraft, remove }: { group: string; draft: Draft; setDraft: (draft: Draft) => void; remove: (key: string) => void }) {
+  const all = [...draft.edits.values()];
   const faulty = all.some((edit) => weightFault(edit.weight ?? ""));
+  const [isOvertaken, setOvertaken] = useState(false);
+  const now = useCurrentRows(group, draft.edits, isOvertaken);
+  const values = now && all.map(({ row, weight }) => ({ name: `${row.tier} ${row.name}`, begun: shown(row.configured), now: shown(now.get(row.key)?.configured ?? null), draft: shown(weight) }));
   return (
     <SaveBar
       group={group}
       title={`${all.length} ${all.length === 1 ? "weight" : "weights"} changed, not saved yet`}
       change={faulty ? null : { weights: items(all) }}
+      begun={draft.begun}
+      rebase={(revision, isKept) => setDraft(isKept ? rebased(draft, revision, now ?? new Map()) : { ...draft, begun: revision })}
+      values={values}
+      onMeanwhile={setOvertaken}
       said={`Saved: ${summary(all)}.`}
-      clear={clear}
+      clear={() => setDraft(NO_DRAFT)}
     >
       {all.slice(0, 8).map((edit) => (
         <span key={edit.row.key} class="pill">

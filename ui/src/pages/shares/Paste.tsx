@@ -4,7 +4,7 @@ import { ApiError, request } from "../../lib/client.ts";
 import { Button, Field, Note } from "../../ui/Basics.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { readPaste, type Edit, type Pasted } from "./edits.ts";
-import { domainRow, DOMAINS, projectRow, PROJECTS, userRow, USERS, type Row } from "./query.ts";
+import { DOMAINS, PROJECTS, rowsOf, USERS, type Row } from "./query.ts";
 
 const BY_RANK = { field: "RANK", direction: "ASC" } as const;
 
@@ -17,11 +17,7 @@ async function find(group: string, rows: Pasted[]): Promise<Row[]> {
     request(PROJECTS, { ...window, filter: { project_name: { in: names("project") } } }),
     request(USERS, { ...window, filter: { user_name: { in: names("user") } } }),
   ]);
-  return [
-    ...domains.domain_fair_shares.edges.map((edge) => domainRow(edge.node)),
-    ...projects.project_fair_shares.edges.map((edge) => projectRow(edge.node)),
-    ...users.user_fair_shares.edges.map((edge) => userRow(edge.node)),
-  ];
+  return rowsOf(domains, projects, users);
 }
 
 export function Paste({ group, close, take }: { group: string; close: () => void; take: (edits: [string, Edit][]) => void }) {

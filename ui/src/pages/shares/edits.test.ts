@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { items, readPaste, withEdit } from "./edits.ts";
+import { items, NO_DRAFT, readPaste, rebased, withEdit, withEdits } from "./edits.ts";
 
-const row = { tier: "domain" as const, key: "domain:a", id: "a", project: null, name: "a", within: "", configured: "2", weight: "2" };
+const row = { tier: "domain" as const, key: "domain:a", id: "a", project: null, name: "a", within: "", configured: "2", weight: "2", revision: "5.a" };
 
 describe("weights that are changed", () => {
   it("are no edits when they are as they were", () => {
@@ -9,6 +9,23 @@ describe("weights that are changed", () => {
     expect(items(edits.values())).toEqual([{ target_type: "domain", target_id: "a", weight: "3" }]);
     expect(withEdit(edits, row, "2.0").size).toBe(0);
     expect(items(withEdit(edits, row, " ").values())[0]?.weight).toBeNull();
+  });
+});
+
+describe("a draft", () => {
+  it("rests on what was shown when it was begun, whatever a refresh shows", () => {
+    const first = withEdits(NO_DRAFT, withEdit(NO_DRAFT.edits, row, "3"), row.revision);
+    const later = { ...row, configured: "9", weight: "9", revision: "7.a" };
+    const second = withEdits(first, withEdit(first.edits, later, "30"), later.revision);
+    expect([second.begun, second.edits.get(row.key)?.row.configured, second.edits.get(row.key)?.weight]).toEqual(["5.a", "2", "30"]);
+    expect(withEdits(second, withEdit(second.edits, later, "2"), "8.a")).toEqual(NO_DRAFT);
+  });
+
+  it("on another state keeps its weights, but for those that are there already", () => {
+    const other = { ...row, key: "domain:b", id: "b", name: "b" };
+    const draft = withEdits(NO_DRAFT, withEdit(withEdit(NO_DRAFT.edits, row, "3"), other, "4"), "5.a");
+    const kept = rebased(draft, "7.a", new Map([[row.key, { ...row, configured: "6" }], [other.key, { ...other, configured: "4" }]]));
+    expect([kept.begun, ...[...kept.edits.values()].map((edit) => [edit.row.name, edit.row.configured, edit.weight])]).toEqual(["7.a", ["a", "6", "3"]]);
   });
 });
 

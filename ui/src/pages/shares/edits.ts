@@ -5,16 +5,38 @@ import { weightFault } from "../../lib/quantity.ts";
 import type { Row } from "./query.ts";
 
 export interface Edit {
-  row: Pick<Row, "tier" | "key" | "id" | "project" | "name" | "within" | "configured" | "weight">;
+  row: Pick<Row, "tier" | "key" | "id" | "project" | "name" | "within" | "configured" | "weight" | "revision">;
   /** `null`: the group's default. */
   weight: string | null;
 }
 
 export type Edits = ReadonlyMap<string, Edit>;
 
+/** Weights that are changed, and the revision at which the first of them was changed: the one of what was shown then. */
+export interface Draft {
+  begun: string | undefined;
+  edits: Edits;
+}
+
+export const NO_DRAFT: Draft = { begun: undefined, edits: new Map() };
+
+/** The draft with other edits. Without any it is over; the first begins it at `shown`. */
+export function withEdits(draft: Draft, edits: Edits, shown: string | undefined): Draft {
+  if (edits.size === 0) return NO_DRAFT;
+  return { begun: draft.edits.size > 0 ? draft.begun : shown, edits };
+}
+
+/** The draft on the rows of another revision: weights that are there already are no edits any more. */
+export function rebased(draft: Draft, revision: string, rows: ReadonlyMap<string, Edit["row"]>): Draft {
+  const again = [...draft.edits.values()].reduce<Edits>((edits, edit) => withEdit(edits, rows.get(edit.row.key) ?? edit.row, edit.weight ?? ""), new Map());
+  return withEdits(NO_DRAFT, again, revision);
+}
+
 /** The edits with one more; a weight that is as it was is no edit. */
-export function withEdit(edits: Edits, row: Edit["row"], text: string): Edits {
+export function withEdit(edits: Edits, shown: Edit["row"], text: string): Edits {
   const next = new Map(edits);
+  // What it was when its edit was begun, also if a live refresh shows another weight meanwhile.
+  const row = edits.get(shown.key)?.row ?? shown;
   const weight = text.trim() === "" ? null : text.trim();
   const same = weight === row.configured || (weight !== null && row.configured !== null && num(weight) === num(row.configured));
   if (same) next.delete(row.key);

@@ -1,6 +1,7 @@
 // The hierarchy on one screen: weights, usage, factors and ranks, with weights to change in place.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
+import { basisOf } from "../../lib/meanwhile.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
@@ -9,8 +10,7 @@ import { Button, Card, Page, Tabs } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
 import { Changes } from "./Changes.tsx";
-import type { Edits } from "./edits.ts";
-import { withEdit } from "./edits.ts";
+import { NO_DRAFT, withEdit, withEdits, type Draft, type Edit, type Edits } from "./edits.ts";
 import { Paste } from "./Paste.tsx";
 import { pastRankingAction, rankingAction } from "./ranking.ts";
 import { FlatTable, Tree } from "./tables.tsx";
@@ -25,11 +25,13 @@ const VIEWS: [string, string][] = [
 
 export default function Shares({ group }: PageProps) {
   const [params, change] = useParams();
-  const [edits, setEdits] = useState<Edits>(new Map());
+  const [draft, setDraft] = useState<Draft>(NO_DRAFT);
+  const { edits } = draft;
   const [pasting, setPasting] = useState(false);
   const view = params.get("view") ?? "tree";
   const [day, choose] = usePastDay(yesterday());
-  const edit = isAdmin() && day === null ? (row: Parameters<typeof withEdit>[1], text: string) => setEdits((old) => withEdit(old, row, text)) : undefined;
+  const put = (change: (edits: Edits) => Edits, shown: string | undefined) => setDraft((old) => withEdits(old, change(old.edits), basisOf(group, shown)));
+  const edit = isAdmin() && day === null ? (row: Edit["row"], text: string) => put((old) => withEdit(old, row, text), row.revision) : undefined;
   const controls = { day, edits, edit };
   return (
     <Page
@@ -50,8 +52,8 @@ export default function Shares({ group }: PageProps) {
         </div>
         {view === "tree" ? <Tree group={group} {...controls} /> : <FlatTable key={view} group={group} tier={view as Tier} {...controls} />}
       </Card>
-      {edit && edits.size > 0 && <Changes group={group} edits={edits} clear={() => setEdits(new Map())} remove={(key) => setEdits((old) => new Map([...old].filter(([k]) => k !== key)))} />}
-      {pasting && <Paste group={group} close={() => setPasting(false)} take={(more) => setEdits((old) => new Map([...old, ...more]))} />}
+      {edit && edits.size > 0 && <Changes group={group} draft={draft} setDraft={setDraft} remove={(key) => put((old) => new Map([...old].filter(([k]) => k !== key)), undefined)} />}
+      {pasting && <Paste group={group} close={() => setPasting(false)} take={(more) => put((old) => new Map([...old, ...more]), more[0]?.[1].row.revision)} />}
     </Page>
   );
 }

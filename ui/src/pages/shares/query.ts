@@ -4,6 +4,7 @@ import type { Ranked } from "../../ui/Rank.tsx";
 
 export const DOMAINS = graphql(`
   query Domains($group: String!, $filter: DomainFairShareFilter, $order: DomainFairShareOrderBy, $first: Int!, $offset: Int!) {
+    resource_group(name: $group) { config_revision }
     domain_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
       edges { node { domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
@@ -13,6 +14,7 @@ export const DOMAINS = graphql(`
 
 export const PROJECTS = graphql(`
   query Projects($group: String!, $filter: ProjectFairShareFilter, $order: ProjectFairShareOrderBy, $first: Int!, $offset: Int!) {
+    resource_group(name: $group) { config_revision }
     project_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
       edges { node { project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
@@ -22,6 +24,7 @@ export const PROJECTS = graphql(`
 
 export const USERS = graphql(`
   query Users($group: String!, $filter: UserFairShareFilter, $order: UserFairShareOrderBy, $first: Int!, $offset: Int!) {
+    resource_group(name: $group) { config_revision }
     user_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
       edges { node { user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
@@ -63,6 +66,8 @@ export interface Row {
   entitled: string;
   factor: string;
   standing: Ranked;
+  /** The revision of the configuration that it is of; empty: of a past day. */
+  revision: string;
   /** How many are ranked together; `null`: that is not known. */
   among: number | null;
 }
@@ -77,7 +82,8 @@ interface Facts extends Ranked {
   ranked_count: number;
 }
 
-const facts = (node: Facts) => ({
+const facts = (node: Facts, revision: string) => ({
+  revision,
   weight: node.weight,
   configured: node.configured_weight,
   effectiveWeight: node.effective_weight,
@@ -88,35 +94,45 @@ const facts = (node: Facts) => ({
   among: node.ranked_count,
 });
 
-export const domainRow = (node: DomainNode): Row => ({
+export const domainRow = (node: DomainNode, revision: string): Row => ({
   tier: "domain",
   key: `domain:${node.domain_name}`,
   id: node.domain_name,
   project: null,
   name: node.domain_name,
   within: "",
-  ...facts(node),
+  ...facts(node, revision),
 });
 
-export const projectRow = (node: ProjectNode): Row => ({
+export const projectRow = (node: ProjectNode, revision: string): Row => ({
   tier: "project",
   key: `project:${node.project_id}`,
   id: node.project_id,
   project: null,
   name: node.project_name ?? node.project_id,
   within: node.domain_name,
-  ...facts(node),
+  ...facts(node, revision),
 });
 
-export const userRow = (node: UserNode): Row => ({
+export const userRow = (node: UserNode, revision: string): Row => ({
   tier: "user",
   key: `user:${node.user_uuid}:${node.project_id}`,
   id: node.user_uuid,
   project: node.project_id,
   name: node.user_name ?? node.user_uuid,
   within: `${node.domain_name} / ${node.project_name ?? node.project_id}`,
-  ...facts(node),
+  ...facts(node, revision),
 });
+
+/** The rows of one answer of each tier. */
+export function rowsOf(domains: ResultOf<typeof DOMAINS>, projects: ResultOf<typeof PROJECTS>, users: ResultOf<typeof USERS>): Row[] {
+  const revision = (answer: { resource_group: { config_revision: string } | null }): string => answer.resource_group?.config_revision ?? "";
+  return [
+    ...domains.domain_fair_shares.edges.map((edge) => domainRow(edge.node, revision(domains))),
+    ...projects.project_fair_shares.edges.map((edge) => projectRow(edge.node, revision(projects))),
+    ...users.user_fair_shares.edges.map((edge) => userRow(edge.node, revision(users))),
+  ];
+}
 
 /** What is known of a day besides its rows. */
 export interface Then {
@@ -152,6 +168,7 @@ export function pastRow(tier: Tier, node: PastNode, then: Then): Row {
     effectiveWeight: node.effective_weight,
     usage: node.effective_usage,
     entitled: node.entitled_share,
+    revision: "",
     factor: node.fair_share_factor,
     standing: { rank: node.rank, previous_rank: then.before.get(key) ?? null, lookback_end: then.day },
     among: then.among,

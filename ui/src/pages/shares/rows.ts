@@ -23,7 +23,8 @@ interface Wanted {
   skip?: boolean;
 }
 
-type Lists = TadaDocumentNode<Record<string, { count: number; edges: { node: never }[] }>, unknown>;
+type List = { count: number; edges: { node: never }[] };
+type Lists = TadaDocumentNode<Record<string, List>, unknown>;
 
 export function useRows(wanted: Wanted) {
   const { day, tier, skip = false } = wanted;
@@ -31,8 +32,9 @@ export function useRows(wanted: Wanted) {
   const answer = useQuery(doc, skip ? null : day ? past(wanted, day) : now(wanted), day === null);
   const list = answer.data?.[day ? "fair_share_history" : `${tier}_fair_shares`];
   const then = usePast(wanted, list?.count ?? 0);
-  const make = { domain: domainRow, project: projectRow, user: userRow }[tier] as (node: never) => Row;
-  const rows = list?.edges.map(({ node }) => (then ? pastRow(tier, node, then) : make(node)));
+  const make = { domain: domainRow, project: projectRow, user: userRow }[tier] as (node: never, revision: string) => Row;
+  const revision = (answer.data?.["resource_group"] as unknown as { config_revision: string } | undefined)?.config_revision ?? "";
+  const rows = list?.edges.map(({ node }) => (then ? pastRow(tier, node, then) : make(node, revision)));
   return { ...answer, count: list?.count ?? 0, rows };
 }
 

@@ -1,14 +1,19 @@
 // The scenario, made: all of it, or nothing of what was refused.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { apply, applyAction, overtaken, type Change } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
+import { noteOwnSave, type Meanwhile } from "../../lib/meanwhile.ts";
 import { Button, Field, Note } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { MeanwhileNote, type DraftValue } from "../../ui/MeanwhileNote.tsx";
 import { Calculating } from "../../ui/Preview.tsx";
 import { Failure } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
 import type { Queue } from "../queues/query.ts";
 import { saveAction, saveQueues } from "../queues/write.ts";
+
+/** The values of a scenario stand in its form, each beside the one in force. */
+const NO_VALUES: DraftValue[] = [];
 
 interface ApplyProps {
   group: string;
@@ -19,6 +24,12 @@ interface ApplyProps {
   before: Queue[];
   /** The configuration that the preview of just this was made from; `undefined`: there is no preview yet. */
   basis: string | undefined;
+  /** What other clients changed since the scenario was begun. */
+  meanwhile: Meanwhile | undefined;
+  /** Lets the scenario rest on the newest state. */
+  keep: () => void;
+  /** A write was refused, because the configuration has this revision by now. */
+  refused: (revision: string) => void;
   isCalculating: boolean;
   said: string;
   reset: () => void;
@@ -31,10 +42,13 @@ function onlyTried(change: Change | null): string | undefined {
   return undefined;
 }
 
-export function Apply({ group, change, queues, before, basis, isCalculating, said, reset }: ApplyProps) {
+export function Apply({ group, change, queues, before, basis, meanwhile, keep, refused, isCalculating, said, reset }: ApplyProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
+  // A refusal is of the scenario that was sent, and of no other.
+  const what = JSON.stringify([change, queues]);
+  useEffect(() => setError(undefined), [what]);
   const why = onlyTried(change);
   if (why) return <Note>{why}</Note>;
   const told = reason.trim() || null;
@@ -52,6 +66,7 @@ export function Apply({ group, change, queues, before, basis, isCalculating, sai
         const { made, undo } = await apply(group, change, basis, told);
         if (undo) undos.push(undo);
         now = made.applied?.config_revision ?? basis;
+        noteOwnSave(group, now);
       }
       // Queues are a write of their own, on the grounds of just what the first one left.
       if (queues.length > 0) undos.push(await saveQueues(group, queues, before, { reason: told, basis: now }));
@@ -60,21 +75,23 @@ export function Apply({ group, change, queues, before, basis, isCalculating, sai
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
       setError(cause);
+      if (cause.code === "config_changed") refused(String(cause.extra["config_revision"]));
       if (undos.length > 0) done.value = { text: "All but the queues is applied.", undo };
     }
     setBusy(false);
   };
   return (
     <div class="stack">
-      {error && (overtaken(error) ? <Note kind="bad">{overtaken(error)} The preview is the newest; look at it, and apply again.</Note> : <Failure error={error} />)}
+      {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={NO_VALUES} keep={keep} drop={reset} />}
+      {error && !overtaken(error) && <Failure error={error} />}
       <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
       <div class="row">
-        <Button kind="primary" disabled={busy || basis === undefined} onClick={() => void act()}>
+        <Button kind="primary" disabled={busy || basis === undefined || meanwhile !== undefined} onClick={() => void act()}>
           {busy ? "Applying…" : "Apply exactly this"}
         </Button>
-        {isCalculating && <Calculating />}
-        {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
-        {queues.length > 0 && basis !== undefined && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: told, basis: change ? null : basis })} />}
+        {isCalculating && !meanwhile && <Calculating />}
+        {change && basis !== undefined && !meanwhile && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
+        {queues.length > 0 && basis !== undefined && !meanwhile && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: told, basis: change ? null : basis })} />}
       </div>
     </div>
   );

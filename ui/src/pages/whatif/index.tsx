@@ -1,8 +1,9 @@
 // A change that is not made yet: who would rise, who would fall; as a link, and applied.
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { changed, simulateAction, type Change } from "../../lib/change.ts";
+import { basisOf, newestRevision, useMeanwhile } from "../../lib/meanwhile.ts";
 import { count, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
@@ -18,15 +19,19 @@ import { QUEUES } from "../queues/query.ts";
 import { OPTIONS, parse } from "../settings/options.ts";
 import { Apply } from "./Apply.tsx";
 import { Capacity, Options, People, Projects, Queues } from "./parts.tsx";
-import { amounts, changeOf, decode, EMPTY, encode, isFaulty, queuesOf, workloadsOf, type Scenario } from "./scenario.ts";
+import { amounts, changeOf, decode, EMPTY, encode, isFaulty, isNothing, queuesOf, withParts, workloadsOf, type Scenario } from "./scenario.ts";
 import { weightNow, type WeightNow } from "./weightNow.ts";
 import { Weights } from "./WeightRows.tsx";
 
 const NOW = graphql(`
   query WhatIfNow($group: String!) {
-    resource_group(name: $group) { capacity }
+    resource_group(name: $group) { config_revision capacity }
     domain_fair_shares(resource_group: $group, first: 200) { edges { node { domain_name weight configured_weight } } }
     project_fair_shares(resource_group: $group, first: 500) { edges { node { project_name domain_name weight configured_weight } } }
+  }
+`);
+const PENDING = graphql(`
+  query WhatIfPending($group: String!) {
     kernels(resource_group: $group, status: PENDING, first: 1000) {
       count
       edges { node { kernel_id user_uuid user_name project_id project_name occupied_slots priority queue expected_seconds known_order } }
@@ -43,9 +48,11 @@ const read = (key: string, text: string): unknown => {
 export default function WhatIf({ group }: PageProps) {
   const [params, change] = useParams();
   const scenario = decode(params.get("s"));
-  const set = (next: Partial<Scenario>) => change({ s: encode({ ...scenario, ...next }) });
-  const now = useQuery(NOW, { group }, false);
+  const now = useQuery(NOW, { group });
+  const work = useQuery(PENDING, { group }, false);
   const queues = useQuery(QUEUES, { group });
+  const shownAt = now.data?.resource_group?.config_revision;
+  const set = (next: Partial<Scenario>) => change({ s: encode(withParts(scenario, next, begun ?? basisOf(group, shownAt))) });
   const known = queues.data?.queues.edges.map((edge) => edge.node) ?? [];
   const weights: WeightNow[] = [
     ...(now.data?.domain_fair_shares.edges ?? []).map(({ node }) => weightNow("domain", node.domain_name, node)),
@@ -53,15 +60,15 @@ export default function WhatIf({ group }: PageProps) {
   ];
   const faulty = isFaulty(scenario);
   const wanted = faulty ? null : changeOf(scenario, read);
-  const pending = now.data?.kernels.edges.map((edge) => edge.node) ?? [];
+  const pending = work.data?.kernels.edges.map((edge) => edge.node) ?? [];
   // Who would be gone has nothing to wait for.
   const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
   const waiting = pending.filter((kernel) => !isGone(kernel.user_name, kernel.project_name));
   const workloads = workloadsOf(waiting);
   const owners = new Map(pending.map((kernel) => [kernel.kernel_id, `${kernel.user_name ?? kernel.user_uuid} in ${kernel.project_name ?? kernel.project_id}`]));
-  const asked: Change | null = wanted && now.data ? { ...wanted, ...(workloads.length > 0 ? { workloads } : {}) } : null;
+  const asked: Change | null = wanted && work.data ? { ...wanted, ...(workloads.length > 0 ? { workloads } : {}) } : null;
   const simulation = useSimulation(group, asked);
-  const simulated = now.error ? { data: undefined, error: now.error, retry: now.reload } : simulation;
+  const simulated = work.error ? { data: undefined, error: work.error, retry: work.reload } : simulation;
   const { data } = simulated;
   const changedQueues = faulty ? [] : queuesOf(scenario, known);
   const divides = known.length + changedQueues.length > 0 && (changedQueues.length > 0 || Boolean(wanted?.capacity));
@@ -75,7 +82,16 @@ export default function WhatIf({ group }: PageProps) {
   useEffect(() => {
     if (isTorn) changed(group);
   }, [group, isTorn]);
-  const basis = previewed && !isTorn ? (data?.config_revision ?? readQueues) : undefined;
+  const previewedAt = previewed && !isTorn ? (data?.config_revision ?? readQueues) : undefined;
+  // A link without a beginning begins with what its reader sees first.
+  const [firstSeen, setFirstSeen] = useState<string>();
+  const isBegun = !isNothing(scenario);
+  useEffect(() => setFirstSeen((old) => (isBegun ? (old ?? shownAt) : undefined)), [isBegun, shownAt]);
+  const begun = isBegun ? (scenario.basis ?? firstSeen) : undefined;
+  const [refusedAt, refused] = useState<string>();
+  const rebase = (revision: string) => change({ s: encode({ ...scenario, basis: revision }) });
+  const meanwhile = useMeanwhile(group, isAdmin() ? begun : undefined, newestRevision(previewedAt, refusedAt), rebase);
+  const basis = previewedAt === begun ? begun : undefined;
   return (
     <Page
       title="What if"
@@ -107,17 +123,19 @@ export default function WhatIf({ group }: PageProps) {
           {faulty && <Empty title="A number cannot be read">The preview appears once the marked field is mended.</Empty>}
           {!faulty && !wanted && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
           {wanted && <Preview {...simulated} owners={owners} />}
-          {wanted && now.data && now.data.kernels.count > pending.length && <p class="muted small">Of {count(now.data.kernels.count)} pending kernels the first {count(pending.length)} are put in order here.</p>}
+          {wanted && work.data && work.data.kernels.count > pending.length && <p class="muted small">Of {count(work.data.kernels.count)} pending kernels the first {count(pending.length)} are put in order here.</p>}
           {divides && <DivisionPreview {...divisions} {...(queues.error ? { error: queues.error } : {})} />}
           {(wanted || changedQueues.length > 0) && isAdmin() && (
             <Apply
-              key={params.get("s")}
               group={group}
               change={wanted}
               queues={changedQueues}
               before={known.filter((queue) => changedQueues.some((other) => other.name === queue.name))}
               basis={basis}
-              isCalculating={basis === undefined && !failure}
+              meanwhile={meanwhile}
+              keep={() => meanwhile && rebase(meanwhile.revision)}
+              refused={refused}
+              isCalculating={previewedAt === undefined && !failure}
               said={data ? summary(data) : "Queues would deserve what is shown."}
               reset={() => change({ s: encode(EMPTY) })}
             />

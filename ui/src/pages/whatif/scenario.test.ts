@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Configured } from "../queues/query.ts";
-import { changeOf, decode, EMPTY, encode, queuesOf, type Scenario, workloadsOf } from "./scenario.ts";
+import { changeOf, decode, EMPTY, encode, isFaulty, queuesOf, type Scenario, withParts, workloadsOf } from "./scenario.ts";
 
 const scenario: Scenario = {
   weights: [
@@ -61,4 +61,21 @@ it("sends of what waits all that the order looks at, what has been known the lon
   const waiting = { kernel_id: "k", user_uuid: "u", project_id: "p", occupied_slots: '{"cpu":"4"}', priority: 3, queue: "vision", expected_seconds: null, known_order: 8 };
   const sent = { workload_id: "k", user_uuid: "u", project_id: "p", requested_slots: { cpu: "4" }, priority: 3, queue: "vision", expected_seconds: null };
   expect(workloadsOf([waiting, { ...waiting, kernel_id: "older", known_order: 2 }])).toEqual([{ ...sent, workload_id: "older" }, sent]);
+});
+
+it("begins with its first change, and rests on what was shown then", () => {
+  const first = withParts(EMPTY, { capacity: { cpu: "2" } }, "4.a");
+  expect(first.basis).toBe("4.a");
+  expect(withParts(first, { options: { half_life_days: "3" } }, "6.a").basis).toBe("4.a");
+  const none = withParts(first, { capacity: { cpu: "" } }, "6.a");
+  expect("basis" in none).toBe(false);
+  expect(withParts(none, { capacity: { cpu: "3" } }, "7.a").basis).toBe("7.a");
+  expect(decode(encode(first)).basis).toBe("4.a");
+});
+
+it("is not tried with numbers that cannot be read", () => {
+  expect(isFaulty(scenario)).toBe(false);
+  expect(isFaulty({ ...EMPTY, capacity: { cpu: "-5" } })).toBe(true);
+  expect(isFaulty({ ...EMPTY, added: [{ user: "a", project: "b", domain: "", weight: "0" }] })).toBe(true);
+  expect(isFaulty({ ...EMPTY, queues: [{ name: "a", parent: "", priority: "x", weight: "", quota: {} }] })).toBe(true);
 });

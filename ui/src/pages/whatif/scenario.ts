@@ -18,6 +18,8 @@ export interface Scenario {
   removed: { user: string; project: string }[];
   /** Queues that are changed or new; what is empty stays as it is. */
   queues: QueueDraft[];
+  /** The revision of the configuration at which the scenario was begun. */
+  basis?: string;
 }
 
 export interface QueueDraft {
@@ -30,6 +32,19 @@ export interface QueueDraft {
 }
 
 export const EMPTY: Scenario = { weights: [], options: {}, capacity: {}, projects: [], added: [], removed: [], queues: [] };
+
+/** True for a scenario that changes nothing. */
+export function isNothing({ weights, options, capacity, projects, added, removed, queues }: Scenario): boolean {
+  return [weights, projects, added, removed, queues, Object.keys(options), Object.values(capacity).filter(Boolean)].every((part) => part.length === 0);
+}
+
+/** The scenario with some parts changed. The first change begins it at `shown`; without any it has no beginning. */
+export function withParts({ basis, ...scenario }: Scenario, parts: Partial<Scenario>, shown: string | undefined): Scenario {
+  const next = { ...scenario, ...parts };
+  if (isNothing(next)) return next;
+  const begun = isNothing(scenario) ? shown : (basis ?? shown);
+  return begun === undefined ? next : { ...next, basis: begun };
+}
 
 export function encode(scenario: Scenario): string {
   const bytes = new TextEncoder().encode(JSON.stringify(scenario));

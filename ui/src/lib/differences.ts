@@ -1,6 +1,6 @@
 // What an entry of the audit log has changed, leaf by leaf.
-import { isObject } from "../../lib/json.ts";
-import { amount, slotName } from "../../lib/units.ts";
+import { isObject } from "./json.ts";
+import { amount, slotName } from "./units.ts";
 
 /** What the users and projects are called that an entry calls by their ids. */
 interface Name {
