@@ -222,6 +222,12 @@ impl Hierarchy {
         }
     }
 
+    /// Takes out a domain that has no projects.
+    pub fn remove_domain(&mut self, name: &str) {
+        self.domains.remove(name);
+        self.weighed_with = None;
+    }
+
     /// Puts a project that is known into a domain.
     pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) {
         if let Entry::Occupied(mut known) = self.projects.entry(id)

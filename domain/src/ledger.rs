@@ -179,18 +179,8 @@ impl Ledger {
                 if refold.contains_key(&owner) {
                     continue;
                 }
-                let chain = self.chains.entry(owner.clone()).or_default();
-                let placed = match chain.add(day, unit_days, &daily) {
-                    Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
-                        chain.add_short(day, &daily)
-                    }
-                    placed => placed,
-                };
-                match placed {
-                    Ok(start) => self.touch(owner, start),
-                    Err(_) => {
-                        refold.insert(owner, day);
-                    }
+                if let Some(owner) = self.place(owner, day, unit_days, &daily, records_from) {
+                    refold.insert(owner, day);
                 }
             }
         }
@@ -204,24 +194,73 @@ impl Ledger {
             if refold.contains_key(&owner) {
                 continue;
             }
-            let chain = self.chains.entry(owner.clone()).or_default();
-            let taken = match chain.subtract(day, &daily) {
-                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
-                    chain.subtract_kept(day, &daily)
-                }
-                taken => taken,
-            };
-            match taken {
-                Ok(start) if chain.capacity_of(start).is_some() => self.touch(owner, start),
-                Ok(start) => self.drop_bucket(owner, start),
-                // Its bucket was purged with its records: there is nothing to take back from.
-                Err(_) if records_from.is_some_and(|from| day < from) => {}
-                Err(_) => {
-                    refold.insert(owner, day);
-                }
+            if let Some(owner) = self.take_back(owner, day, &daily, records_from) {
+                refold.insert(owner, day);
             }
         }
         refold
+    }
+
+    /// Moves usage of days from one owner to another. Returns what must be folded again, once the records say whose they are.
+    pub fn move_usage(
+        &mut self,
+        from: &Owner,
+        to: &Owner,
+        days: &BTreeMap<Day, Daily>,
+        unit_days: u32,
+        records_from: Option<Day>,
+    ) -> BTreeMap<Owner, Day> {
+        self.has_long_buckets |= unit_days != 1;
+        let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
+        for (day, daily) in days {
+            if !refold.contains_key(from)
+                && let Some(owner) = self.take_back(from.clone(), *day, daily, records_from)
+            {
+                refold.insert(owner, *day);
+            }
+            if !refold.contains_key(to)
+                && let Some(owner) = self.place(to.clone(), *day, unit_days, daily, records_from)
+            {
+                refold.insert(owner, *day);
+            }
+        }
+        refold
+    }
+
+    /// Adds the usage of a day. Returns the owner if its chain must be folded again.
+    fn place(
+        &mut self,
+        owner: Owner,
+        day: Day,
+        unit_days: u32,
+        daily: &Daily,
+        records_from: Option<Day>,
+    ) -> Option<Owner> {
+        let chain = self.chains.entry(owner.clone()).or_default();
+        let placed = match chain.add(day, unit_days, daily) {
+            Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
+            placed => placed,
+        };
+        let Ok(start) = placed else { return Some(owner) };
+        self.touch(owner, start);
+        None
+    }
+
+    /// Takes the usage of a day back. Returns the owner if its chain must be folded again.
+    fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, records_from: Option<Day>) -> Option<Owner> {
+        let chain = self.chains.entry(owner.clone()).or_default();
+        let taken = match chain.subtract(day, daily) {
+            Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.subtract_kept(day, daily),
+            taken => taken,
+        };
+        match taken {
+            Ok(start) if chain.capacity_of(start).is_some() => self.touch(owner, start),
+            Ok(start) => self.drop_bucket(owner, start),
+            // Its bucket was purged with its records: there is nothing to take back from.
+            Err(_) if records_from.is_some_and(|from| day < from) => {}
+            Err(_) => return Some(owner),
+        }
+        None
     }
 
     /// The first day whose records are needed to fold `owner` again from `day` on.

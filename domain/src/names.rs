@@ -3,6 +3,9 @@
 /// The longest name that a column holds.
 pub const MAX_NAME: usize = 64;
 
+/// The domain of projects whose domain no report and no admin has named yet. A report that names it, or none, moves no project.
+pub const UNKNOWN_DOMAIN: &str = "unknown";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must have 1 to 64 characters, none of them a control character, a slash or a space at either end, and not be . or .."

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::client::{Client, no_json};
 use super::command::Command;
@@ -66,7 +66,7 @@ async fn list(client: &Client, format: Format) -> Result<(), Failure> {
     if matches!(format, Format::Json | Format::Ndjson) {
         return list.print(format, &[]).await;
     }
-    let columns = &["name", "resource_group", "status", "started_at", "description"];
+    let columns = &["name", "resource_group", "status", "started_at", "did", "description"];
     print_list(format, columns, list.rows().await?.iter().flat_map(lines))
 }
 
@@ -99,12 +99,22 @@ async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Fail
     print(&format!("the clock is trusted: {}", trusted["trusted_at"].as_str().unwrap_or_default()))
 }
 
+/// What a run counted, without zeros, with the day before which things went: `kernels 12 (before 2026-01-05)`.
+fn done(counts: &Map<String, Value>) -> String {
+    let counted = counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+    let parts = counted.map(|(kind, count)| match counts.get(&format!("{kind}_before")).and_then(Value::as_str) {
+        Some(before) => format!("{kind} {count} (before {before})"),
+        None => format!("{kind} {count}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
 /// A line for each group that the job ran in, or one for a job that never ran.
 fn lines(job: &Value) -> Vec<Value> {
     let line = |run: &Value| {
         json!({
             "name": job["name"], "description": job["description"], "resource_group": run["resource_group"],
-            "status": run["status"], "started_at": run["started_at"],
+            "status": run["status"], "started_at": run["started_at"], "did": run["counts"].as_object().map(done),
         })
     };
     match job["last_runs"].as_array().map(Vec::as_slice) {

@@ -18,6 +18,7 @@ use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::input_name;
 use super::output::{Format, OutputArgs, print_bytes, print_object};
+use super::refusals::Refusals;
 use crate::config::Config;
 
 /// List, show and report kernels
@@ -80,9 +81,6 @@ struct PostArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
-
-/// Rejected rows that a person is shown: most of them are rejected for the same reason.
-const SHOWN: usize = 20;
 
 const TABLE: &[&str] =
     &["kernel_id", "user", "project", "domain_name", "status", "started_at", "terminated_at", "occupied_slots"];
@@ -147,26 +145,45 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
     }
     let [accepted, changed, rejected] =
         ["accepted", "changed", "rejected"].map(|key| answer[key].as_u64().unwrap_or(0));
-    for row in answer["errors"].as_array().into_iter().flatten().take(SHOWN) {
-        eprint_line(&rejection(row));
+    for line in rejections(&answer).lines() {
+        eprint_line(line);
     }
-    if let Some(more @ 1..) = rejected.checked_sub(SHOWN as u64) {
-        let more = counted(more, "more row was", "more rows were");
-        eprint_line(&format!("{more} rejected; `--output json` tells why, of the first 10,000"));
+    if let Some(earlier) = answer["earlier"].as_object() {
+        let text = |key: &str| earlier[key].as_str().unwrap_or_default();
+        let rows = counted(earlier["kernels"].as_u64().unwrap_or(0), "row is of a kernel", "rows are of kernels");
+        eprint_line(&format!(
+            "{rows} that ended before {}, the first day of which the server keeps usage: reports count what they used, by \
+             day, in the history {:?}; shares and lists of kernels do not",
+            text("before"),
+            text("source")
+        ));
     }
     let accepted = counted(accepted, "kernel", "kernels");
     eprint_line(&format!("{accepted} accepted, {changed} new or changed; {rejected} rejected"));
     Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Why a row was not taken, in one line.
-fn rejection(row: &Value) -> String {
-    let place = match (row["line"].as_u64(), row["index"].as_u64()) {
-        (Some(line), _) => format!("line {line}"),
-        (None, index) => format!("element {}", index.unwrap_or_default()),
-    };
-    let faults = row["errors"].as_array().into_iter().flatten().filter_map(|fault| fault["detail"].as_str());
-    format!("{place}: {}", faults.collect::<Vec<_>>().join("; "))
+/// Why rows were not taken: by code, with the first rows of each.
+fn rejections(answer: &Value) -> String {
+    let mut refused = Refusals::default();
+    for (code, rows) in answer["rejected_codes"].as_object().into_iter().flatten() {
+        refused.count(code, rows.as_u64().unwrap_or(0));
+    }
+    let mut place = "line";
+    for row in answer["errors"].as_array().into_iter().flatten() {
+        let faults = || row["errors"].as_array().into_iter().flatten();
+        let sentences: Vec<&str> = faults().filter_map(|fault| fault["detail"].as_str()).collect();
+        let code = faults().next().and_then(|fault| fault["code"].as_str()).unwrap_or("refused");
+        if row["line"].is_null() {
+            place = "element";
+        }
+        let at = row["line"].as_u64().or(row["index"].as_u64()).unwrap_or_default();
+        refused.add_example(code, at, &sentences.join("; "));
+    }
+    let mut lines = String::new();
+    // Writing into a text cannot fail.
+    let _ = refused.write(&mut lines, "rejected", place);
+    lines
 }
 
 type Reader = BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>;

@@ -38,6 +38,7 @@ mod queues;
 mod rank;
 mod reclaim;
 mod refusal;
+pub mod refusals;
 mod replay;
 mod sequence;
 mod serve;

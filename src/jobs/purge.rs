@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Job, JobSettings, elapsed};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
+use crate::service::accounting::purge::PurgeLimits;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Days for which records of job runs are kept.
@@ -27,8 +28,9 @@ impl Job for Purge {
         "removes usage records, ended kernels and earlier starts of the service that no look-back reaches, and buckets, day totals, divisions, days of fairness and of ranks, job runs and counts of ingests past their retention"
     }
 
-    fn is_due(&self, _: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
-        elapsed(last, now, SECONDS_PER_DAY)
+    /// An import may fill a new group, or one with years gone by: a person has a day to see what came of it.
+    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+        elapsed(last, now, SECONDS_PER_DAY) && elapsed(Some(group.purge_waits_from()), now, SECONDS_PER_DAY)
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
@@ -36,6 +38,7 @@ impl Job for Purge {
             self.settings;
         async move {
             let group = work.group.clone();
+            let limits = service.purge_limits(keep, keep_kernels_days);
             let (records, buckets) = service.purge(work.clone(), keep).await?;
             let kernels = service.purge_kernels(work, keep_kernels_days).await?;
             let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
@@ -45,9 +48,17 @@ impl Job for Purge {
             let shares = service.purge_share_history(&group, keep_history_days).await?;
             let divisions = service.purge_divisions(&group, keep).await?;
             service.shrink_file().await;
+            let PurgeLimits { records: records_before, kernels: kernels_before, usage: buckets_before } = limits;
+            if records + kernels + buckets > 0 {
+                tracing::info!(
+                    group, records, %records_before, kernels, %kernels_before, buckets, %buckets_before,
+                    "a purge removed what is past its retention"
+                );
+            }
             Ok(json!({
                 "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions, "job_runs": runs,
                 "service_runs": starts, "audit_entries": audit_entries, "fairness_days": fairness, "share_days": shares,
+                "records_before": records_before, "kernels_before": kernels_before, "buckets_before": buckets_before,
             }))
         }
         .boxed()

@@ -52,6 +52,10 @@ pub struct Group {
     pub compacted_before: Option<Day>,
     /// Kernels that ended before were removed.
     pub kernels_from: Option<Timestamp>,
+    /// Kernels that ended before count in a history, or may.
+    pub earlier_until: Option<Timestamp>,
+    /// When reports last brought new kernels that ended before every look-back: a purge waits a day from then on.
+    pub backfilled_at: Option<Timestamp>,
     /// Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
     pub run_times_made: bool,
     /// Whether `day_totals` has all that was recorded; else the next run makes them.
@@ -103,6 +107,8 @@ impl TryFrom<Model> for Group {
             records_from: row.records_from_day.map(Day),
             compacted_before: row.compacted_before.map(Day),
             kernels_from: row.kernels_from.map(Timestamp::from_micros),
+            earlier_until: row.earlier_until.map(Timestamp::from_micros),
+            backfilled_at: row.backfilled_at.map(Timestamp::from_micros),
             run_times_made: row.run_times_made,
             day_totals_made: row.day_totals_made,
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
@@ -213,6 +219,8 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
         kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
+        earlier_until: changed(&loaded.earlier_until, &group.earlier_until, micros),
+        backfilled_at: changed(&loaded.backfilled_at, &group.backfilled_at, micros),
         run_times_made: changed(&loaded.run_times_made, &group.run_times_made, |made| *made),
         day_totals_made: changed(&loaded.day_totals_made, &group.day_totals_made, |made| *made),
         calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
@@ -324,6 +332,8 @@ pub async fn delete(
     gone.insert("day_totals", by_buckets + totals.exec(db).await?.rows_affected);
     let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));
     gone.insert("usage_histories", histories.exec(db).await?.rows_affected);
+    let earlier = e::earlier_kernel::Entity::delete_many().filter(e::earlier_kernel::Column::GroupKey.eq(key.0));
+    earlier.exec(db).await?;
     super::cursors::of_all(key).exec(db).await?;
     let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
     gone.insert("kernels", kernels.exec(db).await?.rows_affected);

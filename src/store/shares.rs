@@ -122,3 +122,12 @@ pub async fn save(
     let users: Vec<(&Member, &Share)> = users.collect();
     share_pages::save(db, group.key, hierarchy.users(), &users, stored).await
 }
+
+/// Removes the share of a domain.
+#[tracing::instrument(name = "db.shares.remove_domain", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn remove_domain(db: &impl ConnectionTrait, group: &str, domain: &str) -> Result<()> {
+    use domain_fair_share::Column;
+    let share = domain_fair_share::Entity::delete_many().filter(Column::ResourceGroup.eq(group));
+    share.filter(Column::DomainName.eq(domain)).exec(db).await?;
+    Ok(())
+}

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::earlier_rows::EarlierRows;
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::list::List;
-use crate::domain::ids::{KernelId, SessionId};
+use crate::domain::ids::{KernelId, ProjectId, SessionId};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::agents::view::MAX_AGENTS;
@@ -59,9 +60,12 @@ impl Known {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Taken {
     pub changed: u64,
-    pub rejected: u64,
+    /// How many rows were rejected for each code.
+    #[serde(default)]
+    pub rejected_codes: BTreeMap<String, u64>,
     /// Why rows were rejected; of very many, why the first of them were.
     pub errors: Vec<Rejected>,
+    pub earlier: Option<EarlierRows>,
 }
 
 /// What became of rows of a history.
@@ -80,6 +84,7 @@ pub(super) struct Rejected {
 
 #[derive(Debug, Deserialize)]
 struct Said {
+    code: String,
     detail: String,
 }
 
@@ -89,8 +94,28 @@ impl Rejected {
         usize::try_from(self.line.saturating_sub(1)).unwrap_or(usize::MAX)
     }
 
+    pub fn code(&self) -> &str {
+        self.errors.first().map_or("refused", |said| &said.code)
+    }
+
     pub fn why(&self) -> &str {
         self.errors.first().map_or("refused", |said| &said.detail)
+    }
+}
+
+/// A project as the server knows it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ProjectRow {
+    #[serde(rename = "project_id")]
+    pub id: ProjectId,
+    name: Option<String>,
+    display_name: Option<String>,
+}
+
+impl ProjectRow {
+    /// What a file calls the project.
+    pub fn is_called(&self, project: &str) -> bool {
+        self.name.as_deref().or(self.display_name.as_deref()) == Some(project)
     }
 }
 
@@ -179,6 +204,23 @@ impl Api {
             self.0.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?.send().await?;
         }
         Ok(())
+    }
+
+    /// The projects of a domain.
+    pub async fn projects_in(&self, domain: &str) -> Result<Vec<ProjectRow>> {
+        List::of(self.0.get(["projects"]).with("domain_name", domain), None).read().await
+    }
+
+    /// Puts a project into a domain, from which reports may move it again.
+    pub async fn place_project(&self, project: &ProjectRow, domain: &str) -> Result<()> {
+        let body = json!({"domain_name": domain, "domain_pinned": false, "reason": "the domain map of an import"});
+        self.0.put(["projects", &project.id.to_string()]).json(&body)?.send().await.map(|_| ())
+    }
+
+    /// The names of the histories of the group.
+    pub async fn histories(&self, group: &str) -> Result<Vec<String>> {
+        let rows = List::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
+        Ok(rows.iter().filter_map(|row| row["source"].as_str().map(str::to_owned)).collect())
     }
 
     /// Whether the group has a history of that name, and whether it is complete.

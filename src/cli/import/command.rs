@@ -115,9 +115,7 @@ impl Command for Import {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let report = import(&self.import, &client, &SystemClock, config.keep_buckets_days)
-            .await
-            .map_err(|error| failure(&error))?;
+        let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
         if self.output == Form::Json {
             output::print_json(&report.to_json())?;
         } else {
@@ -167,8 +165,8 @@ pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Cloc
     history::load(&Api(client.clone()), clock, reader, &domains, &source).await
 }
 
-/// The import without its output, into a server that keeps usage for so many days.
-pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock, keep_days: u32) -> anyhow::Result<Report> {
+/// The import without its output.
+pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
     let api = Api(client.clone());
     let (format, options) = (format_of(args)?, options(args)?);
     let open = || Reader::new(format, Source::open(&args.file)?, &options);
@@ -195,7 +193,7 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock, keep_
     let bar = progress_bar(reader.progress());
     let dated = !capacities.is_empty();
     let (no_aggregate, replace) = (args.no_aggregate, args.replace);
-    let extras = Extras { domains, capacities, no_aggregate, replace, keep_days };
+    let extras = Extras { domains, capacities, no_aggregate, replace };
     let loaded = load(&api, clock, reader, &extras).await;
     if let Some((bar, ticker)) = bar {
         ticker.abort();

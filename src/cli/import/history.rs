@@ -13,11 +13,13 @@ use super::domain_map::DomainMap;
 use super::feed::Feed;
 use super::job::ImportedJob;
 use super::outcome::Summary;
+use super::report::write_without_domain;
 use super::row::{Project, User};
 use super::{ImportError, Reader};
 use crate::cli::counted::counted;
 use crate::domain::bucket::Daily;
 use crate::domain::ids::KernelId;
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Span};
 use crate::service::Clock;
@@ -60,6 +62,8 @@ pub struct HistoryReport {
     pub stored: u64,
     /// Day totals of days that the server has recorded itself.
     pub left_out: u64,
+    /// Projects of the file of which no domain is known, by name.
+    pub without_domain: Vec<String>,
 }
 
 impl HistoryReport {
@@ -68,7 +72,8 @@ impl HistoryReport {
         json!({
             "source": self.source, "rows": self.summary.rows, "taken": self.summary.taken - self.repeated - self.unended,
             "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
-            "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out, "ended_early": early,
+            "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out,
+            "without_domain": self.without_domain, "ended_early": early,
         })
     }
 }
@@ -98,6 +103,11 @@ impl fmt::Display for HistoryReport {
             let left_out = totals(self.left_out);
             write!(f, "\n{left_out} left out, of days of which the server has recorded the usage itself")?;
         }
+        if !self.without_domain.is_empty() {
+            write_without_domain(f, &self.without_domain)?;
+            write!(f, "`fairshared projects set NAME --domain DOMAIN` moves it with the next run; ")?;
+            write!(f, "a --domain-map of the import names domains at once")?;
+        }
         Ok(())
     }
 }
@@ -124,7 +134,7 @@ pub(super) async fn load(
     if let Some(early) = summary.ended_early.clone() {
         return Err(ImportError::EndedEarly(early)).context("nothing was imported: a history has to be whole");
     }
-    let Totals { mut groups, repeated, unended, .. } = totals;
+    let Totals { mut groups, repeated, unended, without_domain, .. } = totals;
     // Nothing is stored before it is certain that nothing would count twice.
     let there = api.groups().await?;
     let mut known = BTreeSet::new();
@@ -165,6 +175,11 @@ pub(super) async fn load(
             report.left_out += taken.left_out;
         }
     }
+    if !without_domain.is_empty() {
+        let unknown = api.projects_in(UNKNOWN_DOMAIN).await?;
+        let is_unknown = |name: &&Arc<str>| unknown.iter().any(|project| project.is_called(name));
+        report.without_domain = without_domain.iter().filter(is_unknown).map(ToString::to_string).collect();
+    }
     Ok(report)
 }
 
@@ -186,6 +201,8 @@ struct Totals {
     /// The jobs that were taken.
     seen: HashSet<KernelId>,
     names: BTreeSet<Arc<str>>,
+    /// Projects whose domain neither the file nor the map names.
+    without_domain: BTreeSet<Arc<str>>,
     repeated: u64,
     unended: u64,
 }
@@ -193,7 +210,7 @@ struct Totals {
 impl Totals {
     fn new(today: Day) -> Self {
         let (groups, seen, names) = (BTreeMap::new(), HashSet::new(), BTreeSet::new());
-        Self { today, groups, seen, names, repeated: 0, unended: 0 }
+        Self { today, groups, seen, names, without_domain: BTreeSet::new(), repeated: 0, unended: 0 }
     }
 
     fn take(&mut self, job: &ImportedJob, clock: &dyn Clock) {
@@ -210,6 +227,9 @@ impl Totals {
             return;
         }
         let [user, project, domain] = [&job.user, &job.project, &job.domain].map(|name| self.name(name));
+        if *domain == *UNKNOWN_DOMAIN {
+            self.without_domain.insert(Arc::clone(&project));
+        }
         if !self.groups.contains_key(&job.resource_group) {
             self.groups.insert(job.resource_group.clone(), BTreeMap::new());
         }

@@ -13,12 +13,12 @@ use super::feed::{Feed, Numbered};
 use super::job::ImportedJob;
 use super::later_runs::Running;
 use super::offered;
-use super::outcome::Tally;
 use super::rebase::Shift;
 use super::report::Report;
 use super::shifted::{Detector, Pair, Shifted};
 use super::{ImportError, Reader};
 use crate::domain::ids::KernelId;
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Clock;
 use crate::service::ingest::batch::BATCH;
@@ -31,10 +31,6 @@ const MAX_WAITING: usize = 2 * BODY;
 /// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
 const ROWS_BETWEEN_RUNS: usize = 2 * BODY;
 
-/// Why rows were refused that an answer does not name, because it names so many others.
-const UNNAMED: &str =
-    "no reason is known: the server gives reasons for 10,000 rows of a request, and these came with them";
-
 /// What comes with the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
@@ -43,14 +39,11 @@ pub struct Extras {
     pub no_aggregate: bool,
     /// Known jobs with starts that are shifted get those of the file.
     pub replace: bool,
-    /// For so many days a server keeps usage.
-    pub keep_days: u32,
 }
 
 /// Imports everything that `reader` yields. Rows that were taken stay taken if it fails later.
 pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
     let began = clock.now();
-    let kept_from = began.day().back(extras.keep_days);
     let mut loader = Loader {
         api,
         clock,
@@ -63,10 +56,11 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         shift: reader.shift(),
         detector: Detector::new(reader.shift()),
         barred: HashMap::new(),
+        without_domain: BTreeSet::new(),
         new_groups: HashSet::new(),
         stored: 0,
         slices: 0,
-        report: Report { kept_from: Some(kept_from), ..Report::default() },
+        report: Report::default(),
     };
     let mut feed = Feed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
@@ -77,6 +71,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     taken.context("the import stopped; rows before this are kept, and a second run takes the rest")?;
     loader.report.summary = feed.finish().await?;
     loader.apply_capacities(&extras.capacities).await.context("the rows are kept; their capacities are not")?;
+    loader.place_projects(&extras.domains).await.context("the rows are kept; the domains of their projects are not")?;
     if !extras.no_aggregate {
         loader.aggregate().await.context("the rows are kept; the aggregate job will record their usage")?;
     }
@@ -85,6 +80,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
             loader.report.without_capacity.push(group.clone());
         }
     }
+    loader.note_other_histories().await?;
     if !loader.report.without_capacity.is_empty() {
         let named: BTreeSet<&String> = extras.capacities.iter().map(|row| &row.resource_group).collect();
         let unused = named.into_iter().filter(|group| loader.touched.get(*group).copied().flatten().is_none());
@@ -123,6 +119,8 @@ struct Loader<'a> {
     detector: Detector,
     /// Rows whose known counterpart could not be replaced, and why.
     barred: HashMap<KernelId, String>,
+    /// Projects of jobs whose domain neither the file nor the map names.
+    without_domain: BTreeSet<String>,
     /// Groups that this import made.
     new_groups: HashSet<String>,
     /// Rows that the server has.
@@ -138,6 +136,9 @@ impl Loader<'_> {
                 if let Some(domain) = extras.domains.get(&row.job.project) {
                     row.job.domain.clone_from(domain);
                 }
+                if row.job.domain == UNKNOWN_DOMAIN && !self.without_domain.contains(&row.job.project) {
+                    self.without_domain.insert(row.job.project.clone());
+                }
                 self.take(row).await?;
             }
         }
@@ -150,11 +151,11 @@ impl Loader<'_> {
     async fn take(&mut self, row: Numbered) -> anyhow::Result<()> {
         let Numbered { line, job } = row;
         if outlives(job.started_at, job.terminated_at, self.clock.now()) {
-            self.refuse(LIVES_TOO_LONG, line);
+            self.report.refused.add("out_of_range", line, LIVES_TOO_LONG);
             return Ok(());
         }
         if let Some(why) = self.barred(&job).cloned() {
-            self.refuse(&why, line);
+            self.report.refused.add("not_replaced", line, &why);
             return Ok(());
         }
         if !self.touched.contains_key(&job.resource_group) {
@@ -164,9 +165,6 @@ impl Loader<'_> {
         let over = self.running.get_mut(&job.resource_group).map(|running| running.see(&job, shift));
         if let Some(start) = job.started_at {
             let end = job.terminated_at.unwrap_or_else(|| self.clock.now());
-            if self.report.kept_from.is_some_and(|day| end.day() < day) {
-                self.report.not_kept += 1;
-            }
             let used = self.touched.entry(job.resource_group.clone()).or_default();
             let (first, last) = used.unwrap_or((start.day(), end.day()));
             *used = Some((first.min(start.day()), last.max(end.day())));
@@ -204,14 +202,14 @@ impl Loader<'_> {
         let taken = taken.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
         self.report.changed += taken.changed;
         self.stored += lines.len() as u64;
-        let unnamed = taken.rejected.saturating_sub(taken.errors.len() as u64);
-        if unnamed > 0 {
-            self.refuse_rows(UNNAMED, unnamed, first);
+        for (code, rows) in &taken.rejected_codes {
+            self.report.refused.count(code, *rows);
         }
-        for rejected in taken.errors {
+        for rejected in &taken.errors {
             let line = lines.get(rejected.at()).copied().unwrap_or(first);
-            self.refuse(rejected.why(), line);
+            self.report.refused.add_example(rejected.code(), line, rejected.why());
         }
+        self.report.note_earlier(taken.earlier);
         self.end_earlier_runs(group, over).await?;
         self.record_if_many(group, lines.len()).await;
         Ok(())
@@ -279,14 +277,32 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn refuse(&mut self, why: &str, line: u64) {
-        self.refuse_rows(why, 1, line);
+    /// Puts projects of the map into their domains that no row could move there, because the server has removed what it knew of
+    /// their jobs. Notes which projects of the file are still without a domain.
+    async fn place_projects(&mut self, domains: &DomainMap) -> anyhow::Result<()> {
+        if domains.is_empty() && self.without_domain.is_empty() {
+            return Ok(());
+        }
+        for project in self.api.projects_in(UNKNOWN_DOMAIN).await? {
+            if let Some((_, domain)) = domains.iter().find(|(name, _)| project.is_called(name)) {
+                self.api.place_project(&project, domain).await?;
+            } else if let Some(name) = self.without_domain.iter().find(|name| project.is_called(name)) {
+                self.report.without_domain.push(name.clone());
+            }
+        }
+        self.report.without_domain.sort();
+        Ok(())
     }
 
-    fn refuse_rows(&mut self, why: &str, rows: u64, first_line: u64) {
-        let tally = self.report.refused.entry(why.to_owned()).or_insert(Tally { rows: 0, first_line });
-        tally.rows += rows;
-        tally.first_line = tally.first_line.min(first_line);
+    /// Notes histories that may have the same jobs as the one into which earlier jobs went.
+    async fn note_other_histories(&mut self) -> anyhow::Result<()> {
+        let Some(earlier) = &self.report.earlier else { return Ok(()) };
+        for group in self.touched.keys() {
+            let names = self.api.histories(group).await?;
+            let others = names.into_iter().filter(|name| *name != earlier.source).map(|name| (group.clone(), name));
+            self.report.other_histories.extend(others);
+        }
+        Ok(())
     }
 
     /// Makes sure that the group is there; a new one is ordered by fair share.

@@ -11,6 +11,7 @@ pub mod capacities;
 pub mod command;
 mod csv_lines;
 pub mod domain_map;
+pub mod earlier_rows;
 mod feed;
 pub mod format;
 pub mod history;

@@ -1,14 +1,15 @@
 //! What an import says at its end, to people and to programs.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::earlier_rows::EarlierRows;
 use super::outcome::{Summary, Tally};
 use super::rebase::Shift;
 use crate::cli::counted::counted;
-use crate::domain::time::Day;
+use crate::cli::refusals::Refusals;
+use crate::domain::names::UNKNOWN_DOMAIN;
 
 /// The balance of one import.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,8 +18,8 @@ pub struct Report {
     pub summary: Summary,
     /// Of the rows taken: kernels that are new or not what they were.
     pub changed: u64,
-    /// Of the rows taken: refused by the service, by reason.
-    pub refused: BTreeMap<String, Tally>,
+    /// Of the rows taken: refused by the service, by code.
+    pub refused: Refusals,
     pub groups: u64,
     pub new_groups: u64,
     /// Agents that are new or not what they were.
@@ -27,15 +28,18 @@ pub struct Report {
     pub capacity_days: u64,
     /// Groups of which no capacity is known, by name.
     pub without_capacity: Vec<String>,
+    /// Other histories of groups that took earlier jobs: the group and the name of the history.
+    pub other_histories: Vec<(String, String)>,
+    /// Projects of the file of which no domain is known, by name.
+    pub without_domain: Vec<String>,
     /// Groups of the capacities file that no row belongs to.
     pub groups_without_rows: Vec<String>,
     /// Runs that were known as running and ended, because a later run of their job came.
     pub earlier_runs_ended: u64,
     /// Known kernels that were taken back, because the file has them with other starts.
     pub replaced: u64,
-    /// Jobs that ended before the server keeps usage, and from which day on it does.
-    pub not_kept: u64,
-    pub kept_from: Option<Day>,
+    /// Of the rows taken: those of jobs that ended before the server keeps usage, which count in reports alone.
+    pub earlier: Option<EarlierRows>,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,
     /// `None`: told not to aggregate.
@@ -71,15 +75,43 @@ impl fmt::Display for Rebased {
 
 /// Resource groups that a warning names one by one.
 const GROUPS_NAMED: usize = 5;
+/// Projects that a warning names.
+const NAMES_SHOWN: usize = 5;
+
+/// Warns of projects whose domain is not known.
+pub(super) fn write_without_domain(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
+    let projects = counted(names.len() as u64, "project", "projects");
+    write!(f, "\nwarning: no domain is known of {projects} ({}); ", named(names))?;
+    write!(f, "what they used counts in {UNKNOWN_DOMAIN:?}. ")
+}
+
+/// The first names of a list, and how many more there are.
+fn named(names: &[String]) -> String {
+    let first = names[..names.len().min(NAMES_SHOWN)].join(", ");
+    match names.len().saturating_sub(NAMES_SHOWN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
 
 impl Report {
     pub fn refused_rows(&self) -> u64 {
-        self.refused.values().map(|tally| tally.rows).sum()
+        self.refused.rows()
     }
 
     /// Rows that the service has.
     pub fn taken(&self) -> u64 {
         self.summary.taken.saturating_sub(self.refused_rows())
+    }
+
+    /// Adds rows that a part of the import has taken into a history.
+    pub(super) fn note_earlier(&mut self, more: Option<EarlierRows>) {
+        self.earlier = match (self.earlier.take(), more) {
+            (Some(known), Some(more)) => {
+                Some(EarlierRows { rows: known.rows + more.rows, before: known.before.max(more.before), ..more })
+            }
+            (known, more) => known.or(more),
+        };
     }
 
     /// Rows that told nothing that was not known before.
@@ -105,7 +137,6 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let tally = |reason: String, t: &Tally| json!({"reason": reason, "rows": t.rows, "first_line": t.first_line});
         let dropped: Vec<_> = self.summary.dropped.iter().map(|(reason, t)| tally(reason.to_string(), t)).collect();
-        let refused: Vec<_> = self.refused.iter().map(|(reason, t)| tally(reason.clone(), t)).collect();
         let times = self.summary.times;
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
         json!({
@@ -113,10 +144,11 @@ impl Report {
             "timezone": self.summary.zone, "local_time_rows": times.assumed, "ambiguous_time_rows": times.twice,
             "skipped_time_rows": times.never, "earlier_runs_ended": self.earlier_runs_ended, "replaced": self.replaced,
             "capacities_shifted": self.rebased.is_some_and(|r| r.capacities),
-            "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": refused,
+            "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": self.refused.to_json("line"),
             "ended_early": early, "resource_groups": self.groups, "resource_groups_created": self.new_groups,
-            "not_kept": self.not_kept, "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
-            "groups_without_rows": self.groups_without_rows,
+            "earlier": self.earlier.as_ref().map(|e| json!({"rows": e.rows, "before": e.before, "source": e.source})),
+            "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
+            "other_histories": self.other_histories, "without_domain": self.without_domain, "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
         })
@@ -133,10 +165,7 @@ impl fmt::Display for Report {
             refused => writeln!(f, ", {refused} refused")?,
         }
         write!(f, "{summary}")?;
-        for (reason, tally) in &self.refused {
-            let unit = summary.unit.as_str();
-            writeln!(f, "  {} refused, first at {unit} {}: {reason}", tally.rows, tally.first_line)?;
-        }
+        self.refused.write(f, "refused", summary.unit.as_str())?;
         write!(f, "{} new or changed, {} already known", counted(self.changed, "kernel", "kernels"), self.known())?;
         let groups = counted(self.groups, "resource group", "resource groups");
         write!(f, "; {groups}, {} new", self.new_groups)?;
@@ -170,13 +199,23 @@ impl fmt::Display for Report {
             let more = counted(more as u64, "more resource group has", "more resource groups have");
             write!(f, "\nwarning: {more} no capacity; --resource-group NAME puts all rows into one")?;
         }
-        if let (jobs @ 1.., Some(day)) = (self.not_kept, self.kept_from) {
-            let jobs = counted(jobs, "job", "jobs");
-            write!(
-                f,
-                "\nwarning: {jobs} ended before {day}: the next purge removes what they used (keep_buckets_days). "
-            )?;
-            write!(f, "An import with --history keeps the usage of years gone by for reports")?;
+        if let Some(EarlierRows { rows, before, source }) = &self.earlier {
+            let rows = counted(*rows, "row is of a job", "rows are of jobs");
+            write!(f, "\n{rows} that ended before {before}, the first day of which the server keeps usage: reports ")?;
+            write!(f, "count what they used, by day, in the history {source:?}; shares and lists of kernels do not")?;
+            for (group, name) in &self.other_histories {
+                write!(
+                    f,
+                    "\nwarning: resource group {group} has the history {name:?}, too: a job of both counts twice; "
+                )?;
+                write!(f, "`DELETE /resource-groups/…/usage-histories/…` removes a history")?;
+            }
+        }
+        if !self.without_domain.is_empty() {
+            write_without_domain(f, &self.without_domain)?;
+            write!(f, "Write a line PROJECT,DOMAIN for each into domains.csv ")?;
+            write!(f, "and import again with --domain-map domains.csv, which moves it; ")?;
+            write!(f, "`fairshared projects list --domain {UNKNOWN_DOMAIN} -o csv` lists them")?;
         }
         if !self.groups_without_rows.is_empty() {
             let names = self.groups_without_rows.join(", ");

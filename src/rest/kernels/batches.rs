@@ -9,12 +9,13 @@ use serde::de::IgnoredAny;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::view::{IngestAnswer, IngestWarning, RejectedItem};
+use super::view::{EarlierKernels, IngestAnswer, IngestWarning, RejectedItem};
 use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{Delivery, Ingested, batch_of};
+use crate::service::ingest::earlier::HISTORY;
 use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
@@ -22,6 +23,8 @@ use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.
 const NAMED_REJECTIONS: usize = 10_000;
+/// The code of a rejected item that is no object, whose fault the answer does not name any more.
+const UNNAMED_CODE: &str = "invalid_value";
 /// Warnings that an answer names.
 const NAMED_WARNINGS: usize = 1_000;
 
@@ -236,6 +239,8 @@ impl Batches {
 
     fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, errors: Vec<Fault>) {
         self.answer.rejected += 1;
+        let code = errors.first().map_or(UNNAMED_CODE, |fault| fault.code);
+        *self.answer.rejected_codes.entry(code).or_default() += 1;
         if self.answer.errors.len() >= NAMED_REJECTIONS {
             return;
         }
@@ -283,9 +288,15 @@ impl Batches {
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
-        let Ingested { changed, refused, warnings } =
+        let Ingested { changed, refused, warnings, earlier, earlier_before } =
             done.await.map_err(|e| Error::failed("a batch was not taken", e))??;
         self.answer.changed += changed;
+        if let Some(before) = earlier_before {
+            let source = HISTORY;
+            let known = self.answer.earlier.get_or_insert(EarlierKernels { kernels: 0, before, source });
+            known.kernels += earlier;
+            known.before = known.before.max(before);
+        }
         for warning in warnings {
             self.warn(warning);
         }

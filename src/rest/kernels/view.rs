@@ -1,5 +1,6 @@
 //! Kernels and their slices as REST shows them, and what became of an ingest.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -162,11 +163,31 @@ pub struct IngestAnswer {
     /// Kernels that are new or not what they were; 0 in a dry run.
     pub changed: u64,
     pub rejected: u64,
+    /// How many items were rejected for the reason that a code names, of all of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, u64>)]
+    pub rejected_codes: BTreeMap<&'static str, u64>,
     /// One row for each rejected item; the first 10000.
     pub errors: Vec<RejectedItem>,
     /// What is odd about kernels that were taken all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<IngestWarning>,
+    /// Kernels that ended before the server keeps usage; left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierKernels>,
+}
+
+/// Kernels that are taken as day totals: reports count what they used, no share does, and no list has them.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"kernels": 12, "before": "2023-01-10", "source": "earlier-kernels"}))]
+pub struct EarlierKernels {
+    /// How many reports it is about, also of kernels that the history had already.
+    pub kernels: u64,
+    /// The day before which they ended.
+    #[schema(value_type = String, format = Date)]
+    pub before: Day,
+    /// The history that has them.
+    pub source: &'static str,
 }
 
 /// Reports that were taken in another way than they say.

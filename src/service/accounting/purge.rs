@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::time::Day;
+use crate::domain::time::{Day, Timestamp};
 use crate::service::group::published::PublishedGroup;
 use crate::service::group::session::Session;
 use crate::service::work::background;
@@ -12,6 +12,17 @@ use crate::store::{self, buckets, day_totals, records, run_times, slice_kinds};
 
 /// Days for which ended kernels are kept beyond every look-back.
 const SPARE_DAYS: u32 = 7;
+
+/// The days before which a purge removes things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PurgeLimits {
+    /// Usage records, which no look-back reaches any more.
+    pub records: Day,
+    /// Kernels that ended before.
+    pub kernels: Day,
+    /// Buckets and day totals.
+    pub usage: Day,
+}
 
 /// What of a group is past its retention.
 #[derive(Clone, Copy)]
@@ -58,9 +69,7 @@ impl Service {
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
         let work = work.into();
-        let (today, longest) = (self.clock.now().day(), self.longest_reach());
-        let before = today.back(longest);
-        let kept_from = today.back(keep_buckets_days.max(longest));
+        let PurgeLimits { records: before, usage: kept_from, .. } = self.purge_limits(keep_buckets_days, 0);
         let change = async move |session: &mut Session| {
             let known_from = session.state().group.records_from;
             let records = records::count(session.read(), session.key(), known_from, before).await?;
@@ -112,8 +121,7 @@ impl Service {
     pub async fn purge_kernels(self: &Arc<Self>, work: impl Into<Work>, keep_days: u32) -> Result<u64> {
         self.check_clock()?;
         let work = work.into();
-        let reach = self.longest_reach();
-        let keep = if keep_days == 0 { reach + SPARE_DAYS } else { keep_days.max(reach) };
+        let keep = self.keep_kernels_days(keep_days);
         let mut removed = 0;
         let mut after = None;
         loop {
@@ -157,8 +165,29 @@ impl Service {
         Ok(store::runs::purge(self.store.write(), before).await?)
     }
 
+    /// For how many days ended kernels are kept, at least for `keep_days`; 0: as long as some look-back may reach them, and a week.
+    fn keep_kernels_days(&self, keep_days: u32) -> u32 {
+        let reach = self.longest_reach();
+        if keep_days == 0 { reach + SPARE_DAYS } else { keep_days.max(reach) }
+    }
+
+    /// The days before which a purge removes what there is.
+    pub fn purge_limits(&self, keep_buckets_days: u32, keep_kernels_days: u32) -> PurgeLimits {
+        let (today, reach) = (self.clock.now().day(), self.longest_reach());
+        PurgeLimits {
+            records: today.back(reach),
+            kernels: today.back(self.keep_kernels_days(keep_kernels_days)),
+            usage: today.back(keep_buckets_days.max(reach)),
+        }
+    }
+
+    /// The day from which on buckets and day totals are kept at `now`.
+    pub(in crate::service) fn usage_kept_from(&self, now: Timestamp) -> Day {
+        now.day().back(self.keep_buckets_days().max(self.longest_reach()))
+    }
+
     /// How many days back the calculation of some group may look.
-    pub(super) fn longest_reach(&self) -> u32 {
+    pub(in crate::service) fn longest_reach(&self) -> u32 {
         let reach =
             |group: &Arc<PublishedGroup>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
         self.published_groups().iter().map(reach).max().unwrap_or(0)

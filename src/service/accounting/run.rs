@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::ahead;
 use super::day_totals;
 use super::folding::refold_entities;
+use super::placement::place_usage;
 use super::source::{Rest, Source};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
@@ -164,6 +165,7 @@ impl AggregateRun {
         if rest.is_none() {
             day_totals::make_missing(session).await?;
             ahead::come_back(session).await?;
+            Box::pin(place_usage(session)).await?;
         }
         let mut run = Self::new(session, rest).await?;
         session.observe_capacity().await?;

@@ -438,6 +438,12 @@ impl Session {
         }
     }
 
+    /// Lets kernels be read again, because the database has them otherwise than memory.
+    pub fn forget_kernels(&mut self) {
+        self.kernels = None;
+        self.state_mut().take_unsettled();
+    }
+
     /// Notes that the rows of the group itself are removed.
     pub fn delete(&mut self) {
         self.deleted = true;

@@ -78,6 +78,8 @@ pub struct GroupState {
     pub trails_told: bool,
     /// How many moves of projects between domains the hierarchy has seen.
     moves: u64,
+    /// How many of them there were when a run last looked for usage of the placeholder domain; `None`: not since the state was read.
+    pub placed_at: Option<u64>,
     /// As admins configure them.
     pub queues: Arc<Queues>,
     /// What each user's running kernels occupy.
@@ -135,6 +137,7 @@ impl GroupState {
             ledger: Shared::new(Ledger::new(calendar, Day::MAX)),
             trails_told: false,
             moves,
+            placed_at: None,
             queues,
             occupancy: Occupancy::default(),
             demand: Arc::default(),
@@ -174,6 +177,7 @@ impl GroupState {
             stored_shares: self.stored_shares,
             ledger: self.ledger.clone(),
             moves: self.moves,
+            placed_at: self.placed_at,
             queues: Arc::clone(&self.queues),
             occupancy: self.occupancy.clone(),
             demand: Arc::clone(&self.demand),

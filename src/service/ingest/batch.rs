@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::earlier::{EarlierReports, note_backfill};
 use super::homes::{Kept, Placed, Warning, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
 use super::merging::{merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Day, Timestamp};
 use crate::service::audit::INGEST;
 use crate::service::group::reported::Reported;
 use crate::service::group::session::Session;
@@ -44,6 +45,10 @@ pub struct Ingested {
     pub changed: u64,
     pub refused: Vec<Refused>,
     pub warnings: Vec<Warning>,
+    /// Reports of kernels that ended before the server keeps usage: they count in a history.
+    pub earlier: u64,
+    /// The day before which these ended.
+    pub earlier_before: Option<Day>,
 }
 
 /// Checked reports, and how many rows beside them could not be read.
@@ -281,29 +286,46 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     }
     let (mut refused, kept) = settle_domains(&session.people(), &names, &mut reports);
     let taken_at = parts.first().and_then(|part| part.delivery.taken_at);
-    let (mut merged, seen) = merge(session, reports, taken_at, &mut refused).await?;
+    let group = &session.state().group;
+    let set_aside = EarlierReports::set_aside(session.read(), session.service(), group, &mut reports, session.now);
+    let mut earlier = Box::pin(set_aside).await?;
+    let (mut merged, seen) = merge(session, reports, &names, taken_at, &mut refused).await?;
+    earlier.cut(&mut merged);
     let seen_at = taken_at.unwrap_or(session.now);
     save(session, &names, &mut merged, &mut refused, seen_at).await?;
+    earlier.keep_taken(&merged);
+    note_backfill(session, &merged).await?;
     store::cursors::set_seen(session.write(), &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
     let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
-    let registered = register(session, &callers, &taken, &merged).await?;
-    let is_new = registered || !merged.is_empty() || !seen.is_empty();
-    let mut done = by_part(&sizes, &names, &merged, refused);
+    let registered = register(session, &callers, &taken, &merged, &earlier).await?;
+    if let Some(caller) = callers.first() {
+        Box::pin(earlier.store(session, caller)).await?;
+    }
+    let is_new = registered || !merged.is_empty() || !seen.is_empty() || !earlier.is_empty();
+    let mut done = by_part(&sizes, &names, &merged, &earlier, refused);
     warn(session, &names, &kept, &mut done);
     let tallies = tallies(parts, &sizes, &done);
     Ok(Taken { done, tallies, is_new, batch: (names, merged) })
 }
 
 /// What became of each part of a batch.
-fn by_part(sizes: &[usize], names: &[Named], merged: &Reported, mut refused: Vec<Refused>) -> Vec<Ingested> {
+fn by_part(
+    sizes: &[usize],
+    names: &[Named],
+    merged: &Reported,
+    earlier: &EarlierReports,
+    mut refused: Vec<Refused>,
+) -> Vec<Ingested> {
     refused.sort_unstable_by_key(|r| r.at);
-    if sizes.len() == 1 {
-        return vec![Ingested { changed: merged.len() as u64, refused, warnings: Vec::new() }];
-    }
-    let changed: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
+    let changed: BTreeSet<KernelId> = if sizes.len() == 1 {
+        BTreeSet::new()
+    } else {
+        let new = earlier.new_reports().map(|report| report.id);
+        merged.iter().map(|(_, kernel)| kernel.report.id).chain(new).collect()
+    };
     let mut refused = refused.into_iter().peekable();
     let mut first = 0;
     let part = |size: &usize| {
@@ -312,10 +334,21 @@ fn by_part(sizes: &[usize], names: &[Named], merged: &Reported, mut refused: Vec
         while let Some(row) = refused.next_if(|row| row.at < end) {
             own.push(Refused { at: row.at - first, ..row });
         }
-        let named: BTreeSet<KernelId> =
-            names[first..end].iter().map(|n| n.kernel).filter(|id| changed.contains(id)).collect();
+        let changed = if sizes.len() == 1 {
+            merged.len() + earlier.new_reports().count()
+        } else {
+            let named = names[first..end].iter().map(|n| n.kernel).filter(|id| changed.contains(id));
+            named.collect::<BTreeSet<KernelId>>().len()
+        };
+        let aside = earlier.places.iter().filter(|at| (first..end).contains(*at)).count() as u64;
         first = end;
-        Ingested { changed: named.len() as u64, refused: own, warnings: Vec::new() }
+        Ingested {
+            changed: changed as u64,
+            refused: own,
+            warnings: Vec::new(),
+            earlier: aside,
+            earlier_before: (aside > 0).then(|| earlier.limit()),
+        }
     };
     sizes.iter().map(part).collect()
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::incoming::{Named, Refused};
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::Report;
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::service::Fault;
 use crate::service::people::Directory;
+use crate::store::people::Project;
 
 /// Something about a batch that was taken all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,41 +33,58 @@ pub struct Kept {
 /// Reports with their places in the batch.
 pub type Placed = Vec<(usize, Box<Report>)>;
 
-/// Settles which domain each report is for: a project that an admin put into a domain stays there, and one that is told
-/// by name is refused in another than its own, and taken out.
+/// Settles which domain each report is for: a project that an admin put into a domain stays there, one that is called by name
+/// is refused in another than its own, and taken out, and a report that names no domain is for that of its project. A project
+/// that has none yet takes the first that a report of the batch names.
 pub fn settle_domains(people: &Directory, names: &[Named], reports: &mut Placed) -> (Vec<Refused>, Vec<Kept>) {
-    let mut coming: BTreeMap<ProjectId, String> = BTreeMap::new();
+    let coming = new_domains(people, reports);
     let (mut refused, mut elsewhere) = (Vec::new(), Vec::new());
     reports.retain_mut(|(at, report)| {
         let (at, named) = (*at, &names[*at]);
         let id = report.owner.project;
         let known = people.project(id);
-        let current: Option<&str> = match known {
-            Some(project) => Some(&project.domain_name),
-            None => coming.get(&id).map(String::as_str),
+        let current: Option<&str> = match (coming.get(&id), known) {
+            (Some(domain), _) => Some(domain),
+            (None, known) => known.map(|project| &*project.domain_name),
         };
-        match current.filter(|current| **current != report.domain) {
-            Some(current) if known.is_some_and(|project| project.domain_pinned) => {
-                let told = std::mem::replace(&mut report.domain, current.to_owned());
-                elsewhere.push(Kept { at, project: id, told });
-            }
-            Some(current) if named.stays => {
-                let name = named.project.name.as_deref().unwrap_or_default();
-                let detail = format!(
-                    "the project {name:?} is in the domain {current:?}, and a report that names it cannot move it to {:?}",
-                    report.domain
-                );
-                refused.push(Refused { at, fault: Fault::new("/domain_name", "project_in_other_domain", detail) });
-                return false;
-            }
-            _ => {}
-        }
-        if known.is_none() {
-            coming.entry(id).or_insert_with(|| report.domain.clone());
+        let Some(current) = current.filter(|current| **current != report.domain) else { return true };
+        if known.is_some_and(|project| project.domain_pinned) {
+            let told = std::mem::replace(&mut report.domain, current.to_owned());
+            elsewhere.extend(named.has_domain.then_some(Kept { at, project: id, told }));
+        } else if !named.has_domain {
+            current.clone_into(&mut report.domain);
+        } else if named.stays {
+            let name = named.project.name.as_deref().unwrap_or_default();
+            let detail = format!(
+                "the project {name:?} is in the domain {current:?}, and a report that names it cannot move it to {:?}",
+                report.domain
+            );
+            refused.push(Refused { at, fault: Fault::new("/domain_name", "project_in_other_domain", detail) });
+            return false;
         }
         true
     });
     (refused, elsewhere)
+}
+
+/// The domains that reports bring for projects which have none: the first that is named, else the placeholder.
+fn new_domains(people: &Directory, reports: &Placed) -> BTreeMap<ProjectId, String> {
+    let mut coming: BTreeMap<ProjectId, String> = BTreeMap::new();
+    for (_, report) in reports {
+        let id = report.owner.project;
+        let has_domain = |project: &Arc<Project>| project.domain_pinned || *project.domain_name != *UNKNOWN_DOMAIN;
+        if people.project(id).is_some_and(has_domain) {
+            continue;
+        }
+        match coming.get_mut(&id) {
+            Some(domain) if domain == UNKNOWN_DOMAIN => domain.clone_from(&report.domain),
+            Some(_) => {}
+            None => {
+                coming.insert(id, report.domain.clone());
+            }
+        }
+    }
+    coming
 }
 
 /// One warning for each project and domain that reports have named.

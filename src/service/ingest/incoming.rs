@@ -8,7 +8,7 @@ use crate::domain::changes::Changes;
 use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
-use crate::domain::names::check_name;
+use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::quantity;
 use crate::domain::reading::{ReadOnly, seconds};
 use crate::domain::slots::Amounts;
@@ -34,7 +34,9 @@ pub struct KernelInput {
     pub project_id: Option<Uuid>,
     /// The project's name instead of the UUID; such a report does not move the project to another domain.
     pub project: Option<String>,
-    pub domain_name: String,
+    /// The domain that its usage counts for. Where it is left out, that is the domain of the project, or `unknown` until a report
+    /// or an admin names one.
+    pub domain_name: Option<String>,
     /// Shown beside the id where there is no name.
     pub user_name: Option<String>,
     pub project_name: Option<String>,
@@ -111,6 +113,8 @@ pub struct Named {
     pub project: Told,
     /// The report tells the project by name, and so cannot move it to another domain.
     pub stays: bool,
+    /// The report names a domain, and not the placeholder.
+    pub has_domain: bool,
     /// The place of the delivery that the report came with.
     pub part: usize,
 }
@@ -119,7 +123,9 @@ impl Incoming {
     /// `part` is the place of the delivery that it came with.
     pub(super) fn split(self, part: usize) -> (Named, Box<Report>) {
         let Self { report, user, project, project_stays } = self;
-        (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
+        let has_domain = report.domain != UNKNOWN_DOMAIN;
+        let (kernel, owner) = (report.id, report.owner);
+        (Named { kernel, owner, user, project, stays: project_stays, has_domain, part }, report)
     }
 }
 
@@ -138,7 +144,7 @@ impl KernelInput {
         let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
         let project = found(who::project(people, self.project_id.map(ProjectId), self.project.as_deref()), &mut faults);
         let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
-        let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
+        let names = [("/domain_name", self.domain_name.as_ref()), ("/agent_id", self.agent_id.as_ref())];
         for (pointer, name) in
             names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
         {
@@ -201,7 +207,7 @@ impl KernelInput {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
             owner: Member { user, project },
-            domain: self.domain_name,
+            domain: self.domain_name.unwrap_or_else(|| UNKNOWN_DOMAIN.to_owned()),
             slots: self.occupied_slots.filtered(|a| !a.is_zero()),
             phase,
             started_at: self.started_at,

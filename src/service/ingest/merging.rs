@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::earlier::EarlierReports;
 use super::homes::{Placed, settle_domains};
-use super::incoming::{Incoming, Refused};
+use super::incoming::{Incoming, Named, Refused};
 use crate::domain::ids::{KernelId, KernelKey};
 use crate::domain::kernel::{Doubt, Kernel, Report};
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
@@ -47,11 +49,18 @@ impl Known {
 
     /// Merges every report with what is known about its kernel, in the order of the batch. Returns the kernels that reports
     /// were taken of, by id, each with what it was before.
-    fn merge(mut self, mut reports: Placed, doubt: Doubt, kept: Kept, refused: &mut Vec<Refused>) -> Reported {
+    fn merge(
+        mut self,
+        mut reports: Placed,
+        names: &[Named],
+        doubt: Doubt,
+        kept: Kept,
+        refused: &mut Vec<Refused>,
+    ) -> Reported {
         // Reports of one kernel stay in their order.
         reports.sort_by_key(|(_, report)| report.id);
         let mut merged = Reported::with_capacity(reports.len());
-        for (at, report) in reports {
+        for (at, mut report) in reports {
             let id = report.id;
             if self.elsewhere.contains(&id) {
                 refused.push(of_another_group(at));
@@ -59,6 +68,9 @@ impl Known {
             }
             let current = merged.last_mut().map(|(_, kernel)| kernel).filter(|kernel| kernel.report.id == id);
             let known = current.as_deref().or_else(|| self.here.get(&id));
+            if !names[at].has_domain {
+                keep_domain(known, &mut report);
+            }
             match (take(known, report, doubt, kept), current) {
                 (Ok(kernel), Some(current)) => *current = kernel,
                 (Ok(kernel), None) => merged.push((self.here.remove(&id), kernel)),
@@ -67,6 +79,14 @@ impl Known {
         }
         refused.sort_by_key(|refused| refused.at);
         merged
+    }
+}
+
+/// A kernel that has ended stays in its domain, whatever became of its project, if a report names none.
+fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
+    let ended = known.filter(|known| known.report.terminated_at.is_some() && known.report.domain != UNKNOWN_DOMAIN);
+    if let Some(known) = ended {
+        report.domain.clone_from(&known.report.domain);
     }
 }
 
@@ -87,7 +107,7 @@ pub(super) fn of_another_group(at: usize) -> Refused {
 /// From when on a group has kept what it knew.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// Records of earlier times were purged.
+    /// Records of earlier times were purged, or are in a history.
     records_from: Timestamp,
     /// Kernels that ended earlier were removed.
     kernels_from: Timestamp,
@@ -96,7 +116,7 @@ struct Kept {
 impl Kept {
     fn of(group: &Group) -> Self {
         Self {
-            records_from: group.records_from.map_or(Timestamp::EPOCH, Day::start),
+            records_from: group.records_from.map(Day::start).max(group.earlier_until).unwrap_or(Timestamp::EPOCH),
             kernels_from: group.kernels_from.unwrap_or(Timestamp::EPOCH),
         }
     }
@@ -135,13 +155,14 @@ impl Kept {
 pub(super) async fn merge(
     session: &Session,
     reports: Placed,
+    names: &[Named],
     taken_at: Option<Timestamp>,
     refused: &mut Vec<Refused>,
 ) -> Result<(Reported, Vec<KernelKey>)> {
     let group = &session.state().group;
     let known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
-    let mut merged = known.merge(reports, doubt, Kept::of(group), refused);
+    let mut merged = known.merge(reports, names, doubt, Kept::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
     merged.retain(|(old, kernel)| old.as_ref() != Some(kernel));
     Ok((merged, seen))
@@ -195,15 +216,19 @@ impl Service {
         caller.require_scheduler()?;
         let picture = self.group(caller, group)?;
         let split = batch.into_iter().map(|incoming| incoming.split(0)).enumerate();
-        let (names, mut reports): (Vec<_>, Placed) = split.map(|(at, (named, report))| (named, (at, report))).unzip();
+        let (names, mut reports): (Vec<Named>, Placed) =
+            split.map(|(at, (named, report))| (named, (at, report))).unzip();
         let (mut refused, _) = settle_domains(&self.people(), &names, &mut reports);
+        let stored = store::groups::find(self.store().read(), group).await?;
+        let stored = stored.ok_or_else(|| Error::unknown_group(group))?;
+        let (db, now) = (self.store().read(), self.certain_now());
+        Box::pin(EarlierReports::set_aside(db, self, &stored, &mut reports, now)).await?;
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
-        let stored = store::groups::find(self.store().read(), group).await?;
-        let kept = Kept::of(&stored.ok_or_else(|| Error::unknown_group(group))?);
+        let kept = Kept::of(&stored);
         let doubt = doubt(&picture.options, self.certain_now());
-        let merged = known.merge(reports, doubt, kept, &mut refused);
+        let merged = known.merge(reports, &names, doubt, kept, &mut refused);
         rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));
         Ok(refused)
     }

@@ -1,12 +1,13 @@
 //! What reports change of people: users, projects and domains that they are the first to name, projects that move, and who is
 //! archived no longer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::incoming::{Named, Told};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
-use crate::domain::kernel::{Changed, Phase, Report};
+use crate::domain::kernel::{Phase, Report};
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
 use crate::service::people::Directory;
 use crate::store::people::{Domain, Project, User};
@@ -35,32 +36,36 @@ pub struct Changes {
     /// Projects of which only a newer start is noted.
     pub starts: BTreeMap<ProjectId, Project>,
     pub moved: Vec<Moved>,
+    /// Kernels whose reports name no domain.
+    without_domain: HashSet<KernelId>,
     /// The kernel that put a project where it is now.
     movers: BTreeMap<ProjectId, KernelId>,
     pub restored: Vec<Restored>,
 }
 
 impl Changes {
-    pub fn of(people: &Directory, taken: &[&Named], merged: &Changed, now: Timestamp) -> Self {
-        let mut changes = Self::default();
-        for (_, kernel) in merged {
-            changes.place(people, taken, &kernel.report, now);
+    pub fn of(people: &Directory, taken: &[&Named], reports: &[&Report], now: Timestamp) -> Self {
+        let mut changes = Self { without_domain: without_domain(taken), ..Self::default() };
+        for report in reports {
+            changes.place(people, taken, report, now);
         }
         for named in taken {
             changes.call(people, named, now);
         }
         changes.settle(people);
-        for (_, kernel) in merged {
-            changes.restore(people, &kernel.report, now);
+        for report in reports {
+            changes.restore(people, report, now);
         }
         changes
     }
 
-    /// Each project goes to the domain of its newest kernel, so that reports in any order agree.
+    /// Each project goes to the domain of its newest kernel, so that reports in any order agree. One that has none yet takes the
+    /// first that is named, and a report that names none moves no project.
     fn place(&mut self, people: &Directory, taken: &[&Named], report: &Report, now: Timestamp) {
         let id = report.owner.project;
         // A start that lies ahead must not keep the project until then.
-        let since = report.started_at.unwrap_or(Timestamp::EPOCH).min(now);
+        let start = report.started_at.filter(|_| !self.without_domain.contains(&report.id));
+        let since = start.unwrap_or(Timestamp::EPOCH).min(now);
         let newest: (Timestamp, &str) = match (self.projects.get(&id), people.project(id)) {
             (Some(project), _) => (project.domain_since, &project.domain_name),
             (None, Some(project)) => (project.domain_since, &project.domain_name),
@@ -70,8 +75,12 @@ impl Changes {
             }
         };
         let moves = newest.1 != report.domain;
-        if (since, report.domain.as_str()) > newest {
-            if moves && taken.iter().any(|named| named.kernel == report.id && named.stays) {
+        if moves && report.domain == UNKNOWN_DOMAIN {
+            return;
+        }
+        let is_first = moves && newest.1 == UNKNOWN_DOMAIN;
+        if is_first || (since, report.domain.as_str()) > newest {
+            if moves && !is_first && taken.iter().any(|named| named.kernel == report.id && named.stays) {
                 return;
             }
             let project = self.project(people, id, now, &report.domain);
@@ -199,6 +208,18 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         self.domains.is_empty() && self.projects.is_empty() && self.users.is_empty()
     }
+}
+
+/// The kernels of which no report of the batch names a domain.
+fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
+    let mut kernels: HashSet<KernelId> =
+        taken.iter().filter(|named| !named.has_domain).map(|named| named.kernel).collect();
+    if !kernels.is_empty() {
+        for named in taken.iter().filter(|named| named.has_domain) {
+            kernels.remove(&named.kernel);
+        }
+    }
+    kernels
 }
 
 /// What of a report's names is new.

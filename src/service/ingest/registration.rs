@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::earlier::EarlierReports;
 use super::incoming::Named;
 use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
-use crate::domain::kernel::Changed;
+use crate::domain::kernel::{Changed, Report};
 use crate::service::audit::Change;
 use crate::service::group::session::{PeopleLock, Session};
 use crate::service::{Caller, Result};
@@ -17,13 +18,20 @@ use crate::store::people::{People, Project};
 
 /// Makes known whom the reports that were taken name, by the names that they give; `callers` are those of the parts.
 /// Returns whether that changed anything.
-pub async fn register(session: &mut Session, callers: &[&Caller], taken: &[&Named], merged: &Changed) -> Result<bool> {
-    let mut changes = Changes::of(&session.people(), taken, merged, session.now);
+pub async fn register(
+    session: &mut Session,
+    callers: &[&Caller],
+    taken: &[&Named],
+    merged: &Changed,
+    earlier: &EarlierReports,
+) -> Result<bool> {
+    let reports: Vec<&Report> = merged.iter().map(|(_, kernel)| &*kernel.report).chain(earlier.all_reports()).collect();
+    let mut changes = Changes::of(&session.people(), taken, &reports, session.now);
     let mut lock = None;
     if !changes.is_empty() {
         lock = Some(session.lock_people().await?);
         // Other processes may have named the same people meanwhile.
-        changes = Changes::of(&session.people(), taken, merged, session.now);
+        changes = Changes::of(&session.people(), taken, &reports, session.now);
     }
     let hierarchy = &session.state().hierarchy;
     let owners = merged.iter().map(|(_, kernel)| kernel.report.owner);

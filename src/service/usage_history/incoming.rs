@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::names::check_name;
+use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::Fault;
@@ -34,7 +34,8 @@ pub struct HistoryInput {
     /// The project's name instead of the UUID.
     pub project: Option<String>,
     pub project_name: Option<String>,
-    pub domain_name: String,
+    /// Where it is left out, the usage counts for the domain of the project, or for `unknown` until one is named.
+    pub domain_name: Option<String>,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
@@ -62,7 +63,7 @@ impl HistoryInput {
         if self.day >= today {
             faults.push(Fault::about("/day", "in_future", format!("is not before today, which in UTC is {today}")));
         }
-        if let Err(error) = check_name(&self.domain_name) {
+        if let Some(Err(error)) = self.domain_name.as_deref().map(check_name) {
             faults.push(Fault::about("/domain_name", "invalid_name", error));
         }
         for (place, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
@@ -85,7 +86,7 @@ impl HistoryInput {
             owner: Member { user, project },
             user: Told { name: self.user, display_name: self.user_name },
             project: Told { name: self.project, display_name: self.project_name },
-            domain: Arc::from(self.domain_name),
+            domain: Arc::from(self.domain_name.as_deref().unwrap_or(UNKNOWN_DOMAIN)),
             usage: self.resource_usage.filtered(|usage| !usage.is_zero()),
             jobs: u64::from(self.jobs.max(1)),
         })

@@ -10,15 +10,18 @@ use serde_json::json;
 
 use super::audit::Change;
 use super::group::session::Session;
+use super::ingest::earlier::HISTORY;
 use super::people::Directory;
 use super::work::detached;
 use super::{Caller, Error, Result, Service};
 use crate::domain::bucket::Daily;
-use crate::domain::names::check_name;
+use crate::domain::ids::ProjectId;
+use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::time::{Day, Timestamp};
-use crate::store::day_totals::histories;
 use crate::store::day_totals::{self, Place};
+use crate::store::day_totals::{earlier, histories};
 use crate::store::people::{Domain, People, Project, User};
+use crate::store::retention::STEP;
 
 pub use crate::store::day_totals::histories::History;
 
@@ -74,6 +77,10 @@ impl Service {
     ) -> Result<HistoryTaken> {
         caller.require_admin()?;
         check_name(&name).map_err(|error| Error::invalid_name("/source", error))?;
+        if name == HISTORY {
+            let detail = format!("reports of kernels make the history {name:?}; give this one another name");
+            return Err(Error::Conflict { code: "history_of_kernels", detail });
+        }
         let change = async move |session: &mut Session| take(session, name, rows).await;
         detached(Arc::clone(self).change(caller, group, change)).await
     }
@@ -114,8 +121,19 @@ impl Service {
                 Arc::clone(&service).change(caller.clone(), group.clone(), step).await?;
                 from = to.plus(1);
             }
-            let end =
-                async |session: &mut Session| Ok(histories::remove(session.write(), session.key(), source).await?);
+            loop {
+                let forget = async |session: &mut Session| {
+                    Ok(earlier::forget_some(session.write(), session.key(), source, STEP).await?)
+                };
+                if Arc::clone(&service).change(caller.clone(), group.clone(), forget).await? < STEP {
+                    break;
+                }
+            }
+            let end = async |session: &mut Session| {
+                // Reports may have added rows of other days meanwhile.
+                histories::remove_days(session.write(), session.key(), source, Day::MIN, Day::MAX).await?;
+                Ok(histories::remove(session.write(), session.key(), source).await?)
+            };
             Arc::clone(&service).change(caller, group, end).await
         })
         .await
@@ -146,6 +164,7 @@ async fn take(
     let given = rows.len() as u64;
     let rows: Vec<HistoryRow> =
         rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
+    let rows = with_domains(&session.people(), rows);
     introduce(session, &rows).await?;
     let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
     for row in &rows {
@@ -160,6 +179,22 @@ async fn take(
     }
     let stored = rows.len() as u64;
     Ok(HistoryTaken { stored, left_out: given - stored, recorded_from })
+}
+
+/// Rows that name no domain count for that of their project: the one that it has, else the first that another row names.
+fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow> {
+    let is_named = |domain: &Arc<str>| **domain != *UNKNOWN_DOMAIN;
+    let mut named: BTreeMap<ProjectId, Arc<str>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| is_named(&row.domain)) {
+        named.entry(row.owner.project).or_insert_with(|| Arc::clone(&row.domain));
+    }
+    for row in rows.iter_mut().filter(|row| !is_named(&row.domain)) {
+        let known = people.project(row.owner.project).map(|project| &project.domain_name);
+        if let Some(domain) = known.filter(|domain| is_named(domain)).or_else(|| named.get(&row.owner.project)) {
+            row.domain = Arc::clone(domain);
+        }
+    }
+    rows
 }
 
 /// Makes those known whom rows are the first to name. They get no place in the group: they have no kernels there.
@@ -183,7 +218,13 @@ fn newcomers(people: &Directory, rows: &[HistoryRow], now: Timestamp) -> People 
                 domains.entry(Arc::clone(name)).or_insert_with(|| Domain::new(Arc::clone(name), now));
             }
         }
-        if people.project(project).is_none() {
+        if let Some(known) = people.project(project) {
+            let is_placed = known.domain_pinned || *known.domain_name != *UNKNOWN_DOMAIN;
+            if !is_placed && *row.domain != *UNKNOWN_DOMAIN {
+                let placed = Project { domain_name: Arc::clone(&row.domain), ..Project::clone(known) };
+                projects.entry(project).or_insert(placed);
+            }
+        } else {
             projects.entry(project).or_insert_with(|| {
                 let name = row.project.name.as_deref().filter(|name| people.project_called(name).is_none());
                 let display_name = row.project.display_name.as_deref().map(Arc::from);

@@ -1,6 +1,6 @@
 //! Usage of earlier times that was brought from elsewhere: day totals under the name of where they came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 
 use super::{Place, row};
 use crate::domain::bucket::Daily;
-use crate::domain::ids::GroupKey;
+use crate::domain::ids::{GroupKey, UserId};
 use crate::domain::time::{Day, Timestamp};
 use crate::store::Result;
 use crate::store::entity::day_total;
@@ -82,6 +82,29 @@ pub async fn add(
 ) -> Result<()> {
     super::add(db, rows.iter().map(|((day, (member, domain)), daily)| row(group, *day, *member, domain, source, daily)))
         .await
+}
+
+/// Adds usage to rows of a history, or stores it where there is no row of that day and place.
+#[tracing::instrument(name = "db.histories.add_more", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn add_more(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    source: i32,
+    mut more: BTreeMap<(Day, Place), Daily>,
+) -> Result<()> {
+    let mut users: BTreeMap<Day, BTreeSet<UserId>> = BTreeMap::new();
+    for (day, (member, _)) in more.keys() {
+        users.entry(*day).or_default().insert(member.user);
+    }
+    for (day, users) in users {
+        let users: Vec<UserId> = users.into_iter().collect();
+        for (place, known) in super::rows_of(db, group, day, source, &users).await? {
+            if let Some(daily) = more.get_mut(&(day, place)) {
+                daily.add_records(&known.usage, known.records);
+            }
+        }
+    }
+    add(db, group, source, &more).await
 }
 
 /// The first and the last day of a history.

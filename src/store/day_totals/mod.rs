@@ -2,7 +2,9 @@
 //! row beside it.
 
 pub mod by_buckets;
+pub mod earlier;
 pub mod histories;
+pub mod placeholder;
 pub mod reports;
 
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::time::Day;
 
 /// The source of what runs record.
-pub(super) const RECORDED: i32 = 0;
+pub const RECORDED: i32 = 0;
 
 fn recorded(group: GroupKey) -> Condition {
     Condition::all().add(Column::GroupKey.eq(group.0)).add(Column::Source.eq(RECORDED))
@@ -75,8 +77,13 @@ pub async fn rows_of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -
 /// What has rows of a day and some users, in whatever projects.
 #[tracing::instrument(name = "db.day_totals.rows_of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn rows_of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
+    rows_of(db, group, day, RECORDED, users).await
+}
+
+/// The rows of one source of a day and some users.
+async fn rows_of(db: &impl ConnectionTrait, group: GroupKey, day: Day, source: i32, users: &[UserId]) -> Result<OfDay> {
     let mut found = OfDay::new();
-    let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, RECORDED.into())];
+    let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, source.into())];
     for part in users.chunks(bulk::MOST_IDS) {
         let of_users = bulk::one_of_place(db, &place, Column::UserUuid, part.iter().map(|user| user.0));
         found.extend(read(db, Entity::find().filter(of_users), COLUMNS).await?);

@@ -12,6 +12,7 @@ pub mod division_day;
 pub mod domain;
 pub mod domain_fair_share;
 pub mod domain_usage_bucket;
+pub mod earlier_kernel;
 pub mod fairness_day;
 pub mod job_holder;
 pub mod job_lease;

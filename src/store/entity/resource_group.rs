@@ -28,6 +28,8 @@ pub struct Model {
     pub records_from_day: Option<i32>,
     pub compacted_before: Option<i32>,
     pub kernels_from: Option<i64>,
+    pub earlier_until: Option<i64>,
+    pub backfilled_at: Option<i64>,
     pub run_times_made: bool,
     pub day_totals_made: bool,
     pub calculated_at: Option<i64>,

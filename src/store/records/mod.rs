@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::Condition;
+use sea_orm::sea_query::{Condition, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, Statement,
     Value,
@@ -122,15 +122,27 @@ async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Resul
 /// Stores new records. A record that exists already is an error, never a silent second count.
 #[tracing::instrument(name = "db.records.insert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn insert(db: &impl ConnectionTrait, group: GroupKey, records: &[NewRecord]) -> Result<()> {
-    let rows = records.iter().map(|record| ActiveModel {
+    bulk::insert(db, records.iter().map(|record| row(group, record)), None).await?;
+    Ok(())
+}
+
+fn row(group: GroupKey, record: &NewRecord) -> ActiveModel {
+    ActiveModel {
         group_key: Set(group.0),
         period_end: Set(record.span.end.micros()),
         kernel_key: Set(record.kernel.0),
         period_start: Set(record.span.start.micros()),
         kind: Set(record.kind),
         slices: Set(record.slices.cast_signed()),
-    });
-    bulk::insert(db, rows, None).await?;
+    }
+}
+
+/// Gives records that are stored their new kinds.
+#[tracing::instrument(name = "db.records.set_kinds", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn set_kinds(db: &impl ConnectionTrait, group: GroupKey, records: &[NewRecord]) -> Result<()> {
+    let mut stored = OnConflict::columns([Column::GroupKey, Column::PeriodEnd, Column::KernelKey]);
+    stored.update_column(Column::Kind);
+    bulk::insert(db, records.iter().map(|record| row(group, record)), Some(stored)).await?;
     Ok(())
 }
 
@@ -242,12 +254,37 @@ pub async fn page(
     after: Option<Position>,
     limit: u64,
 ) -> Result<(Vec<Record>, Option<Position>)> {
-    let (end, kernel) = after.unwrap_or((from.start().micros(), i64::MAX));
+    let after = after.unwrap_or((from.start().micros(), i64::MAX));
+    page_where(db, group, after, limit, None).await
+}
+
+/// The next page of those records of a group that count for a domain, by end.
+#[tracing::instrument(name = "db.records.page_of_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn page_of_domain(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    domain: &str,
+    after: Option<Position>,
+    limit: u64,
+) -> Result<(Vec<Record>, Option<Position>)> {
+    page_where(db, group, after.unwrap_or((0, i64::MAX)), limit, Some(domain)).await
+}
+
+async fn page_where(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    (end, kernel): Position,
+    limit: u64,
+    domain: Option<&str>,
+) -> Result<(Vec<Record>, Option<Position>)> {
+    let of_domain = domain.map_or("", |_| " AND d.domain_name = $4");
     let sql = format!(
         "SELECT {ROW} FROM usage_slices s {ITS} WHERE s.group_key = $1 AND s.period_end >= $2 \
-         AND (s.period_end > $2 OR s.kernel_key > $3) ORDER BY s.period_end, s.kernel_key LIMIT {limit}"
+         AND (s.period_end > $2 OR s.kernel_key > $3){of_domain} ORDER BY s.period_end, s.kernel_key LIMIT {limit}"
     );
-    let records = read(db, &sql, vec![group.0.into(), end.into(), kernel.into()]).await?;
+    let mut values: Vec<Value> = vec![group.0.into(), end.into(), kernel.into()];
+    values.extend(domain.map(Value::from));
+    let records = read(db, &sql, values).await?;
     let position = records.last().map(|record| (record.span().end.micros(), record.stored.kernel.0));
     Ok((records, position))
 }

@@ -178,7 +178,7 @@ on_both! {
         let runs = run(&f.db, ["jobs", "run", "rebuild", "--group", GROUP, "-o", "json"]).json();
         assert_eq!((&items(&runs)[0]["status"], &items(&runs)[0]["trigger"]), (&json!("succeeded"), &json!("manual")));
         let list = run(&f.db, ["jobs", "list", "-o", "csv"]).ok();
-        assert!(list.starts_with("name,resource_group,status,started_at,description\n"), "{list}");
+        assert!(list.starts_with("name,resource_group,status,started_at,did,description\n"), "{list}");
         assert!(list.contains("rebuild,gpu-cluster,succeeded,"), "{list}");
         assert!(list.contains("purge,,,,"), "{list}");
         assert_eq!(run(&f.db, ["jobs", "run", "nothing"]).refused(2), "there is no job \"nothing\"");

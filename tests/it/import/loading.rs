@@ -63,7 +63,7 @@ impl Desk {
     }
 
     pub(super) async fn try_import(&self, args: &ImportArgs) -> anyhow::Result<Report> {
-        import(args, &self.fixture.client(), &*self.fixture.clock, 1_100).await
+        import(args, &self.fixture.client(), &*self.fixture.clock).await
     }
 
     pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
@@ -261,7 +261,8 @@ on_both! {
             .await;
         assert_eq!((report.changed, report.refused_rows(), report.known()), (1, 2, 0));
         let refused = report.to_json()["refused"].clone();
-        let reasons: Vec<_> = refused.as_array().unwrap().iter().map(|r| (r["first_line"].as_u64().unwrap(), r["reason"].to_string())).collect();
+        let examples = refused.as_array().unwrap().iter().map(|r| &r["examples"][0]);
+        let reasons: Vec<_> = examples.map(|r| (r["line"].as_u64().unwrap(), r["reason"].to_string())).collect();
         assert!(reasons.iter().any(|(line, why)| *line == 3 && why.contains("another user")), "{reasons:?}");
         assert!(reasons.iter().any(|(line, why)| *line == 4 && why.contains("3660 days")), "{reasons:?}");
         assert_eq!(desk.kernels("east").await.len(), 2);
@@ -325,20 +326,8 @@ async fn what_is_refused_is_told_by_the_lines_of_the_file() {
         let rows: String = (0..60).map(|job| row(job, if job == contradicts { "bob" } else { "ann" }, 2)).collect();
         let refused = desk.import(&desk.args(&rows)).await.to_json()["refused"].clone();
         // The first line is the header.
-        assert_eq!((&refused[0]["rows"], &refused[0]["first_line"]), (&json!(1), &json!(contradicts + 2)));
+        assert_eq!((&refused[0]["rows"], &refused[0]["examples"][0]["line"]), (&json!(1), &json!(contradicts + 2)));
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jobs_of_which_no_usage_is_kept_are_warned_of() {
-    let desk = Desk::new(crate::support::database::sqlite().await).await;
-    let row = |job: u8, day: &str| format!("{job},ann,ml,,east,{day}T00:00:00Z,{day}T00:01:00Z,4,,\n");
-    // 1,100 days before.
-    let rows = row(1, "2023-02-05") + &row(2, "2023-02-06") + &row(3, "2026-02-09");
-    let report = desk.import(&desk.args(&rows)).await;
-    assert_eq!((report.not_kept, &report.to_json()["not_kept"]), (1, &json!(1)));
-    assert!(report.to_string().contains("\nwarning: 1 job ended before 2023-02-06: "), "{report}");
-    assert!(!desk.import(&desk.args(&row(4, "2026-02-09"))).await.to_string().contains("--history"));
 }
 
 /// An answer of the server names the reasons of 10,000 rows.
@@ -354,11 +343,11 @@ async fn every_refused_row_of_very_many_is_counted() {
     let report = desk.import(&desk.args(&rows("bob"))).await;
     assert_eq!((report.refused_rows(), report.known(), report.changed), (ROWS as u64, 0, 0));
     let refused = report.to_json()["refused"].clone();
-    let told: Vec<(u64, bool)> = refused
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| (row["rows"].as_u64().unwrap(), row["reason"].to_string().contains("another user")))
-        .collect();
-    assert!(told.contains(&(10_000, true)) && told.contains(&(50, false)), "{refused}");
+    let lines: Vec<u64> =
+        refused[0]["examples"].as_array().unwrap().iter().map(|row| row["line"].as_u64().unwrap()).collect();
+    assert_eq!((&refused[0]["code"], &refused[0]["rows"], lines.len()), (&json!("conflict"), &json!(ROWS), 3));
+    assert!(refused.as_array().unwrap().len() == 1 && lines.is_sorted(), "{refused}");
+    let text = report.to_string();
+    assert!(text.contains("\n  10050 refused (conflict), such as\n    line "), "{text}");
+    assert_eq!(text.matches("another user").count(), 3, "{text}");
 }

@@ -1,6 +1,8 @@
 //! Reading traces: every quirk of every format, and real files against sums taken another way.
 
 mod csv;
+mod domains;
+mod earlier;
 mod history;
 mod hostile;
 mod jobs;

@@ -1,5 +1,6 @@
 //! What an import says at its end, of one thing and of several.
 
+use fairshared::cli::import::earlier_rows::EarlierRows;
 use fairshared::cli::import::history::HistoryReport;
 use fairshared::cli::import::outcome::{LocalRows, Summary};
 use fairshared::cli::import::report::Report;
@@ -19,8 +20,11 @@ fn report(count: u64) -> String {
         capacity_days: count,
         earlier_runs_ended: count,
         replaced: count,
-        not_kept: count,
-        kept_from: Some("2023-01-10".parse().unwrap()),
+        earlier: Some(EarlierRows {
+            rows: count,
+            before: "2023-01-10".parse().unwrap(),
+            source: "earlier-kernels".to_owned(),
+        }),
         without_capacity: (0..5 + count).map(|n| format!("g{n}")).collect(),
         slices: Some(count),
         ..Report::default()
@@ -49,7 +53,7 @@ fn one_thing_is_told_in_the_singular() {
             "\n1 earlier run ended, ",
             "\n1 known kernel was taken back, ",
             "\n1 slice recorded\n",
-            "\nwarning: 1 job ended before 2023-01-10: ",
+            "\n1 row is of a job that ended before 2023-01-10, ",
             "\nwarning: 1 more resource group has no capacity; ",
         ],
     );
@@ -62,6 +66,7 @@ fn one_thing_is_told_in_the_singular() {
         known_groups: 1,
         stored: 1,
         left_out: 1,
+        without_domain: vec!["ml".to_owned()],
     };
     says(
         &history.to_string(),
@@ -71,6 +76,7 @@ fn one_thing_is_told_in_the_singular() {
             "  1 row left out, ",
             "\n1 day total stored, in 1 resource group\n1 resource group left out: ",
             "\n1 day total left out, ",
+            "\nwarning: no domain is known of 1 project (ml); what they used counts in \"unknown\". ",
         ],
     );
 }
@@ -88,6 +94,7 @@ fn several_things_are_told_in_the_plural() {
             "\n2 earlier runs ended, ",
             "\n2 known kernels were taken back, ",
             "\n2 slices recorded\n",
+            "\n2 rows are of jobs that ended before 2023-01-10, ",
             "\nwarning: 2 more resource groups have no capacity; ",
         ],
     );

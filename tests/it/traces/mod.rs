@@ -266,7 +266,7 @@ async fn stored(service: &Service, groups: &[VisibleGroup]) -> (Vec<Vec<BucketRo
 async fn check(db: TestDb, trace: Trace) {
     let fixture = Fixture::new(db, trace.now).await;
     let service = &fixture.service;
-    let report = import(&trace.args, &fixture.client(), &*fixture.clock, 1_100).await.unwrap();
+    let report = import(&trace.args, &fixture.client(), &*fixture.clock).await.unwrap();
     let count = trace.rows.len() as u64;
     assert_eq!((report.summary.rows, report.summary.taken, report.changed), (count, count, count), "{report}");
     assert!(report.refused.is_empty() && report.succeeded() && report.agents_changed > 0, "{report}");
@@ -286,7 +286,7 @@ async fn check(db: TestDb, trace: Trace) {
         assert_eq!(audit.difference, None, "{}", group.name);
     }
 
-    let again = import(&trace.args, &fixture.client(), &*fixture.clock, 1_100).await.unwrap();
+    let again = import(&trace.args, &fixture.client(), &*fixture.clock).await.unwrap();
     assert!(again.changed_nothing(), "{again}");
     assert_eq!((again.known(), again.changed), (count, 0), "{again}");
     assert!(first == stored(service, &groups).await, "the second import changed what is stored");

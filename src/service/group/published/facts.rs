@@ -116,6 +116,7 @@ impl Facts {
     pub(super) fn with_queues(&self, state: &GroupState) -> Self {
         let mut next = self.clone();
         next.profile.kernels_revision = state.group.kernels_revision;
+        next.profile.backfilled_at = state.group.backfilled_at;
         next.profile.config_revision = ConfigRevision::of(&state.group);
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);

@@ -36,6 +36,8 @@ pub struct Profile {
     pub kernels_revision: i64,
     pub config_revision: ConfigRevision,
     pub(super) created_at: Timestamp,
+    /// When reports last brought kernels that ended before every look-back.
+    pub(super) backfilled_at: Option<Timestamp>,
     pub calculation: Option<Calculation>,
     pub capacity: Amounts,
 }
@@ -53,6 +55,7 @@ impl Profile {
             kernels_revision: state.group.kernels_revision,
             config_revision: ConfigRevision::of(&state.group),
             created_at: state.group.created_at,
+            backfilled_at: state.group.backfilled_at,
             calculation: state.calculation.clone(),
             capacity: state.capacity.clone(),
         }
@@ -64,6 +67,11 @@ impl Profile {
             Some(last) => Scale { options: &last.options, today: last.lookback_end },
             None => Scale { options: &self.options, today: now.day() },
         }
+    }
+
+    /// When the group was made, or when reports last brought kernels that a purge removes: the first purge waits from then on.
+    pub fn purge_waits_from(&self) -> Timestamp {
+        self.backfilled_at.map_or(self.created_at, |at| at.max(self.created_at))
     }
 
     /// When factors and ranks were last calculated; `None`: never yet.

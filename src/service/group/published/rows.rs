@@ -220,7 +220,8 @@ impl Rows {
     #[must_use]
     pub fn after(&self, moved: &[Owner], hierarchy: &Hierarchy, people: &Directory) -> Self {
         let people_are_the_same = self.show(people) && !self.some_unknown;
-        if !people_are_the_same || moved.len() > self.users.len() / MANY + MANY {
+        let is_gone = |row: &Arc<DomainShare>| !hierarchy.domains().contains_key(&row.domain_name);
+        if !people_are_the_same || self.domains.iter().any(is_gone) || moved.len() > self.users.len() / MANY + MANY {
             return Self::build_beside(self, hierarchy, people);
         }
         let make = Maker { hierarchy, people };

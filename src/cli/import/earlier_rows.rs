@@ -1,0 +1,16 @@
+//! What the server says of rows whose jobs ended before it keeps usage.
+
+use serde::Deserialize;
+
+use crate::domain::time::Day;
+
+/// Rows of jobs that ended before the server keeps usage.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct EarlierRows {
+    #[serde(rename = "kernels")]
+    pub rows: u64,
+    /// The day before which they ended.
+    pub before: Day,
+    /// The history that has what they used.
+    pub source: String,
+}

@@ -1,0 +1,88 @@
+//! Rows that were refused, by the code of the reason: how many, and the first of them with their sentences.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+/// Rows of one code that are shown.
+const EXAMPLES: usize = 3;
+
+/// A refused row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RefusedRow {
+    /// Its line, or its place in a list.
+    pub place: u64,
+    pub sentence: String,
+}
+
+/// The refused rows of one code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeRefusals {
+    pub rows: u64,
+    /// The first rows by place, at most three.
+    pub examples: Vec<RefusedRow>,
+}
+
+/// All refused rows of one command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusals(BTreeMap<String, CodeRefusals>);
+
+impl Refusals {
+    /// Counts a row.
+    pub fn add(&mut self, code: &str, place: u64, sentence: &str) {
+        self.count(code, 1);
+        self.add_example(code, place, sentence);
+    }
+
+    /// Counts rows of which only the code is known.
+    pub fn count(&mut self, code: &str, rows: u64) {
+        self.0.entry(code.to_owned()).or_default().rows += rows;
+    }
+
+    /// Shows a row that is counted elsewhere, if it is among the first of its code.
+    pub fn add_example(&mut self, code: &str, place: u64, sentence: &str) {
+        let examples = &mut self.0.entry(code.to_owned()).or_default().examples;
+        if examples.len() == EXAMPLES && examples.last().is_some_and(|last| last.place <= place) {
+            return;
+        }
+        examples.push(RefusedRow { place, sentence: sentence.to_owned() });
+        examples.sort();
+        examples.truncate(EXAMPLES);
+    }
+
+    /// How many rows were refused.
+    pub fn rows(&self) -> u64 {
+        self.0.values().map(|refused| refused.rows).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// By code.
+    pub fn codes(&self) -> impl Iterator<Item = (&str, &CodeRefusals)> {
+        self.0.iter().map(|(code, refused)| (code.as_str(), refused))
+    }
+
+    pub fn to_json(&self, place: &str) -> Value {
+        let codes = self.codes().map(|(code, CodeRefusals { rows, examples })| {
+            let examples: Vec<Value> =
+                examples.iter().map(|row| json!({place: row.place, "reason": row.sentence})).collect();
+            json!({"code": code, "rows": rows, "examples": examples})
+        });
+        codes.collect()
+    }
+
+    /// Writes the lines of each code; `verb` says what became of the rows, and `place` how they are numbered.
+    pub fn write(&self, f: &mut impl fmt::Write, verb: &str, place: &str) -> fmt::Result {
+        for (code, CodeRefusals { rows, examples }) in self.codes() {
+            let such_as = if *rows > examples.len() as u64 { ", such as" } else { "" };
+            writeln!(f, "  {rows} {verb} ({code}){such_as}")?;
+            for RefusedRow { place: at, sentence } in examples {
+                writeln!(f, "    {place} {at}: {sentence}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! Reports of kernels that ended before the server keeps usage.
+//!
+//! No look-back reaches what such a kernel used, and the next purge would remove it. So no kernel is made of it: what it used
+//! goes into the day totals of a history, which reports count and no purge touches (IMPORTS.md, "Years gone by"). The history
+//! notes each kernel and the instant until which it counts, so that a report that comes again adds nothing. Of a kernel that
+//! began before the limit and ended after it, the history has what it used before, and runs record the rest: every hour counts
+//! once.
+//!
+//! A kernel that is known to the group stays one. Where kernels were removed, an unknown one may have been counted already
+//! unless it ended before all that the group has recorded; it is refused then, as any other report of that time is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::homes::Placed;
+use crate::domain::bucket::Daily;
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Report;
+use crate::domain::time::{Day, Span, Timestamp};
+use crate::service::audit::Change;
+use crate::service::group::reported::Reported;
+use crate::service::group::session::Session;
+use crate::service::{Caller, Result, Service};
+use crate::store::day_totals::earlier::{self, EarlierKernel};
+use crate::store::day_totals::{self, Place, RECORDED, histories};
+use crate::store::groups::Group;
+use crate::store::{self, ConnectionTrait};
+
+/// The name of the history in every group.
+pub const HISTORY: &str = "earlier-kernels";
+
+/// What of a batch belongs into the history.
+pub struct EarlierReports {
+    /// What ended until then belongs there.
+    limit: Timestamp,
+    /// Kernels that count already, in the history or in what was recorded.
+    counted: BTreeMap<KernelId, EarlierKernel>,
+    /// The places in the batch of reports that count in the history.
+    pub places: Vec<usize>,
+    /// By kernel: the report that counts, and what of its time is new.
+    reports: BTreeMap<KernelId, (Box<Report>, Option<Span>)>,
+    /// Reports of kernels that count already. They may still name the domain of a project.
+    known: Vec<Report>,
+}
+
+/// When the kernel of a report began, or ended if it never did.
+fn begin(report: &Report) -> Option<Timestamp> {
+    report.started_at.or(report.terminated_at)
+}
+
+impl EarlierReports {
+    fn new(limit: Timestamp, counted: BTreeMap<KernelId, EarlierKernel>) -> Self {
+        Self { limit, counted, places: Vec::new(), reports: BTreeMap::new(), known: Vec::new() }
+    }
+
+    /// Takes the reports out of `reports` that belong into the history as a whole.
+    pub async fn set_aside(
+        db: &impl ConnectionTrait,
+        service: &Service,
+        group: &Group,
+        reports: &mut Placed,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let kept_from = service.usage_kept_from(now).start();
+        let latest = [group.kernels_from, group.earlier_until].into_iter().flatten().fold(kept_from, Timestamp::max);
+        let is_old = |report: &Report| begin(report).is_some_and(|begin| begin < latest);
+        let mut ids: Vec<KernelId> = reports.iter().filter(|(_, r)| is_old(r)).map(|(_, r)| r.id).collect();
+        if ids.is_empty() {
+            return Ok(Self::new(kept_from, BTreeMap::new()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let known: HashSet<KernelId> =
+            store::kernels::find_many(db, &ids).await?.into_iter().map(|(_, kernel)| kernel.report.id).collect();
+        ids.retain(|id| !known.contains(id));
+        let counted = earlier::find(db, group.key, &ids).await?;
+        // The last report of an end is the one that counts.
+        let ids: HashSet<KernelId> = ids.into_iter().collect();
+        let mut ends: HashMap<KernelId, Timestamp> = HashMap::new();
+        for (_, report) in reports.iter().filter(|(_, report)| ids.contains(&report.id)) {
+            ends.extend(report.terminated_at.map(|end| (report.id, end)));
+        }
+        let limit = limit(db, group, kept_from, ends.values().min().copied()).await?;
+        ends.retain(|id, end| *end <= limit || counted.get(id).is_some_and(|known| known.until >= *end));
+        let mut earlier = Self::new(limit, counted);
+        for (at, report) in reports.extract_if(.., |(_, report)| ends.contains_key(&report.id)) {
+            let is_recorded = earlier.counted.get(&report.id).is_some_and(|known| known.source == RECORDED);
+            if !is_recorded && ends.get(&report.id).is_some_and(|end| *end <= limit) {
+                earlier.places.push(at);
+            }
+            if report.terminated_at.is_some() {
+                earlier.take(report);
+            }
+        }
+        Ok(earlier)
+    }
+
+    fn take(&mut self, report: Box<Report>) {
+        let counted = self.counted.get(&report.id).map(|known| known.until);
+        if counted >= report.terminated_at {
+            self.known.push(*report);
+            return;
+        }
+        let span = report.started_at.zip(report.terminated_at);
+        let span = span.and_then(|(start, end)| Span::new(counted.map_or(start, |until| until.max(start)), end));
+        self.reports.insert(report.id, (report, span));
+    }
+
+    /// Leaves to runs only what new kernels that have ended used after the limit, and takes what they used before.
+    pub fn cut(&mut self, merged: &mut Reported) {
+        for (_, kernel) in merged.iter_mut().filter(|(old, _)| old.is_none()) {
+            let (Some(start), Some(end)) = (kernel.report.started_at, kernel.report.terminated_at) else { continue };
+            let counted = self.counted.get(&kernel.report.id).map(|known| known.until);
+            let until = counted.map_or(self.limit, |counted| counted.max(self.limit));
+            if start >= until || end <= until {
+                continue;
+            }
+            kernel.cursor = Some(until);
+            if let Some(span) = Span::new(counted.map_or(start, |counted| counted.max(start)), self.limit) {
+                self.reports.insert(kernel.report.id, (kernel.report.clone(), Some(span)));
+            }
+        }
+    }
+
+    /// Leaves out what was cut off kernels that are not in `merged` any more.
+    pub fn keep_taken(&mut self, merged: &Reported) {
+        let limit = self.limit;
+        if self.reports.values().any(|(report, _)| report.terminated_at > Some(limit)) {
+            let taken: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
+            self.reports.retain(|id, (report, _)| report.terminated_at <= Some(limit) || taken.contains(id));
+        }
+    }
+
+    /// The reports of kernels that are new to the history as a whole.
+    pub fn new_reports(&self) -> impl Iterator<Item = &Report> {
+        let limit = Some(self.limit);
+        self.reports.values().map(|(report, _)| &**report).filter(move |report| report.terminated_at <= limit)
+    }
+
+    /// All reports that were set aside.
+    pub fn all_reports(&self) -> impl Iterator<Item = &Report> {
+        self.new_reports().chain(&self.known)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.reports.is_empty()
+    }
+
+    /// The day from which on the group makes kernels of what is reported.
+    pub fn limit(&self) -> Day {
+        self.limit.day()
+    }
+
+    /// Stores what is new in the history, which `caller` makes if there is none.
+    pub async fn store(&self, session: &mut Session, caller: &Caller) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let key = session.key();
+        let source = match histories::find(session.read(), key, HISTORY).await? {
+            Some(history) => history.source,
+            None => create(session, caller).await?,
+        };
+        let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
+        for (report, span) in self.reports.values() {
+            let place = (report.owner, Arc::from(report.domain.as_str()));
+            for part in span.iter().flat_map(|span| report.changes.active(*span)).flat_map(Span::by_day) {
+                let daily = totals.entry((part.start.day(), Place::clone(&place))).or_default();
+                daily.add(&report.slots.for_micros(part.micros()));
+            }
+        }
+        histories::add_more(session.write(), key, source, totals).await?;
+        let ends = self.reports.iter().filter_map(|(id, (report, _))| Some((*id, report.terminated_at?)));
+        let kernels: BTreeMap<KernelId, Timestamp> = ends.collect();
+        earlier::save(session.write(), key, source, &kernels).await?;
+        let group = &mut session.state_mut().group;
+        group.earlier_until = group.earlier_until.max(Some(self.limit));
+        Ok(())
+    }
+}
+
+/// Makes the history, which counts from its first row on. Returns its number.
+async fn create(session: &mut Session, caller: &Caller) -> Result<i32> {
+    let key = session.key();
+    let source = histories::create(session.write(), key, HISTORY, session.now).await?;
+    histories::set_complete(session.write(), key, source, true).await?;
+    let after = Some(json!({"source": HISTORY}));
+    let (action, target) = ("usage_history.put", HISTORY.to_owned());
+    session.audit_as(caller, Change { action, target, before: None, after, reason: None }).await?;
+    Ok(source)
+}
+
+/// Until when kernels that ended belong into the history. Where kernels were removed, those that ended before all that is
+/// recorded cannot be among them, so that they belong there, too.
+async fn limit(
+    db: &impl ConnectionTrait,
+    group: &Group,
+    kept_from: Timestamp,
+    first_end: Option<Timestamp>,
+) -> Result<Timestamp> {
+    let ends_before = |removed: &Timestamp| first_end.is_some_and(|end| end < *removed);
+    let Some(removed) = group.kernels_from.filter(|removed| *removed > kept_from).filter(ends_before) else {
+        return Ok(kept_from);
+    };
+    let recorded = day_totals::first_day(db, group.key).await?.map_or(removed, Day::start);
+    Ok(removed.min(recorded).max(kept_from))
+}
+
+/// Notes new kernels that ended before every look-back. A purge, which removes them, waits a day; when they are reported again
+/// after that, they are known.
+pub async fn note_backfill(session: &mut Session, merged: &Reported) -> Result<()> {
+    let before = session.now.day().back(session.service().longest_reach()).start();
+    let new = merged.iter().filter(|(old, _)| old.is_none()).map(|(_, kernel)| &kernel.report);
+    let old = new.filter_map(|report| Some((report.id, report.terminated_at.filter(|end| *end < before)?)));
+    let old: BTreeMap<KernelId, Timestamp> = old.collect();
+    if !old.is_empty() {
+        session.state_mut().group.backfilled_at = Some(session.now);
+        earlier::save(session.write(), session.key(), RECORDED, &old).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What counts for the placeholder domain, in day totals of runs and of histories, and how it comes to count for another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use uuid::Uuid;
+
+use super::{Place, member};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::{GroupKey, Member, ProjectId};
+use crate::domain::time::Day;
+use crate::store::entity::{bucket_domain, bucket_total, day_total, kernel};
+use crate::store::{Result, bulk, decode};
+
+pub use super::RECORDED;
+
+/// Totals by day and place.
+pub type Totals = BTreeMap<(Day, Place), Daily>;
+
+/// The projects of a group that have kernels or usage in a domain.
+#[tracing::instrument(name = "db.placeholder.projects", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<BTreeSet<ProjectId>> {
+    let mut found: BTreeSet<ProjectId> = BTreeSet::new();
+    macro_rules! add {
+        ($($table:ident)*) => {$(
+            let rows = $table::Entity::find().select_only().column($table::Column::ProjectId).distinct();
+            let rows = rows.filter($table::Column::GroupKey.eq(group.0)).filter($table::Column::DomainName.eq(domain));
+            let rows: Vec<Uuid> = rows.into_tuple().all(db).await?;
+            found.extend(rows.into_iter().map(ProjectId));
+        )*};
+    }
+    add!(kernel bucket_domain day_total);
+    Ok(found)
+}
+
+/// The rows of a domain, each with its source and its day.
+#[tracing::instrument(name = "db.placeholder.rows", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(i32, Day, Member, Daily)>> {
+    use day_total::Column::{DomainName, GroupKey, ProjectId, Records, ResourceUsage, Source, UserUuid};
+    let columns = [Source, day_total::Column::Day, UserUuid, ProjectId, ResourceUsage, Records];
+    let rows = day_total::Entity::find().filter(GroupKey.eq(group.0)).filter(DomainName.eq(domain));
+    let rows: Vec<(i32, i32, Uuid, Uuid, String, i64)> =
+        rows.select_only().columns(columns).into_tuple().all(db).await?;
+    let row = |(source, day, user, project, usage, records): (i32, i32, Uuid, Uuid, String, i64)| {
+        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        Ok((source, Day(day), member(user, project), daily))
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// The totals of a domain that buckets tell.
+#[tracing::instrument(name = "db.placeholder.in_buckets", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn in_buckets(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(Day, Member, Daily)>> {
+    use bucket_total::Column::{DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
+    let columns = [bucket_total::Column::Day, UserUuid, ProjectId, ResourceUsage, Records];
+    let rows = bucket_total::Entity::find().filter(GroupKey.eq(group.0)).filter(DomainName.eq(domain));
+    let rows: Vec<(i32, Uuid, Uuid, String, i64)> = rows.select_only().columns(columns).into_tuple().all(db).await?;
+    let row = |(day, user, project, usage, records): (i32, Uuid, Uuid, String, i64)| {
+        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        Ok((Day(day), member(user, project), daily))
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// Removes the rows of some projects in a domain, whatever their source.
+#[tracing::instrument(name = "db.placeholder.remove_rows", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn remove_rows(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    domain: &str,
+    projects: &[ProjectId],
+) -> Result<()> {
+    use day_total::Column::{DomainName, GroupKey};
+    for part in projects.chunks(bulk::MOST_IDS) {
+        let those = bulk::one_of(db, day_total::Column::ProjectId, part.iter().map(|project| project.0));
+        let rows = Condition::all().add(GroupKey.eq(group.0)).add(DomainName.eq(domain)).add(those);
+        day_total::Entity::delete_many().filter(rows).exec(db).await?;
+    }
+    Ok(())
+}
+
+/// Lets buckets tell the totals of some projects for another domain.
+#[tracing::instrument(name = "db.placeholder.set_bucket_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn set_bucket_domain(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    from: &str,
+    to: &str,
+    projects: &[ProjectId],
+) -> Result<()> {
+    use bucket_domain::Column::{DomainName, GroupKey};
+    for part in projects.chunks(bulk::MOST_IDS) {
+        let those = bulk::one_of(db, bucket_domain::Column::ProjectId, part.iter().map(|project| project.0));
+        let update = bucket_domain::Entity::update_many().col_expr(DomainName, Expr::value(to));
+        update.filter(GroupKey.eq(group.0)).filter(DomainName.eq(from)).filter(those).exec(db).await?;
+    }
+    Ok(())
+}
