@@ -177,7 +177,7 @@ it("What if: a scenario is not applied over what another admin applied meanwhile
   await changed(first.page).getByText("second admin changed this group after you had begun.").waitFor();
   expect(await apply(first.page).isDisabled()).toBe(true);
   expect(await weightOf("industry")).toBe("6");
-  // Whoever opens the link later learns of it, too.
+  // A person who opens the link later learns of it, too.
   await other.page.goto(first.page.url());
   await changed(other.page).getByText("This group was changed after you had begun.").waitFor();
   expect(await apply(other.page).isDisabled()).toBe(true);
@@ -230,5 +230,23 @@ it("reports of nodes are no changes of another admin, and a draft goes on over t
   expect(await changed(page).count()).toBe(0);
   await fetch(url, { method: "DELETE", headers });
   expect(complaints).toEqual([]);
+  await close();
+});
+
+it("a queue that one has added is not taken away again over what another admin made of it", async () => {
+  const { page, goto, leave: close } = await person(adminKey());
+  await goto(`${GROUP}/queues`);
+  await page.getByRole("button", { name: "Add a queue" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("shared-queue");
+  await dialog.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/).waitFor();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The queue shared-queue is saved.").waitFor();
+  await bySecond(`upsert_queues(resource_group: "${GROUP}", queues: [{ name: "shared-queue", priority: 4 }]) { changed_count }`);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("It was not undone: second admin changed").waitFor();
+  const answer = await graphql<{ queue: { priority: number } }>(`{ queue(resource_group: "${GROUP}", name: "shared-queue") { priority } }`);
+  expect(answer.queue.priority).toBe(4);
+  await graphql(`mutation { delete_queue(resource_group: "${GROUP}", name: "shared-queue") }`);
   await close();
 });

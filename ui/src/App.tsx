@@ -20,11 +20,10 @@ export function App() {
     <Router base={basePath().replace(/\/$/, "")}>
       <Switch>
         <Route path="/:group/:page/*?">
-          {(params) => <Place group={decodeURIComponent(params.group)} page={params.page} rest={(params["*"] ?? "").split("/").filter(Boolean).map(decodeURIComponent)} />}
+          {(params) => groups.value.length === 0 ? <WithoutGroup /> : <Place group={decodeURIComponent(params.group)} page={params.page} rest={(params["*"] ?? "").split("/").filter(Boolean).map(decodeURIComponent)} />}
         </Route>
-        <Route>
-          <Home />
-        </Route>
+        <Route path="/:page">{(params) => (groups.value.length === 0 ? <WithoutGroup page={params.page} /> : <Home />)}</Route>
+        <Route>{groups.value.length === 0 ? <WithoutGroup /> : <Home />}</Route>
       </Switch>
       <Toast />
     </Router>
@@ -48,12 +47,30 @@ function Home() {
   }, [first, page, go]);
   return (
     <main class="signin">
-      {first ? <Loading /> : <Empty title="There is no resource group yet">A scheduler makes one with its first report; so does <code>fairshared groups create NAME</code>.</Empty>}
+      <Loading />
     </main>
   );
 }
 
+/** The pages of a server that has no resource group yet. */
+function WithoutGroup({ page }: { page?: string }) {
+  const role = me.value?.role ?? "";
+  const found = PAGES.find((known) => known.id === page && known.ofServer && known.for(role));
+  useEffect(() => {
+    if (!found) document.title = "Start · fairshared";
+  }, [found]);
+  return (
+    <Frame group={undefined} page={found?.id ?? "start"} rest={[]}>
+      {found ? <Lazy key={found.id} def={found} group="" rest={[]} /> : <Late id="page start" load={loadStart} props={{}} lost={LOST} />}
+    </Frame>
+  );
+}
+
+const loadStart = () => import("./pages/start/index.tsx");
+const LOST = "This page did not load. Reload it when the server can be reached.";
+
 export interface PageProps {
+  /** Empty on a server without any group. */
   group: string;
   rest: string[];
 }
@@ -78,7 +95,7 @@ function Place({ group, page, rest }: PageProps & { page: string }) {
 
 function Lazy({ def, group, rest }: PageProps & { def: PageDef }) {
   useEffect(() => {
-    document.title = `${def.name} · ${group} · fairshared`;
+    document.title = [def.name, group, "fairshared"].filter(Boolean).join(" · ");
   }, [def, group]);
-  return <Late id={`page ${def.id}`} load={def.load} props={{ group, rest }} lost="This page did not load. Reload it when the server can be reached." />;
+  return <Late id={`page ${def.id}`} load={def.load} props={{ group, rest }} lost={LOST} />;
 }

@@ -9,7 +9,7 @@ import { groups, me, signOut, unreachable } from "./lib/session.ts";
 import { chooseTheme, theme, type Theme } from "./lib/theme.ts";
 import { exact } from "./lib/time.ts";
 import { GoTo, Palette } from "./Palette.tsx";
-import { PAGES } from "./pages/index.ts";
+import { PAGES, type PageDef } from "./pages/index.ts";
 import { Button, Note, Select } from "./ui/Basics.tsx";
 
 export function Logo() {
@@ -28,8 +28,25 @@ function skip(event: Event) {
   document.getElementById("main")?.focus();
 }
 
+/** The way to a page. Without a group most pages have nothing to show yet. */
+function Place({ group, def, isHere }: { group: string | undefined; def: PageDef; isHere: boolean }) {
+  if (group === undefined && !def.ofServer) {
+    return (
+      <span class="closed" title="It shows a resource group, and there is none yet">
+        {def.name}
+      </span>
+    );
+  }
+  return (
+    <Link href={group === undefined ? `/${def.id}` : groupPath(group, def.id)} aria-current={isHere ? "page" : undefined}>
+      {def.name}
+    </Link>
+  );
+}
+
 interface FrameProps {
-  group: string;
+  /** `undefined`: the server has no group yet. */
+  group: string | undefined;
   page: string;
   /** What follows the page in the address: another group has the same domains, projects and users. */
   rest: string[];
@@ -42,7 +59,7 @@ export function Frame({ group, page, rest, children }: FrameProps) {
   useLive(group);
   useEffect(() => setOpen(false), [path]);
   const role = me.value?.role ?? "";
-  const known = groups.value.includes(group) ? groups.value : [group, ...groups.value];
+  const known = group === undefined || groups.value.includes(group) ? groups.value : [group, ...groups.value];
   return (
     <div class="frame">
       <a class="skip" href="#main" onClick={skip}>
@@ -51,7 +68,7 @@ export function Frame({ group, page, rest, children }: FrameProps) {
       <div class="topbar">
         <span class="row">
           <Logo />
-          <strong class="wrap">{group}</strong>
+          <strong class="wrap">{group ?? "fairshared"}</strong>
         </span>
         <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
           Menu
@@ -69,26 +86,35 @@ export function Frame({ group, page, rest, children }: FrameProps) {
             </Button>
           )}
         </div>
-        <div class="field">
-          <label for="group">Resource group</label>
-          <Select id="group" value={group} options={known.map((name) => [name, name])} onChange={(event) => go(groupPath(event.currentTarget.value, page, ...rest))} />
-        </div>
+        {group !== undefined && (
+          <div class="field">
+            <label for="group">Resource group</label>
+            <Select id="group" value={group} options={known.map((name) => [name, name])} onChange={(event) => go(groupPath(event.currentTarget.value, page, ...rest))} />
+          </div>
+        )}
         <nav aria-label="Pages">
+          {group === undefined && (
+            <Link href="/" aria-current={page === "start" ? "page" : undefined}>
+              Start
+            </Link>
+          )}
           {PAGES.filter((def) => def.section && def.for(role)).map((def, at, all) => (
             <Fragment key={def.id}>
               {def.section !== all[at - 1]?.section && <h2>{def.section}</h2>}
-              <Link href={groupPath(group, def.id)} aria-current={def.id === page ? "page" : undefined}>
-                {def.name}
-              </Link>
+              <Place group={group} def={def} isHere={def.id === page} />
             </Fragment>
           ))}
         </nav>
         <footer>
-          <GoTo />
-          <label class="check">
-            <input type="checkbox" checked={isLive.value && !isPast.value} disabled={isPast.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
-            Live
-          </label>
+          {group !== undefined && (
+            <>
+              <GoTo />
+              <label class="check">
+                <input type="checkbox" checked={isLive.value && !isPast.value} disabled={isPast.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
+                Live
+              </label>
+            </>
+          )}
           <label class="row">
             <span>Colours</span>
             <Select
@@ -109,7 +135,7 @@ export function Frame({ group, page, rest, children }: FrameProps) {
           </Button>
         </footer>
       </aside>
-      <Palette group={group} />
+      {group !== undefined && <Palette group={group} />}
       <main class="main" id="main" tabIndex={-1}>
         <div class="stack">
           {unreachable.value && <Note kind="bad">The server cannot be reached. What you see may be old; it goes on by itself.</Note>}

@@ -1,4 +1,4 @@
-import{c as e,f as t,o as n,r,t as i}from"./jsxRuntime.module.js";import{T as a,X as o,_ as s,et as c,x as l}from"./app.js";import{a as u,i as d,o as f,r as p,t as m}from"./differences.js";import{t as h}from"./Scroll.js";import{c as g}from"./units.js";var _=o(`
+import{c as e,f as t,o as n,r,t as i}from"./jsxRuntime.module.js";import{T as a,Z as o,_ as s,tt as c,x as l}from"./app.js";import{a as u,i as d,o as f,r as p,t as m}from"./differences.js";import{t as h}from"./Scroll.js";import{c as g}from"./units.js";var _=o(`
   query DraftState($group: String!) {
     resource_group(name: $group) { config_revision }
     audit_log(resource_group: $group, first: 30) { edges { node { id at actor action target before after reason names { label name } } } }

@@ -25,7 +25,7 @@ export interface Meanwhile {
   isExact: boolean;
 }
 
-/** How many of the latest changes are shown where it is not known which of them came after the draft. */
+/** The number of latest changes that are shown where it is not known which of them came after the draft. */
 const LATEST = 5;
 
 /** The number of changes that a revision counts: `17` of `17.3fa9c2d1`. */
@@ -48,7 +48,7 @@ export function changesSince(entries: LogEntry[], begun: string, now: string, la
   return { entries: changes.slice(0, Math.min(LATEST, count)), isExact: false };
 }
 
-/** Those who made the changes: `alice and bob`. */
+/** The authors of the changes: `alice and bob`. */
 export function authors(entries: LogEntry[]): string {
   const names = [...new Set(entries.map((entry) => entry.actor))];
   return names.length < 2 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;

@@ -77,6 +77,11 @@ async function load(): Promise<void> {
   me.value = answer.whoami;
 }
 
+/** The names of the groups that are there now. */
+export async function groupNames(): Promise<string[]> {
+  return (await request(WHO, {})).resource_groups.map((group) => group.name);
+}
+
 export async function signIn(key: string): Promise<void> {
   await openSession(key);
   await load();

@@ -12,6 +12,8 @@ export interface PageDef {
   for: (role: string) => boolean;
   /** Whether it is where a role arrives; else that is the first page that the role has. */
   home?: (role: string) => boolean;
+  /** True for a page that shows something of a server without any group. */
+  ofServer?: boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -32,6 +34,6 @@ export const PAGES: PageDef[] = [
   { id: "whatif", name: "What if", section: "Manage", for: readers, load: () => import("./whatif/index.tsx") },
   { id: "settings", name: "Settings", section: "Manage", for: readers, load: () => import("./settings/index.tsx") },
   { id: "jobs", name: "Jobs", section: "Manage", for: readers, load: () => import("./jobs/index.tsx") },
-  { id: "audit", name: "Audit", section: "Manage", for: admins, load: () => import("./audit/index.tsx") },
-  { id: "keys", name: "Keys", section: "Manage", for: admins, load: () => import("./keys/index.tsx") },
+  { id: "audit", name: "Audit", section: "Manage", for: admins, ofServer: true, load: () => import("./audit/index.tsx") },
+  { id: "keys", name: "Keys", section: "Manage", for: admins, ofServer: true, load: () => import("./keys/index.tsx") },
 ];

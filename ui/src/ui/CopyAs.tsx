@@ -31,6 +31,6 @@ export function CopyAs({ action, what = "what this page asks" }: { action: Actio
 }
 
 /** Where the server is: the folder above that of the pages. */
-function serverAddress(): string {
+export function serverAddress(): string {
   return new URL("..", new URL(basePath(), location.origin)).href.replace(/\/$/, "");
 }

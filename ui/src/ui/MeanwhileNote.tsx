@@ -16,7 +16,7 @@ export interface DraftValue {
 
 interface MeanwhileNoteProps {
   meanwhile: Meanwhile;
-  /** What the draft changes; `undefined`: it is not known yet how that is now. */
+  /** The values that the draft changes; `undefined`: it is not known yet how they are now. */
   values?: DraftValue[] | undefined;
   keep: () => void;
   drop: () => void;

@@ -26,9 +26,9 @@ interface SaveBarProps {
   begun: string | undefined;
   /** Lets the draft rest on another revision; with `isKept` because a person decided so, who has seen what changed. */
   rebase: (revision: string, isKept: boolean) => void;
-  /** What the draft changes, beside what is there now: asked for once other clients have changed something. */
+  /** The values that the draft changes, beside those that are there now; `undefined`: the page does not have those yet. */
   values: DraftValue[] | undefined;
-  /** Says whether other clients have changed something. */
+  /** Hears of it when other clients have changed something, and when that is settled. */
   onMeanwhile?: (is: boolean) => void;
   /** What was done, once it is. */
   said: string;

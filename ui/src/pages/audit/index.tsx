@@ -32,7 +32,7 @@ const PAGE = 50;
 export default function Audit({ group }: PageProps) {
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
-  const everywhere = params.get("all") === "1";
+  const everywhere = group === "" || params.get("all") === "1";
   const variables = { group: everywhere ? null : group, action: params.get("action"), actor: params.get("actor"), from: params.get("from"), to: params.get("to"), first: PAGE, offset: (page - 1) * PAGE };
   const log = useQuery(LOG, variables);
   return (
@@ -47,10 +47,10 @@ export default function Audit({ group }: PageProps) {
           <label class="row small">
             <span class="word">to</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("to") ?? ""} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />
           </label>
-          <label class="check">
+          {group !== "" && <label class="check">
             <input type="checkbox" checked={everywhere} onChange={(event) => change({ all: event.currentTarget.checked ? "1" : null, page: null })} />
             All groups, and the server
-          </label>
+          </label>}
         </div>
         <Shown answer={log}>
           {(data) =>

@@ -110,7 +110,7 @@ function Capacity({ data }: { data: Data }) {
   const exceeded = all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null);
   return (
     <Card title="Capacity and use now">
-      {all.length === 0 && <Empty title="Nothing is offered">A scheduler reports its nodes; so does <code>fairshared agents set</code>.</Empty>}
+      {all.length === 0 && <Empty title="Nothing is offered">Nodes are reported with an admin key, by <code>PUT /resource-groups/NAME/agents/NODE</code> or <code>fairshared agents set</code>.</Empty>}
       {all.map((slot) => {
         const whole = num(capacity[slot]);
         const held = num(used[slot]);

@@ -38,8 +38,13 @@ export async function saveQueues(group: string, queues: Queue[], before: Queue[]
   const added = queues.map((queue) => queue.name).filter((name) => !known.has(name));
   return wayBack(group, async (basis) => {
     if (before.length > 0) await guarded(group, request(SAVE_QUEUES, { group, queues: before, reason: "undone", basis }));
-    // Children were told after their parents.
-    for (const name of added.toReversed()) await request(DELETE_QUEUE, { group, name, reason: "undone", basis: null });
+    // The first write is refused where another client has changed something; those that follow at once have no revision to name.
+    let only = before.length > 0 ? null : basis;
+    // Children were written after their parents.
+    for (const name of added.toReversed()) {
+      await guarded(group, request(DELETE_QUEUE, { group, name, reason: "undone", basis: only }));
+      only = null;
+    }
   });
 }
 

@@ -4,7 +4,7 @@ import { OPTIONS, parse, text, type Option } from "./options.ts";
 
 export type Values = Record<string, unknown>;
 
-/** What is configured at a revision. */
+/** The configured settings at a revision. */
 export interface Configured {
   revision: string;
   values: Values;

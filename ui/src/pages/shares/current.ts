@@ -3,7 +3,7 @@ import { useQuery } from "../../lib/query.ts";
 import type { Edit, Edits } from "./edits.ts";
 import { DOMAINS, PROJECTS, rowsOf, USERS, type Row } from "./query.ts";
 
-/** An answer has at most so many rows. */
+/** The rows that one answer has at most. */
 const MAX_ROWS = 1000;
 
 /** The rows by their keys; `undefined`: not known yet, or not wanted. */

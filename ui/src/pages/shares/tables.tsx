@@ -170,7 +170,7 @@ function FoundEverywhere({ group, ...controls }: Controls & { group: string }) {
 
 function Nothing({ day }: { day: string | null }) {
   if (day !== null) return <Empty title={`Nothing is kept of ${shortDay(day)}`}>The first run of a day writes what the day before it left. Older days than the server keeps are gone.</Empty>;
-  return <Empty title="Nothing is here yet">Domains, projects and users appear with their first kernel, or when a weight is set for them.</Empty>;
+  return <Empty title="Nothing is here yet">Domains, projects and users appear with their first kernel in this group.</Empty>;
 }
 
 /** An answer has at most so many rows. */

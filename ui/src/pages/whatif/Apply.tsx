@@ -24,7 +24,7 @@ interface ApplyProps {
   before: Queue[];
   /** The configuration that the preview of just this was made from; `undefined`: there is no preview yet. */
   basis: string | undefined;
-  /** What other clients changed since the scenario was begun. */
+  /** The changes of other clients since the scenario was begun. */
   meanwhile: Meanwhile | undefined;
   /** Lets the scenario rest on the newest state. */
   keep: () => void;

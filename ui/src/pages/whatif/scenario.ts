@@ -63,7 +63,7 @@ export function decode(text: string | null): Scenario {
   }
 }
 
-/** What people type of slots, as the server counts it; an empty text changes nothing. */
+/** Typed amounts of slots as the server counts them; an empty text changes nothing. */
 export function amounts(typed: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(typed).filter(([, text]) => text.trim() !== "").map(([slot, text]) => [slot, countedAmount(slot, text)]));
 }

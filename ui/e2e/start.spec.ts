@@ -1,0 +1,91 @@
+// The first hour of a server: no group is there, and everything that leads to one is on the page.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
+import { DESKTOP, person, shutDown, type Look } from "./browser.ts";
+import { emptyServer, type OwnServer } from "./server.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PHONE: Look = { width: 390, height: 844, theme: "dark" };
+
+let server: OwnServer;
+
+beforeEach(async () => {
+  server = await emptyServer();
+});
+afterEach(() => server.stop());
+afterAll(shutDown);
+
+async function call(path: string, key = server.key, init: RequestInit = {}): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(`${server.address}${path}`, { ...init, headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" } });
+  return { status: answer.status, body: await answer.json().catch(() => null) };
+}
+
+const keyOf = async (role: string, more: object = {}): Promise<string> => ((await call("/keys", server.key, { method: "POST", body: JSON.stringify({ role, label: role, ...more }) })).body as { key: string }).key;
+
+/** Runs a line of the page as a shell does, with a key in the environment. */
+function run(line: string, key: string): unknown {
+  return JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8", env: { PATH: process.env["PATH"] ?? "", FAIRSHARED_KEY: key } }));
+}
+
+it("the lines that make the first group, and report a node and a kernel, run as they are", async () => {
+  const { page, complaints, refusals, leave } = await person(server.key, DESKTOP, server.address);
+  await page.getByRole("heading", { name: "Make the first resource group" }).waitFor();
+  const menu = page.getByRole("navigation", { name: "Pages" });
+  expect(await menu.getByRole("link").allTextContents()).toEqual(["Start", "Audit", "Keys"]);
+  expect(await menu.textContent()).toContain("Shares");
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  const line = async (what: string) => (await page.getByLabel(`the line that ${what}`, { exact: true }).textContent()) ?? "";
+  const [group, agent, kernel] = [await line("makes the group"), await line("reports a node"), await line("reports a kernel")];
+  expect(run(group, server.key)).toMatchObject({ name: "gpu" });
+  expect(run(agent, server.key)).toMatchObject({ agent_id: "node-01" });
+  expect(run(kernel, await keyOf("scheduler", { resource_groups: ["gpu"] }))).toMatchObject({ accepted: 1 });
+  await page.waitForURL(/\/overview$/);
+  await page.getByText("CUDA GPUs").first().waitFor();
+  await page.getByRole("link", { name: "Shares", exact: true }).click();
+  await page.getByRole("link", { name: "earth" }).waitFor();
+  expect([...complaints, ...refusals]).toEqual([]);
+  await leave();
+});
+
+it("an empty server says nothing that is not so, to any role, and follows what others make", async () => {
+  for (const [role, key] of [["viewer", await keyOf("viewer")], ["scheduler", await keyOf("scheduler", { resource_groups: ["far", "near"] })], ["user", await keyOf("user", { user: "alice" })]] as const) {
+    const { page, complaints, leave } = await person(key, PHONE, server.address);
+    await page.getByRole("heading", { name: "There is nothing to show yet" }).waitFor();
+    const text = (await page.locator("main").textContent()) ?? "";
+    expect(text, role).not.toContain("first report");
+    expect(text.includes("Your key shows the groups far, near"), role).toBe(role === "scheduler");
+    expect(await page.getByRole("heading", { name: "Make the first resource group" }).count(), role).toBe(0);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out.").waitFor();
+    expect(complaints).toEqual([]);
+    await leave();
+  }
+  // What the page says of reports is so: they are refused, and make no group.
+  const report = await call("/resource-groups/gpu/kernels", server.key, { method: "POST", body: "[]" });
+  expect(report.status).toBe(404);
+  const { page, leave } = await person(server.key, DESKTOP, server.address);
+  await page.getByRole("heading", { name: "Make the first resource group" }).waitFor();
+  await call("/resource-groups/elsewhere", server.key, { method: "PUT", body: "{}" });
+  await page.waitForURL(/\/ui\/elsewhere\/overview/);
+  await leave();
+});
+
+it.each([DESKTOP, PHONE])("the start at $width pixels is well, and so are the pages of the server", async (look) => {
+  const { page, complaints, leave } = await person(server.key, look, server.address);
+  for (const path of ["", "keys", "audit"]) {
+    await page.goto(`${server.address}/ui/${path}`);
+    await page.locator(".page").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(1);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Runtime.evaluate", { expression: AXE });
+    await session.detach();
+    const found = await page.evaluate(async () => (await (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string; impact: string }[] }> } }).axe.run()).violations);
+    expect(found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id), path).toEqual([]);
+  }
+  expect(complaints).toEqual([]);
+  await leave();
+});
