@@ -18,7 +18,8 @@ const PROGRAM = process.env["FAIRSHARED_PROGRAM"] ?? fileURLToPath(new URL("../.
 
 /** Starts the program, and waits until it has told what `found` looks for. */
 async function started(args: string[], found: RegExp, env: Record<string, string> = {}): Promise<{ child: ChildProcess; told: RegExpExecArray }> {
-  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env });
+  // What a program leaves that is killed goes with the folder for temporary files.
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env: { TMPDIR: tmpdir(), ...env } });
   const told = await new Promise<RegExpExecArray>((resolve, reject) => {
     let text = "";
     const hear = (part: Buffer) => {

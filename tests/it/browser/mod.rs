@@ -3,7 +3,7 @@
 
 mod tasks;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,11 +13,13 @@ use axum::response::Html;
 use axum::routing::{get, post};
 use fairshared::rest::openapi;
 use serde_json::{Value, json};
+use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use crate::rest::support::Server;
 use crate::support::database::sqlite;
 use crate::support::packages;
+use crate::support::process_end::scratch_folder;
 
 /// `steps` sees the opened page as `page` and its document as `doc`, and returns what is told.
 const PERSON: &str = r#"<!doctype html><title>test</title><script>
@@ -65,7 +67,7 @@ pub fn chromium() -> PathBuf {
 
 /// Opens the page at `path` of a server in the browser, and returns what `steps` saw there.
 async fn visit(server: &Server, path: &str, steps: &str) -> Value {
-    let (told, mut wait) = mpsc::channel(1);
+    let (told, wait) = mpsc::channel(1);
     let person = Arc::new(PERSON.replace("STEPS", steps).replace("PATH", path).replace("KEY", &server.key));
     let routes = Router::new()
         .route("/test/person", get(move || async move { Html(person.to_string()) }))
@@ -73,30 +75,41 @@ async fn visit(server: &Server, path: &str, steps: &str) -> Value {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let serving = tokio::spawn(axum::serve(listener, routes.merge(server.router.clone())).into_future());
-    let profile = tempfile::tempdir().unwrap();
-    let mut browser = tokio::process::Command::new(chromium())
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-popup-blocking"])
-        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--remote-debugging-port=0"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{address}/test/person"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let seen = tokio::select! {
-        seen = wait.recv() => seen.unwrap(),
-        ended = browser.wait() => panic!("the browser ended: {ended:?}"),
-        () = tokio::time::sleep(Duration::from_mins(2)) => panic!("{path} did not show what it should"),
-    };
-    browser.kill().await.unwrap();
+    let profile = tempfile::tempdir_in(scratch_folder()).unwrap();
+    let browser = launch(profile.path(), &format!("http://{address}/test/person"));
+    let seen = seen(browser, wait, path).await;
     serving.abort();
-    let seen: Value = serde_json::from_str(&seen).unwrap();
     assert_eq!(seen["error"], Value::Null);
     let requests = seen["requests"].as_array().unwrap();
     assert!(requests.iter().all(|origin| *origin == seen["origin"]), "{seen}");
     seen
+}
+
+/// Opens a page in a headless browser, which keeps its files in the folder `profile`.
+pub fn launch(profile: &Path, url: &str) -> Child {
+    tokio::process::Command::new(chromium())
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-popup-blocking"])
+        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--remote-debugging-port=0"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(url)
+        .env("TMPDIR", scratch_folder())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+/// The report that the page `path` sends; then the browser ends.
+async fn seen(mut browser: Child, mut reports: mpsc::Receiver<String>, path: &str) -> Value {
+    let seen = tokio::select! {
+        seen = reports.recv() => seen.unwrap(),
+        ended = browser.wait() => panic!("the browser ended: {ended:?}"),
+        () = tokio::time::sleep(Duration::from_mins(2)) => panic!("{path} did not show what it should"),
+    };
+    browser.kill().await.unwrap();
+    serde_json::from_str(&seen).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

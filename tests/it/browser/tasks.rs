@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::chromium;
+use crate::support::packages::{self, Installation};
+use crate::support::process_end::{not_run, scratch_folder};
 use crate::support::tell;
 
 fn npm(folder: &Path, args: &[&str]) -> Command {
@@ -11,6 +13,8 @@ fn npm(folder: &Path, args: &[&str]) -> Command {
     command.args(args).current_dir(folder).stdin(Stdio::null());
     command
 }
+
+const PAGES: &str = "the tests of the web pages in ui/e2e";
 
 /// The first version of Node.js that the tests run on.
 const NODE: u32 = 20;
@@ -31,16 +35,13 @@ fn whole_tasks_in_a_browser() {
         _ => Some("there is no npm here".to_owned()),
     };
     if let Some(found) = found {
-        tell(&format!(
-            "NOT RUN: the tests of the web pages in ui/e2e, because {found}; they need Node.js {NODE} or later and npm"
-        ));
-        return;
+        return not_run(PAGES, &format!("{found}; they need Node.js {NODE} or later and npm"));
     }
-    if !folder.join("node_modules").exists() {
-        let installed = npm(&folder, &["ci"]).output().unwrap();
-        assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    match packages::install_node_packages(&folder, &[]) {
+        Installation::Complete => run(&folder, "e2e"),
+        Installation::OutOfReach(reason) => not_run(PAGES, &reason),
+        Installation::Failed(text) => panic!("{text}"),
     }
-    run(&folder, "e2e");
 }
 
 #[test]
@@ -55,6 +56,7 @@ fn run(folder: &Path, script: &str) {
         .env("FAIRSHARED_PROGRAM", env!("CARGO_BIN_EXE_fairshared"))
         .env("CHROMIUM", chromium())
         .env("NO_COLOR", "1")
+        .env("TMPDIR", scratch_folder())
         .output()
         .unwrap();
     let told = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();

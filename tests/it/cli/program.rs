@@ -8,11 +8,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::Value;
 
 use crate::support::database::TestDb;
+use crate::support::process_end::scratch_folder;
 
 /// The program without any environment of the machine.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
-    command.env_clear().stdin(Stdio::null());
+    command.env_clear().env("TMPDIR", scratch_folder()).stdin(Stdio::null());
     command
 }
 

@@ -4,5 +4,5 @@ mod cluster;
 mod documented;
 mod past;
 mod plans;
-mod program;
+pub mod program;
 mod pulse;

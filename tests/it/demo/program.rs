@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::process_end::scratch_folder;
+
 /// The running program; it dies with the value.
 pub struct Demo {
     child: Child,
@@ -16,6 +18,8 @@ impl Demo {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
         // A database address in the environment must not lead the demo to a real one.
         command.env_clear().env("FAIRSHARED_DATABASE_URL", "sqlite:///nowhere/at/all.db");
+        // Its folder stays when it is killed.
+        command.env("TMPDIR", scratch_folder());
         command.args(["demo", "--still"]).args(args).args(["--listen", "127.0.0.1:0"]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::program::{Server, end, over};
 use crate::support::fixture::{GROUP, id, kernel};
-use crate::support::tell;
+use crate::support::process_end::not_run;
 
 /// How long anything may take that is waited for.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -232,9 +232,7 @@ impl Tmpfs {
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self { folder });
         }
-        tell(
-            "NOT RUN: the test of a full file system, because no tmpfs can be mounted here; the limit of file sizes is tested alone",
-        );
+        not_run("the test of a full file system (that of a limit of file sizes is)", "no tmpfs can be mounted here");
         None
     }
 

@@ -3,6 +3,7 @@
 mod comments;
 mod files;
 mod imports;
+mod leftovers;
 mod registries;
 mod shape;
 mod source;

@@ -7,6 +7,7 @@ pub mod fixture;
 pub mod packages;
 pub mod plain;
 pub mod postgres;
+pub mod process_end;
 pub mod proxy;
 pub mod standings;
 

@@ -1,6 +1,9 @@
 //! Programs that the tests need besides their own: installed where that is possible.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::process_end::scratch_folder;
 
 /// Installs a Debian package, where this may be done; elsewhere the caller says that it is missing.
 pub fn install(package: &str) {
@@ -19,4 +22,56 @@ pub fn is_root() -> bool {
 pub fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// How an installation of packages of Node.js went.
+pub enum Installation {
+    Complete,
+    /// The registry does not answer, for this reason.
+    OutOfReach(String),
+    Failed(String),
+}
+
+/// Codes of npm that mean that the network or the registry is not there.
+const OUT_OF_REACH: [&str; 12] = [
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ENOTFOUND",
+    "EPIPE",
+    "ERR_SOCKET_TIMEOUT",
+    "ETIMEDOUT",
+    "E502",
+    "E503",
+    "E504",
+];
+
+/// Installs the packages that the lock file of `folder` names, unless they are there.
+pub fn install_node_packages(folder: &Path, env: &[(&str, &str)]) -> Installation {
+    // npm writes this file last, so that an installation that broke off does not count.
+    if folder.join("node_modules/.package-lock.json").exists() {
+        return Installation::Complete;
+    }
+    let mut command = Command::new("npm");
+    command
+        .arg("ci")
+        .current_dir(folder)
+        .envs(env.iter().copied())
+        .env("TMPDIR", scratch_folder())
+        .stdin(Stdio::null());
+    let output = command.output().unwrap();
+    if output.status.success() {
+        return Installation::Complete;
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let code =
+        text.lines().find_map(|line| line.strip_prefix("npm error code ").or(line.strip_prefix("npm ERR! code ")));
+    match code.map(str::trim).filter(|code| OUT_OF_REACH.contains(code)) {
+        Some(code) => {
+            Installation::OutOfReach(format!("npm does not reach its registry ({code}), and the packages are not here"))
+        }
+        None => Installation::Failed(text),
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::tell;
+use super::process_end::{not_run, test_name};
 
 pub const SLOTS: [&str; 3] = ["cpu", "mem", "cuda.device"];
 /// The direct sums count 10^-7 slot-seconds: milliseconds of amounts with four decimals.
@@ -15,11 +15,15 @@ pub const MILLIS_PER_DAY: u64 = 86_400_000;
 
 pub fn data() -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let beside = [here.join("../shared/data"), here.join("../../shared/data")];
-    let found =
-        std::env::var_os("FAIRSHARED_TEST_DATA").map(PathBuf::from).into_iter().chain(beside).find(|d| d.is_dir());
+    let named = std::env::var_os("FAIRSHARED_TEST_DATA").map(PathBuf::from);
+    let folders = match &named {
+        Some(folder) => vec![folder.clone()],
+        None => vec![here.join("../shared/data"), here.join("../../shared/data")],
+    };
+    let found = folders.into_iter().find(|folder| folder.is_dir());
     if found.is_none() {
-        tell("NOT RUN: a test of real traces, because there is no ../shared/data");
+        let missing = named.as_deref().unwrap_or(Path::new("../shared/data")).display();
+        not_run(&test_name(), &format!("there is no folder {missing}"));
     }
     found
 }

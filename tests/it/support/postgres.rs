@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database};
 
 use super::packages::{self, is_root, run};
+use super::process_end::scratch_folder;
 
 /// A server with its data.
 pub struct Cluster {
@@ -45,18 +46,28 @@ pub fn log(database: &str) -> Vec<String> {
     log.lines().filter_map(|line| line.strip_prefix(&format!("{database}: "))).map(str::to_owned).collect()
 }
 
+static SHARED: OnceLock<Cluster> = OnceLock::new();
+
 fn shared() -> &'static Cluster {
-    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-    CLUSTER.get_or_init(|| {
-        remove_stale();
-        let folder = std::env::temp_dir().join(format!("fairshared-pg-{}", std::process::id()));
-        Cluster::at(folder, &["max_connections=300", "shared_buffers=128MB"])
+    SHARED.get_or_init(|| {
+        Cluster::at(scratch_folder().join("postgres"), &["max_connections=300", "shared_buffers=128MB"])
     })
+}
+
+/// Stops the shared cluster at once: nothing that it has will be read again. It is called when the process ends, where a
+/// thread cannot be put to sleep.
+pub fn stop_shared() {
+    let Some(Running { pid, ended }) = SHARED.get().and_then(|cluster| cluster.running().take()) else { return };
+    signal("QUIT", &[pid]);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while ended.try_recv().is_err() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
 }
 
 /// Where a cluster is that this process has beside the shared one.
 fn own_folder(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("fairshared-own-{}-{name}", std::process::id()))
+    scratch_folder().join(format!("own-{name}"))
 }
 
 impl Cluster {
@@ -207,7 +218,7 @@ fn as_postgres(program: &Path) -> Command {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
     }
     command.args(["--pdeathsig", "INT"]).arg(program);
-    command.current_dir(std::env::temp_dir());
+    command.current_dir(scratch_folder());
     command
 }
 
@@ -230,16 +241,4 @@ fn find_binaries() -> Option<PathBuf> {
         folders.extend(versions.into_iter().rev());
     }
     folders.into_iter().find(|f| ["initdb", "postgres", "pg_isready"].iter().all(|program| f.join(program).exists()))
-}
-
-/// Removes what test runs that were killed left behind.
-fn remove_stale() {
-    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let rest = name.strip_prefix("fairshared-pg-").or_else(|| name.strip_prefix("fairshared-own-"));
-        let Some(pid) = rest.and_then(|rest| rest.split('-').next()) else { continue };
-        if !Path::new("/proc").join(pid).exists() {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
 }
