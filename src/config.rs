@@ -1,14 +1,15 @@
 //! Settings: flags over environment over file over defaults. An unknown setting is refused by name.
 
 mod injected;
+mod origins;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use axum::http::Uri;
 use axum::http::uri::Scheme;
+use axum::http::{HeaderValue, Uri};
 
 use crate::store::Synchronous;
 use crate::store::address::Address;
@@ -22,7 +23,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 24] = [
+pub const SETTINGS: [Setting; 25] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -38,6 +39,11 @@ pub const SETTINGS: [Setting; 24] = [
         key: "public_url",
         default: "",
         about: "address at which browsers find `serve` behind a proxy, like https://example.org/fairshared; empty: as it is asked",
+    },
+    Setting {
+        key: "cors_origins",
+        default: "",
+        about: "origins of other servers' pages that may use the API from a browser, between commas; empty: none",
     },
     Setting {
         key: "log",
@@ -145,6 +151,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where browsers find the server, if not where it is asked.
     pub public_url: Option<Uri>,
+    /// Other servers whose pages may use the API from a browser.
+    pub cors_origins: Vec<HeaderValue>,
     pub log: String,
     /// Whether a flag, a variable or the file set the log; otherwise it is the default.
     pub log_chosen: bool,
@@ -275,6 +283,7 @@ impl Config {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
             public_url: read_filled(values, "public_url", server)?,
+            cors_origins: read(values, "cors_origins", origins::read)?,
             server: read_filled(values, "server", server)?,
             key: read_filled(values, "key", |text| Ok(text.to_owned()))?,
             ca_file: read_filled(values, "ca_file", |text| Ok(PathBuf::from(text)))?,

@@ -2,6 +2,7 @@
 
 mod access;
 mod connections;
+mod cors;
 mod door;
 mod layers;
 mod limits;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Redirect;
 use axum::routing::{Route, get};
 use tokio::net::TcpListener;
@@ -44,17 +45,19 @@ pub struct App {
     pub jobs: Arc<dyn JobControl>,
     pub limits: Limits,
     pub site: Site,
+    /// Other servers whose pages may use the API from a browser.
+    pub cors_origins: Vec<HeaderValue>,
 }
 
 impl App {
     pub fn new(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Self {
-        Self { service, jobs, limits: Limits::default(), site: Site::default() }
+        Self { service, jobs, limits: Limits::default(), site: Site::default(), cors_origins: Vec::new() }
     }
 }
 
 /// Every path of the server.
 pub fn router(app: App) -> Router {
-    let App { service, jobs, limits, site } = app;
+    let App { service, jobs, limits, site, cors_origins } = app;
     let gate = Gate { service: Arc::clone(&service), site: site.clone() };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
@@ -66,6 +69,8 @@ pub fn router(app: App) -> Router {
     let around = ServiceBuilder::new()
         .layer(layer_fn(layers::identify))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        // Outside of the keys, because a browser asks beforehand without one, and its page may see why a key was refused.
+        .option_layer(cors::layer(&cors_origins))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(layer_fn(move |route: Route| access::authenticate(gate.clone(), route)));
     Endpoints::new(limits)

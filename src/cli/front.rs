@@ -26,7 +26,7 @@ impl Front {
     pub fn new(listener: TcpListener, config: &Config) -> Result<Self, Failure> {
         let signals = Signals::listen()?;
         let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
-        let (door, shutdown) = (Door::default(), CancellationToken::new());
+        let (door, shutdown) = (Door::closed(&config.cors_origins), CancellationToken::new());
         let server = tokio::spawn(server::serve_behind(door.clone(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }

@@ -100,8 +100,9 @@ pub async fn until_stopped(
         timeout: Duration::from_secs(config.request_timeout_seconds),
         silence: Duration::from_secs(config.stream_silence_seconds),
     };
+    let cors_origins = config.cors_origins.clone();
     let site = Site { public: config.public_url.as_ref().and_then(PublicUrl::new) };
-    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits, site });
+    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits, site, cors_origins });
     ready(&front.address)?;
     front.until_stopped().await?;
     service.health.drain();

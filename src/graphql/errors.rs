@@ -1,7 +1,7 @@
 //! Errors as GraphQL shows them: the service's code in `extensions.code`, each fault of a request in
 //! `extensions.errors`.
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError, Value, value};
+use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value, value};
 
 use crate::service::Error;
 use crate::service::input::error::Found;
@@ -33,6 +33,12 @@ pub fn explain(mut response: Response) -> Response {
     response
 }
 
+/// True if an operation was executed, so that its answer has `data`. Errors of an execution have a path to their field, and
+/// those before an execution have none.
+pub fn is_executed(response: &Response) -> bool {
+    response.errors.is_empty() || response.data != Value::Null || response.errors.iter().any(|e| !e.path.is_empty())
+}
+
 /// What a scalar says of a value, without what the library puts around it.
 fn of_value(message: &str) -> Option<&str> {
     let (_, said) = message.strip_prefix("Failed to parse \"")?.split_once("\": ")?;
@@ -58,6 +64,10 @@ fn extensions(error: &ServerError) -> ErrorExtensionValues {
                 .map(|f| value!({"pointer": f.pointer.clone(), "code": f.code, "detail": f.detail.clone()}))
                 .collect();
             extensions.set("errors", Value::List(list));
+        }
+        if let Error::Guarded { counts, .. } = cause {
+            let counts = counts.iter().map(|(kind, count)| (Name::new(kind), Value::from(*count)));
+            extensions.set("counts", Value::Object(counts.collect()));
         }
         if let Error::Overtaken { found, .. } = cause {
             set_found(&mut extensions, found);

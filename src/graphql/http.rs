@@ -1,55 +1,152 @@
-//! `POST /graphql` and the query page.
+//! `/graphql` as "GraphQL over HTTP" (edition of September 2026) describes it: POST for everything, GET for queries, and
+//! the query page for a browser that sends no query.
+//!
+//! A request that is no GraphQL request (wrong key, media type, method or JSON) is answered with a problem, as REST
+//! answers it. Everything else is a GraphQL answer, without `data` if the request could not be executed. The status 400
+//! stands for invalid documents too, where the edition has 422, because the tool that audits servers asks for 400.
 
+use std::collections::BTreeMap;
+
+use async_graphql::parser::types::OperationType;
+use async_graphql::{Request, Response as GraphQlResponse, ServerError, Value};
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Router};
+use serde::Serialize;
 use serde_json::json;
 
-use super::{FairShareSchema, anonymous, execute, page};
-use crate::domain::reading::read_from;
-use crate::service::input::json::{self, Unreadable};
+use super::media_types::{AnswerType, accepts_html, is_json};
+use super::parameters::{has_document, read_address, read_body};
+use super::{FairShareSchema, anonymous, errors, execute, page, prepare};
 use crate::service::{Caller, Error};
+
+/// The status of an operation that was executed and has errors. The edition defines it, and the registry of HTTP has none
+/// for this.
+const PARTIAL_SUCCESS: u16 = 294;
 
 /// The endpoint over `schema`. The layer that authenticates requests puts a [`Caller`] into their extensions.
 pub fn router(schema: FairShareSchema) -> Router {
-    Router::new().route("/graphql", get(page::page).post(answer)).with_state(schema)
+    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(schema)
 }
 
-async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<Caller>>, body: Bytes) -> Response {
-    let Some(Extension(caller)) = caller else { return problem(StatusCode::UNAUTHORIZED, &anonymous(), "") };
-    let request = match read(&body) {
+/// True for a request that is answered with the query page, which needs no key.
+pub fn is_page_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let reads = method == Method::GET || method == Method::HEAD;
+    reads && uri.path() == "/graphql" && !has_document(uri.query().unwrap_or_default()) && accepts_html(headers)
+}
+
+async fn answer_get(
+    State(schema): State<FairShareSchema>,
+    caller: Option<Extension<Caller>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    if is_page_request(&method, &uri, &headers) {
+        return page::page().await;
+    }
+    let Some(Extension(caller)) = caller else { return refuse(StatusCode::UNAUTHORIZED, &anonymous(), "") };
+    let request = read_address(uri.query().unwrap_or_default());
+    answer(&schema, caller, &headers, request, true).await
+}
+
+async fn answer_post(
+    State(schema): State<FairShareSchema>,
+    caller: Option<Extension<Caller>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(Extension(caller)) = caller else { return refuse(StatusCode::UNAUTHORIZED, &anonymous(), "") };
+    if !is_json(&headers) {
+        let detail =
+            "the body of a GraphQL request must be application/json in UTF-8, and the header Content-Type must say so";
+        return problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail, &caller.request_id);
+    }
+    answer(&schema, caller, &headers, read_body(&body), false).await
+}
+
+async fn answer(
+    schema: &FairShareSchema,
+    caller: Caller,
+    headers: &HeaderMap,
+    request: Result<Request, Error>,
+    is_get: bool,
+) -> Response {
+    let request_id = std::sync::Arc::clone(&caller.request_id);
+    let Some(kind) = AnswerType::negotiate(headers) else {
+        let detail = "the header Accept has neither application/graphql-response+json nor application/json";
+        return problem(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, &request_id);
+    };
+    let mut request = match request {
         Ok(request) => request,
-        Err(error) => return problem(StatusCode::BAD_REQUEST, &error, &caller.request_id),
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error, &request_id),
     };
-    Json(execute(&schema, caller, request).await).into_response()
+    match prepare(&mut request) {
+        Err(refusal) => write(kind, &refusal),
+        Ok(Some(operation)) if is_get && operation != OperationType::Query => {
+            let detail = format!("GET takes queries only; send the {operation} with POST");
+            let mut refused = problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", &detail, &request_id);
+            refused.headers_mut().insert(header::ALLOW, const { header::HeaderValue::from_static("POST") });
+            refused
+        }
+        Ok(_) => write(kind, &execute(schema, caller, request).await),
+    }
 }
 
-/// A request is a JSON object; read on its own, it would be taken from an array too.
-fn read(body: &[u8]) -> Result<async_graphql::Request, Error> {
-    let malformed = |detail: &str| {
-        let detail = format!("the body is not a GraphQL request in JSON: {detail}");
-        Error::Malformed { code: "malformed_json", detail }
+/// The answer to a request that was not executed.
+#[derive(Serialize)]
+struct RequestErrors<'a> {
+    errors: &'a [ServerError],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extensions: &'a BTreeMap<String, Value>,
+}
+
+fn write(kind: AnswerType, response: &GraphQlResponse) -> Response {
+    let is_executed = errors::is_executed(response);
+    let body = if is_executed {
+        serde_json::to_vec(response)
+    } else {
+        serde_json::to_vec(&RequestErrors { errors: &response.errors, extensions: &response.extensions })
     };
-    let object = json::read_map(body).map_err(|error| match error {
-        Unreadable::Wrong(fault) => malformed(&fault.detail),
-        unreadable @ Unreadable::Malformed { .. } => unreadable.into(),
-    })?;
-    let request = read_from(serde_json::Value::Object(object), "invalid_type");
-    request.map_err(|misread| malformed(&misread.sentence("it")))
+    let body = match body {
+        Ok(body) => body,
+        Err(error) => {
+            let error = Error::failed("a GraphQL answer was not written", error);
+            return refuse(StatusCode::INTERNAL_SERVER_ERROR, &error, "");
+        }
+    };
+    let status = match kind {
+        AnswerType::Json => StatusCode::OK,
+        AnswerType::GraphQlResponse if !is_executed => StatusCode::BAD_REQUEST,
+        AnswerType::GraphQlResponse if response.errors.is_empty() => StatusCode::OK,
+        AnswerType::GraphQlResponse => StatusCode::from_u16(PARTIAL_SUCCESS).unwrap_or_default(),
+    };
+    // An answer belongs to one key and to one moment, so that no cache may keep that of a GET.
+    let headers = [
+        (header::CONTENT_TYPE, kind.content_type()),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::VARY, "accept, authorization, cookie"),
+    ];
+    (status, headers, body).into_response()
+}
+
+fn refuse(status: StatusCode, error: &Error, request_id: &str) -> Response {
+    problem(status, error.code(), &error.to_string(), request_id)
 }
 
 /// RFC 9457, for requests that no GraphQL answer fits.
-fn problem(status: StatusCode, error: &Error, request_id: &str) -> Response {
+fn problem(status: StatusCode, code: &str, detail: &str, request_id: &str) -> Response {
     let body = json!({
-        "type": format!("urn:fairshared:problem:{}", error.code()),
+        "type": format!("urn:fairshared:problem:{code}"),
         "title": status.canonical_reason(),
         "status": status.as_u16(),
-        "detail": error.to_string(),
-        "code": error.code(),
+        "detail": detail,
+        "code": code,
         "request_id": request_id,
     });
-    (status, [(header::CONTENT_TYPE, "application/problem+json")], body.to_string()).into_response()
+    let headers = [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
+    (status, headers, body.to_string()).into_response()
 }

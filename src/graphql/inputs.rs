@@ -1,9 +1,10 @@
 //! Inputs of mutations, and the weights they ask for.
 
 use async_graphql::{InputObject, MaybeUndefined};
+use serde_json::{Map, Value};
 
 use super::orders::FairShareWeightTargetType;
-use super::scalars::Uuid;
+use super::scalars::{JsonString, Uuid};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::weights::{Target, WeightItem};
@@ -120,6 +121,15 @@ impl Items {
     /// The items and where they stood, or every fault.
     pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<Place>)> {
         if self.faults.is_empty() { Ok((self.weights, self.places)) } else { Err(Error::Invalid(self.faults)) }
+    }
+}
+
+/// The options of a group, which are an object.
+pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Value>>> {
+    match options.map(|options| options.0) {
+        None => Ok(None),
+        Some(Value::Object(map)) => Ok(Some(map)),
+        Some(_) => Err(Error::about("/scheduler_opts", "invalid_value", "is not an object")),
     }
 }
 

@@ -1,16 +1,21 @@
 //! GraphQL: the schema of the proposal and what it uses without defining.
 #![allow(clippy::unused_async, reason = "resolvers are async whether they wait or not")]
 
+mod agent_input;
 mod connection;
 mod errors;
 mod filters;
 mod global_id;
+mod group_mutation;
 mod guard;
 mod http;
 mod inputs;
+mod media_types;
 mod mutation;
+mod operation;
 mod orders;
 mod page;
+mod parameters;
 mod query;
 mod queue_input;
 mod scalars;
@@ -19,9 +24,10 @@ mod types;
 
 use std::sync::Arc;
 
+use async_graphql::parser::types::OperationType;
 use async_graphql::{EmptySubscription, Request, Response, Schema, SchemaBuilder};
 
-pub use http::router;
+pub use http::{is_page_request, router};
 pub use mutation::Mutation;
 pub use query::Query;
 
@@ -32,7 +38,8 @@ pub type FairShareSchema = Schema<Query, Mutation, EmptySubscription>;
 
 fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
     // The guard refuses deeper documents before this limit can.
-    Schema::build(Query::default(), Mutation, EmptySubscription).limit_recursive_depth(guard::MAX_NESTING + 1)
+    Schema::build(Query::default(), Mutation::default(), EmptySubscription)
+        .limit_recursive_depth(guard::MAX_NESTING + 1)
 }
 
 /// The schema over a service.
@@ -45,19 +52,23 @@ pub fn sdl() -> String {
     builder().finish().sdl()
 }
 
-/// Answers one request. Every error has a code; a query beyond the limits is never validated or run.
-pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Request) -> Response {
-    let limits = guard::check_text(&request.query).and_then(|()| guard::check_variables(&request.variables));
-    if let Err(error) = limits {
-        return errors::refuse(error);
-    }
-    let checked = match request.parsed_query() {
-        Ok(document) => guard::check_document(document),
-        Err(error) => return errors::unreadable(error),
-    };
-    if let Err(error) = checked {
-        return errors::refuse(error);
-    }
+/// Checks a request before its document is validated. Returns the type of the operation that it selects, if it selects
+/// one. A request beyond the limits, or without a variable that it requires, is never validated or run: the error is its
+/// answer.
+pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Response>> {
+    let refuse = |error| Box::new(errors::refuse(error));
+    guard::check_text(&request.query).map_err(refuse)?;
+    guard::check_variables(&request.variables).map_err(refuse)?;
+    let (variables, name) = (request.variables.clone(), request.operation_name.clone());
+    let document = request.parsed_query().map_err(|error| Box::new(errors::unreadable(error)))?;
+    guard::check_document(document).map_err(refuse)?;
+    let Some(operation) = operation::select(document, name.as_deref()) else { return Ok(None) };
+    operation::require_variables(operation, &variables).map_err(refuse)?;
+    Ok(Some(operation.ty))
+}
+
+/// Answers a request that [`prepare`] has let pass. Every error has a code.
+pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
     let request = request.data(caller).data(guard::Budget::default());
     errors::explain(schema.execute(request).await)
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, MaybeUndefined, Object, Result};
+use async_graphql::{Context, ID, MaybeUndefined, MergedObject, Object, Result};
 
-use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_target, relocate};
+use super::group_mutation::GroupMutation;
+use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_options, read_target, relocate};
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
 use super::queue_input::{QueueInput, read_queues};
@@ -52,11 +53,16 @@ fn vanished(what: &str) -> Error {
     Error::Conflict { code: "concurrent_change", detail: format!("the {what} was just removed by another request") }
 }
 
+/// Everything that can be written. The mutations of one request run one after the other.
+#[derive(MergedObject, Default)]
+pub struct Mutation(PolicyMutation, GroupMutation);
+
+/// Writes of weights, options, queues, people and keys.
 #[derive(Default)]
-pub struct Mutation;
+pub struct PolicyMutation;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
-impl Mutation {
+impl PolicyMutation {
     /// Sets the weight of a domain; null unsets it, so that the group's default applies.
     async fn upsert_domain_fair_share(
         &self,
@@ -172,13 +178,7 @@ impl Mutation {
         reason: Option<String>,
         if_revision: Option<String>,
     ) -> Result<ScalingGroup> {
-        let scheduler_opts = match scheduler_opts.map(|o| o.0) {
-            None => None,
-            Some(serde_json::Value::Object(map)) => Some(map),
-            Some(_) => {
-                return Err(Error::about("/scheduler_opts", "invalid_value", "is not an object").into());
-            }
-        };
+        let scheduler_opts = read_options(scheduler_opts)?;
         let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None, if_revision };
         let group = service(ctx)?.patch_scheduler_options(caller(ctx)?.clone(), resource_group, patch).await?;
         Ok(ScalingGroup(group))

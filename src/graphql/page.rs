@@ -27,6 +27,11 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// Served without a key; the page asks for one and sends it with its queries.
 pub async fn page() -> Response {
-    let headers = [(header::CONTENT_SECURITY_POLICY, POLICY.as_str()), (header::CACHE_CONTROL, "no-cache")];
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
+        (header::CACHE_CONTROL, "no-cache"),
+        // The same address answers other clients with GraphQL.
+        (header::VARY, "accept"),
+    ];
     (headers, Html(PAGE)).into_response()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -211,10 +211,17 @@ impl IntoResponse for Problem {
     }
 }
 
+/// Headers by which a browser decides whether a page may read an answer. They come from a layer inside, which knows
+/// nothing of the problem that is written in place of its answer.
+const READERS: [HeaderName; 3] =
+    [header::ACCESS_CONTROL_ALLOW_ORIGIN, header::ACCESS_CONTROL_EXPOSE_HEADERS, header::VARY];
+
 /// Writes out the problem that a response carries, or that its bare error status stands for.
 pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        return problem.write(request_id);
+        let mut written = problem.write(request_id);
+        copy_headers(&READERS, response.headers(), written.headers_mut());
+        return written;
     }
     let status = response.status();
     let is_written = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM_JSON);
@@ -222,10 +229,15 @@ pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> 
         return response;
     }
     let mut written = Problem::of_status(status).write(request_id);
-    for name in [header::ALLOW, header::RETRY_AFTER] {
-        if let Some(value) = response.headers_mut().remove(&name) {
-            written.headers_mut().insert(name, value);
+    copy_headers(&READERS, response.headers(), written.headers_mut());
+    copy_headers(&[header::ALLOW, header::RETRY_AFTER], response.headers(), written.headers_mut());
+    written
+}
+
+fn copy_headers(names: &[HeaderName], from: &HeaderMap, to: &mut HeaderMap) {
+    for name in names {
+        for value in from.get_all(name) {
+            to.append(name, value.clone());
         }
     }
-    written
 }

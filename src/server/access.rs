@@ -9,13 +9,14 @@ use futures::FutureExt;
 use tower::service_fn;
 
 use super::layers::RequestId;
+use crate::graphql;
 use crate::rest::Answers;
 use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
 use crate::ui::{Site, session_of};
 
 /// How many seconds ago the database answered last; only while it does not.
-const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
+pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// What is asked before a request is let in.
 #[derive(Clone)]
@@ -26,14 +27,15 @@ pub struct Gate {
 
 /// Paths that show no data: health, documentation, the web pages, and the page that lets a person type a query. Signing in
 /// and out needs no key in a header. No path takes TRACE, and that is answered without a key.
-fn is_open(method: &Method, path: &str) -> bool {
+fn is_open(request: &Request) -> bool {
+    let (method, path) = (request.method(), request.uri().path());
     if method == Method::TRACE {
         return true;
     }
     let reads = method == Method::GET || method == Method::HEAD;
-    let open = ["/", "/healthz", "/readyz", "/openapi.json", "/docs", "/graphql", "/ui"];
+    let open = ["/", "/healthz", "/readyz", "/openapi.json", "/docs", "/ui"];
     let is_open = open.contains(&path) || path.starts_with("/docs/") || path.starts_with("/ui/");
-    (reads && is_open) || path == "/ui/session"
+    (reads && is_open) || path == "/ui/session" || graphql::is_page_request(method, request.uri(), request.headers())
 }
 
 /// What a request shows to be let in.
@@ -70,7 +72,7 @@ impl Gate {
 /// Puts the caller into each request, or refuses it.
 pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
     service_fn(move |mut request: Request| {
-        if is_open(request.method(), request.uri().path()) {
+        if is_open(&request) {
             return inner.call(request).left_future().left_future();
         }
         let gate = gate.clone();

@@ -3,11 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tower::ServiceBuilder;
 use tower::layer::layer_fn;
 
-use super::layers;
+use super::{cors, layers};
 use crate::rest::health;
 use crate::rest::problem::Problem;
 use crate::service::Error;
@@ -19,17 +21,17 @@ pub struct Door {
     closed: Router,
 }
 
-impl Default for Door {
-    fn default() -> Self {
-        let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(wait);
-        Self { service: Arc::default(), closed: closed.layer(layer_fn(layers::identify)) }
-    }
-}
-
 impl Door {
+    /// Nothing is behind it yet. Pages of `origins` can read that, too.
+    pub fn closed(origins: &[HeaderValue]) -> Self {
+        let around = ServiceBuilder::new().layer(layer_fn(layers::identify)).option_layer(cors::layer(origins));
+        let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(wait);
+        Self { service: Arc::default(), closed: closed.layer(around) }
+    }
+
     /// Behind it `router` answers from the beginning.
     pub fn opened(router: Router) -> Self {
-        let door = Self::default();
+        let door = Self::closed(&[]);
         door.open(router);
         door
     }

@@ -16,7 +16,7 @@ use crate::rest::Answers;
 use crate::rest::metrics;
 use crate::rest::problem::{self, Problem};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID: usize = 128;
 /// What data may load, opened by itself: nothing.
 const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::audit::Change;
 use super::group::session::Session;
 use super::work::detached;
-use super::{Caller, Error, Result, Service};
+use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::{Amounts, SlotName};
@@ -24,6 +24,23 @@ pub struct AgentSpec {
     pub alive: bool,
     pub schedulable: bool,
     pub labels: BTreeMap<String, String>,
+}
+
+/// Agents that one request may name.
+pub const MAX_AGENTS: usize = 50_000;
+
+/// The agents of one request by id. Faults point to `/agents/N/agent_id`; the first are named.
+pub fn collect_specs(agents: impl IntoIterator<Item = (String, AgentSpec)>) -> Result<BTreeMap<String, AgentSpec>> {
+    let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
+    for (at, (id, spec)) in agents.into_iter().enumerate() {
+        let pointer = format!("/agents/{at}/agent_id");
+        if let Err(error) = check_name(&id) {
+            faults.push(Fault::about(pointer, "invalid_name", error));
+        } else if specs.insert(id, spec).is_some() {
+            faults.push(Fault::about(pointer, "duplicate_agent", "is given twice"));
+        }
+    }
+    faults.or(specs)
 }
 
 impl Service {

@@ -9,6 +9,9 @@ use crate::service::Error;
 /// cannot send it.
 const CSRF: HeaderName = HeaderName::from_static("x-fairshared-csrf");
 
+/// The header in which a browser says how a page's origin relates to the server that it asks.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 /// The address under which browsers find the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
@@ -45,6 +48,12 @@ impl Site {
         if !headers.contains_key(CSRF) {
             let detail = "a request of a web page needs the header X-Fairshared-CSRF";
             return Err(Error::Forbidden(detail.to_owned()));
+        }
+        // Browsers send no origin with a GET of a page to its own server. They say in this header instead, which no page can
+        // set, that both are the same.
+        let is_same_origin = headers.get(FETCH_SITE).is_some_and(|value| value == "same-origin");
+        if is_same_origin && !headers.contains_key(header::ORIGIN) {
+            return Ok(());
         }
         let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if self.is_own(origin, headers) { Ok(()) } else { Err(Error::Forbidden(self.foreign(origin))) }

@@ -12,9 +12,9 @@ use crate::cli::list::List;
 use crate::domain::ids::{KernelId, ProjectId, SessionId};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
-use crate::rest::agents::view::MAX_AGENTS;
 use crate::rest::capacity_days::view::{CapacityDay, MAX_DAYS};
 use crate::rest::kernels::lookup::MAX_IDS;
+use crate::service::agents::MAX_AGENTS;
 
 type Result<T> = std::result::Result<T, Failure>;
 

@@ -1,7 +1,8 @@
 //! Agents as GraphQL shows them.
 
-use async_graphql::{ID, Object};
+use async_graphql::{ID, Object, SimpleObject};
 
+use super::ScalingGroup;
 use crate::graphql::global_id;
 use crate::graphql::scalars::{DateTime, JsonString};
 use crate::service::agents;
@@ -49,4 +50,14 @@ impl Agent {
     async fn updated_at(&self) -> DateTime {
         DateTime(self.row.updated_at)
     }
+}
+
+/// What a write of agents has done.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct UpsertAgentsResult {
+    /// Agents that were created or replaced.
+    pub upserted_count: u64,
+    /// The group with its new capacity.
+    pub resource_group: ScalingGroup,
 }

@@ -30,7 +30,7 @@ mod user_fair_share;
 mod user_usage_bucket;
 mod who_am_i;
 
-pub use agent::Agent;
+pub use agent::{Agent, UpsertAgentsResult};
 pub use api_key::{ApiKey, CreatedKey, KeyRole};
 pub use audit_entry::AuditEntry;
 pub use bucket_facts::BucketFacts;

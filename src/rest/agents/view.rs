@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
-use crate::domain::names::check_name;
 use crate::domain::quantity;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
-use crate::service::agents::{Agent, AgentSpec};
-use crate::service::{Error, Fault, Faults};
+use crate::service::Error;
+use crate::service::agents::{Agent, AgentSpec, MAX_AGENTS, collect_specs};
 
 /// A node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -69,9 +68,6 @@ impl From<AgentBody> for AgentSpec {
     }
 }
 
-/// Agents that one request may name.
-pub const MAX_AGENTS: usize = 50_000;
-
 /// Nodes, each with its `agent_id`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,17 +88,10 @@ pub struct AgentsBody {
 impl AgentsBody {
     /// The agents by id; the first faults are named.
     pub fn into_specs(self) -> Result<BTreeMap<String, AgentSpec>, Error> {
-        let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
-        for (at, mut agent) in self.agents.into_iter().enumerate() {
+        collect_specs(self.agents.into_iter().map(|mut agent| {
             let id = agent.agent_id.take().unwrap_or_default();
-            let pointer = format!("/agents/{at}/agent_id");
-            if let Err(error) = check_name(&id) {
-                faults.push(Fault::about(pointer, "invalid_name", error));
-            } else if specs.insert(id, agent.into()).is_some() {
-                faults.push(Fault::about(pointer, "duplicate_agent", "is given twice"));
-            }
-        }
-        faults.or(specs)
+            (id, agent.into())
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The pages for people in a real browser. A page of the test opens them as they are, plays the
 //! person, and tells what it saw. No name but the server's own can be resolved meanwhile.
 
+mod other_origin;
 mod tasks;
 
 use std::path::{Path, PathBuf};

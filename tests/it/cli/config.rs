@@ -28,6 +28,46 @@ fn defaults() {
 }
 
 #[test]
+fn origins_of_pages_are_exact() {
+    let origins =
+        |text: &str| settle(&[], None, &[("FAIRSHARED_CORS_ORIGINS", text)]).map(|config| config.cors_origins);
+    assert_eq!(settle(&[], None, &[]).unwrap().cors_origins.len(), 0);
+    assert_eq!(origins(" , ").unwrap().len(), 0);
+    let listed = origins("https://admin.example.org, http://localhost:5173,http://[::1]:8080").unwrap();
+    assert_eq!(listed, ["https://admin.example.org", "http://localhost:5173", "http://[::1]:8080"]);
+    for (text, said) in [
+        (
+            "*",
+            "FAIRSHARED_CORS_ORIGINS: \"*\" would let every page in; name each origin, like https://admin.example.org",
+        ),
+        (
+            "https://a.test,*",
+            "FAIRSHARED_CORS_ORIGINS: \"*\" would let every page in; name each origin, like https://admin.example.org",
+        ),
+        (
+            "https://Admin.example.org/",
+            "FAIRSHARED_CORS_ORIGINS: \"https://Admin.example.org/\" is not an origin as browsers send it; write https://admin.example.org",
+        ),
+        (
+            "https://admin.example.org:443",
+            "FAIRSHARED_CORS_ORIGINS: \"https://admin.example.org:443\" is not an origin as browsers send it; write https://admin.example.org",
+        ),
+        (
+            "https://a.test/ui?x",
+            "FAIRSHARED_CORS_ORIGINS: \"https://a.test/ui?x\" is not an origin as browsers send it; write https://a.test",
+        ),
+    ] {
+        assert_eq!(origins(text).unwrap_err(), said);
+    }
+    for text in
+        ["null", "a.test", "ftp://a.test", "https://", "https://me@a.test", "https://*.a.test", "localhost:5173"]
+    {
+        let refused = origins(text).unwrap_err();
+        assert!(refused.ends_with("is not the origin of a web page like https://admin.example.org"), "{refused}");
+    }
+}
+
+#[test]
 fn flags_over_environment_over_file_over_defaults() {
     let folder = TempDir::new().unwrap();
     let toml = file(

@@ -55,7 +55,7 @@ on_both! {
 
     async fn without_a_key_there_is_no_answer(db: TestDb) {
         let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
-        let request = Request::post("/graphql").body(json!({"query": "{ resource_groups { name } }"}).to_string().into()).unwrap();
+        let request = Request::post("/graphql").header("content-type", "application/json").body(json!({"query": "{ resource_groups { name } }"}).to_string().into()).unwrap();
         let (status, headers, body) = api.http(None, request).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
         assert_eq!(headers["content-type"], "application/problem+json");

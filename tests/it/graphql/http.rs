@@ -11,6 +11,10 @@ use super::support::Api;
 use crate::support::fixture::admin;
 use crate::support::on_both;
 
+fn post() -> axum::http::request::Builder {
+    Request::post("/graphql").header("content-type", "application/json")
+}
+
 async fn page(api: &Api) -> (String, String) {
     let (status, headers, body) = api.http(None, Request::get("/graphql").body(Body::empty()).unwrap()).await;
     assert_eq!(status, StatusCode::OK);
@@ -28,7 +32,7 @@ on_both! {
             (b"{\"query\": 5}", "malformed_json"), (b"{\"query\": \"\xff\"}", "invalid_utf8"),
             (b"{ resource_groups { name } }", "malformed_json"), (deep.as_bytes(), "too_deep"),
         ] {
-            let request = Request::post("/graphql").body(Body::from(body.to_vec())).unwrap();
+            let request = post().body(Body::from(body.to_vec())).unwrap();
             let (status, headers, answer) = api.http(Some(admin()), request).await;
             assert_eq!(status, StatusCode::BAD_REQUEST, "{}", String::from_utf8_lossy(body));
             assert_eq!(headers["content-type"], "application/problem+json");
@@ -42,7 +46,7 @@ on_both! {
         let query = r#"mutation ($queues: [QueueInput!]!) { upsert_queues(resource_group: \"gpu-cluster\", queues: $queues)
             { affected_queues { quota } } }"#.replace('\n', " ");
         let body = format!(r#"{{"query": "{query}", "variables": {{"queues": [{{"name": "a", "priority": 3, "quota": {{"mem": 123456789.123456789}}}}]}}}}"#);
-        let request = Request::post("/graphql").body(Body::from(body)).unwrap();
+        let request = post().body(Body::from(body)).unwrap();
         let (_, _, answer) = api.http(Some(admin()), request).await;
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         assert_eq!(answer["data"]["upsert_queues"]["affected_queues"][0]["quota"], r#"{"mem":"123456789.123456789"}"#, "{answer}");

@@ -6,6 +6,7 @@ mod bad_input;
 mod configuration;
 mod connections;
 pub mod contract;
+mod cors;
 mod division;
 mod document;
 mod documented;

@@ -1,5 +1,5 @@
 //! What is below `/ui`: the files of the web pages, and signing in.
 
 mod files;
-mod person;
+pub mod person;
 mod session;

@@ -67,7 +67,8 @@ on_both! {
         person.query(WHO).await.json(200);
         // A key in the header counts before the cookie, and needs neither.
         let key = format!("Bearer {}", server.key_for(Role::Viewer, None).await);
-        let who = person.send("POST", "/graphql", &[("authorization", &key)], &query).await.json(200);
+        let headers = [("authorization", &*key), ("content-type", "application/json")];
+        let who = person.send("POST", "/graphql", &headers, &query).await.json(200);
         assert_eq!(who["data"]["whoami"]["role"], "viewer");
     }
 

@@ -1,0 +1,69 @@
+//! Agents in mutations: read like those of REST bodies, with the same faults.
+
+use std::collections::BTreeMap;
+
+use async_graphql::InputObject;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::scalars::JsonString;
+use crate::domain::quantity;
+use crate::domain::slots::Amounts;
+use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
+use crate::service::input::json;
+use crate::service::{Error, Fault, Faults, Result};
+
+/// A node. What is left out, or null, has its default.
+#[derive(InputObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct AgentInput {
+    pub agent_id: String,
+    /// By slot: decimals, or quantities of Kubernetes such as `64Gi`.
+    pub available_slots: JsonString,
+    /// False: the node is down and offers nothing. True by default.
+    pub alive: Option<bool>,
+    /// False: the node takes no work and offers nothing. True by default.
+    pub schedulable: Option<bool>,
+    /// Texts by name.
+    pub labels: Option<JsonString>,
+}
+
+impl AgentInput {
+    /// The agent's id, and what it offers.
+    pub fn read(self) -> std::result::Result<(String, AgentSpec), Fault> {
+        let Self { agent_id, available_slots, alive, schedulable, labels } = self;
+        let mut map = Map::from_iter([("available_slots".to_owned(), available_slots.0)]);
+        if let Some(labels) = labels {
+            map.insert("labels".to_owned(), labels.0);
+        }
+        let text = Value::Object(map).to_string();
+        let AgentJson { available_slots, labels } = json::read::<AgentJson>(text.as_bytes()).map_err(Fault::from)?;
+        let (alive, schedulable) = (alive.unwrap_or(true), schedulable.unwrap_or(true));
+        Ok((agent_id, AgentSpec { available_slots, alive, schedulable, labels }))
+    }
+}
+
+/// The parts of an agent that are JSON inside the request.
+#[derive(Deserialize)]
+struct AgentJson {
+    #[serde(deserialize_with = "quantity::slots")]
+    available_slots: Amounts,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+/// Reads the agents of a mutation; the first faults are named.
+pub fn read_agents(inputs: Vec<AgentInput>) -> Result<BTreeMap<String, AgentSpec>> {
+    if inputs.len() > MAX_AGENTS {
+        return Err(Error::about("/agents", "too_many", format!("lists more than {MAX_AGENTS} elements")));
+    }
+    let (mut agents, mut faults) = (Vec::new(), Faults::default());
+    for (at, input) in inputs.into_iter().enumerate() {
+        match input.read() {
+            Ok(agent) => agents.push(agent),
+            Err(fault) => faults.push(fault.below(&format!("/agents/{at}"))),
+        }
+    }
+    faults.or(())?;
+    collect_specs(agents)
+}
