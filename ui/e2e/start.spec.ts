@@ -89,3 +89,26 @@ it.each([DESKTOP, PHONE])("the start at $width pixels is well, and so are the pa
   expect(complaints).toEqual([]);
   await leave();
 });
+
+it("an admin key, which may be one's own or the last, goes only with its label typed", async () => {
+  const { page, complaints, leave } = await person(server.key, DESKTOP, server.address);
+  await page.getByRole("link", { name: "Keys" }).click();
+  await page.getByRole("button", { name: /^Revoke test/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This is an admin key.").waitFor();
+  const label = dialog.getByLabel("Type the label of the key");
+  const revoke = dialog.getByRole("button", { name: "Revoke", exact: true });
+  for (const text of ["", "Test"]) {
+    await label.fill(text);
+    await revoke.click();
+    await dialog.getByText("This is not “test”.").waitFor();
+    expect(await label.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect((await call("/whoami")).status).toBe(200);
+  }
+  await label.fill("test");
+  await revoke.click();
+  await page.getByText("The key that you signed in with was revoked.").waitFor();
+  expect((await call("/whoami")).status).toBe(401);
+  expect(complaints).toEqual([]);
+  await leave();
+});

@@ -15,6 +15,7 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
+import { ending, RevokeKey, type RevokedKey } from "./RevokeKey.tsx";
 
 const KEYS = graphql(`
   query Keys($first: Int!, $offset: Int!) {
@@ -29,30 +30,14 @@ const CREATE = graphql(`
     create_key(role: $role, label: $label, user: $user, expires_at: $expires, resource_groups: $groups) { key row { label } }
   }
 `);
-const REVOKE = graphql(`mutation RevokeKey($id: UUID!) { revoke_key(id: $id) }`);
 const PAGE = 50;
-
-/** Ids begin with the time at which they were made, so their ends tell them apart. */
-const ending = (id: string): string => `…${id.slice(-8)}`;
 
 export default function Keys() {
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const keys = useQuery(KEYS, { first: PAGE, offset: (page - 1) * PAGE }, false);
   const [making, setMaking] = useState(false);
-  const [revoking, setRevoking] = useState<{ id: string; label: string; made: string } | null>(null);
-  const revoke = async () => {
-    if (!revoking) return;
-    try {
-      await request(REVOKE, { id: revoking.id });
-      done.value = { text: `The key “${revoking.label}” is revoked. Every person who signed in with it is signed out.` };
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      done.value = { text: `The key was not revoked: ${error.message}` };
-    }
-    setRevoking(null);
-    keys.reload();
-  };
+  const [revoking, setRevoking] = useState<RevokedKey | null>(null);
   const limited = me.value?.resource_groups !== null;
   return (
     <Page
@@ -106,7 +91,7 @@ export default function Keys() {
                           <td>{node.revoked_at ? <span class="pill bad">revoked</span> : <When at={node.expires_at} />}</td>
                           <td class="act">
                             {!node.revoked_at && (
-                              <Button small kind="danger" aria-label={`Revoke ${node.label}, ${ending(node.key_id)}`} onClick={() => setRevoking({ id: node.key_id, label: node.label, made: node.created_at })}>
+                              <Button small kind="danger" aria-label={`Revoke ${node.label}, ${ending(node.key_id)}`} onClick={() => setRevoking({ id: node.key_id, label: node.label, made: node.created_at, isAdmin: node.role === "admin" })}>
                                 Revoke
                               </Button>
                             )}
@@ -131,17 +116,15 @@ export default function Keys() {
         />
       )}
       {revoking && (
-        <Dialog title={`Revoke “${revoking.label}”?`} close={() => setRevoking(null)}>
-          <p class="muted">The key <span class="mono" title={revoking.id}>{ending(revoking.id)}</span> was made <When at={revoking.made} />.</p>
-          <p>Requests with this key are refused from then on, and every person who signed in with it is signed out. This cannot be taken back.</p>
-          <div class="row">
-            <Button kind="danger" onClick={() => void revoke()}>
-              Revoke
-            </Button>
-            <CopyAs what="the revocation" action={{ document: REVOKE, variables: { id: revoking.id }, rest: { method: "DELETE", path: ["keys", revoking.id] }, command: ["keys", "revoke", revoking.id] }} />
-            <Button onClick={() => setRevoking(null)}>Cancel</Button>
-          </div>
-        </Dialog>
+        <RevokeKey
+          of={revoking}
+          close={() => setRevoking(null)}
+          revoked={() => {
+            done.value = { text: `The key “${revoking.label}” is revoked. Every person who signed in with it is signed out.` };
+            setRevoking(null);
+            keys.reload();
+          }}
+        />
       )}
     </Page>
   );
