@@ -65,7 +65,7 @@ async fn start_over(db: TestDb, groups: usize, kernels: usize, limit: Duration) 
     };
     let found = loop {
         let found = runs(&server, &key).await;
-        if ["aggregate", "divide", "purge"].iter().all(|job| count(&found, job, "succeeded") >= groups) {
+        if ["aggregate", "divide", "compact"].iter().all(|job| count(&found, job, "succeeded") >= groups) {
             break found;
         }
         assert!(begun.elapsed() < limit, "{found:?}");
