@@ -29,18 +29,37 @@ function run(line: string, key: string): unknown {
   return JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8", env: { PATH: process.env["PATH"] ?? "", FAIRSHARED_KEY: key } }));
 }
 
-it("the lines that make the first group, and report a node and a kernel, run as they are", async () => {
+it("an admin makes the first group and the key of its scheduler, and the lines that follow run as they are", async () => {
   const { page, complaints, refusals, leave } = await person(server.key, DESKTOP, server.address);
   await page.getByRole("heading", { name: "Make the first resource group" }).waitFor();
   const menu = page.getByRole("navigation", { name: "Pages" });
   expect(await menu.getByRole("link").allTextContents()).toEqual(["Start", "Audit", "Keys"]);
   expect(await menu.textContent()).toContain("Shares");
   await page.getByRole("button", { name: "Sign out" }).waitFor();
-  const line = async (what: string) => (await page.getByLabel(`the line that ${what}`, { exact: true }).textContent()) ?? "";
-  const [group, agent, kernel] = [await line("makes the group"), await line("reports a node"), await line("reports a kernel")];
-  expect(run(group, server.key)).toMatchObject({ name: "gpu" });
+
+  const name = page.getByLabel("Name of the group");
+  await page.getByRole("button", { name: "Make the group" }).click();
+  await page.getByText("A group needs a name.").waitFor();
+  expect(await name.getAttribute("aria-invalid")).toBe("true");
+  expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
+  await name.fill("a/b");
+  await page.getByText("no slash").waitFor();
+  expect(((await call("/resource-groups")).body as { items: unknown[] }).items).toEqual([]);
+
+  await name.fill("gpu pool");
+  await page.getByRole("button", { name: "Make the group" }).click();
+  await page.getByText("Copy it now. It is not shown again.").waitFor();
+  expect(await page.locator("main").textContent()).not.toContain("This server has none");
+  const key = (await page.getByLabel("the key", { exact: true }).textContent())?.trim() ?? "";
+  expect(key).toMatch(/^fsk_/);
+  const whoami = (await call("/whoami", key)).body as { role: string; resource_groups: string[] };
+  expect([whoami.role, whoami.resource_groups]).toEqual(["scheduler", ["gpu pool"]]);
+
+  const agent = (await page.getByLabel("the line that reports a node", { exact: true }).textContent()) ?? "";
+  const kernel = (await page.getByLabel("the line that reports a kernel", { exact: true }).textContent()) ?? "";
   expect(run(agent, server.key)).toMatchObject({ agent_id: "node-01" });
-  expect(run(kernel, await keyOf("scheduler", { resource_groups: ["gpu"] }))).toMatchObject({ accepted: 1 });
+  expect(run(kernel, key)).toMatchObject({ accepted: 1 });
+  await page.getByRole("button", { name: "Open gpu pool" }).click();
   await page.waitForURL(/\/overview$/);
   await page.getByText("CUDA GPUs").first().waitFor();
   await page.getByRole("link", { name: "Shares", exact: true }).click();
@@ -56,7 +75,7 @@ it("an empty server says nothing that is not so, to any role, and follows what o
     const text = (await page.locator("main").textContent()) ?? "";
     expect(text, role).not.toContain("first report");
     expect(text.includes("Your key shows the groups far, near"), role).toBe(role === "scheduler");
-    expect(await page.getByRole("heading", { name: "Make the first resource group" }).count(), role).toBe(0);
+    expect(await page.getByRole("button", { name: "Make the group" }).count(), role).toBe(0);
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You are signed out.").waitFor();

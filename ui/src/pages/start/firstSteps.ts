@@ -5,9 +5,6 @@ const NOTHING = { kind: "Document", definitions: [] };
 
 const line = (rest: Rest, origin: string): string => copies({ document: NOTHING, variables: {}, rest }, origin).curl;
 
-/** Makes a group; that takes an admin key. */
-export const groupLine = (group: string, origin: string): string => line({ method: "PUT", path: ["resource-groups", group], body: {} }, origin);
-
 /** Reports a node and what it offers; that takes an admin key. */
 export function agentLine(group: string, origin: string): string {
   const body = { available_slots: { cpu: "64", mem: "274877906944", "cuda.device": "8" } };
@@ -27,4 +24,12 @@ export function kernelLine(group: string, origin: string, startedAt: string): st
     started_at: startedAt,
   };
   return line({ method: "POST", path: ["resource-groups", group, "kernels"], body: [kernel] }, origin);
+}
+
+/** The fault of the name of a group: it is a part of addresses. */
+export function nameFault(name: string): string | undefined {
+  if (name === "") return "A group needs a name.";
+  // oxlint-disable-next-line no-control-regex
+  const isLegal = name.length <= 64 && name === name.trim() && name !== "." && name !== ".." && !/[\u0000-\u001f\u007f/]/.test(name);
+  return isLegal ? undefined : "A name has 1 to 64 characters, no slash, and no space at either end.";
 }
