@@ -61,7 +61,8 @@ impl Command for Demo {
         let shown = Arc::clone(&service);
         let pulse = (!self.still).then(|| tokio::spawn(pulse::run(Arc::clone(&service), self.seed)));
         let ready = |address: &str| {
-            let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
+            let (data, is_still) = (place.describe(), self.still);
+            let welcome = Welcome { address: address.to_owned(), key, data, origin, is_still };
             output::print(&welcome.text(&shown)?)
         };
         let ended = serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await;

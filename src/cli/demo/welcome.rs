@@ -17,11 +17,18 @@ pub struct Welcome {
     pub data: String,
     /// What was made, or found.
     pub origin: String,
+    /// True if no kernel starts or ends by itself.
+    pub is_still: bool,
 }
 
 impl Welcome {
     pub fn text(&self, service: &Service) -> Result<String> {
-        let Self { address, key, data, origin } = self;
+        let Self { address, key, data, origin, is_still } = self;
+        let goes_on = if *is_still {
+            "No kernel starts or ends by itself; those that run go on, and the jobs account for them as time passes."
+        } else {
+            "Kernels start and end, and the jobs account for them as time passes."
+        };
         let users: BTreeSet<&str> = PEOPLE.iter().map(|p| p.name).collect();
         let domains: BTreeSet<&str> = PROJECTS.iter().map(|(_, domain)| *domain).collect();
         let curl = format!("curl -s -H 'Authorization: Bearer {key}'");
@@ -55,7 +62,7 @@ The same ranking, with names, over GraphQL:
 
 {graphql}
 
-Kernels start and end, and the jobs account for them as time passes. Ctrl-C ends the demo.",
+{goes_on} Ctrl-C ends the demo.",
             users.len(),
             PROJECTS.len(),
             domains.len(),

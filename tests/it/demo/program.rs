@@ -98,6 +98,9 @@ async fn the_printed_lines_work() {
     let demo = Demo::start(&[]);
     let lines: Vec<&String> = demo.welcome.iter().filter(|line| line.starts_with("curl ")).collect();
     let [ranking, sequence, graphql] = lines[..] else { panic!("{:?}", demo.welcome) };
+    // It was started with `--still`.
+    let last = "No kernel starts or ends by itself; those that run go on, and the jobs account for them as time passes. Ctrl-C ends the demo.";
+    assert_eq!(demo.welcome.last().unwrap(), last);
 
     let ranking = run(ranking).await;
     let ranks: Vec<u64> = ranking["items"].as_array().unwrap().iter().map(|r| r["rank"].as_u64().unwrap()).collect();
