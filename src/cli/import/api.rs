@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::domain_map::DomainMap;
 use super::earlier_rows::EarlierRows;
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::list::List;
 use crate::domain::ids::{KernelId, ProjectId, SessionId};
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::capacity_days::view::{CapacityDay, MAX_DAYS};
@@ -66,6 +68,17 @@ pub(super) struct Taken {
     /// Why rows were rejected; of very many, why the first of them were.
     pub errors: Vec<Rejected>,
     pub earlier: Option<EarlierRows>,
+    #[serde(default)]
+    pub warnings: Vec<WarnedRows>,
+}
+
+/// Rows that were taken in another way than they say.
+#[derive(Debug, Deserialize)]
+pub(super) struct WarnedRows {
+    pub detail: String,
+    pub project_name: Option<String>,
+    #[serde(rename = "kernels")]
+    pub rows: u64,
 }
 
 /// What became of rows of a history.
@@ -114,8 +127,17 @@ pub(super) struct ProjectRow {
 
 impl ProjectRow {
     /// What a file calls the project.
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref().or(self.display_name.as_deref())
+    }
+
     pub fn is_called(&self, project: &str) -> bool {
-        self.name.as_deref().or(self.display_name.as_deref()) == Some(project)
+        self.name() == Some(project)
+    }
+
+    /// The domain that a map names for the project, unless that is the placeholder.
+    pub fn domain_in<'m>(&self, map: &'m DomainMap) -> Option<&'m String> {
+        map.get(self.name()?).filter(|domain| *domain != UNKNOWN_DOMAIN)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use anyhow::Context;
 use serde_json::Value;
 
-use super::api::{AgentRow, Api};
+use super::api::{AgentRow, Api, WarnedRows};
 use super::body::Body;
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
@@ -62,6 +62,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         slices: 0,
         report: Report::default(),
     };
+    loader.report.placed_projects = loader.projects_to_place(&extras.domains).await?;
     let mut feed = Feed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
     let refused = taken.as_ref().is_err_and(anyhow::Error::is::<ImportError>);
@@ -210,6 +211,9 @@ impl Loader<'_> {
             self.report.refused.add_example(rejected.code(), line, rejected.why());
         }
         self.report.note_earlier(taken.earlier);
+        for WarnedRows { detail, project_name, rows } in taken.warnings {
+            *self.report.warnings.entry((project_name.unwrap_or_default(), detail)).or_default() += rows;
+        }
         self.end_earlier_runs(group, over).await?;
         self.record_if_many(group, lines.len()).await;
         Ok(())
@@ -277,6 +281,15 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// How many projects have no domain yet and get that of the map, by rows or after them.
+    async fn projects_to_place(&self, domains: &DomainMap) -> anyhow::Result<u64> {
+        if domains.is_empty() {
+            return Ok(0);
+        }
+        let unknown = self.api.projects_in(UNKNOWN_DOMAIN).await?;
+        Ok(unknown.iter().filter(|project| project.domain_in(domains).is_some()).count() as u64)
+    }
+
     /// Puts projects of the map into their domains that no row could move there, because the server has removed what it knew of
     /// their jobs. Notes which projects of the file are still without a domain.
     async fn place_projects(&mut self, domains: &DomainMap) -> anyhow::Result<()> {
@@ -284,7 +297,7 @@ impl Loader<'_> {
             return Ok(());
         }
         for project in self.api.projects_in(UNKNOWN_DOMAIN).await? {
-            if let Some((_, domain)) = domains.iter().find(|(name, _)| project.is_called(name)) {
+            if let Some(domain) = project.domain_in(domains) {
                 self.api.place_project(&project, domain).await?;
             } else if let Some(name) = self.without_domain.iter().find(|name| project.is_called(name)) {
                 self.report.without_domain.push(name.clone());

@@ -1,5 +1,6 @@
 //! What an import says at its end, to people and to programs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -28,6 +29,10 @@ pub struct Report {
     pub capacity_days: u64,
     /// Groups of which no capacity is known, by name.
     pub without_capacity: Vec<String>,
+    /// How many rows the server has taken in another way than they say, by the project and the sentence.
+    pub warnings: BTreeMap<(String, String), u64>,
+    /// Projects that had no domain, and got that of the map.
+    pub placed_projects: u64,
     /// Other histories of groups that took earlier jobs: the group and the name of the history.
     pub other_histories: Vec<(String, String)>,
     /// Projects of the file of which no domain is known, by name.
@@ -121,7 +126,7 @@ impl Report {
 
     pub fn changed_nothing(&self) -> bool {
         let settings = self.new_groups + self.agents_changed + self.capacity_days;
-        let others = self.earlier_runs_ended + self.replaced;
+        let others = self.earlier_runs_ended + self.replaced + self.placed_projects;
         self.changed + others + settings + self.slices.unwrap_or(0) == 0
     }
 
@@ -139,7 +144,10 @@ impl Report {
         let dropped: Vec<_> = self.summary.dropped.iter().map(|(reason, t)| tally(reason.to_string(), t)).collect();
         let times = self.summary.times;
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
-        json!({
+        let warnings = self.warnings.iter();
+        let warnings: Vec<_> =
+            warnings.map(|((project, text), rows)| json!({"project": project, "detail": text, "rows": rows})).collect();
+        let mut report = json!({
             "rows": self.summary.rows, "taken": self.taken(), "unmeasured": self.summary.unmeasured,
             "timezone": self.summary.zone, "local_time_rows": times.assumed, "ambiguous_time_rows": times.twice,
             "skipped_time_rows": times.never, "earlier_runs_ended": self.earlier_runs_ended, "replaced": self.replaced,
@@ -151,7 +159,10 @@ impl Report {
             "other_histories": self.other_histories, "without_domain": self.without_domain, "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
-        })
+        });
+        report["warnings"] = Value::Array(warnings);
+        report["placed_projects"] = self.placed_projects.into();
+        report
     }
 }
 
@@ -180,6 +191,10 @@ impl fmt::Display for Report {
         if self.replaced > 0 {
             let kernels = counted(self.replaced, "known kernel was", "known kernels were");
             write!(f, "\n{kernels} taken back, because the file has other starts")?;
+        }
+        if self.placed_projects > 0 {
+            let projects = counted(self.placed_projects, "project got its domain", "projects got their domains");
+            write!(f, "\n{projects} from the map, and what was used before moves there")?;
         }
         if let Some(rebased) = self.rebased {
             write!(f, "\n{rebased}")?;
@@ -210,6 +225,10 @@ impl fmt::Display for Report {
                 )?;
                 write!(f, "`DELETE /resource-groups/…/usage-histories/…` removes a history")?;
             }
+        }
+        for ((project, sentence), rows) in &self.warnings {
+            let place = if project.is_empty() { String::new() } else { format!("project {project}: ") };
+            write!(f, "\nwarning: {place}{sentence} ({})", counted(*rows, "row", "rows"))?;
         }
         if !self.without_domain.is_empty() {
             write_without_domain(f, &self.without_domain)?;

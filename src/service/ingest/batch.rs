@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::earlier::{EarlierReports, note_backfill};
-use super::homes::{Kept, Placed, Warning, settle_domains, warnings};
+use super::homes::{Kept, Placed, Warning, late_domains, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
 use super::merging::{merge, of_another_group};
 use super::registration::register;
@@ -307,6 +307,9 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let is_new = registered || !merged.is_empty() || !seen.is_empty() || !earlier.is_empty();
     let mut done = by_part(&sizes, &names, &merged, &earlier, refused);
     warn(session, &names, &kept, &mut done);
+    for (part, warning) in late_domains(&names, &merged) {
+        done[part].warnings.push(warning);
+    }
     let tallies = tallies(parts, &sizes, &done);
     Ok(Taken { done, tallies, is_new, batch: (names, merged) })
 }

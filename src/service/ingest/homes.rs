@@ -1,11 +1,11 @@
 //! Which domain each report counts in: an admin may have put its project into another than the report says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::incoming::{Named, Refused};
-use crate::domain::ids::ProjectId;
-use crate::domain::kernel::Report;
+use crate::domain::ids::{KernelId, ProjectId};
+use crate::domain::kernel::{Changed, Kernel, Report};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::service::Fault;
 use crate::service::people::Directory;
@@ -98,6 +98,32 @@ pub fn warnings<'a>(people: &Directory, kept: impl Iterator<Item = &'a Kept>) ->
         let detail =
             format!("an admin has put the project into the domain {project:?}: reports for {told:?} count there");
         Warning { code: "domain_pinned", detail, project: id, kernels }
+    };
+    counts.into_iter().map(warning).collect()
+}
+
+/// Warnings about kernels that had ended and been recorded for a domain before they were reported for another one, each with the
+/// part of the batch that it is about.
+pub fn late_domains(names: &[Named], merged: &Changed) -> Vec<(usize, Warning)> {
+    let is_late = |old: &Kernel, new: &Kernel| {
+        let was_recorded = old.report.terminated_at.is_some() && old.cursor.is_some();
+        was_recorded && old.report.domain != UNKNOWN_DOMAIN && old.report.domain != new.report.domain
+    };
+    let known = merged.iter().filter_map(|(old, new)| Some((old.as_ref()?, new)));
+    let late: Vec<(&Kernel, &Kernel)> = known.filter(|(old, new)| is_late(old, new)).collect();
+    if late.is_empty() {
+        return Vec::new();
+    }
+    let parts: HashMap<KernelId, usize> = names.iter().map(|named| (named.kernel, named.part)).collect();
+    let mut counts: BTreeMap<(usize, ProjectId), u64> = BTreeMap::new();
+    for (_, new) in late {
+        let part = parts.get(&new.report.id).copied().unwrap_or_default();
+        *counts.entry((part, new.report.owner.project)).or_default() += 1;
+    }
+    let warning = |((part, project), kernels)| {
+        let detail =
+            "the kernels had ended, and what they used stays in the domain for which it was recorded".to_owned();
+        (part, Warning { code: "domain_recorded", detail, project, kernels })
     };
     counts.into_iter().map(warning).collect()
 }

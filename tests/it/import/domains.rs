@@ -4,13 +4,14 @@ use fairshared::cli::import::command::ImportArgs;
 use fairshared::domain::identity;
 use fairshared::domain::tier::Tier;
 use fairshared::service::Role;
+use fairshared::service::people::{ProjectChange, Set};
 use serde_json::{Value, json};
 
 use super::loading::Desk;
 use crate::cli::program::{file, run, run_with_input};
 use crate::rest::support::{Server, create_key};
 use crate::support::database::sqlite;
-use crate::support::fixture::{GROUP, id, with};
+use crate::support::fixture::{GROUP, admin, id, with};
 use crate::support::on_both;
 
 /// A live report that calls its project by name.
@@ -47,7 +48,7 @@ async fn domains(desk: &Desk, group: &str) -> Vec<(String, String)> {
 /// All that interfaces say of a group.
 async fn all_of(desk: Desk, group: &str) -> Vec<(String, Value)> {
     let Desk { fixture, .. } = desk;
-    let difference = fixture.service.audit_conservation(&crate::support::fixture::admin(), group).await.unwrap();
+    let difference = fixture.service.audit_conservation(&admin(), group).await.unwrap();
     assert_eq!(difference.difference, None);
     let key = create_key(&fixture, Role::Admin, None).await;
     let server = Server::over(fixture, key);
@@ -121,7 +122,7 @@ on_both! {
         assert_eq!(domain_of(&desk, "ocean"), "earth");
         desk.fixture.tick().await;
         assert_eq!(domains(&desk, GROUP).await, [("earth".to_owned(), "900".to_owned())]);
-        let group = desk.fixture.service.group(&crate::support::fixture::admin(), GROUP).unwrap();
+        let group = desk.fixture.service.group(&admin(), GROUP).unwrap();
         let shown: Vec<String> = group.whole().unwrap().rows.domains.iter().map(|row| row.domain_name.to_string()).collect();
         assert_eq!(shown, ["earth"]);
         desk.fixture.assert_conserved().await;
@@ -187,6 +188,7 @@ on_both! {
             again.fixture.service.aggregate("east").await.unwrap();
             let second = again.import(&args(&again, true)).await;
             assert_eq!((second.changed > 0, second.refused_rows()), (true, 0), "{second}");
+            assert_eq!(second.placed_projects, if map == whole { 3 } else { 2 }, "{second}");
             assert_eq!(second.without_domain.is_empty(), map == whole, "{second}");
             assert!(again.import(&args(&again, true)).await.changed_nothing());
             fresh.import(&args(&fresh, true)).await;
@@ -194,6 +196,25 @@ on_both! {
                 assert_eq!(*is, should, "buckets of {days} days, {map:?}");
             }
         }
+    }
+
+    async fn what_a_map_does_not_move_is_said(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let job = "1,bob,ocean,,east,2026-02-09T02:00:00Z,2026-02-09T03:00:00Z,1,,\n";
+        let import = async |map: &str| {
+            desk.import(&ImportArgs { domain_map: Some(desk.file("map.csv", map)), ..desk.args(job) }).await.to_string()
+        };
+        assert!(!import("ocean,sea\n").await.contains("warning: project"));
+        let told = import("ocean,earth\n").await;
+        let recorded = "\nwarning: project ocean: the kernels had ended, and what they used stays in the domain for which it was \
+                        recorded (1 row)\n";
+        assert!(told.contains(recorded), "{told}");
+        let change = ProjectChange { domain_name: Set::To("sea".to_owned()), ..ProjectChange::default() };
+        desk.fixture.service.put_project(admin(), identity::project("ocean"), change).await.unwrap();
+        let told = import("ocean,mars\n").await;
+        let pinned = "\nwarning: project ocean: an admin has put the project into the domain \"sea\": reports for \"mars\" count \
+                      there (1 row)\n";
+        assert!(told.contains(pinned), "{told}");
     }
 
     async fn a_map_moves_what_was_purged(db: TestDb) {
@@ -204,9 +225,10 @@ on_both! {
         assert_eq!(desk.fixture.service.purge_kernels("east", 0).await.unwrap(), 1);
         let map = ImportArgs { domain_map: Some(desk.file("map.csv", "ocean,earth\n")), ..desk.args(job) };
         let report = desk.import(&map).await;
+        assert!(!report.changed_nothing(), "{report}");
         assert_eq!((report.refused_rows(), report.without_domain.len()), (0, 0), "{report}");
         assert_eq!(domains(&desk, "east").await, [("earth".to_owned(), "3600".to_owned())]);
-        let audit = desk.fixture.service.audit_conservation(&crate::support::fixture::admin(), "east").await.unwrap();
+        let audit = desk.fixture.service.audit_conservation(&admin(), "east").await.unwrap();
         assert_eq!(audit.difference, None);
         // The project is not pinned: a report may move it.
         assert!(!desk.fixture.service.people().project(identity::project("ocean")).unwrap().domain_pinned);

@@ -26,6 +26,7 @@ fn report(count: u64) -> String {
             source: "earlier-kernels".to_owned(),
         }),
         without_capacity: (0..5 + count).map(|n| format!("g{n}")).collect(),
+        placed_projects: count,
         slices: Some(count),
         ..Report::default()
     };
@@ -52,6 +53,7 @@ fn one_thing_is_told_in_the_singular() {
             "\n1 agent changed, 1 day got a capacity\n",
             "\n1 earlier run ended, ",
             "\n1 known kernel was taken back, ",
+            "\n1 project got its domain from the map, ",
             "\n1 slice recorded\n",
             "\n1 row is of a job that ended before 2023-01-10, ",
             "\nwarning: 1 more resource group has no capacity; ",
@@ -93,6 +95,7 @@ fn several_things_are_told_in_the_plural() {
             "\n2 agents changed, 2 days got a capacity\n",
             "\n2 earlier runs ended, ",
             "\n2 known kernels were taken back, ",
+            "\n2 projects got their domains from the map, ",
             "\n2 slices recorded\n",
             "\n2 rows are of jobs that ended before 2023-01-10, ",
             "\nwarning: 2 more resource groups have no capacity; ",
