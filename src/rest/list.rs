@@ -14,6 +14,7 @@ pub struct List<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Rows of the whole list.
+    #[schema(example = 1)]
     pub total: u64,
 }
 

@@ -5,13 +5,16 @@ use std::sync::OnceLock;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::OpenApi;
+use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::openapi::{OpenApi as Document, RefOr, Schema};
 
+use super::descriptions::{describe_answers, move_defaults};
+use super::examples::add_examples;
 use super::forms::{add_forms, add_path_forms};
 use super::problem::ProblemView;
+use super::refusals::add_refusals;
 use super::router;
 use crate::service::Fault;
 use crate::service::input::page::MAX_PAGE;
@@ -47,8 +50,11 @@ pub fn openapi() -> Document {
             [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete].into_iter().flatten();
         for operation in operations {
             add_page_limits(operation);
+            move_defaults(operation);
             add_path_forms(operation);
             add_refusals(operation);
+            describe_answers(operation, &components.schemas);
+            add_examples(operation, &components.schemas);
         }
     }
     document
@@ -78,41 +84,5 @@ fn inline(parameter: &mut RefOr<Parameter>) -> Option<&mut Parameter> {
     match parameter {
         RefOr::T(parameter) => Some(parameter),
         RefOr::Ref(_) => None,
-    }
-}
-
-/// Every refusal that an operation of this shape can answer.
-fn add_refusals(operation: &mut Operation) {
-    let parameters = operation.parameters.as_deref().unwrap_or_default();
-    let has =
-        |place: fn(&ParameterIn) -> bool| parameters.iter().any(|p| matches!(p, RefOr::T(p) if place(&p.parameter_in)));
-    let has_path = has(|p| matches!(p, ParameterIn::Path));
-    let has_query = has(|p| matches!(p, ParameterIn::Query));
-    let has_body = operation.request_body.is_some();
-    let is_conditional = parameters.iter().any(|p| matches!(p, RefOr::T(p) if p.name == "If-Match"));
-    let is_open = operation.security.is_some();
-    let refusals = [
-        (true, "500", "A fault of the server; the cause is in its log."),
-        (true, "503", "Busy, shutting down or too slow; `Retry-After` says when to try again."),
-        (!is_open, "401", "No key, or one that is unknown, expired or revoked."),
-        (!is_open, "403", "The key's role does not allow this."),
-        (has_path, "404", "The path names something that is not there."),
-        (has_path || has_query || has_body, "400", "Not parseable."),
-        (true, "406", "No form of the answer is acceptable to the request's `Accept-Encoding`."),
-        (
-            true,
-            "422",
-            "Parseable but wrong, or with a query parameter or a condition that is not taken; `errors` names every fault.",
-        ),
-        (is_conditional, "412", "`If-Match` names an older version."),
-        (has_body, "408", "The body did not arrive in time."),
-        (has_body, "413", "The body is too large."),
-        (has_body, "415", "The body has another content type."),
-    ];
-    for (_, status, description) in refusals.into_iter().filter(|(applies, ..)| *applies) {
-        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(ProblemView::name()))).build();
-        let response =
-            ResponseBuilder::new().description(description).content("application/problem+json", content).build();
-        operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
     }
 }

@@ -33,7 +33,7 @@ pub struct QueuePath {
     #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
     /// Name of the queue.
-    #[param(example = "research", min_length = 1, max_length = 64)]
+    #[param(example = "vision", min_length = 1, max_length = 64)]
     pub queue: String,
 }
 
@@ -43,6 +43,7 @@ pub struct KernelPath {
     /// Name of the resource group.
     #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
+    #[param(example = "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b")]
     pub kernel_id: Uuid,
 }
 
@@ -57,6 +58,7 @@ pub struct JobPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct KeyPath {
+    #[param(example = "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11")]
     pub id: Uuid,
 }
 

@@ -1,17 +1,21 @@
 //! How a group divides its capacity and plans reclaims: the scheduler option `division`.
 
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use crate::division::{Algorithm, Options, algorithm};
 use crate::fault::{Fault, escaped};
 use crate::reading::{Misread, read_from};
 use crate::reclaim::{PlanOptions, Settings};
 
-/// What a group's division is made with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The algorithm that divides a group, and its options in force, with those of reclaims.
+#[derive(Clone, Debug, PartialEq, Eq, ToSchema)]
 pub struct DivisionChoice {
+    #[schema(schema_with = crate::schemas::algorithm)]
     algorithm: &'static str,
+    #[schema(value_type = Settings)]
     pub options: Options,
+    #[schema(ignore)]
     pub plan: PlanOptions,
 }
 

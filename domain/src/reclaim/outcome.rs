@@ -99,8 +99,25 @@ pub struct Figures {
     pub saturation_ratio: SlotMap<Fraction>,
 }
 
+/// The verdict on a reclaim, and the victims that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ReclaimPlan)]
+#[schema(as = ReclaimPlan, example = json!({
+    "verdict": "reclaim",
+    "victims": [{"workload_id": "w1", "kernel_ids": ["k3"], "queue": "b", "rule": "fair_share", "level": "b", "slot": "gpu"}],
+    "refusals": [],
+    "before": [
+        {"queue": "a", "allocated": {"gpu": "0"}, "fair_share": {"gpu": "1"}, "saturation_ratio": {"gpu": "0"}},
+        {
+            "queue": "b", "allocated": {"gpu": "4"}, "fair_share": {"gpu": "3"},
+            "saturation_ratio": {"gpu": "1.333333333333"}
+        }
+    ],
+    "after": [
+        {"queue": "a", "allocated": {"gpu": "1"}, "fair_share": {"gpu": "1"}, "saturation_ratio": {"gpu": "1"}},
+        {"queue": "b", "allocated": {"gpu": "3"}, "fair_share": {"gpu": "3"}, "saturation_ratio": {"gpu": "1"}}
+    ],
+    "disruption_ratio": "1", "warnings": []
+}))]
 pub struct Plan {
     pub verdict: Verdict,
     pub victims: Vec<Victim>,

@@ -38,7 +38,13 @@ pub struct Undone {
         (status = 200, body = Undone),
         (status = 409, description = "The same was changed since; `audit_id`, `actor` and `at` say by which entry. Or a queue that \
             was new has children now.",
-            body = crate::rest::problem::ProblemView, content_type = "application/problem+json")
+            body = crate::rest::problem::ProblemView, content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:changed_since", "title": "Conflict", "status": 409,
+                "code": "changed_since", "detail": "the weight of research was changed since the entry 7 by me",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11", "audit_id": 8, "actor": "me",
+                "at": "2026-01-13T10:05:00Z"
+            }))
     )
 )]
 pub async fn handle(

@@ -23,7 +23,7 @@ use crate::service::weights::WeightRow;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
     "resource_group": "gpu-cluster", "domains": {"research": "2"}, "projects": {"climate": "1.5"},
-    "users": [{"user": "alice", "project": "climate", "weight": "3"}, {"user": "bob", "weight": null}],
+    "users": [{"user": "alice", "project": "climate", "weight": "3"}],
     "queues": [{"name": "research", "quota": {"cuda.device": "10"}}]
 }))]
 pub struct Configuration {

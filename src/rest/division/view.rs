@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::domain::division::Warning;
 use crate::domain::division::report::{QueueReport, QueueTrace, RatioReport};
+use crate::domain::options::DivisionChoice;
 use crate::domain::queues::Bound;
 use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
@@ -15,14 +16,38 @@ use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
 
 /// The division of a resource group.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Division)]
+#[schema(as = Division, example = json!({
+    "calculated_at": "2026-01-13T10:05:00Z", "algorithm": "quota_over_quota",
+    "options": {
+        "algorithm": "quota_over_quota",
+        "options": {"history_base": "cluster", "history_gain": "0", "over_quota_by": "weight", "rounding": "exact"}
+    },
+    "capacity": {"cuda.device": "88"},
+    "queues": [
+        {
+            "name": "education", "fair_share": {"cuda.device": "8"}, "state": "over_fair_share",
+            "slot_states": {"cuda.device": "over_fair_share"}, "saturation_ratio": {"cuda.device": "5"},
+            "dominant_share": "5", "score": {"total": "1", "priority": "1", "drf": "0", "proportion": "0"},
+            "parent": null, "quota": {"cuda.device": "8"}, "limit": {"cuda.device": "unlimited"},
+            "request": {"cuda.device": "96"}, "allocated": {"cuda.device": "40"},
+            "allocated_non_preemptible": {"cuda.device": "0"}
+        }
+    ],
+    "order": ["education"], "score_order": ["education"], "remaining": {"cuda.device": "80"}, "warnings": [],
+    "trace": [
+        {
+            "queue": "education", "sentence": "gets 8 of 88 cuda.device: 8 quota",
+            "steps": [{"slot": "cuda.device", "rule": "quota", "gift": "8"}]
+        }
+    ]
+}))]
 pub struct DivisionView<'a> {
     #[schema(value_type = String, format = DateTime)]
     calculated_at: Timestamp,
     #[schema(schema_with = crate::domain::schemas::algorithm)]
     algorithm: &'a str,
     /// The group's option `division`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = DivisionChoice)]
     options: Value,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     capacity: Amounts,

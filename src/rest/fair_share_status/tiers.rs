@@ -27,6 +27,7 @@ pub struct Ranking<T> {
     #[serde(flatten)]
     pub list: List<T>,
     /// When factors and ranks were last calculated; `null`: never yet.
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-01-13T10:05:00Z")]
     pub calculated_at: Option<Timestamp>,
 }
 

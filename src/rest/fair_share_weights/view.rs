@@ -68,6 +68,16 @@ impl WeightView {
 
 /// Every weight that is set.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "items": [
+        {
+            "id": "b113b6d9-6166-58d3-b193-09af48f1fa3f", "target_type": "domain", "target_id": "research",
+            "weight": "2", "nominal_share": "0.444444444444", "nominal_share_of_parent": "0.444444444444",
+            "entitled_share": "0.444444444444", "entitled_share_of_parent": "0.444444444444"
+        }
+    ],
+    "config_revision": "7.e4a1686f"
+}))]
 pub struct WeightList {
     /// Domains, then projects, then users.
     pub items: Vec<WeightView>,

@@ -83,6 +83,30 @@ pub struct SpanView {
 
 /// How fair one tier was.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "resource_group": "gpu-cluster", "tier": "domain",
+    "window": {"from": "2026-01-07T00:00:00Z", "to": "2026-01-13T12:00:00Z"}, "misallocated_share": "0.1",
+    "jains_index": "0.961538461538", "active": 2,
+    "most_over_served": {
+        "domain_name": "research", "used_share": "0.6", "used_share_of_parent": "0.6", "entitled_share": "0.5",
+        "entitled_share_of_parent": "0.5", "ratio": "1.2", "error": "0.1", "demand_limited": false
+    },
+    "most_under_served": {
+        "domain_name": "industry", "used_share": "0.4", "used_share_of_parent": "0.4", "entitled_share": "0.5",
+        "entitled_share_of_parent": "0.5", "ratio": "0.8", "error": "-0.1", "demand_limited": false
+    },
+    "items": [
+        {
+            "domain_name": "industry", "used_share": "0.4", "used_share_of_parent": "0.4", "entitled_share": "0.5",
+            "entitled_share_of_parent": "0.5", "ratio": "0.8", "error": "-0.1", "demand_limited": false
+        },
+        {
+            "domain_name": "research", "used_share": "0.6", "used_share_of_parent": "0.6", "entitled_share": "0.5",
+            "entitled_share_of_parent": "0.5", "ratio": "1.2", "error": "0.1", "demand_limited": false
+        }
+    ],
+    "total": 2
+}))]
 pub struct FairnessView {
     pub resource_group: String,
     pub tier: Tier,

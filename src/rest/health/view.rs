@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::domain::time::Timestamp;
 use crate::service::upkeep::health::Reason;
 
+/// The health of the process.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     #[schema(example = "ok")]

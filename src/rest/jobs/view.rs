@@ -41,7 +41,17 @@ impl From<JobRun> for JobRunView {
 
 /// A job and its last run in each group.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Job)]
+#[schema(as = Job, example = json!({
+    "name": "aggregate", "description": "records usage slices, sums them in buckets, recomputes factors and ranks",
+    "last_runs": [
+        {
+            "id": 42, "job": "aggregate", "resource_group": "gpu-cluster", "trigger": "schedule",
+            "status": "succeeded", "started_at": "2026-01-13T10:05:00Z", "ended_at": "2026-01-13T10:05:01Z",
+            "counts": {"kernels": 12, "slices_created": 12, "slices_corrected": 0, "buckets_updated": 9, "gaps": 0},
+            "error": null
+        }
+    ]
+}))]
 pub struct JobView {
     pub name: &'static str,
     pub description: &'static str,

@@ -14,7 +14,6 @@ use crate::rest::Limits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::ingest::incoming::KernelInput;
 use crate::service::work::detached;
 use crate::service::{Caller, Service};
 
@@ -36,15 +35,7 @@ pub struct IngestQuery {
 #[utoipa::path(
     post, path = "/resource-groups/{rg}/kernels", operation_id = "post_kernels", tag = "Kernels",
     params(GroupPath, IngestQuery),
-    request_body(content(
-        (KernelsBody = "application/json", example = json!([{
-            "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "session_id": "8e2f4a6b-1c3d-4e5f-8a9b-0c1d2e3f4a5b",
-            "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
-            "domain_name": "research", "occupied_slots": {"cpu": "4", "mem": "16Gi", "cuda.device": "1"},
-            "status": "RUNNING", "started_at": "2026-01-13T10:00:00Z"
-        }])),
-        (KernelInput = "application/x-ndjson")
-    )),
+    request_body(content = KernelsBody, description = "JSON as below, or the same objects as lines (NDJSON, `application/x-ndjson`)."),
     responses((status = 200, body = IngestAnswer))
 )]
 pub async fn handle(

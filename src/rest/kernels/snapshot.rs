@@ -16,7 +16,6 @@ use crate::rest::Limits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::ingest::incoming::KernelInput;
 use crate::service::ingest::inferred::{NAMED_ENDS, Snapshot};
 use crate::service::work::detached;
 use crate::service::{Caller, Service};
@@ -36,7 +35,7 @@ pub enum EndedAt {
 #[into_params(parameter_in = Query)]
 pub struct SnapshotQuery {
     /// When the scheduler listed what runs; at most 60 s ahead of the server's clock, not before the last snapshot.
-    #[param(value_type = String, format = DateTime)]
+    #[param(value_type = String, format = DateTime, example = "2026-01-13T12:00:00Z")]
     pub taken_at: Timestamp,
     /// When kernels ended that are missing; `taken_at` unless given.
     #[serde(default)]
@@ -66,12 +65,19 @@ pub struct SnapshotAnswer {
 #[utoipa::path(
     post, path = "/resource-groups/{rg}/kernels/snapshot", operation_id = "post_kernel_snapshot", tag = "Kernels",
     params(GroupPath, SnapshotQuery),
-    request_body(content((KernelsBody = "application/json"), (KernelInput = "application/x-ndjson"))),
+    request_body(content = KernelsBody, description = "JSON as below, or the same objects as lines (NDJSON, `application/x-ndjson`)."),
     responses(
         (status = 200, body = SnapshotAnswer),
         (
             status = 409, description = "It is older than the last one, or ends so much that it needs `force`.",
-            body = ProblemView, content_type = "application/problem+json"
+            body = ProblemView, content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:confirmation_needed", "title": "Conflict", "status": 409,
+                "code": "confirmation_needed",
+                "detail": "the snapshot would end 15 of 15 that run; nothing was ended; force=true ends them",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
+                "counts": {"present": 0, "running": 15, "would_end": 15}
+            })
         )
     )
 )]

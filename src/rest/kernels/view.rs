@@ -17,6 +17,16 @@ use crate::service::people::Directory;
 
 /// A kernel as it is known.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "session_id": "8e2f4a6b-1c3d-4e5f-8a9b-0c1d2e3f4a5b",
+    "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
+    "user_name": "alice", "project_name": "climate", "domain_name": "research",
+    "occupied_slots": {"cpu": "4", "cuda.device": "1", "mem": "17179869184"}, "status": "TERMINATED",
+    "status_at": "2026-01-13T10:30:00Z", "started_at": "2026-01-13T10:00:00Z", "terminated_at": "2026-01-13T11:00:00Z",
+    "end_inferred": false, "last_usage_recorded_at": "2026-01-13T11:00:00Z", "expected_seconds": 7200,
+    "agent_id": "node-01", "queue": "vision", "priority": 0, "preemptible": true, "critical": false, "gang_id": null,
+    "gang_min": null
+}))]
 pub struct KernelView {
     pub kernel_id: Uuid,
     pub session_id: Uuid,
@@ -90,6 +100,10 @@ impl KernelView {
 
 /// One slice: usage of one kernel within one day.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "period_start": "2026-01-13T10:00:00Z", "period_end": "2026-01-13T11:00:00Z",
+    "resource_usage": {"cpu": "12000", "cuda.device": "3000", "mem": "51539607552000"}, "compacted": false
+}))]
 pub struct SliceView {
     #[schema(value_type = String, format = DateTime)]
     pub period_start: Timestamp,
@@ -112,6 +126,7 @@ impl From<Record> for SliceView {
 
 /// A time in which a kernel used and held nothing.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"from": "2026-01-13T10:20:00Z", "until": "2026-01-13T10:30:00Z"}))]
 pub struct SuspensionView {
     pub from: Timestamp,
     /// `null`: it lasts.
@@ -140,9 +155,18 @@ pub struct KernelWithSlices {
     pub records_from: Option<Day>,
 }
 
-/// Kernels as JSON, many or one by itself: the shape of a body that is read row by row.
+/// Kernels as an array, or one by itself. A stream of lines (NDJSON, `application/x-ndjson`) holds one such object in each line.
+/// `OpenAPI` 3.1 has no schema for streams, so the document lists JSON alone.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
+#[schema(example = json!([
+    {
+        "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "session_id": "8e2f4a6b-1c3d-4e5f-8a9b-0c1d2e3f4a5b",
+        "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
+        "domain_name": "research", "occupied_slots": {"cpu": "4", "mem": "16Gi", "cuda.device": "1"},
+        "status": "RUNNING", "started_at": "2026-01-13T10:00:00Z"
+    }
+]))]
 pub enum KernelsBody {
     Many(Vec<KernelInput>),
     One(Box<KernelInput>),

@@ -14,7 +14,11 @@ use crate::service::{Error, Role};
 
 /// A key, without its text.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ApiKey)]
+#[schema(as = ApiKey, example = json!({
+    "id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11", "role": "scheduler", "label": "slurm bridge", "user_uuid": null,
+    "created_at": "2026-01-13T10:00:00Z", "expires_at": "2027-01-01T00:00:00Z", "revoked_at": null,
+    "resource_groups": ["gpu-cluster"], "last_used_at": null
+}))]
 pub struct KeyView {
     pub id: Uuid,
     /// `admin`, `scheduler`, `viewer` or `user`.

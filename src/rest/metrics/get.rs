@@ -14,7 +14,11 @@ use crate::service::{Caller, Service};
 /// Figures for Prometheus; needs a key that may read everything in all resource groups.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "metrics", tag = "Health",
-    responses((status = 200, body = String, content_type = "text/plain"))
+    responses((
+        status = 200, description = "The figures in the text format.", body = String, content_type = "text/plain",
+        example = json!("# HELP fairshared_resource_groups Resource groups\n# TYPE fairshared_resource_groups gauge\n\
+            fairshared_resource_groups 3\n")
+    ))
 )]
 pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Result<Response> {
     caller.require_reader()?;

@@ -12,6 +12,8 @@ use crate::service::{Caller, Service};
 
 const REQUESTS: &str = "fairshared_http_requests_total";
 const LATENCY: &str = "fairshared_http_request_duration_seconds";
+/// The runner of jobs counts these.
+const JOB_RUNS: &str = "fairshared_job_runs_total";
 const STATEMENTS: &str = "fairshared_db_statements_total";
 const GROUPS: &str = "fairshared_resource_groups";
 const AGE: &str = "fairshared_published_age_seconds";
@@ -34,6 +36,7 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
             describe_counter!(REQUESTS, "Requests answered, by method, route and status");
             describe_histogram!(LATENCY, "Time to the head of the answer, by method and route");
             describe_counter!(STATEMENTS, "SQL statements sent");
+            describe_counter!(JOB_RUNS, "Runs of jobs that have ended, by job and outcome");
             describe_gauge!(GROUPS, "Resource groups");
             describe_gauge!(AGE, "Age of the published factors and ranks, by resource group");
             describe_gauge!(USERS, "Users in projects that are ranked, by resource group");

@@ -21,7 +21,12 @@ use crate::service::{Caller, Service};
         (status = 200, description = "Changed, or as it was.", body = ProjectView),
         (status = 201, description = "Created.", body = ProjectView),
         (status = 409, description = "The name is that of another project.", body = crate::rest::problem::ProblemView,
-            content_type = "application/problem+json")
+            content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:name_taken", "title": "Conflict", "status": 409, "code": "name_taken",
+                "detail": "the name \"climate\" is that of the project 0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f; give that one another name first",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11"
+            }))
     )
 )]
 pub async fn handle(

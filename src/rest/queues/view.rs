@@ -17,6 +17,20 @@ pub type QueueBody = WithReason<QueueConfig>;
 
 /// A queue after its write.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "queue": {
+        "name": "vision", "parent": "research", "priority": 0, "weight": "1", "mode": "fair",
+        "created_at": "2026-01-13T10:00:00Z", "quota": {"cuda.device": "4"}, "limit": {"cuda.device": "16"},
+        "guarantee": {}, "over_quota_weight": "2", "children_over_quota_by": "weight", "min_share_ratio": "0",
+        "reclaimable": true, "preempt_min_runtime": null, "reclaim_min_runtime": 600
+    },
+    "warnings": [
+        {
+            "code": "quota_above_capacity", "slot": "cuda.device",
+            "detail": "the quotas add up to more than the capacity of 88 cuda.device"
+        }
+    ]
+}))]
 pub struct QueueWritten {
     #[schema(value_type = QueueConfig)]
     pub queue: Arc<QueueConfig>,

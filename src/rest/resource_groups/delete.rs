@@ -37,7 +37,14 @@ pub struct DeletionQuery {
     responses(
         (status = 204, description = "Removed."),
         (status = 409, description = "It has kernels or history, or kernels run; `counts` says how many.", body = ProblemView,
-            content_type = "application/problem+json")
+            content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:confirmation_needed", "title": "Conflict", "status": 409,
+                "code": "confirmation_needed",
+                "detail": "the resource group \"gpu-cluster\" has 2503 kernels, 15 of them running; to remove all of them, repeat with confirm=gpu-cluster",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
+                "counts": {"kernels": 2503, "running_kernels": 15}
+            }))
     )
 )]
 pub async fn handle(

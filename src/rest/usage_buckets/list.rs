@@ -25,7 +25,7 @@ pub struct TierPath {
     /// Name of the resource group.
     #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
-    #[param(inline)]
+    #[param(inline, example = "users")]
     pub tier: TierName,
 }
 

@@ -9,6 +9,11 @@ use crate::service::gaps::Gap;
 
 /// A time in which nothing served, and what it did to the usage of running kernels.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "id": 1, "started_at": "2026-01-12T20:00:00Z", "ended_at": "2026-01-12T22:20:00Z", "duration_seconds": 8400,
+    "handled_at": "2026-01-12T22:20:00Z", "gap_policy": "interpolate", "kernels": 18,
+    "recorded_usage": {"cpu": "2443116", "cuda.device": "384790"}, "dropped_usage": {}
+}))]
 pub struct UsageGap {
     pub id: i64,
     #[schema(value_type = String, format = DateTime)]

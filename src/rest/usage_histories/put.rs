@@ -18,7 +18,13 @@ use crate::service::{Caller, Faults, Service};
     params(HistoryPath), request_body = HistoryBody,
     responses(
         (status = 200, body = HistoryAnswer),
-        (status = 409, description = "The history is complete.", body = ProblemView, content_type = "application/problem+json")
+        (status = 409, description = "The history is complete.", body = ProblemView, content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:history_complete", "title": "Conflict", "status": 409,
+                "code": "history_complete",
+                "detail": "the history \"slurm-2023\" is complete, and its usage counts already; it takes no more rows",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11"
+            }))
     )
 )]
 pub async fn handle(

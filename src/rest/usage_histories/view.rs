@@ -25,6 +25,15 @@ pub struct HistoryPath {
 /// Rows of a history.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "rows": [
+        {
+            "day": "2023-01-05", "domain_name": "research", "user": "alice", "project": "climate", "jobs": 3,
+            "resource_usage": {"cpu": "86400"}
+        }
+    ],
+    "complete": true
+}))]
 pub struct HistoryBody {
     /// At most 5,000. A row of the same day, user, project and domain takes the place of one that an earlier request brought.
     #[schema(value_type = Vec<HistoryInput>, max_items = 5000)]

@@ -17,7 +17,7 @@ use crate::service::{Caller, Service};
 #[into_params(parameter_in = Query)]
 pub struct Groups {
     /// A resource group; may be given several times. Without it, all that the key reaches.
-    #[param(example = "gpu-cluster")]
+    #[param(example = json!(["gpu-cluster"]))]
     pub group: Option<Vec<String>>,
 }
 

@@ -21,7 +21,12 @@ use crate::service::{Caller, Service};
         (status = 200, description = "Changed, or as it was.", body = UserView),
         (status = 201, description = "Created.", body = UserView),
         (status = 409, description = "The name is that of another user.", body = crate::rest::problem::ProblemView,
-            content_type = "application/problem+json")
+            content_type = "application/problem+json",
+            example = json!({
+                "type": "urn:fairshared:problem:name_taken", "title": "Conflict", "status": 409, "code": "name_taken",
+                "detail": "the name \"alice\" is that of the user 6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69; give that one another name first",
+                "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11"
+            }))
     )
 )]
 pub async fn handle(

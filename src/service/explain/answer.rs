@@ -33,6 +33,90 @@ pub struct Whom {
 
 /// Why a domain, a project or a user stands where it stands, and what would change that.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "resource_group": "gpu-cluster", "tier": "user", "user_uuid": "4e0acbd2-a978-552c-8bf6-c4cd86b91373",
+    "user_name": "amelia", "project_id": "7f0f99a5-9516-5e15-9f6c-1abd5eb5b9ed", "project_name": "vision",
+    "domain_name": "research", "summary": "28th of 30. 18 % of what counts is yesterday's 232 hours of cuda.device.",
+    "in_group": true, "rank": 28, "place": 28, "of": 30, "equals": 0, "order": "flat",
+    "formula": {
+        "normalized_usage": "0.018390487232548235", "effective_weight": "2", "exponent": "0.009195243616",
+        "fair_share_factor": "0.993646611481", "text": "2 ^ -(0.018390487232548235 / 2) = 0.993646611481"
+    },
+    "weights": [
+        {
+            "tier": "domain", "weight": "2", "source": "set", "set_by": "demo", "set_at": "2026-01-12T20:00:00Z",
+            "reason": "research comes first, courses and theses second", "nominal_share": "0.444444444444",
+            "nominal_share_of_parent": "0.444444444444", "entitled_share": "0.444444444444",
+            "entitled_share_of_parent": "0.444444444444"
+        }
+    ],
+    "rules": {
+        "calculated_at": "2026-01-13T05:54:40Z", "today": "2026-01-13", "decay": "flat", "half_life_days": 7,
+        "lookback_days": 28, "decay_unit_days": 1,
+        "resource_weights": {"cpu": "0.25", "cuda.device": "1", "mem": "0.1"}
+    },
+    "buckets": [
+        {
+            "period_start": "2026-01-13", "period_end": "2026-01-13",
+            "resource_usage": {"cpu": "2042888.979456", "cuda.device": "340481.496576", "mem": "17548282712244671.741952"},
+            "capacity_snapshot": {"cpu": "767.998722877322", "cuda.device": "95.999840359665", "mem": "6597058796255.729410314221"},
+            "age_days": 0, "decay_weight": "1", "normalized_usage": "0.03838900715232563",
+            "contribution": "0.0013710359697259153", "part": "0.074551367367"
+        }
+    ],
+    "unrecorded": {
+        "resource_usage": {"cpu": "1288.73232", "cuda.device": "214.78872", "mem": "11070126335396.41344"},
+        "normalized_usage": "0.0000008649018051577307"
+    },
+    "committed": {
+        "resource_usage": {"cpu": "7680215.504736", "cuda.device": "1280035.917456", "mem": "65972548838146506.227712"},
+        "normalized_usage": "0.005154392538278668"
+    },
+    "above": {
+        "decided_by": "user",
+        "who": {
+            "user_uuid": "72c986c3-4c8a-5fba-b56e-d1a3f5fa9244", "user_name": "niko",
+            "project_id": "17c3ccca-1535-516d-a997-af6f8d27b88f", "project_name": "theses",
+            "domain_name": "education"
+        },
+        "place": 27,
+        "theirs": {"normalized_usage": "0.004159399088130916", "effective_weight": "0.5", "exponent": "0.008318798176"},
+        "yours": {"normalized_usage": "0.018390487232548235", "effective_weight": "2", "exponent": "0.009195243616"},
+        "because": "the user has used less for their weight: 0.004159399088130916 / 0.5 is less than 0.018390487232548235 / 2."
+    },
+    "below": {
+        "decided_by": "user",
+        "who": {
+            "user_uuid": "69de7be2-49f1-5417-b6d6-7c186c467c37", "user_name": "pavel",
+            "project_id": "f61393e4-0340-5edf-8727-664391eaa539", "project_name": "robotics",
+            "domain_name": "research"
+        },
+        "place": 29,
+        "theirs": {"normalized_usage": "0.018601344269884683", "effective_weight": "2", "exponent": "0.009300672135"},
+        "yours": {"normalized_usage": "0.018390487232548235", "effective_weight": "2", "exponent": "0.009195243616"},
+        "because": "the user has used more for their weight: 0.018601344269884683 / 2 is more than 0.018390487232548235 / 2."
+    },
+    "if_nothing_is_run": {
+        "from": "2026-01-13T05:54:53Z",
+        "next_run": {
+            "date": "2026-01-13", "place": 28, "normalized_usage": "0.018391352134353393",
+            "fair_share_factor": "0.993646313633", "decayed": []
+        },
+        "dates": [
+            {
+                "date": "2026-01-23", "place": 29, "normalized_usage": "0.006620062705920115",
+                "fair_share_factor": "0.997708291084",
+                "decayed": [{"period_start": "2026-01-09", "decay_weight": "0.25"}]
+            }
+        ],
+        "until": "2026-01-23"
+    },
+    "weights_for_places": [{"wanted": 1, "place": 1, "weight": "741.9147"}],
+    "costs": {
+        "place": 29, "normalized_usage": "0.00021085703845176267",
+        "any_of": {"cpu": "2115505.379", "cuda.device": "66109.544", "mem": "45430132084614664"}
+    }
+}))]
 pub struct Explanation {
     pub resource_group: String,
     /// `domain`, `project` or `user`.

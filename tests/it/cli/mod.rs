@@ -12,6 +12,7 @@ mod keys;
 mod live;
 #[cfg(target_os = "linux")]
 mod memory;
+mod metrics;
 mod migrate;
 pub mod program;
 mod reading;

@@ -126,8 +126,9 @@ impl Contract {
         self.validate_value(place, &value, what);
     }
 
+    /// Fails unless the schema at this place of the document allows the value.
     #[track_caller]
-    fn validate_value(&self, place: &str, value: &Value, what: &str) {
+    pub fn validate_value(&self, place: &str, value: &Value, what: &str) {
         if let Err(error) = self.schemas.validate(value, self.compiled[place]) {
             panic!("{what}: {error:#}\n{value}");
         }

@@ -9,6 +9,8 @@ pub mod contract;
 mod cors;
 mod division;
 mod document;
+mod document_examples;
+mod document_validity;
 mod documented;
 mod explain;
 mod fairness;

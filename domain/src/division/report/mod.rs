@@ -74,9 +74,61 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
     algorithm.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
-/// The shapes are those of the stateless endpoint; decimals are texts.
+/// The division of a whole cluster among its queues. Decimals are texts.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = DivisionReport)]
+#[schema(as = DivisionReport, example = json!({
+    "queues": [
+        {
+            "name": "p1", "fair_share": {"gpu": "16.666666666667"}, "state": "in_quota",
+            "slot_states": {"gpu": "in_quota"}, "saturation_ratio": {"gpu": "0"}, "dominant_share": "0",
+            "score": {"total": "3", "priority": "1", "drf": "1", "proportion": "1"}
+        },
+        {
+            "name": "p2", "fair_share": {"gpu": "16"}, "state": "in_quota", "slot_states": {"gpu": "in_quota"},
+            "saturation_ratio": {"gpu": "0"}, "dominant_share": "0",
+            "score": {"total": "3", "priority": "1", "drf": "1", "proportion": "1"}
+        },
+        {
+            "name": "p3", "fair_share": {"gpu": "3.333333333333"}, "state": "in_quota",
+            "slot_states": {"gpu": "in_quota"}, "saturation_ratio": {"gpu": "0"}, "dominant_share": "0",
+            "score": {"total": "3", "priority": "1", "drf": "1", "proportion": "1"}
+        }
+    ],
+    "order": ["p3", "p2", "p1"], "score_order": ["p1", "p2", "p3"], "remaining": {"gpu": "0"}, "warnings": [],
+    "trace": [
+        {
+            "queue": "p1",
+            "sentence": "gets 16.666666666667 of 36 gpu: 10 quota + 2/6 of the 20 unused + 0.000000000001 last digit",
+            "steps": [
+                {"slot": "gpu", "rule": "quota", "gift": "10"},
+                {
+                    "slot": "gpu", "rule": "over_quota", "round": 1, "priority": 0, "divided": "20", "weight": "2",
+                    "weight_sum": "6", "offer": "6.666666666666", "gift": "6.666666666666"
+                },
+                {"slot": "gpu", "rule": "last_digit", "gift": "0.000000000001"}
+            ]
+        },
+        {
+            "queue": "p2", "sentence": "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused",
+            "steps": [
+                {"slot": "gpu", "rule": "quota", "gift": "6"},
+                {
+                    "slot": "gpu", "rule": "over_quota", "round": 1, "priority": 0, "divided": "20", "weight": "3",
+                    "weight_sum": "6", "offer": "10", "gift": "10"
+                }
+            ]
+        },
+        {
+            "queue": "p3", "sentence": "gets 3.333333333333 of 36 gpu: 1/6 of the 20 unused",
+            "steps": [
+                {
+                    "slot": "gpu", "rule": "over_quota", "round": 1, "priority": 0, "divided": "20", "weight": "1",
+                    "weight_sum": "6", "offer": "3.333333333333", "gift": "3.333333333333"
+                }
+            ]
+        }
+    ]
+}))]
 pub struct Report {
     pub queues: Vec<QueueReport>,
     /// Siblings in the queue order of DIVISION §5, depth first.
