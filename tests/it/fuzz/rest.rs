@@ -31,9 +31,10 @@ pub fn operations() -> Vec<Operation<'static>> {
 }
 
 const METHODS: [&str; 9] = ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"];
+const LINES: &str = "application/x-ndjson";
 const KINDS: [&str; 8] = [
     "application/json; charset=utf-8",
-    "application/x-ndjson",
+    LINES,
     "text/plain",
     "multipart/form-data",
     "application/JSON",
@@ -129,7 +130,14 @@ fn body(operation: &Operation<'_>, values: &Values<'_>, dice: &mut Dice) -> (Str
     for _ in 0..dice.roll(3) {
         spoil(&mut value, dice);
     }
-    let mut bytes = value.to_string().into_bytes();
+    // Lines are named in words alone, because the document has no schema for them.
+    let takes_lines = operation.value["requestBody"]["description"].as_str().is_some_and(|text| text.contains(LINES));
+    let is_lines = takes_lines && dice.one_in(2);
+    let mut bytes = match &value {
+        Value::Array(rows) if is_lines => rows.iter().map(|row| row.to_string() + "\n").collect::<String>(),
+        other => other.to_string(),
+    }
+    .into_bytes();
     match dice.roll(30) {
         0 => bytes.truncate(bytes.len() / 2),
         1 => bytes.extend_from_slice(b"\xff\xfe"),
@@ -146,8 +154,9 @@ fn body(operation: &Operation<'_>, values: &Values<'_>, dice: &mut Dice) -> (Str
         }
         _ => {}
     }
-    let kind = if dice.one_in(20) { dice.pick(&KINDS).to_owned() } else { kind.clone() };
-    (kind, bytes)
+    let kind = if is_lines { LINES } else { kind.as_str() };
+    let kind = if dice.one_in(20) { dice.pick(&KINDS) } else { kind };
+    (kind.to_owned(), bytes)
 }
 
 fn odd_headers(dice: &mut Dice) -> Vec<(HeaderName, HeaderValue)> {
