@@ -62,7 +62,8 @@ struct TraceArgs {
     /// What the files are; their names tell it unless this does
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
     format: Option<String>,
-    /// Replay all jobs and all capacities as one resource group, whatever the files say
+    /// Replay all jobs as those of this resource group, on its capacities; if the file of capacities does not have it, on those of
+    /// the groups that the jobs name, else of all
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told
@@ -120,7 +121,7 @@ impl Replay {
     fn replay(&self) -> Result<Report, Failure> {
         let drafts = self.policies.iter().map(|file| policy::read(file)).collect::<Result<Vec<_>, _>>()?;
         let mut trace = trace::read(&self.trace)?;
-        let offers = offers::of(&self.offers, &self.trace, &trace)?;
+        let offers = offers::of(&self.offers, &self.trace, &mut trace)?;
         let history = trace.history(offers)?;
         let policies = policy::resolve(drafts, &history, &mut trace.notes)?;
         let scheduler = schedulers::by_name(&self.scheduler);

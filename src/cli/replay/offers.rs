@@ -1,7 +1,7 @@
 //! What the cluster offers in a replay: as a file tells it, as the command line does, or as much as the jobs need.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -14,6 +14,9 @@ use crate::domain::decimal::Amount;
 use crate::domain::replay::history::Offer;
 use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+
+/// Resource groups that a note names.
+const NAMED_GROUPS: usize = 5;
 
 #[derive(Args)]
 #[group(required = false, multiple = false)]
@@ -44,20 +47,10 @@ fn part(text: &str) -> Result<f64, String> {
     part.ok_or_else(|| "the load is a number from 0.01 to 10".to_owned())
 }
 
-pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &Trace) -> Result<Vec<Offer>, Failure> {
+pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &mut Trace) -> Result<Vec<Offer>, Failure> {
     if let Some(file) = &args.capacities {
         let rows = in_file(file, Source::open(file).and_then(|mut source| read_capacities(&mut source)))?;
-        let group = trace.groups.first().filter(|_| traced.group.is_none());
-        let rows: Vec<Capacity> =
-            rows.into_iter().filter(|row| group.is_none_or(|group| row.resource_group == *group)).collect();
-        if rows.is_empty() {
-            let group = group.map_or("any group", String::as_str);
-            let name = file.display();
-            return Err(Failure::Unusable(format!(
-                "{name}: no row offers anything in {group}; --group NAME takes the jobs and the capacities of all groups"
-            )));
-        }
-        return Ok(steps(&rows));
+        return Ok(steps(&rows_of_replay(rows, file, traced.group.as_deref(), trace)?));
     }
     let (from, last) = trace.span();
     if !args.capacity.is_empty() {
@@ -82,6 +75,51 @@ pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &Trace) -> Result<
         ));
     }
     Ok(vec![Offer { from, slots }])
+}
+
+/// The rows whose groups the replay is of. What is left out or added up is noted, because it decides how large the cluster is.
+fn rows_of_replay(
+    rows: Vec<Capacity>,
+    file: &Path,
+    asked: Option<&str>,
+    trace: &mut Trace,
+) -> Result<Vec<Capacity>, Failure> {
+    let offered: BTreeSet<String> = rows.iter().map(|row| row.resource_group.clone()).collect();
+    let wanted = match asked {
+        None => trace.groups.clone(),
+        Some(group) if offered.contains(group) => BTreeSet::from([group.to_owned()]),
+        Some(_) if offered.is_disjoint(&trace.named_groups) => offered.clone(),
+        Some(_) => trace.named_groups.clone(),
+    };
+    let taken: BTreeSet<&str> = offered.intersection(&wanted).map(String::as_str).collect();
+    if taken.is_empty() {
+        let (file, wanted, offered) = (file.display(), listed(wanted.iter()), listed(offered.iter()));
+        return Err(Failure::Unusable(format!(
+            "{file}: no row offers anything in {wanted}; the rows are of {offered}, and --group NAME takes those of one"
+        )));
+    }
+    if let Some(asked) = asked {
+        let left = listed(offered.iter().filter(|group| !taken.contains(group.as_str())));
+        if !left.is_empty() {
+            trace.notes.push(format!("capacities of other resource groups are left out: {left}"));
+        }
+        if taken.len() > 1 {
+            trace.notes.push(format!("capacities of several resource groups are added up: {}", listed(taken.iter())));
+        }
+        let others = listed(trace.named_groups.iter().filter(|group| *group != asked));
+        if !others.is_empty() && offered.contains(asked) {
+            let note = format!("jobs of other resource groups are replayed on the capacities of {asked}: {others}");
+            trace.notes.push(note);
+        }
+    }
+    Ok(rows.into_iter().filter(|row| wanted.contains(&row.resource_group)).collect())
+}
+
+/// Names of resource groups in one line, at most [`NAMED_GROUPS`] of them.
+fn listed(names: impl Iterator<Item = impl AsRef<str>> + Clone) -> String {
+    let shown: Vec<String> = names.clone().take(NAMED_GROUPS).map(|name| name.as_ref().to_owned()).collect();
+    let more = names.skip(NAMED_GROUPS).count();
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} others", shown.join(", ")) }
 }
 
 /// What each slot needs to be used for so many seconds, in whole units, and at least what the largest job asks for.

@@ -27,6 +27,8 @@ pub(super) struct Trace {
     sizes: Vec<Amounts>,
     /// Every resource group that jobs are in.
     pub groups: BTreeSet<String>,
+    /// The resource groups that the files name, where `--group` puts the jobs into another one.
+    pub named_groups: BTreeSet<String>,
     pub notes: Vec<String>,
 }
 
@@ -125,6 +127,10 @@ impl Reading {
         let submitted_at = job.submitted_at.map_or(started_at, |submitted| submitted.min(started_at));
         if !self.trace.groups.contains(&job.resource_group) {
             self.trace.groups.insert(job.resource_group.clone());
+        }
+        if !job.told_group.is_empty() && job.told_group != UNKNOWN && !self.trace.named_groups.contains(&job.told_group)
+        {
+            self.trace.named_groups.insert(job.told_group.clone());
         }
         let mapped = Some(&job.domain).filter(|domain| *domain != UNKNOWN).or_else(|| self.domains.get(&job.project));
         let domain: Arc<str> = mapped.map_or(UNKNOWN, String::as_str).into();

@@ -195,6 +195,48 @@ fn a_job_counts_once_however_often_the_traces_have_it() {
 }
 
 #[test]
+fn a_group_has_its_own_capacities() {
+    let folder = desk();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let row = |group: &str| format!("{group},n1,4000,,,2026-01-01T00:00:00Z,\n");
+    let header = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n";
+    write("nodes.csv", &[header.to_owned(), row("main"), row("other")].concat());
+    let told = |args: &[&str]| {
+        let ended = replay(folder.path(), &[&GIVEN[..], args, &["-o", "json"]].concat());
+        let notes = ended.stderr.clone();
+        let report: Value = ended.json();
+        (report["capacity"]["cpu"].as_str().unwrap().to_owned(), notes)
+    };
+    assert_eq!(told(&[]).0, "4000");
+    let (capacity, notes) = told(&["--group", "main"]);
+    assert_eq!(capacity, "4000");
+    assert!(notes.contains("note: capacities of other resource groups are left out: other\n"), "{notes}");
+    // A name of the file of capacities decides, also where the jobs name another group.
+    let (capacity, notes) = told(&["--group", "other"]);
+    assert_eq!(capacity, "4000");
+    assert!(notes.contains("jobs of other resource groups are replayed on the capacities of other: main"), "{notes}");
+    // Another name: the groups of the jobs.
+    assert_eq!(told(&["--group", "all"]).0, "4000");
+    let jobs = std::fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
+    let both = jobs.replacen(",main,", ",other,", 1);
+    write("jobs.csv", &both);
+    let (capacity, notes) = told(&["--group", "all"]);
+    assert_eq!(capacity, "8000");
+    assert!(notes.contains("capacities of several resource groups are added up: main, other"), "{notes}");
+    // Jobs that name no group: all that there is.
+    write("jobs.csv", &jobs.replace(",resource_group,", ",").replace(",main,", ","));
+    assert_eq!(told(&["--group", "all"]).0, "8000");
+    assert_eq!(told(&["--group", "other"]).0, "4000");
+    // Jobs of partitions that the file does not know.
+    write("jobs.csv", &jobs.replace(",main,", ",elsewhere,"));
+    let (capacity, notes) = told(&["--group", "all"]);
+    assert_eq!(capacity, "8000");
+    assert!(notes.contains("capacities of several resource groups are added up: main, other"), "{notes}");
+    let refused = replay(folder.path(), &GIVEN).refused(2);
+    assert!(refused.contains("no row offers anything in elsewhere; the rows are of main, other"), "{refused}");
+}
+
+#[test]
 fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     let folder = desk();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
