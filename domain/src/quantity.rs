@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::decimal::written::deserialize_decimal;
 use super::decimal::{AMOUNT_DECIMALS, Amount, DecimalError, MAX_TEXT};
-use super::slots::{Amounts, SlotMap};
+use super::slots::SlotValue;
 
 /// Powers of two by suffix.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
@@ -79,30 +79,32 @@ fn scale(suffix: &str) -> Result<(u32, i32), DecimalError> {
     Ok((0, if exponent.starts_with('-') { -size } else { size }))
 }
 
-/// An amount that is read as a quantity.
+/// A value that requests may write as a quantity.
 #[derive(Clone, Copy)]
-struct Quantity(Amount);
+pub struct Quantity<V>(pub(crate) V);
 
-impl FromStr for Quantity {
+impl FromStr for Quantity<Amount> {
     type Err = DecimalError;
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         parse(text).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for Quantity {
+impl<'de, V> Deserialize<'de> for Quantity<V>
+where
+    Self: FromStr<Err = DecimalError>,
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserialize_decimal(deserializer)
     }
 }
 
-/// Slots whose amounts may be quantities; for `deserialize_with`.
-pub fn slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
-    Ok(SlotMap::<Quantity>::deserialize(deserializer)?.map(|Quantity(amount)| amount))
+impl From<Quantity<Self>> for Amount {
+    fn from(Quantity(amount): Quantity<Self>) -> Self {
+        amount
+    }
 }
 
-/// [`slots`] where there may be none.
-pub fn some_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Amounts>>, D::Error> {
-    let found = Option::<SlotMap<Quantity>>::deserialize(deserializer)?;
-    Ok(found.map(|slots| Box::new(slots.map(|Quantity(amount)| amount))))
+impl SlotValue for Amount {
+    type Written = Quantity<Self>;
 }

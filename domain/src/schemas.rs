@@ -58,6 +58,9 @@ fn digits(places: u32) -> String {
     format!(r"[0-9]+(\.[0-9]{{1,{places}}}0*)?")
 }
 
+/// The form of a decimal or quantity.
+const QUANTITY: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?";
+
 /// Slots whose amounts may be quantities.
 pub fn quantities() -> Object {
     map_of_quantities(SchemaType::new(Type::Object))
@@ -68,11 +71,19 @@ pub fn some_quantities() -> Object {
     map_of_quantities(SchemaType::from_iter([Type::Object, Type::Null]))
 }
 
+/// Bounds of slots as requests write them; answers have exact decimals.
+pub fn bounds() -> Object {
+    let form = format!("^({QUANTITY}|unlimited)$");
+    let said =
+        "A decimal, a quantity of Kubernetes such as `500m` or `64Gi`, or `unlimited`; answers have exact decimals.";
+    let map = ObjectBuilder::new().schema_type(Type::Object).description(Some("Bounds by slot."));
+    map.additional_properties(Some(decimal(said, form))).build()
+}
+
 fn map_of_quantities(kind: SchemaType) -> Object {
-    let form = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
     let said = "A decimal, or a quantity of Kubernetes such as `500m` or `64Gi`. At most 12 decimals.";
     let map = ObjectBuilder::new().schema_type(kind).description(Some("Amounts by slot."));
-    map.additional_properties(Some(decimal(said, form.to_owned()))).build()
+    map.additional_properties(Some(decimal(said, format!("^{QUANTITY}$")))).build()
 }
 
 impl PartialSchema for Amount {
@@ -136,8 +147,7 @@ impl ToSchema for Timestamp {}
 
 impl PartialSchema for Amounts {
     fn schema() -> RefOr<Schema> {
-        let map = ObjectBuilder::new().schema_type(Type::Object).description(Some("Amounts by slot."));
-        map.additional_properties(Some(Amount::schema())).build().into()
+        quantities().into()
     }
 }
 

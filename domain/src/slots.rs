@@ -298,11 +298,21 @@ impl<V: fmt::Display + Copy> SlotMap<V> {
     }
 }
 
+/// A value of a slot that requests carry.
+pub trait SlotValue: Copy {
+    /// The form in which requests write the value; it may be wider than the stored form.
+    type Written: for<'de> Deserialize<'de> + Into<Self>;
+}
+
+impl SlotValue for Usage {
+    type Written = Self;
+}
+
 impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
     /// Reads the stored form: what is stored is read however many names there are.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let map = deserializer.deserialize_map(Entries::new(SlotName::stored))?;
+        let map = deserializer.deserialize_map(Entries::<V, V>::new(SlotName::stored))?;
         deserializer.end()?;
         Ok(map)
     }
@@ -318,25 +328,25 @@ impl<V: Serialize> Serialize for SlotMap<V> {
     }
 }
 
-impl<'de, V: Deserialize<'de> + Copy> Deserialize<'de> for SlotMap<V> {
+impl<'de, V: SlotValue> Deserialize<'de> for SlotMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Entries::new(SlotName::offered))
+        deserializer.deserialize_map(Entries::<V, V::Written>::new(SlotName::offered))
     }
 }
 
-/// Reads a map whose names `name` makes.
-struct Entries<V> {
+/// Reads a map whose names `name` makes, and whose values are written as `W`.
+struct Entries<V, W> {
     name: fn(&str) -> Result<SlotName, SlotNameError>,
-    values: std::marker::PhantomData<V>,
+    values: std::marker::PhantomData<(V, W)>,
 }
 
-impl<V> Entries<V> {
+impl<V, W> Entries<V, W> {
     fn new(name: fn(&str) -> Result<SlotName, SlotNameError>) -> Self {
         Self { name, values: std::marker::PhantomData }
     }
 }
 
-impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
+impl<'de, V: Copy, W: Deserialize<'de> + Into<V>> Visitor<'de> for Entries<V, W> {
     type Value = SlotMap<V>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -350,8 +360,8 @@ impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
             if map.get(name).is_some() {
                 return Err(de::Error::custom(format!("names the slot {name} twice")));
             }
-            let value = access.next_value::<V>()?;
-            map.set(name, value);
+            let value = access.next_value::<W>()?;
+            map.set(name, value.into());
             if map.len() > MAX_SLOTS {
                 return Err(de::Error::custom(format!("names more than {MAX_SLOTS} slots")));
             }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::command::Command;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, eprint_line};
 use super::output::print;
 use crate::config::Config;
-use crate::domain::identity::{self, check_label, is_printable};
+use crate::domain::identity::{self, check_label, is_printable, reads_as_uuid};
 use crate::domain::names::check_name;
 
 /// Print the UUID that a name stands for; needs no server and no database
@@ -50,6 +50,9 @@ impl Command for Id {
 
 fn label(name: &str) -> Result<&str, Failure> {
     check_label(name).map_err(|error| Failure::Unusable(format!("a name {error}")))?;
+    if reads_as_uuid(name) {
+        eprint_line(&format!("note: {name} is taken as a name, although it reads as a UUID"));
+    }
     Ok(name)
 }
 

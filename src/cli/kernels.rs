@@ -20,6 +20,7 @@ use super::open::input_name;
 use super::output::{Format, OutputArgs, print_bytes, print_object};
 use super::refusals::Refusals;
 use crate::config::Config;
+use crate::service::input::json::without_mark;
 
 /// List, show and report kernels
 #[derive(Parser)]
@@ -203,7 +204,7 @@ const PEEKED: usize = 64 << 10;
 
 /// The media type of what comes: lines, if the first is an object by itself, else a document.
 async fn kind(reader: &mut Reader) -> io::Result<&'static str> {
-    let seen = reader.fill_buf().await?.trim_ascii_start();
+    let seen = without_mark(reader.fill_buf().await?).trim_ascii_start();
     let first = seen.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_lines = first.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_ok();
     Ok(if is_lines { "application/x-ndjson" } else { JSON })

@@ -124,28 +124,35 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
     if !args.groups.is_empty() {
         body["resource_groups"] = json!(args.groups);
     }
+    let mut is_unknown = false;
     if let Some(user) = &args.user {
-        body[if Uuid::try_parse(user).is_ok() { "user_uuid" } else { "user" }] = json!(user);
+        let known = known_user(client, user).await.map_err(of_flags)?;
+        is_unknown = known.is_none();
+        let is_id = is_unknown && Uuid::try_parse(user).is_ok();
+        let (key, value) = match known {
+            Some(id) => ("user_uuid", id),
+            None => (if is_id { "user_uuid" } else { "user" }, json!(user)),
+        };
+        body[key] = value;
     }
     let answer = client.post(["keys"]).json(&body)?.send().await.map_err(of_flags)?;
     let key: Value = answer.json().await?;
     let text = |name: &str| key[name].as_str().unwrap_or_default();
     print(text("key"))?;
-    if let Some(user) = key["user_uuid"].as_str() {
-        warn_of_stranger(client, user).await?;
+    // A name that has no user yet may be a mistake, or come before the first job.
+    if is_unknown {
+        eprint_line(&format!("warning: the key is for the user {}, who is not known yet", text("user_uuid")));
     }
     eprint_line(&format!("key {} created; it is not shown again. Send it as `Authorization: Bearer …`", text("id")));
     Ok(())
 }
 
-/// A name that has no user yet may be a mistake, or come before the first job.
-async fn warn_of_stranger(client: &Client, user: &str) -> Result<(), Failure> {
-    match client.get(["users", user]).send().await {
-        Err(Failure::Refused(refusal)) if refusal.code() == "unknown_user" => {
-            eprint_line(&format!("warning: the key is for the user {user}, who is not known yet"));
-            Ok(())
-        }
-        found => found.map(|_| ()),
+/// The UUID of the user that a name or UUID stands for; `None`: the server knows no such user. Only the server can tell,
+/// because a name may look like a UUID.
+async fn known_user(client: &Client, text: &str) -> Result<Option<Value>, Failure> {
+    match client.get(["users", text]).send().await {
+        Err(Failure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
+        found => Ok(Some(found?.json::<Value>().await?["user_uuid"].take())),
     }
 }
 
@@ -153,7 +160,7 @@ async fn warn_of_stranger(client: &Client, user: &str) -> Result<(), Failure> {
 fn of_flags(failure: Failure) -> Failure {
     failure.at(|pointer| match pointer {
         "/expires_at" => Some("--expires"),
-        "/user_uuid" | "/user" => Some("--user"),
+        "/user_uuid" | "/user" | "/uuid" => Some("--user"),
         "/label" => Some("--label"),
         at if at.starts_with("/resource_groups") => Some("--group"),
         _ => None,

@@ -11,6 +11,7 @@ use super::counted::counted;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::jobs::JobSettings;
+use crate::service::input::json::BYTE_ORDER_MARK;
 use crate::service::start::Start;
 use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
@@ -135,7 +136,7 @@ pub fn input_name(file: &Path) -> String {
     if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// The bytes of a file, or of standard input for `-`.
+/// The bytes of a file, or of standard input for `-`, without a byte order mark.
 pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
     let read = if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -143,7 +144,11 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         std::fs::read(file)
     };
-    read.map_err(|e| Failure::unreadable(&input_name(file), &e))
+    let mut bytes = read.map_err(|e| Failure::unreadable(&input_name(file), &e))?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
 }
 
 /// What the jobs take from the configuration.

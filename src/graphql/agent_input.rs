@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::scalars::JsonString;
-use crate::domain::quantity;
 use crate::domain::slots::Amounts;
 use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
 use crate::service::input::json;
@@ -46,7 +45,6 @@ impl AgentInput {
 /// The parts of an agent that are JSON inside the request.
 #[derive(Deserialize)]
 struct AgentJson {
-    #[serde(deserialize_with = "quantity::slots")]
     available_slots: Amounts,
     #[serde(default)]
     labels: BTreeMap<String, String>,

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::orders::FairShareWeightTargetType;
 use super::scalars::{JsonString, Uuid};
-use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::weight::Weight;
+use crate::service::people::{Directory, who};
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Error, Fault, Result};
 
@@ -94,26 +94,27 @@ impl Items {
         }
     }
 
-    pub fn add_listed(&mut self, items: Vec<FairShareWeightInput>) {
+    pub fn add_listed(&mut self, people: &Directory, items: Vec<FairShareWeightInput>) {
         for (at, item) in items.into_iter().enumerate() {
             let pointer = format!("/items/{at}");
-            match read_target(item.target_type, &item.target_id, item.project_id) {
+            match read_target(people, item.target_type, &item.target_id, item.project_id) {
                 Ok(target) => self.add_by_id(&pointer, target, item.weight),
                 Err(fault) => self.faults.push(fault.below(&pointer)),
             }
         }
     }
 
-    pub fn add_bulk(&mut self, input: FairShareWeightsBulkInput) {
+    pub fn add_bulk(&mut self, people: &Directory, input: FairShareWeightsBulkInput) {
         for (at, item) in input.domain_weights.into_iter().flatten().enumerate() {
             self.add(&format!("/input/domain_weights/{at}"), Target::Domain(item.domain_name), item.weight);
         }
         for (at, item) in input.project_weights.into_iter().flatten().enumerate() {
-            let target = Target::Project(ProjectId(item.project_id.0));
+            let target = Target::Project(people.project_of_uuid(item.project_id.0));
             self.add(&format!("/input/project_weights/{at}"), target, item.weight);
         }
         for (at, item) in input.user_weights.into_iter().flatten().enumerate() {
-            let target = Target::User(UserId(item.user_uuid.0), Some(ProjectId(item.project_id.0)));
+            let member = people.member_of_uuids(item.user_uuid.0, item.project_id.0);
+            let target = Target::User(member.user, Some(member.project));
             self.add(&format!("/input/user_weights/{at}"), target, item.weight);
         }
     }
@@ -133,20 +134,23 @@ pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Va
     }
 }
 
-/// Whom a target means, or why it means no one.
+/// The target that an input names, or the fault in it.
 pub fn read_target(
+    people: &Directory,
     kind: FairShareWeightTargetType,
     id: &str,
     project: Option<Uuid>,
 ) -> std::result::Result<Target, Fault> {
-    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| Fault::about("/target_id", "invalid_uuid", "is not a UUID"));
     if project.is_some() && kind != FairShareWeightTargetType::User {
         return Err(Fault::about("/project_id", "contradiction", "belongs to the weight of a user only"));
     }
     Ok(match kind {
         FairShareWeightTargetType::Domain => Target::Domain(id.to_owned()),
-        FairShareWeightTargetType::Project => Target::Project(ProjectId(uuid()?)),
-        FairShareWeightTargetType::User => Target::User(UserId(uuid()?), project.map(|p| ProjectId(p.0))),
+        FairShareWeightTargetType::Project => Target::Project(who::project_of_uuid_text(people, id, "/target_id")?),
+        FairShareWeightTargetType::User => {
+            let user = who::user_of_uuid_text(people, id, "/target_id")?;
+            Target::User(user, project.map(|id| people.project_of_uuid(id.0)))
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use super::types::{
     ApiKey, AuditEntry, CreatedKey, Domain, DomainFairShare, JobRun, KeyRole, Project, ProjectFairShare, ScalingGroup,
     UpsertFairShareWeightsResult, UpsertQueuesResult, User, UserFairShare, weight_rows,
 };
-use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ids::UserId;
 use crate::service::groups::SchedulerPatch;
 use crate::service::input::terms::Terms;
 use crate::service::keys::NewKey;
@@ -88,7 +88,7 @@ impl PolicyMutation {
         weight: MaybeUndefined<Decimal>,
         reason: Option<String>,
     ) -> Result<ProjectFairShare> {
-        let id = ProjectId(project_id.0);
+        let id = service(ctx)?.people().project_of_uuid(project_id.0);
         let mut items = Items::default();
         items.add("", Target::Project(id), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
@@ -106,7 +106,7 @@ impl PolicyMutation {
         weight: MaybeUndefined<Decimal>,
         reason: Option<String>,
     ) -> Result<UserFairShare> {
-        let member = Member { user: UserId(user_uuid.0), project: ProjectId(project_id.0) };
+        let member = service(ctx)?.people().member_of_uuids(user_uuid.0, project_id.0);
         let mut items = Items::default();
         items.add("", Target::User(member.user, Some(member.project)), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
@@ -126,8 +126,8 @@ impl PolicyMutation {
         reason: Option<String>,
     ) -> Result<bool> {
         caller(ctx)?.require_admin()?;
-        let target =
-            read_target(target_type.into(), &target_id, project_id).map_err(|fault| Error::Invalid(vec![fault]))?;
+        let target = read_target(&service(ctx)?.people(), target_type.into(), &target_id, project_id);
+        let target = target.map_err(|fault| Error::Invalid(vec![fault]))?;
         let mut items = Items::default();
         items.add_by_id("", target, MaybeUndefined::Null);
         write(ctx, resource_group, items, reason).await?;
@@ -155,9 +155,12 @@ impl PolicyMutation {
             .into());
         }
         let mut all = Items::default();
-        all.add_listed(items.unwrap_or_default());
-        if let Some(input) = input {
-            all.add_bulk(input);
+        {
+            let people = service(ctx)?.people();
+            all.add_listed(&people, items.unwrap_or_default());
+            if let Some(input) = input {
+                all.add_bulk(&people, input);
+            }
         }
         let changed = write(ctx, resource_group, all, Terms { reason, if_revision }).await?;
         Ok(UpsertFairShareWeightsResult {
@@ -272,7 +275,8 @@ impl PolicyMutation {
     ) -> Result<Project> {
         let (name, display_name, domain_name) = (set(name), set(display_name), set(domain_name));
         let change = ProjectChange { name, display_name, domain_name, domain_pinned, archived, reason };
-        let (row, _) = service(ctx)?.put_project(caller(ctx)?.clone(), ProjectId(project_id.0), change).await?;
+        let id = service(ctx)?.people().project_of_uuid(project_id.0);
+        let (row, _) = service(ctx)?.put_project(caller(ctx)?.clone(), id, change).await?;
         Ok(Project(row))
     }
 
@@ -287,7 +291,8 @@ impl PolicyMutation {
         reason: Option<String>,
     ) -> Result<User> {
         let change = UserChange { name: set(name), display_name: set(display_name), archived, reason };
-        let (row, _) = service(ctx)?.put_user(caller(ctx)?.clone(), UserId(user_uuid.0), change).await?;
+        let id = service(ctx)?.people().user_of_uuid(user_uuid.0);
+        let (row, _) = service(ctx)?.put_user(caller(ctx)?.clone(), id, change).await?;
         Ok(User(row))
     }
 

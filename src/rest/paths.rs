@@ -5,7 +5,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::people::{PeopleFilter, who};
+use crate::service::people::{PeopleFilter, is_text_of_id, who};
 use crate::service::{Error, Result, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -94,7 +94,7 @@ impl ProjectPath {
     /// The name by which the path tells a project that has none yet.
     pub fn told(&self, service: &Service, id: ProjectId) -> Option<String> {
         let is_named = service.people().project(id).is_some_and(|project| project.name.is_some());
-        (!is_named && Uuid::try_parse(&self.id).is_err()).then(|| self.id.clone())
+        (!is_named && !is_text_of_id(&self.id, id.0)).then(|| self.id.clone())
     }
 }
 
@@ -114,7 +114,7 @@ impl UserPath {
     /// The name by which the path tells a user who has none yet.
     pub fn told(&self, service: &Service, id: UserId) -> Option<String> {
         let is_named = service.people().user(id).is_some_and(|user| user.name.is_some());
-        (!is_named && Uuid::try_parse(&self.uuid).is_err()).then(|| self.uuid.clone())
+        (!is_named && !is_text_of_id(&self.uuid, id.0)).then(|| self.uuid.clone())
     }
 }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::people::{Called, Directory, who};
 use super::weights::{Target, WeightItem};
 use super::{Fault, Faults, Result};
-use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::ids::ProjectId;
 use crate::domain::names::check_name;
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
@@ -93,19 +93,16 @@ pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut Called) {
 impl WeightChange {
     fn check(self, people: &Directory) -> std::result::Result<WeightItem, Fault> {
         self.refuse_foreign_keys()?;
-        let id = |id: &Option<String>| {
-            let uuid = id.as_deref().map(str::parse::<Uuid>).transpose();
-            uuid.map_err(|_| Fault::about("/target_id", "invalid_uuid", "is not a UUID"))
-        };
+        let target_id = self.target_id.as_deref();
         let project_id = self.project_id.map(ProjectId);
         let target = match self.target_type {
             TargetType::Domain => Target::Domain(self.domain()?),
             TargetType::Project => {
-                let project_id = id(&self.target_id)?.map(ProjectId);
+                let project_id = target_id.map(|id| who::project_of_uuid_text(people, id, "/target_id")).transpose()?;
                 Target::Project(of_target(who::some_project(people, project_id, self.project.as_deref()), "project")?)
             }
             TargetType::User => {
-                let user = id(&self.target_id)?.map(UserId);
+                let user = target_id.map(|id| who::user_of_uuid_text(people, id, "/target_id")).transpose()?;
                 let user = of_target(who::some_user(people, user, self.user.as_deref()), "user")?;
                 Target::User(user, who::some_project(people, project_id, self.project.as_deref())?)
             }

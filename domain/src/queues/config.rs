@@ -28,10 +28,10 @@ macro_rules! queue_keys {
             created_at: Option<Timestamp> = None,
                 ["Absent in a write: the queue keeps its age, a new one is as old as the write."] [] []
                 ["Left out: a queue keeps its age, a new one is as old as the write."];
-            #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
+            #[schema(schema_with = $crate::schemas::bounds)]
             quota: SlotMap<Bound> = SlotMap::default(),
                 [] ["Absent slot: 0."] ["By slot; a slot that is not in it has 0."] ["By slot: amounts, or `unlimited`."];
-            #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
+            #[schema(schema_with = $crate::schemas::bounds)]
             limit: SlotMap<Bound> = SlotMap::default(),
                 [] ["Absent slot: unlimited."] ["By slot; a slot that is not in it is unlimited."] [];
             guarantee: Amounts = Amounts::default(), [] [] [] [];

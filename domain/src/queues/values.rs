@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::decimal::{Amount, DecimalError, text_serde};
-use crate::slots::{Amounts, SlotName};
+use crate::quantity::{Quantity, parse};
+use crate::slots::{Amounts, SlotName, SlotValue};
 
 /// The largest weight, ratio or history figure of a queue: far above any use, and products with it cannot overflow.
 pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
@@ -16,6 +17,9 @@ pub const MAX_OVER_QUOTA_WEIGHT: Amount = Amount::whole(1_000_000_000_000_000);
 
 /// The most queues that one request may name.
 pub const MAX_QUEUES: usize = 100_000;
+
+/// The text of a bound that is none.
+const UNLIMITED: &str = "unlimited";
 
 /// A quota or limit of one slot. Ordered: unlimited is above every amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +49,7 @@ impl Bound {
 impl FromStr for Bound {
     type Err = DecimalError;
     fn from_str(text: &str) -> Result<Self, DecimalError> {
-        if text == "unlimited" { Ok(Self::Unlimited) } else { text.parse().map(Self::Limited) }
+        if text == UNLIMITED { Ok(Self::Unlimited) } else { text.parse().map(Self::Limited) }
     }
 }
 
@@ -53,12 +57,29 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limited(limit) => limit.fmt(f),
-            Self::Unlimited => f.write_str("unlimited"),
+            Self::Unlimited => f.write_str(UNLIMITED),
         }
     }
 }
 
 text_serde!(Bound);
+
+impl FromStr for Quantity<Bound> {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        if text == UNLIMITED { Ok(Self(Bound::Unlimited)) } else { parse(text).map(Bound::Limited).map(Self) }
+    }
+}
+
+impl From<Quantity<Self>> for Bound {
+    fn from(Quantity(bound): Quantity<Self>) -> Self {
+        bound
+    }
+}
+
+impl SlotValue for Bound {
+    type Written = Quantity<Self>;
+}
 
 /// How a queue serves its children under `min_share` (DIVISION §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -10,7 +10,6 @@ use super::plan_options::PlanOptions;
 use crate::decimal::Amount;
 use crate::defaults::yes;
 use crate::division::{Grid, Tree};
-use crate::quantity;
 use crate::reading::at_most;
 use crate::slots::Amounts;
 use crate::time::Timestamp;
@@ -65,7 +64,6 @@ pub struct Workload {
 pub struct RunningMember {
     #[schema(value_type = String)]
     pub kernel_id: Arc<str>,
-    #[serde(deserialize_with = "quantity::slots")]
     #[schema(schema_with = crate::schemas::quantities)]
     pub slots: Amounts,
     #[serde(default)]
@@ -99,7 +97,6 @@ pub struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingMember {
-    #[serde(deserialize_with = "quantity::slots")]
     #[schema(schema_with = crate::schemas::quantities)]
     pub slots: Amounts,
     /// Labels that its agent must carry.

@@ -14,7 +14,6 @@ use super::feed::Feed;
 use super::job::ImportedJob;
 use super::outcome::Summary;
 use super::report::write_without_domain;
-use super::row::{Project, User};
 use super::{ImportError, Reader};
 use crate::cli::counted::counted;
 use crate::domain::bucket::Daily;
@@ -35,10 +34,8 @@ type Place = (Day, Arc<str>, Arc<str>, Arc<str>);
 #[derive(Serialize)]
 struct Row<'a> {
     day: Day,
-    #[serde(flatten)]
-    user: User<'a>,
-    #[serde(flatten)]
-    project: Project<'a>,
+    user: &'a str,
+    project: &'a str,
     domain_name: &'a str,
     resource_usage: &'a Usages,
     jobs: u64,
@@ -184,14 +181,7 @@ pub(super) async fn load(
 }
 
 fn row<'a>((day, user, project, domain): &'a Place, daily: &'a Daily) -> Row<'a> {
-    Row {
-        day: *day,
-        user: User::of(user),
-        project: Project::of(project),
-        domain_name: domain,
-        resource_usage: &daily.usage,
-        jobs: daily.records,
-    }
+    Row { day: *day, user, project, domain_name: domain, resource_usage: &daily.usage, jobs: daily.records }
 }
 
 /// What jobs used, by group.

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::job::ImportedJob;
-use crate::domain::identity::{self, check_label};
-use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
+use crate::domain::ids::{KernelId, SessionId};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -13,10 +12,8 @@ use crate::domain::time::Timestamp;
 struct Row<'a> {
     kernel_id: KernelId,
     session_id: SessionId,
-    #[serde(flatten)]
-    user: User<'a>,
-    #[serde(flatten)]
-    project: Project<'a>,
+    user: &'a str,
+    project: &'a str,
     domain_name: &'a str,
     occupied_slots: &'a Amounts,
     status: &'static str,
@@ -32,46 +29,13 @@ struct Row<'a> {
     priority: Option<i32>,
 }
 
-/// A user by name; one whose name reads as a UUID, by what the rule of names makes of it.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum User<'a> {
-    Named { user: &'a str },
-    ByRule { user_uuid: UserId, user_name: &'a str },
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Project<'a> {
-    Named { project: &'a str },
-    ByRule { project_id: ProjectId, project_name: &'a str },
-}
-
-impl<'a> User<'a> {
-    pub fn of(name: &'a str) -> Self {
-        match check_label(name) {
-            Ok(()) => Self::Named { user: name },
-            Err(_) => Self::ByRule { user_uuid: identity::user(name), user_name: name },
-        }
-    }
-}
-
-impl<'a> Project<'a> {
-    pub fn of(name: &'a str) -> Self {
-        match check_label(name) {
-            Ok(()) => Self::Named { project: name },
-            Err(_) => Self::ByRule { project_id: identity::project(name), project_name: name },
-        }
-    }
-}
-
 /// Adds the job, which is the kernel `id`, to `lines` as a line of a report.
 pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json::Result<()> {
     let row = Row {
         kernel_id: id,
         session_id: job.session_id(),
-        user: User::of(&job.user),
-        project: Project::of(&job.project),
+        user: &job.user,
+        project: &job.project,
         domain_name: &job.domain,
         occupied_slots: &job.slots,
         status: job.phase().as_str(),

@@ -162,7 +162,7 @@ impl Weights<'_> {
             self.set(format!("domain {name:?}"), owner.into_iter().collect(), &weight)?;
         }
         for (name, weight) in weights.projects.0 {
-            let id = project(&name);
+            let id = self.project(&name);
             let known = self.history.owners.iter().any(|person| person.member.project == id);
             let owner = known.then_some(Owner::Project(id));
             self.set(format!("project {name:?}"), owner.into_iter().collect(), &weight)?;
@@ -172,12 +172,26 @@ impl Weights<'_> {
                 Some(of) => format!("user {name:?} in the project {of:?}"),
                 None => format!("user {name:?}"),
             };
-            let (id, of) = (user(&name), of.as_deref().map(project));
+            let (id, of) = (self.user(&name), of.as_deref().map(|name| self.project(name)));
             let is_it = |member: &Member| member.user == id && of.is_none_or(|of| member.project == of);
             let members = self.history.owners.iter().map(|person| person.member).filter(is_it);
             self.set(whose, members.map(Owner::User).collect(), &weight)?;
         }
         Ok(())
+    }
+
+    /// The user of the trace that has this name, else the one with this UUID.
+    fn user(&self, text: &str) -> UserId {
+        let by_rule = identity::user(text);
+        let has_name = self.history.owners.iter().any(|person| person.member.user == by_rule);
+        Uuid::try_parse(text).ok().filter(|_| !has_name).map_or(by_rule, UserId)
+    }
+
+    /// [`Self::user`] for projects.
+    fn project(&self, text: &str) -> ProjectId {
+        let by_rule = identity::project(text);
+        let has_name = self.history.owners.iter().any(|person| person.member.project == by_rule);
+        Uuid::try_parse(text).ok().filter(|_| !has_name).map_or(by_rule, ProjectId)
     }
 
     fn set(&mut self, whose: String, owners: Vec<Owner>, weight: &WeightText) -> Result<(), String> {
@@ -194,12 +208,4 @@ impl Weights<'_> {
         }
         Ok(())
     }
-}
-
-fn user(name: &str) -> UserId {
-    Uuid::try_parse(name).map_or_else(|_| identity::user(name), UserId)
-}
-
-fn project(name: &str) -> ProjectId {
-    Uuid::try_parse(name).map_or_else(|_| identity::project(name), ProjectId)
 }

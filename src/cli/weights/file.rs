@@ -17,6 +17,7 @@
 
 use serde::de::IgnoredAny;
 
+use super::yaml;
 use crate::cli::failure::Failure;
 use crate::domain::reading::{Misread, read_from};
 use crate::rest::configuration::view::Configuration;
@@ -48,5 +49,6 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Option<Configuration>, Failure> 
 }
 
 pub fn to_yaml(document: &Configuration) -> Result<String, Failure> {
-    serde_norway::to_string(document).map_err(|e| Failure::Failed(format!("cannot write the file: {e}")))
+    let value = serde_norway::to_value(document).map_err(|e| Failure::Failed(format!("cannot write the file: {e}")))?;
+    Ok(yaml::to_text(&value))
 }

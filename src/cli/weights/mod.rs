@@ -1,6 +1,7 @@
 //! `fairshared weights`: single weights, and all of a group as a file.
 
 mod file;
+mod yaml;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -3,7 +3,6 @@
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
-use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::scalars::Uuid;
@@ -52,15 +51,16 @@ impl KernelQuery {
     ) -> Result<List<KernelNode>> {
         let args = PageArgs { first, after, ..PageArgs::default() };
         let window = args.window(Service::KERNEL_LIST, &resource_group)?;
+        let service = service(ctx)?;
         let filter = KernelFilter {
-            user: user_uuid.map(|id| UserId(id.0)),
-            project: project_id.map(|id| ProjectId(id.0)),
+            user: user_uuid.map(|id| service.people().user_of_uuid(id.0)),
+            project: project_id.map(|id| service.people().project_of_uuid(id.0)),
             domain: domain_name,
             phase: status.map(Phase::from),
         };
         let caller = caller(ctx)?;
-        let page = service(ctx)?.kernels(caller, &resource_group, filter, &window).await?;
-        let people = service(ctx)?.people();
+        let page = service.kernels(caller, &resource_group, filter, &window).await?;
+        let people = service.people();
         Ok(connect(ctx, &resource_group, page, |kernel| KernelNode::new(kernel, &people, caller))?)
     }
 

@@ -3,7 +3,6 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::domain::ids::{ProjectId, UserId};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{Domain, Project, User};
@@ -81,11 +80,13 @@ impl PeopleQuery {
 
     /// One project; null if the server does not know it.
     async fn project(&self, ctx: &Context<'_>, project_id: Uuid) -> Result<Option<Project>> {
-        Ok(service(ctx)?.known_project(caller(ctx)?, ProjectId(project_id.0))?.map(Project))
+        let id = service(ctx)?.people().project_of_uuid(project_id.0);
+        Ok(service(ctx)?.known_project(caller(ctx)?, id)?.map(Project))
     }
 
     /// One user; null if the server does not know them.
     async fn user(&self, ctx: &Context<'_>, user_uuid: Uuid) -> Result<Option<User>> {
-        Ok(service(ctx)?.known_user(caller(ctx)?, UserId(user_uuid.0))?.map(User))
+        let id = service(ctx)?.people().user_of_uuid(user_uuid.0);
+        Ok(service(ctx)?.known_user(caller(ctx)?, id)?.map(User))
     }
 }

@@ -3,7 +3,6 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, UserFairShareFilter};
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
@@ -76,7 +75,8 @@ impl ShareQuery {
         project_id: Uuid,
     ) -> Result<Option<ProjectFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let found = service(ctx)?.project_share(&group, ProjectId(project_id.0)).await?;
+        let id = service(ctx)?.people().project_of_uuid(project_id.0);
+        let found = service(ctx)?.project_share(&group, id).await?;
         Ok(found.map(|row| ProjectFairShare::new(&group, row)))
     }
 
@@ -131,7 +131,7 @@ impl ShareQuery {
         project_id: Uuid,
     ) -> Result<Option<UserFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let member = Member { user: UserId(user_uuid.0), project: ProjectId(project_id.0) };
+        let member = service(ctx)?.people().member_of_uuids(user_uuid.0, project_id.0);
         let found = service(ctx)?.user_share(&group, member).await?;
         Ok(found.map(|row| UserFairShare::new(&group, row)))
     }

@@ -32,8 +32,12 @@ impl UsageRecordQuery {
         offset: Option<i64>,
     ) -> Result<List<UsageRecordNode>> {
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
-        let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
-        let (user, project, period) = (id(user_uuid), id(project_id), Period::read(&from, &to)?);
+        let (user, project) = {
+            let people = service(ctx)?.people();
+            let user = user_uuid.map(|id| people.user_of_uuid(id.0).to_string());
+            (user, project_id.map(|id| people.project_of_uuid(id.0).to_string()))
+        };
+        let period = Period::read(&from, &to)?;
         let (user, project, domain) = (user.as_deref(), project.as_deref(), domain_name.as_deref());
         let query = RecordQuery { user, project, domain, period };
         let page = service(ctx)?.usage_records(caller(ctx)?, &resource_group, query, &window).await?;

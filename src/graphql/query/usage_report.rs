@@ -62,8 +62,11 @@ impl UsageReportQuery {
     ) -> Result<List<UsageReportRowNode>> {
         let by = by.map(|by| by.into_iter().map(UsageReportBy::word).collect::<Vec<_>>().join(","));
         let slots = slots.map(|slots| slots.join(","));
-        let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
-        let (user, project) = (id(user_uuid), id(project_id));
+        let (user, project) = {
+            let people = service(ctx)?.people();
+            let user = user_uuid.map(|id| people.user_of_uuid(id.0).to_string());
+            (user, project_id.map(|id| people.project_of_uuid(id.0).to_string()))
+        };
         let asked = Asked {
             from: &from,
             to: &to,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
-use crate::domain::quantity;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -43,7 +42,6 @@ impl From<Agent> for AgentView {
 #[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"}}))]
 pub struct AgentBody {
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
-    #[serde(deserialize_with = "quantity::slots")]
     #[schema(schema_with = crate::domain::schemas::quantities)]
     pub available_slots: Amounts,
     #[serde(default = "yes")]

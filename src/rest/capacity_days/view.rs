@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::quantity;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
 use crate::service::{Error, Fault, Faults};
@@ -21,7 +20,6 @@ pub struct CapacityDay {
     #[schema(value_type = String, format = Date)]
     pub date: Day,
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
-    #[serde(deserialize_with = "quantity::slots")]
     #[schema(value_type = BTreeMap<String, String>)]
     pub capacity: Amounts,
 }

@@ -36,14 +36,13 @@ impl<'a> Directory<'a> {
         directory
     }
 
-    /// A UUID is one, whatever else is called so. `known` says whom the text means to the server as a whole.
+    /// The id that a text stands for. `known` is the one that it stands for in the whole server, if the server knows it.
     fn find(&self, text: &str, known: Option<Uuid>) -> Result<Uuid, (&'static str, String)> {
-        if let Ok(id) = text.parse() {
-            return Ok(id);
-        }
         match (self.ids.get(text), known) {
             (_, Some(id)) => Ok(id),
             (Some(Some(id)), None) => Ok(*id),
+            // A weight may be stored for a UUID before its first job.
+            (None, None) if let Ok(id) = text.parse() => Ok(id),
             (Some(None), None) => {
                 Err(("ambiguous_name", format!("more than one {} is called {text:?}; give the UUID", self.kind)))
             }
@@ -83,13 +82,13 @@ impl<'a> Names<'a> {
     /// The project that the name means in the whole server, if it is known there.
     fn known_project(&self, name: &str) -> Option<Uuid> {
         let people = self.service.people();
-        let id = people.find_project(name).ok()?;
+        let id = people.find_project_or_id(name).ok()?;
         people.project(id).map(|project| project.id.0)
     }
 
     fn known_user(&self, name: &str) -> Option<Uuid> {
         let people = self.service.people();
-        let id = people.find_user(name).ok()?;
+        let id = people.find_user_or_id(name).ok()?;
         people.user(id).map(|user| user.id.0)
     }
 

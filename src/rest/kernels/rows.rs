@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::batches::{Batches, Counting, Present};
 use super::view::IngestAnswer;
 use crate::rest::extract::{Element, Elements, is_silence, read};
+use crate::service::input::json::{BYTE_ORDER_MARK, without_mark};
 use crate::service::{Error, Result};
 
 /// The longest row.
@@ -20,7 +21,7 @@ const MAX_ROW: usize = 1 << 20;
 /// way yet.
 pub async fn take(batches: Batches, request: Request, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
     let mut batches = batches.expecting(length(request.headers()).unwrap_or(0));
-    let mut pieces = Pieces(request.into_body().into_data_stream());
+    let mut pieces = Pieces::new(request.into_body().into_data_stream());
     let most = MAX_ROW.min(most_bytes);
     let outcome = match batches.counting() {
         Counting::Line => take_lines(&mut batches, &mut pieces, most).await,
@@ -37,11 +38,34 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-struct Pieces(BodyDataStream);
+/// The pieces of a body, without the byte order mark before it.
+struct Pieces {
+    stream: BodyDataStream,
+    is_begun: bool,
+}
 
 impl Pieces {
+    fn new(stream: BodyDataStream) -> Self {
+        Self { stream, is_begun: false }
+    }
+
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        let Some(piece) = self.0.next().await else { return Ok(None) };
+        let piece = self.read().await?;
+        if std::mem::replace(&mut self.is_begun, true) {
+            return Ok(piece);
+        }
+        let Some(mut first) = piece else { return Ok(None) };
+        // The mark itself may come in pieces.
+        while first.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&first) {
+            let Some(more) = self.read().await? else { break };
+            first = [first, more].concat().into();
+        }
+        let mark = first.len() - without_mark(&first).len();
+        Ok(Some(first.slice(mark..)))
+    }
+
+    async fn read(&mut self) -> Result<Option<Bytes>> {
+        let Some(piece) = self.stream.next().await else { return Ok(None) };
         piece.map(Some).map_err(|error| {
             if is_silence(&error) {
                 return Error::TimedOut("nothing of the body came for too long".to_owned());

@@ -9,7 +9,6 @@ use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
-use crate::domain::quantity;
 use crate::domain::reading::{ReadOnly, seconds};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -41,7 +40,6 @@ pub struct KernelInput {
     pub user_name: Option<String>,
     pub project_name: Option<String>,
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
-    #[serde(deserialize_with = "quantity::slots")]
     #[schema(schema_with = crate::domain::schemas::quantities)]
     pub occupied_slots: Amounts,
     /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
@@ -229,8 +227,8 @@ impl KernelInput {
             },
         });
         let project_stays = self.project.is_some();
-        let user = Told { name: self.user, display_name: self.user_name };
-        let project = Told { name: self.project, display_name: self.project_name };
+        let user = Told { name: who::name_given_to(user.0, self.user), display_name: self.user_name };
+        let project = Told { name: who::name_given_to(project.0, self.project), display_name: self.project_name };
         Ok(Incoming { report, user, project, project_stays })
     }
 }

@@ -42,8 +42,17 @@ impl From<Unreadable> for Fault {
     }
 }
 
+/// The byte order mark of UTF-8, which some programs write before a text.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The bytes of a text without the byte order mark before it.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
+    let bytes = without_mark(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     if let Some(value) = read_hastily(&mut deserializer)
         && deserializer.end().is_ok()
@@ -60,6 +69,7 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
 
 /// Reads one JSON object, with its decimals as they are written: values hold numbers as floats.
 pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    let bytes = without_mark(bytes);
     let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
     // Faults are told by their places in the document as it came.
     let UniqueObject { map, repeated } = read(kept.as_bytes()).or_else(|_| read(bytes))?;

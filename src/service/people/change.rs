@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Directory;
-use crate::domain::identity::check_label;
+use crate::domain::identity::{check_label, reads_as_uuid};
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
 use crate::service::group::published::rows::Rows;
@@ -62,11 +62,21 @@ pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>,
     }
 }
 
-pub(super) fn check_name(name: &Set<String>, faults: &mut Vec<Fault>) {
-    if let Set::To(name) = name
-        && let Err(error) = check_label(name)
-    {
+/// Checks a name that an admin gives to the entity `id`. A name that reads as a UUID is that entity's own only if the rule
+/// of names makes the same id of it; given to another one, it would hide the entity whose UUID it is.
+pub(super) fn check_name<I: PartialEq>(
+    name: &Set<String>,
+    id: &I,
+    by_rule: impl FnOnce(&str) -> I,
+    faults: &mut Vec<Fault>,
+) {
+    let Set::To(name) = name else { return };
+    if let Err(error) = check_label(name) {
         faults.push(Fault::about("/name", "invalid_name", error));
+    } else if reads_as_uuid(name) && by_rule(name) != *id {
+        let detail =
+            "reads as a UUID, which can be the name only of the one whose UUID follows from it by the rule of names";
+        faults.push(Fault::about("/name", "invalid_name", detail));
     }
 }
 

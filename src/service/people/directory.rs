@@ -6,11 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use uuid::Uuid;
 
+use super::resolution::{Ambiguous, KnownNames, NameHolder, UnknownUuid, resolve};
 use crate::domain::identity;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::service::Result;
 use crate::service::work::begun;
-use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
 use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
@@ -25,28 +26,8 @@ pub struct Directory {
     domains: BTreeMap<Arc<str>, Arc<Domain>>,
     projects: FastMap<ProjectId, Arc<Project>>,
     users: FastMap<UserId, Arc<User>>,
-    project_names: FastMap<Arc<str>, Named>,
-    user_names: FastMap<Arc<str>, Named>,
-}
-
-/// Who has a name that is stored.
-#[derive(Clone, Copy, Debug)]
-struct Named {
-    id: Uuid,
-    /// The rule of names gives the same id.
-    by_rule: bool,
-}
-
-/// A name that means two entities: one has it, and the other has its UUID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ambiguous;
-
-impl Ambiguous {
-    /// The fault of a request that names so at `pointer`.
-    pub fn fault(self, pointer: impl Into<String>, name: &str) -> Fault {
-        let detail = format!("{name:?} is the name of one and by the rule of names the UUID of another; give the UUID");
-        Fault::new(pointer, "ambiguous_name", detail)
-    }
+    project_names: FastMap<Arc<str>, NameHolder>,
+    user_names: FastMap<Arc<str>, NameHolder>,
 }
 
 impl Directory {
@@ -89,16 +70,57 @@ impl Directory {
         self.users.values()
     }
 
-    /// Whom a name means: the user that has it, else the UUID that follows from it, known or not.
+    /// The user that a name stands for: the one that has it, else the UUID that follows from it, known or not.
     pub fn find_user(&self, name: &str) -> std::result::Result<UserId, Ambiguous> {
-        let unnamed = |id| self.users.get(&UserId(id)).is_some_and(|user| user.name.is_none());
-        resolve(self.user_names.get(name), || identity::user(name).0, unnamed).map(UserId)
+        self.resolve_user(name, UnknownUuid::IsName)
+    }
+
+    /// The user that a name or a UUID stands for. A name that is stored wins over its reading as a UUID.
+    pub fn find_user_or_id(&self, text: &str) -> std::result::Result<UserId, Ambiguous> {
+        self.resolve_user(text, UnknownUuid::IsId)
+    }
+
+    fn resolve_user(&self, text: &str, otherwise: UnknownUuid) -> std::result::Result<UserId, Ambiguous> {
+        let known = |id| {
+            let user = self.users.get(&UserId(id))?;
+            Some(KnownNames { name: user.name.as_deref(), shown: user.shown().map(|name| &**name) })
+        };
+        resolve(text, self.user_names.get(text), || identity::user(text).0, known, otherwise).map(UserId)
+    }
+
+    /// The user that a UUID stands for where its spelling is not kept: the one whose stored name it is, else its own.
+    pub fn user_of_uuid(&self, id: Uuid) -> UserId {
+        let known = |text: String| self.find_user_or_id(&text).ok().filter(|id| self.users.contains_key(id));
+        known(id.to_string()).or_else(|| known(id.simple().to_string())).unwrap_or(UserId(id))
     }
 
     /// [`Directory::find_user`] for projects.
     pub fn find_project(&self, name: &str) -> std::result::Result<ProjectId, Ambiguous> {
-        let unnamed = |id| self.projects.get(&ProjectId(id)).is_some_and(|project| project.name.is_none());
-        resolve(self.project_names.get(name), || identity::project(name).0, unnamed).map(ProjectId)
+        self.resolve_project(name, UnknownUuid::IsName)
+    }
+
+    /// [`Directory::find_user_or_id`] for projects.
+    pub fn find_project_or_id(&self, text: &str) -> std::result::Result<ProjectId, Ambiguous> {
+        self.resolve_project(text, UnknownUuid::IsId)
+    }
+
+    fn resolve_project(&self, text: &str, otherwise: UnknownUuid) -> std::result::Result<ProjectId, Ambiguous> {
+        let known = |id| {
+            let project = self.projects.get(&ProjectId(id))?;
+            Some(KnownNames { name: project.name.as_deref(), shown: project.shown().map(|name| &**name) })
+        };
+        resolve(text, self.project_names.get(text), || identity::project(text).0, known, otherwise).map(ProjectId)
+    }
+
+    /// [`Directory::user_of_uuid`] for projects.
+    pub fn project_of_uuid(&self, id: Uuid) -> ProjectId {
+        let known = |text: String| self.find_project_or_id(&text).ok().filter(|id| self.projects.contains_key(id));
+        known(id.to_string()).or_else(|| known(id.simple().to_string())).unwrap_or(ProjectId(id))
+    }
+
+    /// [`Directory::user_of_uuid`] and [`Directory::project_of_uuid`] at once.
+    pub fn member_of_uuids(&self, user: Uuid, project: Uuid) -> Member {
+        Member { user: self.user_of_uuid(user), project: self.project_of_uuid(project) }
     }
 
     /// Who has the stored name.
@@ -179,26 +201,8 @@ impl Directory {
     }
 }
 
-fn resolve(
-    named: Option<&Named>,
-    by_rule: impl FnOnce() -> Uuid,
-    unnamed: impl FnOnce(Uuid) -> bool,
-) -> std::result::Result<Uuid, Ambiguous> {
-    match named {
-        Some(named) if named.by_rule => Ok(named.id),
-        Some(named) => {
-            if unnamed(by_rule()) {
-                Err(Ambiguous)
-            } else {
-                Ok(named.id)
-            }
-        }
-        None => Ok(by_rule()),
-    }
-}
-
 fn rename(
-    names: &mut FastMap<Arc<str>, Named>,
+    names: &mut FastMap<Arc<str>, NameHolder>,
     id: Uuid,
     before: Option<&Arc<str>>,
     after: Option<&Arc<str>>,
@@ -212,7 +216,7 @@ fn rename(
         names.remove(before);
     }
     if let Some(after) = after {
-        names.insert(Arc::clone(after), Named { id, by_rule: by_rule(after) == id });
+        names.insert(Arc::clone(after), NameHolder { id, by_rule: by_rule(after) == id });
     }
 }
 

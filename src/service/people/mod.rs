@@ -9,6 +9,7 @@ mod directory;
 mod domains;
 mod list;
 mod projects;
+mod resolution;
 mod users;
 pub mod who;
 
@@ -16,8 +17,9 @@ pub use crate::store::people::{Domain, Project, User};
 pub use called::Called;
 pub use change::Set;
 pub(super) use change::publish_where;
-pub use directory::{Ambiguous, Directory, People};
+pub use directory::{Directory, People};
 pub use domains::DomainChange;
 pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;
+pub use resolution::{Ambiguous, is_text_of_id};
 pub use users::UserChange;

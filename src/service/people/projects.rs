@@ -31,9 +31,9 @@ pub struct ProjectChange {
 }
 
 impl ProjectChange {
-    fn check(&self) -> Result<()> {
+    fn check(&self, id: ProjectId) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
-        check_name(&self.name, &mut faults);
+        check_name(&self.name, &id, identity::project, &mut faults);
         check_display_name(&self.display_name, &mut faults);
         if let Set::To(domain) = &self.domain_name
             && let Err(error) = names::check_name(domain)
@@ -98,7 +98,7 @@ impl Service {
     ) -> Result<(Arc<Project>, bool)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        change.check()?;
+        change.check(id)?;
         let service = Arc::clone(self);
         detached(async move {
             let write = Write::begin(&service, &caller).await?;

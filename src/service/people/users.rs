@@ -25,9 +25,9 @@ pub struct UserChange {
 }
 
 impl UserChange {
-    fn check(&self) -> Result<()> {
+    fn check(&self, id: UserId) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
-        check_name(&self.name, &mut faults);
+        check_name(&self.name, &id, identity::user, &mut faults);
         check_display_name(&self.display_name, &mut faults);
         all_good(faults)
     }
@@ -67,7 +67,7 @@ impl Service {
     ) -> Result<(Arc<User>, bool)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        change.check()?;
+        change.check(id)?;
         let service = Arc::clone(self);
         detached(async move {
             let write = Write::begin(&service, &caller).await?;

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::Directory;
-use super::directory::Ambiguous;
-use crate::domain::identity::check_label;
+use super::resolution::{Ambiguous, is_text_of_id};
+use crate::domain::identity::{check_label, reads_as_uuid};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::service::{Caller, Fault};
 
@@ -22,25 +22,35 @@ pub fn project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) ->
 
 /// The user whom a text means: a UUID, or a name.
 pub fn user_of_text(people: &Directory, text: &str, pointer: &str) -> Found<UserId> {
-    match text.parse() {
-        Ok(id) => Ok(id),
-        Err(_) => called(pointer, text, |name| people.find_user(name)),
-    }
+    called(pointer, text, |text| people.find_user_or_id(text))
 }
 
 /// The project that a text means: a UUID, or a name.
 pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<ProjectId> {
-    match text.parse() {
-        Ok(id) => Ok(id),
-        Err(_) => called(pointer, text, |name| people.find_project(name)),
-    }
+    called(pointer, text, |text| people.find_project_or_id(text))
+}
+
+/// The user that a UUID in a text stands for; another text is refused. A stored name that equals the text wins.
+pub fn user_of_uuid_text(people: &Directory, text: &str, pointer: &str) -> Found<UserId> {
+    require_uuid(text, pointer)?;
+    user_of_text(people, text, pointer)
+}
+
+/// [`user_of_uuid_text`] for projects.
+pub fn project_of_uuid_text(people: &Directory, text: &str, pointer: &str) -> Found<ProjectId> {
+    require_uuid(text, pointer)?;
+    project_of_text(people, text, pointer)
+}
+
+fn require_uuid(text: &str, pointer: &str) -> Found<()> {
+    if reads_as_uuid(text) { Ok(()) } else { Err(Fault::about(pointer, "invalid_uuid", "is not a UUID")) }
 }
 
 /// Refuses the name of a user whom the server does not know, for callers who look for what there is: it is a slip of
 /// the keys, mostly. A key that sees only its own user's rows is not told which names there are.
 pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
-    let is_known = user.is_none_or(|id| people.user(id).is_some());
-    require_known(is_known, caller, text, "user")
+    let unknown = user.filter(|id| people.user(*id).is_none());
+    require_known(unknown.map(|id| id.0), caller, text, "user")
 }
 
 /// [`require_known_user`] for projects.
@@ -50,18 +60,22 @@ pub fn require_known_project(
     project: Option<ProjectId>,
     text: Option<&str>,
 ) -> Found<()> {
-    let is_known = project.is_none_or(|id| people.project(id).is_some());
-    require_known(is_known, caller, text, "project")
+    let unknown = project.filter(|id| people.project(*id).is_none());
+    require_known(unknown.map(|id| id.0), caller, text, "project")
 }
 
-fn require_known(is_known: bool, caller: &Caller, text: Option<&str>, what: &str) -> Found<()> {
-    match text.filter(|text| text.parse::<Uuid>().is_err()) {
-        Some(name) if !is_known && caller.only_user().is_none() => {
-            let code = if what == "user" { "unknown_user" } else { "unknown_project" };
-            Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}")))
-        }
-        _ => Ok(()),
+fn require_known(unknown: Option<Uuid>, caller: &Caller, text: Option<&str>, what: &str) -> Found<()> {
+    let Some((unknown, name)) = unknown.zip(text) else { return Ok(()) };
+    if is_text_of_id(name, unknown) || caller.only_user().is_some() {
+        return Ok(());
     }
+    let code = if what == "user" { "unknown_user" } else { "unknown_project" };
+    Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}")))
+}
+
+/// The name that a report gives to the user or project `id`. A text that only repeats the UUID gives none.
+pub fn name_given_to(id: Uuid, text: Option<String>) -> Option<String> {
+    text.filter(|text| !is_text_of_id(text, id))
 }
 
 /// The user whom `user_uuid` or `user` means, where a request may leave both out.

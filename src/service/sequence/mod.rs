@@ -31,7 +31,6 @@ use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::parallel;
-use crate::domain::quantity;
 use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::Homes;
 use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
@@ -69,7 +68,7 @@ pub struct PendingWorkload<'a> {
     pub queue: Option<Cow<'a, str>>,
     // Apart, because most have none, and hundreds of thousands of workloads are read.
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
-    #[serde(default, deserialize_with = "quantity::some_slots")]
+    #[serde(default)]
     #[schema(schema_with = crate::domain::schemas::some_quantities)]
     pub requested_slots: Option<Box<Amounts>>,
     /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
@@ -98,7 +97,7 @@ pub struct PlacedWorkload<'a> {
     #[schema(value_type = Option<String>)]
     pub project: Option<Cow<'a, str>>,
     /// As of a workload.
-    #[serde(default, deserialize_with = "quantity::some_slots")]
+    #[serde(default)]
     #[schema(schema_with = crate::domain::schemas::some_quantities)]
     pub requested_slots: Option<Box<Amounts>>,
     /// As of a workload.

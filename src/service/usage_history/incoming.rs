@@ -84,8 +84,8 @@ impl HistoryInput {
         Ok(HistoryRow {
             day: self.day,
             owner: Member { user, project },
-            user: Told { name: self.user, display_name: self.user_name },
-            project: Told { name: self.project, display_name: self.project_name },
+            user: Told { name: who::name_given_to(user.0, self.user), display_name: self.user_name },
+            project: Told { name: who::name_given_to(project.0, self.project), display_name: self.project_name },
             domain: Arc::from(self.domain_name.as_deref().unwrap_or(UNKNOWN_DOMAIN)),
             usage: self.resource_usage.filtered(|usage| !usage.is_zero()),
             jobs: u64::from(self.jobs.max(1)),

@@ -35,8 +35,16 @@ fn kernels_and_sessions_have_the_ids_of_imports() {
 }
 
 #[test]
+fn a_name_that_reads_as_a_uuid_has_the_id_of_imports() {
+    let name = "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69";
+    let ended = end(over("sqlite:///nowhere/at/all.db").args(["id", "user", name]));
+    assert!(ended.stderr.contains("is taken as a name, although it reads as a UUID"), "{ended:?}");
+    assert_eq!(ended.ok().trim_end(), fairshared::domain::identity::user(name).to_string());
+}
+
+#[test]
 fn what_is_no_name_is_refused() {
-    for name in ["", " alice", "a\tb", "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69"] {
+    for name in ["", " alice", "a\tb"] {
         let line = end(over("sqlite:///nowhere/at/all.db").args(["id", "user", name])).refused(2);
         assert!(line.starts_with("a name must have 1 to 255 characters"), "{line}");
     }

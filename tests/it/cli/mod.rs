@@ -22,8 +22,10 @@ mod serve;
 mod simulations;
 mod slots;
 mod usage;
+mod uuid_names;
 mod weights;
 mod what_if;
+mod written_forms;
 
 use serde_json::json;
 
