@@ -23,6 +23,9 @@ struct Page<'a> {
     /// Of rankings.
     #[serde(borrow, default, deserialize_with = "some")]
     calculated_at: Option<&'a RawValue>,
+    /// Of reports, over the rows of all pages.
+    #[serde(borrow, default, deserialize_with = "some")]
+    totals: Option<&'a RawValue>,
 }
 
 /// A value that is there, `null` included.
@@ -73,10 +76,31 @@ impl List {
         self.read().await
     }
 
+    /// All rows, and the totals of a report.
+    pub async fn rows_and_totals(self) -> Result<(Vec<Value>, Value), Failure> {
+        let mut totals = Value::Null;
+        let rows = self.read_with(|page| {
+            if let Some(text) = page.totals {
+                totals = serde_json::from_str(text.get()).map_err(|_| no_json())?;
+            }
+            Ok(())
+        });
+        Ok((rows.await?, totals))
+    }
+
     /// All rows, each as a `T`.
     pub async fn read<T: DeserializeOwned>(self) -> Result<Vec<T>, Failure> {
+        self.read_with(|_| Ok(())).await
+    }
+
+    /// All rows; `note` gets each page.
+    async fn read_with<T: DeserializeOwned>(
+        self,
+        mut note: impl FnMut(&Page) -> Result<(), Failure>,
+    ) -> Result<Vec<T>, Failure> {
         let mut rows = Vec::new();
         self.each_page(|_, page, _| {
+            note(page)?;
             let read = page.items.iter().map(|row| serde_json::from_str(row.get()));
             rows.extend(read.collect::<Result<Vec<T>, _>>().map_err(|_| no_json())?);
             Ok(())
@@ -108,6 +132,9 @@ impl List {
                 write!(out, ",\"total\":{}", page.total)?;
                 if let Some(at) = page.calculated_at {
                     write!(out, ",\"calculated_at\":{at}")?;
+                }
+                if let Some(totals) = page.totals {
+                    write!(out, ",\"totals\":{totals}")?;
                 }
                 writeln!(out, "}}")?;
             }

@@ -1,7 +1,7 @@
 //! Connections: page arguments in, `edges`, `pageInfo` and `count` out.
 
 use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesField, Edge, EdgeNameType, EmptyFields};
-use async_graphql::{Context, OutputType, SimpleObject};
+use async_graphql::{Context, ObjectType, OutputType, SimpleObject};
 
 use super::guard;
 use crate::service::input::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
@@ -29,7 +29,10 @@ pub struct Whole {
     pub count: u64,
 }
 
-pub type List<T> = Connection<String, T, Whole, EmptyFields, ListName, ListName, DisableNodesField>;
+pub type List<T> = ListWith<T, Whole>;
+
+/// A list that tells `W` about itself as a whole.
+pub type ListWith<T, W> = Connection<String, T, W, EmptyFields, ListName, ListName, DisableNodesField>;
 
 /// The page arguments of a list as they came.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +75,20 @@ pub fn connect<T, N: OutputType>(
     page: Page<T>,
     node: impl Fn(T) -> N,
 ) -> Result<List<N>> {
+    let whole = Whole { count: page.total };
+    connect_with(ctx, scope, page, whole, node)
+}
+
+/// [`connect`] for a list that tells `whole` about itself.
+pub fn connect_with<T, N: OutputType, W: ObjectType>(
+    ctx: &Context<'_>,
+    scope: &str,
+    page: Page<T>,
+    whole: W,
+    node: impl Fn(T) -> N,
+) -> Result<ListWith<N, W>> {
     guard::spend(ctx, page.rows.len())?;
-    let mut list = List::with_additional_fields(page.has_previous, page.has_next, Whole { count: page.total });
+    let mut list = ListWith::with_additional_fields(page.has_previous, page.has_next, whole);
     list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode_scoped(scope), node(row))));
     Ok(list)
 }

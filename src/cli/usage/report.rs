@@ -42,7 +42,7 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     if matches!(format, Format::Json | Format::Ndjson) {
         return list.print(format, &[]).await;
     }
-    let mut rows = list.rows().await?;
+    let (mut rows, totals) = list.rows_and_totals().await?;
     let slots: BTreeSet<String> =
         rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
     let hours: Vec<(String, String)> = slots.iter().map(|slot| (heading(slot), slot.clone())).collect();
@@ -70,7 +70,20 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     let has_any = |name: &str| rows.iter().any(|row| row.get(name).is_some());
     let mut columns: Vec<&str> = NAMES.into_iter().filter(|name| is_always_there(name) || has_any(name)).collect();
     columns.extend(hours.iter().chain(&parts).map(|(heading, _)| heading.as_str()));
+    if format == Format::Table && !rows.is_empty() {
+        rows.push(total_row(&totals, columns[0], &hours));
+    }
     print_list(format, &columns, rows)
+}
+
+/// The last row of a table: what all rows of the report used, also those that a limit leaves out.
+fn total_row(totals: &Value, first_column: &str, hours: &[(String, String)]) -> Value {
+    let mut row = json!({first_column: "total"});
+    for (heading, slot) in hours {
+        row[heading] = totals["slot_hours"].get(slot).cloned().unwrap_or_else(|| json!("0"));
+    }
+    shorten(&mut row, hours);
+    row
 }
 
 /// Makes a row for a person: names in the place of ids, shares in percent, short figures.

@@ -3,9 +3,9 @@
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{ListWith, PageArgs, connect_with};
 use crate::graphql::scalars::Uuid;
-use crate::graphql::types::UsageReportRowNode;
+use crate::graphql::types::{ReportWhole, UsageReportRowNode, UsageReportTotals};
 use crate::service::usage_report::{Asked, UsageReport};
 
 /// What a report has a row for each of.
@@ -42,7 +42,8 @@ pub struct UsageReportQuery;
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl UsageReportQuery {
     /// What was used from the day `from` until the day `to`, which is included, in the resource groups together; without
-    /// `resource_groups`, in all that the key reaches. `by` is users unless given.
+    /// `resource_groups`, in all that the key reaches. `by` is users unless given. Rows are in the order of time, then from the largest
+    /// usage on: of the first slot of `slots`, else of `cpu`.
     async fn usage_report(
         &self,
         ctx: &Context<'_>,
@@ -59,7 +60,7 @@ impl UsageReportQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<UsageReportRowNode>> {
+    ) -> Result<ListWith<UsageReportRowNode, ReportWhole>> {
         let by = by.map(|by| by.into_iter().map(UsageReportBy::word).collect::<Vec<_>>().join(","));
         let slots = slots.map(|slots| slots.join(","));
         let (user, project) = {
@@ -80,6 +81,8 @@ impl UsageReportQuery {
         let scope = question.scope();
         let window = PageArgs { first, last, before, after, offset }.window(UsageReport::LIST, &scope)?;
         let report = service(ctx)?.usage_report(caller(ctx)?, &question).await?;
-        Ok(connect(ctx, &scope, report.page(&window), UsageReportRowNode)?)
+        let page = report.page(&window);
+        let whole = ReportWhole { count: page.total, totals: UsageReportTotals(report.totals) };
+        Ok(connect_with(ctx, &scope, page, whole, UsageReportRowNode)?)
     }
 }

@@ -55,7 +55,7 @@ pub use sequence::Sequence;
 pub use share_facts::ShareFacts;
 pub use usage_gap::UsageGapNode;
 pub use usage_record::UsageRecordNode;
-pub use usage_report_row::UsageReportRowNode;
+pub use usage_report_row::{ReportWhole, UsageReportRowNode, UsageReportTotals};
 pub use user_fair_share::UserFairShare;
 pub use user_usage_bucket::UserUsageBucketNode;
 pub use who_am_i::WhoAmI;

@@ -2,11 +2,47 @@
 
 use std::collections::BTreeMap;
 
-use async_graphql::Object;
+use async_graphql::{Object, SimpleObject};
 
 use crate::domain::decimal::f64_text;
+use crate::domain::slots::SlotMap;
 use crate::graphql::scalars::{Date, JsonString, Uuid};
-use crate::service::usage_report::ReportRow;
+use crate::service::usage_report::{ReportRow, ReportTotals, hours};
+
+fn share_texts(shares: &SlotMap<f64>) -> JsonString {
+    let parts = shares.iter().map(|(slot, part)| (slot.as_str(), f64_text(part)));
+    JsonString::of(&parts.collect::<BTreeMap<_, _>>())
+}
+
+/// The figures of a report as a whole.
+#[derive(SimpleObject)]
+pub struct ReportWhole {
+    /// Rows that match, on all pages together.
+    pub count: u64,
+    /// What all rows used together, those of other pages included.
+    pub totals: UsageReportTotals,
+}
+
+/// What all rows of a report used together.
+pub struct UsageReportTotals(pub ReportTotals);
+
+#[Object(rename_fields = "snake_case")]
+impl UsageReportTotals {
+    /// Slot-seconds, exactly.
+    async fn resource_usage(&self) -> JsonString {
+        JsonString::of(&self.0.usage)
+    }
+
+    /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
+    async fn slot_hours(&self) -> JsonString {
+        JsonString::of(&hours(&self.0.usage))
+    }
+
+    /// The part of what there was to use in all days and groups of the report, today until now.
+    async fn capacity_share(&self) -> JsonString {
+        share_texts(&self.0.capacity_share)
+    }
+}
 
 /// What was used by one of those that a report is by. What it is not by is null.
 pub struct UsageReportRowNode(pub ReportRow);
@@ -55,13 +91,12 @@ impl UsageReportRowNode {
 
     /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
     async fn slot_hours(&self) -> JsonString {
-        JsonString::of(&self.0.hours())
+        JsonString::of(&hours(&self.0.usage))
     }
 
     /// The part of what there was to use, today until now.
     async fn capacity_share(&self) -> JsonString {
-        let parts = self.0.capacity_share.iter().map(|(slot, part)| (slot.as_str(), f64_text(part)));
-        JsonString::of(&parts.collect::<BTreeMap<_, _>>())
+        share_texts(&self.0.capacity_share)
     }
 
     /// The part of what all together used in these days. Only of one resource group, and only where the report is of all its

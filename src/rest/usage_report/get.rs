@@ -5,9 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::{ReportQuery, UsageReportRow, answer};
+use super::view::{ReportQuery, UsageReportAnswer, answer};
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -15,14 +14,14 @@ use crate::service::{Caller, Service};
 /// What was used in a group in a range of days, by domain, project, user, day, week or month.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/usage-report", operation_id = "get_usage_report", tag = "Usage",
-    params(GroupPath, ReportQuery), responses((status = 200, body = List<UsageReportRow>))
+    params(GroupPath, ReportQuery), responses((status = 200, body = UsageReportAnswer))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<ReportQuery>,
-) -> Result<Json<List<UsageReportRow>>> {
+) -> Result<Json<UsageReportAnswer>> {
     let question = service.report_question(&caller, Some(vec![path.rg]), query.asked())?;
     let page = query.page(&question)?;
     Ok(Json(answer(page.as_ref(), service.usage_report(&caller, &question).await?)))

@@ -6,9 +6,8 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use utoipa::IntoParams;
 
-use super::view::{ReportQuery, UsageReportRow, answer};
+use super::view::{ReportQuery, UsageReportAnswer, answer};
 use crate::rest::extract::GroupParams;
-use crate::rest::list::List;
 use crate::rest::problem::{ProblemView, Result};
 use crate::service::{Caller, Service};
 
@@ -26,7 +25,7 @@ pub struct Groups {
     get, path = "/usage-report", operation_id = "get_usage_report_of_groups", tag = "Usage",
     params(Groups, ReportQuery),
     responses(
-        (status = 200, body = List<UsageReportRow>),
+        (status = 200, body = UsageReportAnswer),
         (status = 404, description = "A resource group is not there.", body = ProblemView, content_type = "application/problem+json")
     )
 )]
@@ -34,7 +33,7 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     GroupParams { groups, rest: query }: GroupParams<ReportQuery>,
-) -> Result<Json<List<UsageReportRow>>> {
+) -> Result<Json<UsageReportAnswer>> {
     let question = service.report_question(&caller, (!groups.is_empty()).then_some(groups), query.asked())?;
     let page = query.page(&question)?;
     Ok(Json(answer(page.as_ref(), service.usage_report(&caller, &question).await?)))

@@ -13,7 +13,7 @@ use crate::rest::list::{List, ListCursor};
 use crate::rest::owner::ProjectAndUser;
 use crate::rest::problem::Result;
 use crate::service::input::page::Window;
-use crate::service::usage_report::{Asked, Question, ReportRow, UsageReport};
+use crate::service::usage_report::{Asked, Question, ReportRow, ReportTotals, UsageReport, hours};
 
 /// What a report is asked for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -23,14 +23,14 @@ pub struct ReportQuery {
     /// The first day, in UTC.
     #[param(example = "2026-01-13", format = Date)]
     pub from: String,
-    /// The last day, in UTC, which is included: at most today, and less than 400 days after `from`.
+    /// The last day, in UTC, which is included: at most today.
     #[param(example = "2026-01-13", format = Date)]
     pub to: String,
     /// What there is a row for each of: `resource_group`, `domain`, `project`, `user`, and one of `day`, `week` (from Monday on)
     /// and `month`, with commas between; `user` unless given.
     #[param(example = "project,month")]
     pub by: Option<String>,
-    /// Only these slots, with commas between.
+    /// Only these slots, with commas between. Rows are in the order of the usage of the first one; without it, of `cpu`.
     #[param(example = "cpu,mem")]
     pub slots: Option<String>,
     /// Only what counted for the domain of this name. Then `used_share` and `entitled_share` are left out.
@@ -75,12 +75,50 @@ pub struct ReportPage {
     window: Window,
 }
 
-/// The rows of the page, or all of them.
-pub fn answer(page: Option<&ReportPage>, report: UsageReport) -> List<UsageReportRow> {
-    match page {
+/// A report, or a page of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UsageReportAnswer {
+    #[serde(flatten)]
+    pub list: List<UsageReportRow>,
+    pub totals: UsageReportTotals,
+}
+
+/// What all rows of the report used together, those of other pages included.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"resource_usage": {"cpu": "7200"}, "slot_hours": {"cpu": "2"}, "capacity_share": {"cpu": "0.25"}}))]
+pub struct UsageReportTotals {
+    /// Slot-seconds, exactly.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+    /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub slot_hours: SlotMap<Amount>,
+    /// The part of what there was to use in all days and groups of the report, today until now; slots without capacity are left out.
+    pub capacity_share: BTreeMap<&'static str, String>,
+}
+
+impl From<&ReportTotals> for UsageReportTotals {
+    fn from(totals: &ReportTotals) -> Self {
+        Self {
+            slot_hours: hours(&totals.usage),
+            capacity_share: share_texts(&totals.capacity_share),
+            resource_usage: totals.usage.clone(),
+        }
+    }
+}
+
+fn share_texts(shares: &SlotMap<f64>) -> BTreeMap<&'static str, String> {
+    shares.iter().map(|(slot, part)| (slot.as_str(), f64_text(part))).collect()
+}
+
+/// The rows of the page, or all of them, and the totals.
+pub fn answer(page: Option<&ReportPage>, report: UsageReport) -> UsageReportAnswer {
+    let totals = UsageReportTotals::from(&report.totals);
+    let list = match page {
         Some(ReportPage { cursor, window }) => cursor.answer(report.page(window)),
         None => List::whole(report.rows.into_iter().map(UsageReportRow::from).collect()),
-    }
+    };
+    UsageReportAnswer { list, totals }
 }
 
 /// What was used by one of those that the report is by. What it is not by is absent.
@@ -125,8 +163,8 @@ pub struct UsageReportRow {
 impl From<ReportRow> for UsageReportRow {
     fn from(row: ReportRow) -> Self {
         Self {
-            slot_hours: row.hours(),
-            capacity_share: row.capacity_share.iter().map(|(slot, part)| (slot.as_str(), f64_text(part))).collect(),
+            slot_hours: hours(&row.usage),
+            capacity_share: share_texts(&row.capacity_share),
             resource_group: row.key.resource_group,
             first_day: row.first_day,
             last_day: row.last_day,

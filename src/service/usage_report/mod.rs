@@ -2,17 +2,21 @@
 
 mod entitlement;
 mod offered;
+mod order;
 mod question;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use offered::Offered;
+use offered::{OfRows, Offered};
+use order::RowOrder;
 pub use question::{Asked, Question, Range};
 
-use super::input::page::{Key, Page, Window, cut};
+use super::input::page::{Page, Window, cut};
+use super::people::Directory;
 use super::{Caller, Error, Result, Service, VisibleGroup};
-use crate::domain::decimal::Amount;
+use crate::domain::decimal::{Amount, Usage};
 use crate::domain::slots::{SlotMap, SlotName, Usages};
 use crate::domain::time::{Day, MICROS_PER_HOUR};
 use crate::domain::usage_report::{Block, By, RowKey, RowSums, Rows};
@@ -42,16 +46,32 @@ pub struct ReportRow {
     pub entitled_share: Option<f64>,
 }
 
-impl ReportRow {
-    /// Slot-hours, to twelve decimals; of memory GiB-hours.
-    pub fn hours(&self) -> SlotMap<Amount> {
-        let hour = MICROS_PER_HOUR.unsigned_abs();
-        let hours = self.usage.iter().map(|(slot, usage)| {
-            let micros = if slot.as_str() == MEMORY { hour * BYTES_PER_GIB } else { hour };
-            (slot, usage.mean_over(micros))
-        });
-        hours.collect()
-    }
+/// What all rows of a report used together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportTotals {
+    /// Slot-seconds.
+    pub usage: Usages,
+    /// Of each slot that has capacity, the part of it.
+    pub capacity_share: SlotMap<f64>,
+}
+
+/// Slot-hours, to twelve decimals; of memory GiB-hours.
+pub fn hours(usage: &Usages) -> SlotMap<Amount> {
+    let hour = MICROS_PER_HOUR.unsigned_abs();
+    let hours = usage.iter().map(|(slot, usage)| {
+        let micros = if slot.as_str() == MEMORY { hour * BYTES_PER_GIB } else { hour };
+        (slot, usage.mean_over(micros))
+    });
+    hours.collect()
+}
+
+/// The part of `offered` that was used, of each slot that was offered.
+fn capacity_share(usage: &Usages, offered: &Usages) -> SlotMap<f64> {
+    let part = |(slot, used): (SlotName, Usage)| {
+        let capacity = offered.get(slot).filter(|capacity| !capacity.is_zero())?;
+        Some((slot, used.to_f64() / capacity.to_f64()))
+    };
+    usage.iter().filter_map(part).collect()
 }
 
 /// A report.
@@ -59,7 +79,10 @@ impl ReportRow {
 pub struct UsageReport {
     pub range: Range,
     pub by: By,
+    /// In the order of [`RowOrder`].
     pub rows: Vec<ReportRow>,
+    pub totals: ReportTotals,
+    order: RowOrder,
 }
 
 impl UsageReport {
@@ -68,21 +91,8 @@ impl UsageReport {
 
     /// A window on the rows.
     pub fn page(&self, window: &Window) -> Page<ReportRow> {
-        cut(Self::LIST, &self.rows, |row| place(&row.key), window)
+        cut(Self::LIST, &self.rows, |row| self.order.place(row), window)
     }
-}
-
-fn place(key: &RowKey) -> Vec<Key> {
-    let RowKey { resource_group, first_day, domain, project, user } = key;
-    let text = |text: &Option<Arc<str>>| text.as_ref().map(|text| Key::Text(text.to_string()));
-    let parts = [
-        text(resource_group),
-        first_day.map(|day| Key::Number(day.0.unsigned_abs().into())),
-        text(domain),
-        project.map(|id| Key::Text(id.to_string())),
-        user.map(|id| Key::Text(id.to_string())),
-    ];
-    parts.into_iter().flatten().collect()
 }
 
 impl Service {
@@ -133,36 +143,41 @@ impl Service {
             let said = format!("would have more than {MOST_ROWS} rows; ask for fewer days, or by less");
             return Err(Error::about("/by", "too_many_rows", said));
         }
-        let rows = report.rows.into_rows();
-        Ok(UsageReport {
-            range: question.range,
-            by: question.by,
-            rows: rows.into_iter().map(|(key, sums)| self.report_row(question, &offered, key, &sums)).collect(),
-        })
+        Ok(self.sorted(question, &offered, report.rows.into_rows()))
     }
 
-    fn report_row(&self, question: &Question, offered: &Offered, key: RowKey, sums: &RowSums) -> ReportRow {
+    /// The report with these rows.
+    fn sorted(&self, question: &Question, offered: &Offered, sums: BTreeMap<RowKey, RowSums>) -> UsageReport {
+        let mut found = OfRows::default();
         let people = self.people();
-        let Range { from, to } = question.range;
-        let period = question.by.period.zip(key.first_day);
-        let (first_day, last_day) = period.map_or((from, to), |(period, day)| (day, period.last(day).min(to)));
-        let usage: Usages = sums.usage.iter().filter(|(slot, _)| question.shows(*slot)).collect();
-        let capacity = offered.of_row(&key);
-        let part = |(slot, used): (SlotName, _)| {
-            let capacity = capacity?.get(slot).filter(|capacity| !capacity.is_zero())?;
-            Some((slot, crate::domain::decimal::Usage::to_f64(used) / capacity.to_f64()))
-        };
-        ReportRow {
-            first_day,
-            last_day,
-            project_name: key.project.and_then(|id| people.project_name(id)),
-            user_name: key.user.and_then(|id| people.user_name(id)),
-            capacity_share: usage.iter().filter_map(part).collect(),
-            usage,
-            used_share: sums.used_share,
-            entitled_share: sums.entitled_share,
-            key,
+        let row = |(key, sums)| report_row(&people, question, offered.of_row(&key, &mut found), key, &sums);
+        let mut rows: Vec<ReportRow> = sums.into_iter().map(row).collect();
+        let order = RowOrder::of(question, &rows);
+        rows.sort_by(|a, b| order.compare(a, b));
+        let mut usage = Usages::default();
+        for row in &rows {
+            usage.add(&row.usage);
         }
+        let totals = ReportTotals { capacity_share: capacity_share(&usage, &offered.of_all()), usage };
+        UsageReport { range: question.range, by: question.by, rows, totals, order }
+    }
+}
+
+fn report_row(people: &Directory, question: &Question, offered: &Usages, key: RowKey, sums: &RowSums) -> ReportRow {
+    let Range { from, to } = question.range;
+    let period = question.by.period.zip(key.first_day);
+    let (first_day, last_day) = period.map_or((from, to), |(period, day)| (day, period.last(day).min(to)));
+    let usage: Usages = sums.usage.iter().filter(|(slot, _)| question.shows(*slot)).collect();
+    ReportRow {
+        first_day,
+        last_day,
+        project_name: key.project.and_then(|id| people.project_name(id)),
+        user_name: key.user.and_then(|id| people.user_name(id)),
+        capacity_share: capacity_share(&usage, offered),
+        usage,
+        used_share: sums.used_share,
+        entitled_share: sums.entitled_share,
+        key,
     }
 }
 
@@ -170,7 +185,7 @@ impl Service {
 struct InProgress<'a> {
     question: &'a Question,
     groups: &'a [VisibleGroup],
-    offered: &'a Offered,
+    offered: &'a Offered<'a>,
     has_shares: bool,
     rows: Rows,
     /// Totals of one group and one period.

@@ -5,61 +5,91 @@ use std::sync::Arc;
 
 use super::question::{Question, Range};
 use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::{Day, MICROS_PER_DAY, Timestamp};
+use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_report::RowKey;
 use crate::store::capacity::ByGroup;
 
-/// What there was to use: slots times seconds, today until now.
-#[derive(Debug, Default)]
-pub struct Offered {
-    /// By group, where rows are, and by the first day of the period, where rows are.
-    of_rows: BTreeMap<(Option<Arc<str>>, Option<Day>), Usages>,
-    /// By group and by the first day of the period, and for how many microseconds.
-    of_blocks: BTreeMap<(Arc<str>, Day), (Usages, u64)>,
+/// The capacities of the groups of a report. A capacity holds until the next one that is known, so that the work follows the
+/// changes of the capacity and not the length of the range.
+pub struct Offered<'a> {
+    known: &'a ByGroup,
+    groups: &'a [Arc<str>],
+    question: &'a Question,
+    now: Timestamp,
 }
 
-impl Offered {
-    pub fn of(known: &ByGroup, groups: &[Arc<str>], question: &Question, now: Timestamp) -> Self {
-        let mut offered = Self::default();
-        let Range { from, to } = question.range;
-        for group in groups {
-            let Some(days) = known.get(group) else { continue };
-            let mut day = from;
-            while day <= to {
-                let micros = now.micros().saturating_sub(day.start().micros()).clamp(0, MICROS_PER_DAY).unsigned_abs();
-                if let Some(capacity) = on(days, day) {
-                    offered.add(group, question, day, &capacity.for_micros(micros), micros);
-                }
-                day = day.plus(1);
+/// What there was to use, slots times seconds, and for how many microseconds.
+type Sum = (Usages, u64);
+
+impl<'a> Offered<'a> {
+    pub fn of(known: &'a ByGroup, groups: &'a [Arc<str>], question: &'a Question, now: Timestamp) -> Self {
+        Self { known, groups, question, now }
+    }
+
+    /// In the groups and days that a row sums; `found` keeps what rows have in common.
+    pub fn of_row<'f>(&self, key: &RowKey, found: &'f mut OfRows) -> &'f Usages {
+        let place = (key.resource_group.clone(), key.first_day);
+        found.0.entry(place).or_insert_with(|| {
+            let (from, to) = self.days_of(key.first_day.unwrap_or(self.question.range.from));
+            match &key.resource_group {
+                Some(group) => self.in_group(group, from, to).0,
+                None => self.in_all(from, to),
             }
-        }
-        offered
+        })
     }
 
-    fn add(&mut self, group: &Arc<str>, question: &Question, day: Day, capacity: &Usages, micros: u64) {
-        let first_day = question.first_day(day);
-        let row = (question.by.resource_group.then(|| Arc::clone(group)), question.by.period.map(|_| first_day));
-        self.of_rows.entry(row).or_default().add(capacity);
-        let (sum, time) = self.of_blocks.entry((Arc::clone(group), first_day)).or_default();
-        sum.add(capacity);
-        *time += micros;
-    }
-
-    /// In the groups and days that a row sums.
-    pub fn of_row(&self, key: &RowKey) -> Option<&Usages> {
-        self.of_rows.get(&(key.resource_group.clone(), key.first_day))
+    /// In all groups and days of the report.
+    pub fn of_all(&self) -> Usages {
+        let Range { from, to } = self.question.range;
+        self.in_all(from, to)
     }
 
     /// The mean capacity of a group in the period that begins on `first_day`.
     pub fn mean(&self, group: &Arc<str>, first_day: Day) -> Amounts {
-        let block = self.of_blocks.get(&(Arc::clone(group), first_day));
-        block.map_or_else(Amounts::default, |(sum, micros)| {
-            sum.iter().map(|(slot, offered)| (slot, offered.mean_over(*micros))).collect()
-        })
+        let (from, to) = self.days_of(first_day);
+        let (sum, micros) = self.in_group(group, from, to);
+        sum.iter().map(|(slot, offered)| (slot, offered.mean_over(micros))).collect()
+    }
+
+    /// The first and the last day of the period that begins on `first_day`, as far as they are in the range.
+    fn days_of(&self, first_day: Day) -> (Day, Day) {
+        let to = self.question.range.to;
+        (first_day, self.question.by.period.map_or(to, |period| period.last(first_day).min(to)))
+    }
+
+    fn in_all(&self, from: Day, to: Day) -> Usages {
+        let mut all = Usages::default();
+        for group in self.groups {
+            all.add(&self.in_group(group, from, to).0);
+        }
+        all
+    }
+
+    /// What a group offered from one day to another, both included, today until now. A day of which no capacity is known has
+    /// that of the last known day before it, else that of the first known day.
+    fn in_group(&self, group: &Arc<str>, from: Day, to: Day) -> Sum {
+        let mut sum = Sum::default();
+        let Some(days) = self.known.get(group) else { return sum };
+        let Some(first) = days.range(..=from).next_back().or_else(|| days.iter().next()) else { return sum };
+        let changes = days.range(from.plus(1)..).filter(|(day, _)| *day > first.0).take_while(|(day, _)| **day <= to);
+        let (mut begin, mut capacity) = (from, first.1);
+        for (day, next) in changes {
+            self.add(&mut sum, capacity, begin, *day);
+            (begin, capacity) = (*day, next);
+        }
+        self.add(&mut sum, capacity, begin, to.plus(1));
+        sum
+    }
+
+    /// Adds what a capacity is from midnight of `begin` until midnight of `end`.
+    fn add(&self, (sum, time): &mut Sum, capacity: &Amounts, begin: Day, end: Day) {
+        let until = end.start().min(self.now);
+        let micros = until.micros().saturating_sub(begin.start().micros()).max(0).unsigned_abs();
+        sum.add(&capacity.for_micros(micros));
+        *time += micros;
     }
 }
 
-/// The capacity of a day; of one of which none is known, that of the day before it of which one is, else of the first one.
-fn on(days: &BTreeMap<Day, Arc<Amounts>>, day: Day) -> Option<&Arc<Amounts>> {
-    days.range(..=day).next_back().or_else(|| days.iter().next()).map(|(_, capacity)| capacity)
-}
+/// What was offered by group and first day, as far as the report is by them.
+#[derive(Debug, Default)]
+pub struct OfRows(BTreeMap<(Option<Arc<str>>, Option<Day>), Usages>);

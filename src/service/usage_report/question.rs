@@ -10,8 +10,6 @@ use crate::service::Caller;
 use crate::service::people::who;
 use crate::service::{Error, Result, Service};
 
-/// The longest range, in days: a year, and a month more.
-const MOST_DAYS: i32 = 400;
 const MOST_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
 
 /// Days in UTC, both included.
@@ -47,7 +45,7 @@ pub struct Question {
     pub(super) user: Option<UserId>,
     pub(super) project: Option<ProjectId>,
     /// `None`: all.
-    slots: Option<Vec<String>>,
+    pub(super) slots: Option<Vec<String>>,
 }
 
 impl Question {
@@ -105,9 +103,6 @@ fn range(from: &str, to: &str, today: Day) -> Result<Range> {
     if to > today {
         let said = format!("lies in the future: today, in UTC, is {today}");
         return Err(Error::about(if from > today { "/from" } else { "/to" }, "in_future", said));
-    }
-    if to.days_since(from) >= MOST_DAYS {
-        return Err(Error::about("/to", "out_of_range", format!("must be less than {MOST_DAYS} days after `from`")));
     }
     Ok(Range { from, to })
 }

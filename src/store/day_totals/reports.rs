@@ -20,6 +20,10 @@ use crate::store::{Result, StoreError, bulk, decode};
 
 /// Of so many days at once are totals read as have this many, or of one. They are in memory while the next ones are read.
 const TOTALS_AT_ONCE: usize = 20_000;
+/// The most parts in which the days of one group are read, however many users and days there are.
+const MAX_PARTS: i32 = 100;
+/// The longest range whose days are all asked about; of a longer one it is found out first when totals begin.
+const SHORT_RANGE_DAYS: i32 = 400;
 /// Totals between which other tasks of the thread get their turn.
 const TOTALS_BETWEEN_YIELDS: usize = 500;
 
@@ -70,11 +74,32 @@ const DOMAINS: i32 = 1;
 const BUCKETS: i32 = 2;
 
 impl Wanted {
+    /// The same without the days before the first that any of the groups has totals of.
+    async fn without_empty_days(&self, db: &impl ConnectionTrait) -> Result<Self> {
+        if self.to.days_since(self.from) < SHORT_RANGE_DAYS {
+            return Ok(self.clone());
+        }
+        let first_of =
+            |table: &str| format!("(SELECT MIN(t.day) FROM {table} t WHERE t.group_key = resource_groups.group_key)");
+        let firsts = resource_group::Entity::find()
+            .select_only()
+            .expr(Expr::cust(first_of("day_totals")))
+            .expr(Expr::cust(first_of("bucket_domains")))
+            .filter(resource_group::Column::GroupKey.is_in(self.groups.iter().map(|(group, _)| group.0)));
+        let firsts: Vec<(Option<i32>, Option<i32>)> = firsts.into_tuple().all(db).await?;
+        let first = firsts.into_iter().flat_map(|(rows, buckets)| [rows, buckets]).flatten().min();
+        // Without any totals one day is enough to find none.
+        let from = first.map_or(self.to, Day).clamp(self.from, self.to);
+        Ok(Self { from, ..self.clone() })
+    }
+
     /// What is read at once, in the order of groups and days.
     fn parts(&self) -> impl Iterator<Item = Part> {
         self.groups.iter().flat_map(move |(group, users)| {
             let users = if self.user.is_some() { 1 } else { *users };
             let days = TOTALS_AT_ONCE.checked_div(users).unwrap_or(TOTALS_AT_ONCE).clamp(1, TOTALS_AT_ONCE);
+            let span = self.to.days_since(self.from) / MAX_PARTS + 1;
+            let days = days.max(usize::try_from(span).unwrap_or(usize::MAX));
             (self.from.0..=self.to.0).step_by(days).map(move |from| {
                 let to = Day(from).plus(i32::try_from(days - 1).unwrap_or(i32::MAX)).min(self.to);
                 Part { group: *group, from: Day(from), to }
@@ -196,6 +221,7 @@ pub async fn each(
     each: impl FnMut(DayTotal) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut reader = Reader { domains: Domains::default(), count: 0, each };
+    let wanted = &wanted.without_empty_days(db).await?;
     let mut parts = wanted.parts();
     let mut next = wanted.read(db, parts.next()).await?;
     while let Some((group, days)) = next {

@@ -22,6 +22,7 @@ mod serve;
 mod simulations;
 mod slots;
 mod usage;
+mod usage_report;
 mod uuid_names;
 mod weights;
 mod what_if;

@@ -1,0 +1,82 @@
+//! The order of the rows of a report: time first, then usage from the largest on, then names.
+//!
+//! Usage is compared slot by slot, exactly: first the slot that `slots` names first, else `cpu`, then the others. Rows that used the same
+//! of every slot are in the order of their names, and of their ids where the names are the same.
+
+use std::cmp::{Ordering, Reverse};
+
+use uuid::Uuid;
+
+use super::{Question, ReportRow};
+use crate::domain::decimal::Usage;
+use crate::domain::slots::SlotName;
+use crate::service::input::page::Key;
+
+/// The slot that rows are compared by unless the question names slots.
+const USUAL_SLOT: &str = "cpu";
+
+/// The slots by which the rows of a report are compared, in this order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowOrder(Vec<SlotName>);
+
+impl RowOrder {
+    pub(super) fn of(question: &Question, rows: &[ReportRow]) -> Self {
+        let mut slots: Vec<SlotName> = Vec::new();
+        for (slot, _) in rows.iter().flat_map(|row| row.usage.iter()) {
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        slots.sort_unstable();
+        let place = |slot: &SlotName| match &question.slots {
+            Some(named) => named.iter().position(|name| name == slot.as_str()).unwrap_or(usize::MAX),
+            None => usize::from(slot.as_str() != USUAL_SLOT),
+        };
+        slots.sort_by_key(place);
+        Self(slots)
+    }
+
+    pub(super) fn compare(&self, a: &ReportRow, b: &ReportRow) -> Ordering {
+        let by_usage = || {
+            let used = |row: &ReportRow, slot: &SlotName| Reverse(row.usage.get(*slot).unwrap_or_default());
+            let unequal = self.0.iter().map(|slot| used(a, slot).cmp(&used(b, slot))).find(|order| order.is_ne());
+            unequal.unwrap_or(Ordering::Equal)
+        };
+        a.key.first_day.cmp(&b.key.first_day).then_with(by_usage).then_with(|| names(a).cmp(&names(b)))
+    }
+
+    /// The place of a row as the cursors of pages tell it. Places compare as rows do.
+    pub(super) fn place(&self, row: &ReportRow) -> Vec<Key> {
+        let day = row.key.first_day.map(|day| Key::Number(i64::from(day.0).abs_diff(i64::from(i32::MIN))));
+        let used = self.0.iter().map(|slot| Key::Text(descending(row.usage.get(*slot).unwrap_or_default())));
+        let (names, ids) = names(row);
+        let names = names.into_iter().map(|name| Key::Text(name.unwrap_or_default().to_owned()));
+        let ids = ids.into_iter().map(|id| Key::Text(id.map(|id| id.to_string()).unwrap_or_default()));
+        day.into_iter().chain(used).chain(names).chain(ids).collect()
+    }
+}
+
+/// What rows of the same usage are compared by: the names that are shown, then the ids.
+fn names(row: &ReportRow) -> ([Option<&str>; 4], [Option<Uuid>; 2]) {
+    (
+        [
+            row.key.resource_group.as_deref(),
+            row.key.domain.as_deref(),
+            row.project_name.as_deref(),
+            row.user_name.as_deref(),
+        ],
+        [row.key.project.map(|id| id.0), row.key.user.map(|id| id.0)],
+    )
+}
+
+/// A text that sorts before that of every smaller usage: the number of digits and each digit, counted from nine downwards, and
+/// an end that sorts behind all digits, so that `0.55` comes before `0.5`.
+fn descending(usage: Usage) -> String {
+    let text = usage.to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = whole.bytes().chain(fraction.bytes()).map(|digit| char::from(b'0' + (b'9' - digit)));
+    let mut key = format!("{:02}", 99_usize.saturating_sub(whole.len()));
+    key.extend(digits);
+    key.push('~');
+    key
+}
