@@ -1,6 +1,7 @@
 //! Figures of a trace as slots.
 
 use super::reason::Reason;
+use super::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName, SlotNameError};
 
@@ -11,34 +12,44 @@ pub(in crate::cli) const GPU: &str = "cuda.device";
 
 const BYTES_PER_GIB: u64 = 1 << 30;
 
-/// Slots by name; `field` is what they were read from. The count comes first, because a slot name is
-/// kept for the life of the process.
+/// Slots by name; `field` is what they were read from. One that cannot be a slot, or is one too many, is left out: those
+/// that matter most come first.
 pub(super) fn slots(
     field: &'static str,
-    named: impl ExactSizeIterator<Item = (impl AsRef<str>, Amount)>,
-) -> Result<Amounts, Reason> {
-    if named.len() > MAX_SLOTS {
-        return Err(Reason::TooManySlots);
+    named: impl Iterator<Item = (impl AsRef<str>, Amount)>,
+    skipped: &mut SkippedFields,
+) -> Amounts {
+    let mut slots = Amounts::default();
+    for (name, amount) in named {
+        let name = name.as_ref();
+        // The count comes first, because a slot name is kept for the life of the process.
+        let slot = if slots.len() < MAX_SLOTS {
+            SlotName::offered(name).map_err(|error| match error {
+                SlotNameError::Illegal => Reason::BadResources(field),
+                SlotNameError::TooMany => Reason::TooManySlotNames,
+            })
+        } else {
+            Err(Reason::TooManySlots)
+        };
+        match slot {
+            Ok(slot) => slots.set(slot, amount),
+            Err(fault) => skipped.add_amount(format!("{field} {name}"), &amount.to_string(), fault),
+        }
     }
-    named
-        .map(|(name, amount)| match SlotName::offered(name.as_ref()) {
-            Ok(name) => Ok((name, amount)),
-            Err(SlotNameError::Illegal) => Err(Reason::BadResources(field)),
-            Err(SlotNameError::TooMany) => Err(Reason::TooManySlotNames),
-        })
-        .collect()
+    slots
 }
 
 /// The columns `cpu`, `mem_gib` and `gpu` of our own CSV files; memory is exactly 2^30 times the figure.
-pub(super) fn of_columns(cpu: &str, mem_gib: &str, gpu: &str) -> Result<Amounts, Reason> {
+pub(super) fn of_columns(cpu: &str, mem_gib: &str, gpu: &str, skipped: &mut SkippedFields) -> Amounts {
     let mut named = Vec::with_capacity(3);
     for (column, text, slot, factor) in
         [("cpu", cpu, CPU, 1), ("mem_gib", mem_gib, MEM, BYTES_PER_GIB), ("gpu", gpu, GPU, 1)]
     {
         if !text.is_empty() {
             let amount = text.parse::<Amount>().ok().and_then(|a| a.checked_mul(factor));
-            named.push((slot, amount.ok_or(Reason::BadAmount(column))?));
+            let amount = amount.map(Some).ok_or(Reason::BadAmount(column));
+            named.extend(skipped.read_amount(column, text, amount).map(|amount| (slot, amount)));
         }
     }
-    slots("cpu, mem_gib, gpu", named.into_iter())
+    slots("cpu, mem_gib, gpu", named.into_iter(), skipped)
 }

@@ -1,6 +1,8 @@
 //! A capacities file: which agent offered what, and when.
-//! `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an empty `to` is open.
+//! `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an empty `to` is open. An agent like `node[01-10]` is one for each
+//! node, each of which offers what the row says.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use csv::StringRecord;
@@ -8,8 +10,10 @@ use csv::StringRecord;
 use super::ImportError;
 use super::amounts::of_columns;
 use super::csv_lines::{each_record, time};
+use super::node_range;
 use super::parser::Header;
-use super::reason::{Dropped, Reason};
+use super::reason::{Dropped, MAX_NODES, Reason};
+use super::skipped::SkippedFields;
 use super::source::Source;
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;
@@ -26,8 +30,11 @@ pub struct Capacity {
     pub to: Option<Timestamp>,
 }
 
+/// Names that show a line to be a header line.
+const NEEDED: [&str; 4] = ["resource_group", "agent_id", "from", "to"];
+
 struct Columns {
-    width: usize,
+    names: Vec<String>,
     resource_group: usize,
     agent_id: usize,
     cpu: Option<usize>,
@@ -48,46 +55,64 @@ impl Columns {
             gpu: header.find("gpu"),
             from: header.need("from"),
             to: header.need("to"),
-            width: header.width()?,
+            names: header.into_names()?,
         })
     }
 
-    fn capacity(&self, record: &StringRecord) -> Result<Capacity, Reason> {
-        if record.len() != self.width {
-            return Err(Reason::FieldCount);
-        }
-        let field = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or_default().trim();
-        let name = |at: usize, what: &'static str| {
-            let name = field(Some(at));
-            check_name(name).map(|()| name.to_owned()).map_err(|_| Reason::BadName(what))
-        };
+    /// The capacity of each node that a row names, `max_nodes` at most.
+    fn capacities(&self, record: &StringRecord, max_nodes: usize) -> Result<Vec<Capacity>, Reason> {
+        let fields = join_brackets(record, self.names.len()).ok_or(Reason::FieldCount)?;
+        let field = |at: Option<usize>| at.map_or("", |at| fields[at].trim());
         let from = time(field(Some(self.from)), "from")?.ok_or(Reason::BadTime("from"))?;
         let to = time(field(Some(self.to)), "to")?;
         if to.is_some_and(|to| to < from) {
             return Err(Reason::EndBeforeStart);
         }
-        Ok(Capacity {
-            resource_group: name(self.resource_group, "resource group")?,
-            agent: name(self.agent_id, "agent")?,
-            slots: of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu))?,
-            from,
-            to,
-        })
+        let resource_group = field(Some(self.resource_group));
+        check_name(resource_group).map_err(|_| Reason::BadName("resource group"))?;
+        let mut skipped = SkippedFields::default();
+        let slots = of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu), &mut skipped);
+        if let Some(fault) = skipped.amount_fault() {
+            return Err(fault);
+        }
+        let of_node = |agent: String| {
+            check_name(&agent).map_err(|_| Reason::BadName("agent"))?;
+            Ok(Capacity { resource_group: resource_group.to_owned(), agent, slots: slots.clone(), from, to })
+        };
+        node_range::expand(field(Some(self.agent_id)), max_nodes)?.into_iter().map(of_node).collect()
     }
+}
+
+/// The fields of a row, `width` in number. A list in brackets, like `n[1-3,7]`, is one field although no quotes say so.
+fn join_brackets(record: &StringRecord, width: usize) -> Option<Vec<Cow<'_, str>>> {
+    let mut fields: Vec<Cow<str>> = Vec::with_capacity(width);
+    for field in record {
+        let is_open = |field: &&mut Cow<str>| field.matches('[').count() > field.matches(']').count();
+        match fields.last_mut().filter(|_| record.len() > width).filter(is_open) {
+            Some(last) => *last = format!("{last},{field}").into(),
+            None => fields.push(field.into()),
+        }
+    }
+    (fields.len() == width).then_some(fields)
 }
 
 /// Reads the whole file or none of it: a cluster that lacks a few nodes would skew every share.
 pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
     let mut columns = None;
     let (mut rows, mut lines) = (Vec::new(), Vec::new());
+    let mut in_ranges = 0;
     each_record(source, |line, record| {
-        let Some(known) = &columns else {
+        // Files that are put together have a header line each.
+        let is_header = record.is_ok_and(|record| Header::repeats(record.iter(), &NEEDED));
+        let Some(known) = columns.as_ref().filter(|_| !is_header) else {
             columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
             return Ok(());
         };
-        let row = record.and_then(|record| known.capacity(record));
-        rows.push(row.map_err(|reason| ImportError::Row(Dropped { line, reason }))?);
-        lines.push(line);
+        let of_line = record.and_then(|record| known.capacities(record, MAX_NODES.saturating_sub(in_ranges).max(1)));
+        let of_line = of_line.map_err(|reason| ImportError::Row(Dropped { line, reason }))?;
+        lines.extend(std::iter::repeat_n(line, of_line.len()));
+        in_ranges += of_line.len() - 1;
+        rows.extend(of_line);
         Ok(())
     })?;
     if columns.is_none() {

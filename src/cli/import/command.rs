@@ -11,6 +11,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::amounts::GPU;
 use super::api::Api;
 use super::capacities::{Capacity, read_capacities};
 use super::domain_map::read_domain_map;
@@ -20,19 +21,22 @@ use super::load::{Extras, load};
 use super::rebase::{Shift, survey};
 use super::report::{Rebased, Report};
 use super::source::{Progress, Source};
-use super::{FORMATS, ImportError, MemoryUnit, Options, Reader};
+use super::{FORMATS, ImportError, MemoryUnit, Options, Reader, SlotChoices};
 use crate::cli::client::Client;
 use crate::cli::command::Command;
 use crate::cli::failure::{FAILED, Failure, Outcome};
 use crate::cli::output;
 use crate::config::Config;
+use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
+use crate::domain::slots::SlotName;
 use crate::service::{Clock, SystemClock};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
 ///
 /// Times without an offset are UTC unless --timezone says otherwise. Names of users, projects and groups map to stable
-/// ids. A cut-off or damaged file ends with exit code 1; the rows before its end are kept.
+/// ids. A cut-off or damaged file ends with exit code 1; the rows before its end are kept. So does a file with rows of jobs
+/// that ran and that cannot be read; the others are kept.
 #[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ImportArgs {
@@ -56,6 +60,10 @@ pub struct ImportArgs {
     /// The fields as sacct's --format had them, by commas.
     #[arg(long, value_name = "LIST", requires = "noheader")]
     pub fields: Option<String>,
+    /// Count this resource of Slurm as a slot of its own, with another name if one follows: `billing`, or
+    /// `gres/gpu:1g.5gb=mig.small` for slices of devices. Once for each resource.
+    #[arg(long, value_name = "RESOURCE[=SLOT]", value_parser = SlotChoices::parse)]
+    pub slot: Vec<(String, String)>,
     /// What the memory fields of an SWF file count.
     #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
         value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
@@ -113,7 +121,7 @@ impl Command for Import {
             } else {
                 output::print(&report.to_string())?;
             }
-            return Ok(ExitCode::SUCCESS);
+            return Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) });
         }
         let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
         if self.output == Form::Json {
@@ -143,6 +151,7 @@ fn options(args: &ImportArgs) -> anyhow::Result<Options> {
         zone: args.timezone,
         delimiter: args.delimiter,
         fields: args.fields.clone(),
+        slots: SlotChoices::new(args.slot.iter().cloned()).map_err(ImportError::Slot)?,
     })
 }
 
@@ -192,6 +201,8 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
     }
     let bar = progress_bar(reader.progress());
     let dated = !capacities.is_empty();
+    let is_accelerator = |(slot, amount): (SlotName, Amount)| slot.as_str() == GPU && !amount.is_zero();
+    let has_accelerators = capacities.iter().any(|row| row.slots.iter().any(is_accelerator));
     let (no_aggregate, replace) = (args.no_aggregate, args.replace);
     let extras = Extras { domains, capacities, no_aggregate, replace };
     let loaded = load(&api, clock, reader, &extras).await;
@@ -200,6 +211,7 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
         bar.finish_and_clear();
     }
     let mut report = loaded?;
+    report.without_accelerators = has_accelerators && report.summary.with_accelerators == 0;
     report.rebased = rebased.map(|rebased| Rebased { capacities: dated, ..rebased });
     Ok(report)
 }

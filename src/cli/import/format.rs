@@ -5,6 +5,9 @@ use super::parser::Parser;
 use super::rows::{Lines, Rows};
 use super::source::Source;
 
+/// Gives the rows of a JSON document.
+type ReadDocument = fn(Source, &Options) -> Box<dyn Rows>;
+
 #[derive(Clone, Copy)]
 pub struct Format {
     pub name: &'static str,
@@ -14,9 +17,11 @@ pub struct Format {
     pub zoned: bool,
     /// A table whose separator and header the user may know better.
     pub table: bool,
+    /// Resources have names, so that the user may say which count as slots.
+    pub names_resources: bool,
     pub(super) parser: fn(&Options) -> Box<dyn Parser>,
     /// Reads the same as a JSON document.
-    pub(super) json: Option<fn(Source) -> Box<dyn Rows>>,
+    pub(super) json: Option<ReadDocument>,
 }
 
 impl Format {
@@ -24,10 +29,8 @@ impl Format {
         if let Some(json) = self.json
             && source.is_json()
         {
-            return json(source);
+            return json(source, options);
         }
-        let parser = (self.parser)(options);
-        let source = if parser.any_encoding() { source.of_any_encoding() } else { source };
-        Box::new(Lines::new(source, parser))
+        Box::new(Lines::new(source.of_any_encoding(), (self.parser)(options)))
     }
 }

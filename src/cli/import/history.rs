@@ -64,14 +64,21 @@ pub struct HistoryReport {
 }
 
 impl HistoryReport {
+    /// No job that ran had to be dropped.
+    pub fn succeeded(&self) -> bool {
+        self.summary.dropped_started == 0
+    }
+
     pub fn to_json(&self) -> Value {
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
-        json!({
+        let mut report = json!({
             "source": self.source, "rows": self.summary.rows, "taken": self.summary.taken - self.repeated - self.unended,
             "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
             "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out,
             "without_domain": self.without_domain, "ended_early": early,
-        })
+        });
+        self.summary.add_fields_to(&mut report);
+        report
     }
 }
 

@@ -1,12 +1,14 @@
 //! A job as a trace tells it, and the stable identities that its names map to.
 
 use super::reason::Reason;
+use super::skipped::SkippedFields;
+use super::utf8::NOT_UTF8;
 use super::zone::TimesRead;
 use crate::domain::identity::{self, is_printable};
 use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
 use crate::domain::kernel::Phase;
 use crate::domain::names::check_name;
-use crate::domain::slots::{Amounts, MAX_SLOTS};
+use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
@@ -39,17 +41,29 @@ pub struct ImportedJob {
     pub priority: i32,
     /// The longest that it was allowed to run, where the trace says so.
     pub limit_seconds: Option<u32>,
+    /// How long it ran, in microseconds, where the trace says that beside its start and end. Of the two the shorter
+    /// counts: a job that was suspended used nothing meanwhile.
+    pub run_micros: Option<i64>,
+    /// The run time was shorter, so that the end that is accounted lies before that of the trace.
+    pub charged_by_run_time: bool,
     pub times: TimesRead,
+    /// The trace names no user.
+    pub lacks_user: bool,
+    /// The trace names no project.
+    pub lacks_project: bool,
+    pub skipped: SkippedFields,
 }
 
 impl ImportedJob {
-    /// What every format demands of a job. Empty names become [`UNKNOWN`]; `group`, when given,
-    /// replaces the resource group. A node or queue name that cannot be one is left out, because
-    /// no usage hangs on it.
+    /// Checks that the job has all that every format demands: an owner, a start and an end that it can have, and some amount of
+    /// something. Empty names become [`UNKNOWN`]; `group`, when given, replaces the resource group. Any other field
+    /// that cannot be read is left out, because no usage hangs on it.
     pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, Reason> {
         if let Some(group) = group {
             self.told_group = std::mem::replace(&mut self.resource_group, group.to_owned());
         }
+        (self.lacks_user, self.lacks_project) = (self.user.is_empty(), self.project.is_empty());
+        self.skip_bad_labels();
         for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
             if name.is_empty() {
                 UNKNOWN.clone_into(name);
@@ -62,23 +76,59 @@ impl ImportedJob {
             self.session_key.clone_from(&self.job_key);
         }
         check_label("job", &self.job_key)?;
-        check_label("session", &self.session_key)?;
         check_label("user", &self.user)?;
         check_label("project", &self.project)?;
-        check_name(&self.domain).map_err(|_| Reason::BadName("domain"))?;
+        check_utf8(&self.resource_group)?;
         check_name(&self.resource_group).map_err(|_| Reason::BadName("resource group"))?;
-        self.agent = self.agent.filter(|name| check_name(name).is_ok());
-        self.queue = self.queue.filter(|name| check_name(name).is_ok());
         match (self.started_at, self.terminated_at) {
             (None, None) => return Err(Reason::NotStarted),
             (Some(start), Some(end)) if end < start => return Err(Reason::EndBeforeStart),
             _ => {}
         }
+        self.charge_run_time();
         self.slots = self.slots.filtered(|amount| !amount.is_zero());
-        if self.slots.len() > MAX_SLOTS {
-            return Err(Reason::TooManySlots);
+        if self.started_at.is_some()
+            && self.slots.is_empty()
+            && let Some(fault) = self.skipped.amount_fault()
+        {
+            return Err(fault);
         }
         Ok(self)
+    }
+
+    /// Leaves out names that no job needs and that cannot be one.
+    fn skip_bad_labels(&mut self) {
+        let Self { session_key, domain, agent, queue, skipped, .. } = self;
+        if check_label("session", session_key).is_err() {
+            skipped.add("session", session_key);
+            session_key.clear();
+        }
+        let is_name = |name: &str| check_name(name).is_ok() && check_utf8(name).is_ok();
+        if !domain.is_empty() && !is_name(domain) {
+            skipped.add("domain", domain);
+            domain.clear();
+        }
+        for (label, name) in [("node", agent), ("queue", queue)] {
+            // A field with a byte that is no UTF-8 may be noted by its own name.
+            if let Some(bad) = name.take_if(|name| !is_name(name))
+                && !bad.is_empty()
+                && !skipped.has_value(&bad)
+            {
+                skipped.add(label, &bad);
+            }
+        }
+    }
+
+    /// Lets the job end once it has run for as long as the trace says that it ran.
+    fn charge_run_time(&mut self) {
+        let (Some(start), Some(end), Some(run)) = (self.started_at, self.terminated_at, self.run_micros) else {
+            return;
+        };
+        let charged = start.plus_micros(run.max(0));
+        if charged < end {
+            self.terminated_at = Some(charged);
+            self.charged_by_run_time = true;
+        }
     }
 
     pub fn kernel_id(&self) -> KernelId {
@@ -130,6 +180,11 @@ pub(super) fn key_of_run(job: &str, start: Timestamp) -> String {
     format!("{job}@{}", start.micros() / MICROS_PER_SECOND)
 }
 
+fn check_utf8(name: &str) -> Result<(), Reason> {
+    if name.contains(NOT_UTF8) { Err(Reason::InvalidUtf8) } else { Ok(()) }
+}
+
 fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {
+    check_utf8(name)?;
     if is_printable(name) { Ok(()) } else { Err(Reason::BadName(what)) }
 }

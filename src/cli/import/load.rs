@@ -159,7 +159,9 @@ impl Loader<'_> {
             self.report.refused.add("not_replaced", line, &why);
             return Ok(());
         }
-        if !self.touched.contains_key(&job.resource_group) {
+        // A job that never ran makes no group: what it names may be a list of partitions.
+        let has_group = job.started_at.is_some() || self.groups.contains(&job.resource_group);
+        if has_group && !self.touched.contains_key(&job.resource_group) {
             self.ensure_group(&job.resource_group).await?;
         }
         let shift = self.shift;
@@ -197,6 +199,10 @@ impl Loader<'_> {
     async fn send(&mut self, group: &str) -> anyhow::Result<()> {
         let Some(Batch { body, over }) = self.waiting.remove(group) else { return Ok(()) };
         self.rows_waiting -= body.len();
+        if !self.groups.contains(group) {
+            self.report.without_group += body.len() as u64;
+            return Ok(());
+        }
         let first = body.first_line().unwrap_or(0);
         let (rows, lines) = body.in_order();
         let taken = self.api.report(group, rows).await;

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::skipped::SkippedFields;
+
 /// Elements of a list that are kept; the lists of one job are short.
 const MOST_KEPT: usize = 1_000;
 
@@ -25,8 +27,19 @@ impl Loose {
         match self {
             Self::None => None,
             Self::Number(number) => Some(*number),
-            Self::Text(text) => text.parse().ok(),
+            Self::Text(text) => text.trim().parse().ok(),
         }
+    }
+
+    /// The number of a field that no job needs. A text that is none is left out.
+    pub(super) fn number_or_skip(&self, field: &'static str, skipped: &mut SkippedFields) -> Option<u64> {
+        if let Self::Text(text) = self
+            && self.number().is_none()
+            && !text.trim().is_empty()
+        {
+            skipped.add(field, text);
+        }
+        self.number()
     }
 
     pub(super) fn text(&self) -> String {

@@ -5,10 +5,10 @@
 //!   records of `lsb.events`, is dropped, so that another file is noticed.
 //! - User and project are LSF's; a record names no cluster, so the resource group is the queue. Each start of a job is a
 //!   kernel of its own, keyed `<job id>[<array index>]@<start>`; the tasks of an array are one session.
-//! - A job ends when the event was logged. LSF tells how long it was in the state RUN: the time that it was suspended
-//!   comes off its end.
+//! - A job ends when the event was logged, or once it has run for as long as LSF says that it was in the state RUN.
 //! - CPUs: the slots allocated (10.1), else the processors of the execution hosts (`16*hostA` are 16). Memory: the most
-//!   that all processes had at once. GPUs: `ngpus_physical` of the resource requirement, for each host.
+//!   that all processes had at once. GPUs: `ngpus_physical` (or one of its older
+//!   names) of the resource requirement, for each host.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +18,7 @@ use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
 use super::parser::{Parsed, Parser};
 use super::reason::Reason;
+use super::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -27,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
     about: "LSF: the accounting log lsb.acct",
     zoned: false,
     table: false,
+    names_resources: false,
     parser: |_| Box::new(Lsf),
     json: None,
 };
@@ -35,6 +37,9 @@ pub(super) const FORMAT: Format = Format {
 const RUSAGE: usize = 19;
 /// Fields of the usage on one host.
 const HOST_RUSAGE: usize = 5;
+
+/// Names of GPUs among the resources of a requirement, the newest first.
+const NGPUS: [&str; 5] = ["ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus"];
 
 struct Lsf;
 
@@ -45,16 +50,13 @@ impl Parser for Lsf {
             Some("JOB_FINISH") => Some(Finish::parse(fields).and_then(Finish::job)),
             Some("EVENT_ADRSV_FINISH" | "JOB_RESIZE") => None,
             _ if line.trim().is_empty() || line.starts_with('#') => None,
+            None if line.starts_with("\"JOB_FINISH") => Some(Err(Reason::FieldCount)),
             _ => Some(Err(Reason::OtherRecord)),
         })
     }
 
     fn awaits_header(&self) -> bool {
         false
-    }
-
-    fn any_encoding(&self) -> bool {
-        true
     }
 }
 
@@ -102,9 +104,14 @@ impl Fields<'_> {
     }
 
     fn number(&mut self, field: &'static str) -> Result<i64, Reason> {
+        self.number_or_text()?.map_err(|_| Reason::BadNumber(field))
+    }
+
+    /// A number of a field that no job needs, or else what the field holds.
+    fn number_or_text(&mut self) -> Result<Result<i64, String>, Reason> {
         let text = self.text()?;
         let whole = text.split_once('.').map_or(text.as_str(), |(whole, _)| whole);
-        whole.parse().map_err(|_| Reason::BadNumber(field))
+        Ok(whole.parse().map_err(|_| text))
     }
 
     fn count(&mut self, field: &'static str) -> Result<usize, Reason> {
@@ -117,14 +124,18 @@ impl Fields<'_> {
         (0..count).try_for_each(|_| self.skip_fields(each))
     }
 
+    /// Hosts after their number. Of one whose slots cannot be read only the name counts.
     fn hosts(&mut self, field: &'static str) -> Result<Hosts, Reason> {
         let mut hosts = Hosts::default();
         for _ in 0..self.count(field)? {
             let host = self.text()?;
             let (count, name) =
                 host.split_once('*').map_or((Some(1), host.as_str()), |(n, host)| (n.parse().ok(), host));
-            let count: u32 = count.ok_or(Reason::BadNumber(field))?;
-            hosts.slots = hosts.slots.saturating_add(u64::from(count));
+            let count: Option<u32> = count;
+            match count {
+                Some(count) => hosts.slots = hosts.slots.saturating_add(u64::from(count)),
+                None => hosts.unreadable = hosts.unreadable.or(Some(host.clone())),
+            }
             hosts.names.insert(name.to_owned());
         }
         Ok(hosts)
@@ -136,13 +147,15 @@ impl Fields<'_> {
 struct Hosts {
     slots: u64,
     names: BTreeSet<String>,
+    /// The first whose slots cannot be read.
+    unreadable: Option<String>,
 }
 
 /// What a `JOB_FINISH` tells; [`Rest`] is at its end and newer.
 struct Finish {
     event_time: i64,
     job_id: i64,
-    submit_time: i64,
+    submit_time: Result<i64, String>,
     start_time: i64,
     user: String,
     queue: String,
@@ -150,7 +163,7 @@ struct Finish {
     hosts: Hosts,
     project: String,
     index: i64,
-    most_memory: i64,
+    most_memory: Result<i64, String>,
     rest: Rest,
 }
 
@@ -167,7 +180,7 @@ impl Finish {
         fields.skip_fields(1)?; // version
         let (event_time, job_id) = (fields.number("event time")?, fields.number("job id")?);
         fields.skip_fields(3)?; // user id, options, processors asked for
-        let submit_time = fields.number("submit time")?;
+        let submit_time = fields.number_or_text()?;
         fields.skip_fields(2)?; // begin and deadline asked for
         let start_time = fields.number("start time")?;
         let (user, queue, requirement) = (fields.text()?, fields.text()?, fields.text()?);
@@ -177,7 +190,7 @@ impl Finish {
         fields.skip_fields(4 + RUSAGE + 1)?; // status, host factor, job name, command, rusage, mail user
         let project = fields.text()?;
         fields.skip_fields(4)?; // exit status, most processors, login shell, time event
-        let (index, most_memory) = (fields.number("array index")?, fields.number("maxRMem")?);
+        let (index, most_memory) = (fields.number("array index")?, fields.number_or_text()?);
         let rest = Rest::parse(fields).unwrap_or_default();
         Ok(Self {
             event_time,
@@ -199,17 +212,24 @@ impl Finish {
         let id = if self.index > 0 { format!("{}[{}]", self.job_id, self.index) } else { self.job_id.to_string() };
         let started_at = instant(self.start_time, "start time")?;
         let ended_at = instant(self.event_time, "event time")?.ok_or(Reason::EndMissing)?;
-        let ran = started_at
-            .filter(|_| self.rest.run_time > 0)
-            .map(|start| start.plus_micros(self.rest.run_time.saturating_mul(MICROS_PER_SECOND)).min(ended_at));
+        let run_micros = Some(self.rest.run_time).filter(|seconds| *seconds > 0);
+        let run_micros = run_micros.map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
+        let mut skipped = SkippedFields::default();
+        let submitted = match &self.submit_time {
+            Ok(seconds) => instant(*seconds, "submit time"),
+            Err(_) => Err(Reason::BadTime("submit time")),
+        };
+        let submitted_text = self.submit_time.as_ref().map_or_else(Clone::clone, ToString::to_string);
         Ok(ImportedJob {
             job_key: started_at.map_or_else(|| id.clone(), |start| key_of_run(&id, start)),
             run_of: if started_at.is_some() { id } else { String::new() },
             session_key: self.job_id.to_string(),
-            submitted_at: instant(self.submit_time, "submit time")?,
+            submitted_at: skipped.read("submit time", &submitted_text, submitted),
             started_at,
-            terminated_at: Some(ran.unwrap_or(ended_at)),
-            slots: self.slots()?,
+            terminated_at: Some(ended_at),
+            run_micros,
+            slots: self.slots(&mut skipped),
+            skipped,
             agent: self.hosts.names.first().filter(|_| self.hosts.names.len() == 1).cloned(),
             user: self.user,
             project: self.project,
@@ -219,19 +239,31 @@ impl Finish {
         })
     }
 
-    fn slots(&self) -> Result<Amounts, Reason> {
+    fn slots(&self, skipped: &mut SkippedFields) -> Amounts {
         let mut named = Vec::with_capacity(3);
-        let cpus = if self.rest.slots > 0 { self.rest.slots } else { self.hosts.slots };
-        named.push((CPU, Amount::whole(cpus)));
-        if let Ok(kib @ 1..) = u64::try_from(self.most_memory) {
-            named.push((MEM, Amount::whole(kib).checked_mul(1024).ok_or(Reason::BadAmount("maxRMem"))?));
+        if self.rest.slots > 0 {
+            named.push((CPU, Amount::whole(self.rest.slots)));
+        } else if let Some(host) = &self.hosts.unreadable {
+            skipped.add_amount("execution hosts", host, Reason::BadNumber("execution hosts"));
+        } else {
+            named.push((CPU, Amount::whole(self.hosts.slots)));
+        }
+        let bad = Reason::BadAmount("maxRMem");
+        match &self.most_memory {
+            Err(text) => skipped.add_amount("maxRMem", text, bad),
+            Ok(kib) => {
+                let bytes =
+                    u64::try_from(*kib).ok().filter(|kib| *kib > 0).map(|kib| Amount::whole(kib).checked_mul(1024));
+                let bytes = bytes.map(|bytes| bytes.ok_or(bad)).transpose();
+                named.extend(skipped.read_amount("maxRMem", &kib.to_string(), bytes).map(|bytes| (MEM, bytes)));
+            }
         }
         let gpus = [&self.rest.requirement, &self.requirement].into_iter().find_map(|text| gpus_of_host(text));
         if let Some(each) = gpus {
-            let total = each.checked_mul(self.hosts.names.len() as u64);
-            named.push((GPU, total.ok_or(Reason::BadAmount("ngpus_physical"))?));
+            let total = each.checked_mul(self.hosts.names.len() as u64).map(Some).ok_or(Reason::BadAmount(NGPUS[0]));
+            named.extend(skipped.read_amount(NGPUS[0], &each.to_string(), total).map(|total| (GPU, total)));
         }
-        amounts::slots("JOB_FINISH", named.into_iter())
+        amounts::slots("JOB_FINISH", named.into_iter(), skipped)
     }
 }
 
@@ -276,9 +308,10 @@ fn allocated(mut fields: Fields) -> Result<u64, Reason> {
 
 /// `select[...] rusage[ngpus_physical=2.00,mem=4096]`
 fn gpus_of_host(requirement: &str) -> Option<Amount> {
-    let (_, after) = requirement.split_once("ngpus_physical=")?;
-    let end = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
-    after[..end].parse().ok()
+    let usages = requirement.split("rusage[").skip(1).filter_map(|after| after.split(']').next());
+    let parts = usages.flat_map(|usage| usage.split([',', ':', ' ', '|'])).filter_map(|part| part.split_once('='));
+    let parts: Vec<(&str, &str)> = parts.collect();
+    NGPUS.iter().find_map(|name| parts.iter().find(|(known, _)| known == name)?.1.parse().ok())
 }
 
 /// Seconds since 1970; 0 and below are none.

@@ -21,6 +21,7 @@ pub mod load;
 mod loose;
 mod lsf;
 mod neutral_csv;
+mod node_range;
 pub mod offered;
 pub mod outcome;
 mod parser;
@@ -31,9 +32,11 @@ pub mod report;
 pub mod row;
 pub mod rows;
 pub mod shifted;
+pub mod skipped;
 mod slurm;
 pub mod source;
 mod swf;
+mod utf8;
 pub mod zone;
 
 use std::io;
@@ -48,6 +51,7 @@ use outcome::Summary;
 use reason::{Dropped, EndedEarly, Reason};
 use rebase::Shift;
 use rows::Rows;
+pub use slurm::slot_choices::SlotChoices;
 use source::{Progress, Source};
 pub use swf::MemoryUnit;
 
@@ -81,6 +85,8 @@ pub enum ImportError {
     CapacityTwice { first: u64, second: u64, group: String, agent: String },
     #[error("lines {first} and {second} put the project {project:?} into different domains: {before:?} and {after:?}")]
     DomainTwice { first: u64, second: u64, project: String, before: String, after: String },
+    #[error("{0}")]
+    Slot(String),
     #[error("the file names no project")]
     NoProject,
     #[error("the JSON document has no list `jobs`")]
@@ -121,6 +127,8 @@ pub struct Options {
     pub delimiter: Option<char>,
     /// The fields of a table without a header line, by commas.
     pub fields: Option<String>,
+    /// The resources that count as slots of their own.
+    pub slots: SlotChoices,
 }
 
 impl Options {
@@ -129,6 +137,7 @@ impl Options {
             ("--timezone", self.zone.is_some(), format.zoned),
             ("--delimiter", self.delimiter.is_some(), format.table),
             ("--fields", self.fields.is_some(), format.table),
+            ("--slot", !self.slots.is_empty(), format.names_resources),
         ];
         match told.into_iter().find(|(_, told, heard)| *told && !heard) {
             Some((option, ..)) => Err(ImportError::NotOfFormat { option, format: format.name }),
@@ -205,26 +214,21 @@ impl Reader {
             self.summary.ended_early = self.rows.ended_early();
             return Ok(None);
         };
+        let never_started = row.as_ref().is_ok_and(|job| job.started_at.is_none());
         let row = row.and_then(|job| job.checked(self.resource_group.as_deref()));
         let row = row.and_then(|job| self.shift.apply_to_job(job));
-        Ok(Some(self.count(row)))
-    }
-
-    fn count(&mut self, row: Result<ImportedJob, Reason>) -> Row {
-        match row {
+        let line = self.rows.place();
+        Ok(Some(match row {
             Ok(job) => {
-                self.summary.rows += 1;
-                self.summary.taken += 1;
-                self.summary.unmeasured += u64::from(job.started_at.is_some() && job.slots.is_empty());
-                self.summary.times.add(job.times);
+                self.summary.take_row(&job, line);
                 Row::Job(Box::new(job))
             }
             Err(reason) => {
-                let dropped = Dropped { line: self.rows.place(), reason };
-                self.summary.drop_row(dropped);
+                let dropped = Dropped { line, reason };
+                self.summary.drop_row(dropped, !never_started && reason.may_drop_usage());
                 Row::Dropped(dropped)
             }
-        }
+        }))
     }
 }
 

@@ -16,6 +16,8 @@ use super::format::Format;
 use super::job::ImportedJob;
 use super::parser::{Header, Parsed, Parser};
 use super::reason::Reason;
+use super::skipped::SkippedFields;
+use super::utf8::NOT_UTF8;
 use super::zone::Clock;
 
 pub(super) const FORMAT: Format = Format {
@@ -23,6 +25,7 @@ pub(super) const FORMAT: Format = Format {
     about: "one job a row: job_id, user, project, start_time, end_time, cpu, mem_gib, gpu, ...",
     zoned: true,
     table: false,
+    names_resources: false,
     parser: |options| Box::new(NeutralCsv { zone: options.zone.unwrap_or(Tz::UTC), ..NeutralCsv::default() }),
     json: None,
 };
@@ -32,10 +35,15 @@ struct NeutralCsv {
     zone: Tz,
     lines: CsvLines,
     columns: Option<Columns>,
+    /// The last header line lacks needed fields, so that the rows below it cannot be read.
+    is_header_bad: bool,
 }
 
+/// Names that show a line to be a header line.
+const NEEDED: [&str; 5] = ["job_id", "user", "project", "start_time", "end_time"];
+
 struct Columns {
-    width: usize,
+    names: Vec<String>,
     job_id: usize,
     session_id: Option<usize>,
     user: usize,
@@ -66,22 +74,25 @@ impl Columns {
             cpu: header.find("cpu"),
             mem_gib: header.find("mem_gib"),
             gpu: header.find("gpu"),
-            width: header.width()?,
+            names: header.into_names()?,
         })
     }
 
     fn job(&self, record: &StringRecord, mut clock: Clock) -> Result<ImportedJob, Reason> {
-        if record.len() != self.width {
+        if record.len() != self.names.len() {
             return Err(Reason::FieldCount);
         }
         let field = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or_default().trim();
-        let mut time = |at: Option<usize>, start, name| match field(at) {
-            "" => Ok(None),
-            text => clock.end(text, start, name).map(Some),
-        };
-        let submitted_at = time(self.submit_time, None, "submit_time")?;
-        let started_at = time(Some(self.start_time), None, "start_time")?;
-        let terminated_at = time(Some(self.end_time), started_at, "end_time")?;
+        let mut skipped = SkippedFields::default();
+        let bad = record.iter().zip(&self.names).filter(|(field, _)| field.contains(NOT_UTF8));
+        bad.for_each(|(field, name)| skipped.add(name.clone(), field));
+        let mut time = |text: &str, name| if text.is_empty() { Ok(None) } else { clock.read(text, name).map(Some) };
+        let submitted = time(field(self.submit_time), "submit_time");
+        let start = time(field(Some(self.start_time)), "start_time")?;
+        let end = time(field(Some(self.end_time)), "end_time")?;
+        let submitted = skipped.read("submit_time", field(self.submit_time), submitted);
+        let submitted_at = submitted.map(|time| clock.first(time));
+        let (started_at, terminated_at) = clock.period(start, end, None);
         Ok(ImportedJob {
             job_key: field(Some(self.job_id)).to_owned(),
             session_key: field(self.session_id).to_owned(),
@@ -92,8 +103,9 @@ impl Columns {
             submitted_at,
             started_at,
             terminated_at,
-            slots: of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu))?,
+            slots: of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu), &mut skipped),
             times: clock.read,
+            skipped,
             ..ImportedJob::default()
         })
     }
@@ -113,7 +125,17 @@ impl Parser for NeutralCsv {
             self.columns = Some(Columns::locate(record)?);
             return Ok(None);
         };
-        Ok(Some(columns.job(record, Clock::new(self.zone))))
+        let row =
+            if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(record, Clock::new(self.zone)) };
+        // No header reads as a job, because the name of a column is no time.
+        if row.is_ok() || !Header::repeats(record.iter(), &NEEDED) {
+            return Ok(Some(row));
+        }
+        match Columns::locate(record) {
+            Ok(columns) => (self.columns, self.is_header_bad) = (Some(columns), false),
+            Err(_) => self.is_header_bad = true,
+        }
+        Ok(None)
     }
 
     fn awaits_header(&self) -> bool {

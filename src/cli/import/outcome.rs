@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::{Value, json};
+
+use super::amounts::GPU;
+use super::job::{ImportedJob, UNKNOWN};
 use super::reason::{Dropped, EndedEarly, Reason};
 use super::rows::Unit;
-use super::zone::TimesRead;
+use super::skipped::{SkippedTallies, SkippedTally};
+use super::zone::{RepeatedTime, TimesRead};
 use crate::cli::counted::counted;
 
 /// Rows whose times had to be read in a certain way.
@@ -13,13 +18,18 @@ use crate::cli::counted::counted;
 pub struct LocalRows {
     pub assumed: u64,
     pub twice: u64,
+    pub by_run_time: u64,
     pub never: u64,
 }
 
 impl LocalRows {
     pub(super) fn add(&mut self, times: TimesRead) {
         self.assumed += u64::from(times.assumed);
-        self.twice += u64::from(times.twice);
+        match times.repeated {
+            Some(RepeatedTime::First) => self.twice += 1,
+            Some(RepeatedTime::ByRunTime) => self.by_run_time += 1,
+            None => {}
+        }
         self.never += u64::from(times.never);
     }
 }
@@ -31,6 +41,36 @@ pub struct Tally {
     pub first_line: u64,
 }
 
+/// Jobs named as examples.
+const JOBS_NAMED: usize = 3;
+
+/// Rows without an owner, of which the first jobs are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerlessRows {
+    pub rows: u64,
+    pub first_line: u64,
+    pub jobs: Vec<String>,
+}
+
+impl OwnerlessRows {
+    fn add(&mut self, job: &ImportedJob, line: u64) {
+        if self.rows == 0 {
+            self.first_line = line;
+        }
+        self.rows += 1;
+        if self.jobs.len() < JOBS_NAMED {
+            self.jobs.push(if job.run_of.is_empty() { &job.job_key } else { &job.run_of }.clone());
+        }
+    }
+
+    fn sentence(&self, what: &str, unit: Unit) -> String {
+        let rows = counted(self.rows, "row names", "rows name");
+        let (unit, line, jobs) = (unit.as_str(), self.first_line, self.jobs.join(", "));
+        let jobs = if self.rows > JOBS_NAMED as u64 { format!("{jobs}, ...") } else { jobs };
+        format!("  {rows} no {what}, first at {unit} {line}, and count for the {what} {UNKNOWN}: job {jobs}")
+    }
+}
+
 /// The balance of one file: `rows = taken + dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -40,6 +80,16 @@ pub struct Summary {
     /// Of the taken: ran, but the trace names no amount of anything, so they add no usage.
     pub unmeasured: u64,
     pub dropped: BTreeMap<Reason, Tally>,
+    /// Dropped rows of jobs that ran, or of which the row does not say that they did not.
+    pub dropped_started: u64,
+    /// Fields that were left out of rows that were taken.
+    pub skipped: SkippedTallies,
+    pub without_user: OwnerlessRows,
+    pub without_project: OwnerlessRows,
+    /// Rows whose run time is shorter than the time from start to end, and counted instead.
+    pub charged_by_run_time: u64,
+    /// Rows of jobs that held an accelerator.
+    pub with_accelerators: u64,
     /// What places are counted in.
     pub unit: Unit,
     /// The zone of times without an offset; `None` where the format has none.
@@ -49,15 +99,33 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn drop_row(&mut self, dropped: Dropped) {
+    pub(super) fn take_row(&mut self, job: &ImportedJob, line: u64) {
         self.rows += 1;
+        self.taken += 1;
+        self.unmeasured += u64::from(job.started_at.is_some() && job.slots.is_empty());
+        self.charged_by_run_time += u64::from(job.charged_by_run_time);
+        self.with_accelerators += u64::from(job.slots.iter().any(|(name, _)| name.as_str() == GPU));
+        self.times.add(job.times);
+        self.skipped.add(&job.skipped, line);
+        if job.lacks_user {
+            self.without_user.add(job, line);
+        }
+        if job.lacks_project {
+            self.without_project.add(job, line);
+        }
+    }
+
+    /// Counts a row that is dropped; `has_usage` if its job may have run.
+    pub(super) fn drop_row(&mut self, dropped: Dropped, has_usage: bool) {
+        self.rows += 1;
+        self.dropped_started += u64::from(has_usage);
         let tally = self.dropped.entry(dropped.reason).or_insert(Tally { rows: 0, first_line: dropped.line });
         tally.rows += 1;
     }
 
     /// Whether a row was dropped because it cannot be read, and not because it says nothing yet.
     pub fn has_useless_rows(&self) -> bool {
-        self.dropped.keys().any(|reason| !matches!(reason, Reason::NotStarted | Reason::JobStep | Reason::PartialRun))
+        self.dropped.keys().any(|reason| *reason == Reason::OtherRecord || reason.may_drop_usage())
     }
 
     pub fn dropped_rows(&self) -> u64 {
@@ -73,7 +141,8 @@ impl fmt::Display for Summary {
         if self.unmeasured > 0 {
             writeln!(f, "  {} taken without any amount, which adds no usage", self.unmeasured)?;
         }
-        let LocalRows { assumed, twice, never } = self.times;
+        self.write_fields(f)?;
+        let LocalRows { assumed, twice, by_run_time, never } = self.times;
         if let Some(zone) = self.zone.filter(|_| assumed > 0) {
             let rows = counted(assumed, "row", "rows");
             writeln!(f, "times without an offset were read as {zone}, in {rows}")?;
@@ -81,6 +150,10 @@ impl fmt::Display for Summary {
         if twice > 0 {
             let rows = counted(twice, "row has", "rows have");
             writeln!(f, "  {rows} a time that the clock showed twice: its first was taken")?;
+        }
+        if by_run_time > 0 {
+            let rows = counted(by_run_time, "row has", "rows have");
+            writeln!(f, "  {rows} a time that the clock showed twice: the run time says which of the two it is")?;
         }
         if never > 0 {
             let rows = counted(never, "row has", "rows have");
@@ -90,5 +163,45 @@ impl fmt::Display for Summary {
             Some(early) => writeln!(f, "{early}"),
             None => Ok(()),
         }
+    }
+}
+
+impl Summary {
+    /// The sentences about fields: those that are missing, were left out, or decided what is charged.
+    fn write_fields(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = self.unit.as_str();
+        for (name, tally) in self.skipped.iter() {
+            let SkippedTally { rows, first_line, example } = tally;
+            let rows = counted(*rows, "row", "rows");
+            writeln!(f, "  field {name} left out of {rows}, first at {unit} {first_line}: {example:?} cannot be read")?;
+        }
+        for (what, ownerless) in [("user", &self.without_user), ("project", &self.without_project)] {
+            if ownerless.rows > 0 {
+                writeln!(f, "{}", ownerless.sentence(what, self.unit))?;
+            }
+        }
+        if self.charged_by_run_time > 0 {
+            let rows = counted(self.charged_by_run_time, "row has", "rows have");
+            writeln!(f, "  {rows} a run time that is shorter than from start to end: the run time was charged")?;
+        }
+        if self.dropped_started > 0 {
+            let rows = counted(self.dropped_started, "dropped row is", "dropped rows are");
+            writeln!(f, "  {rows} of jobs that ran or may have run: what they used is missing")?;
+        }
+        Ok(())
+    }
+
+    /// Adds the same for programs, as keys of a report.
+    pub fn add_fields_to(&self, report: &mut Value) {
+        let skipped = self.skipped.iter().map(|(name, tally)| {
+            let SkippedTally { rows, first_line, example } = tally;
+            json!({"field": name, "rows": rows, "first_line": first_line, "example": example})
+        });
+        report["skipped_fields"] = skipped.collect();
+        report["rows_without_user"] = self.without_user.rows.into();
+        report["rows_without_project"] = self.without_project.rows.into();
+        report["charged_by_run_time"] = self.charged_by_run_time.into();
+        report["times_by_run_time"] = self.times.by_run_time.into();
+        report["dropped_started"] = self.dropped_started.into();
     }
 }

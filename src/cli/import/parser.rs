@@ -21,11 +21,6 @@ pub(super) trait Parser: Send {
         None
     }
 
-    /// A line that is no UTF-8 is read all the same: what is wrong there is hardly ever a name.
-    fn any_encoding(&self) -> bool {
-        false
-    }
-
     /// A job that is still remembered at the end of the file; asked for until there is none.
     fn left_over(&mut self) -> Option<ImportedJob> {
         None
@@ -66,7 +61,7 @@ impl<'a> Header<'a> {
         first
     }
 
-    /// A column that must be there; [`Header::width`] names all that are not.
+    /// A column that must be there; [`Header::into_names`] names all that are not.
     pub(super) fn need(&mut self, name: &'static str) -> usize {
         self.find(name).unwrap_or_else(|| {
             self.missing.push(name);
@@ -79,8 +74,15 @@ impl<'a> Header<'a> {
         if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
     }
 
-    /// The number of fields of every row.
-    pub(super) fn width(self) -> Result<usize, ImportError> {
+    /// True if a line of a table is a header line although one came before, as in files that are put together: its
+    /// fields are names that every such table needs. No row holds three of them.
+    pub(super) fn repeats<'f>(fields: impl Iterator<Item = &'f str>, needed: &[&str]) -> bool {
+        let is_needed = |field: &&str| needed.iter().any(|name| name.eq_ignore_ascii_case(field.trim()));
+        fields.filter(is_needed).take(3).count() == 3
+    }
+
+    /// The names of the fields of every row, in their order.
+    pub(super) fn into_names(self) -> Result<Vec<String>, ImportError> {
         let of = self.of;
         if !self.missing.is_empty() {
             let missing = self.missing.join(", ");
@@ -91,7 +93,7 @@ impl<'a> Header<'a> {
         }
         match self.twice {
             Some(name) => Err(ImportError::FieldTwice { of, name }),
-            None => Ok(self.names.len()),
+            None => Ok(self.names.into_iter().map(str::to_owned).collect()),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Why a row was not taken, and why a file ends early.
 
+/// Nodes that all ranges of a capacities file together may stand for.
+pub(super) const MAX_NODES: usize = 100_000;
+
 /// Why a row was not taken. Fields are named as the format's documentation names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Reason {
@@ -9,6 +12,8 @@ pub enum Reason {
     PartialRun,
     #[error("not started yet: nothing to account")]
     NotStarted,
+    #[error("cancelled before it started: nothing to account")]
+    CancelledBeforeStart,
     #[error("run time unknown or negative")]
     NoRunTime,
     #[error("wait time negative")]
@@ -23,6 +28,8 @@ pub enum Reason {
     NoJobId,
     #[error("no record of an accounting log")]
     OtherRecord,
+    #[error("stands under a header line that lacks needed fields")]
+    HeaderIncomplete,
     #[error("wrong number of fields")]
     FieldCount,
     #[error("a quote that the line does not close")]
@@ -41,12 +48,25 @@ pub enum Reason {
     TooManySlots,
     #[error("too many different slot names")]
     TooManySlotNames,
+    #[error("the agent is no range of nodes that can be read, like node[01-10], n[1-3,7] or a[1-2]b[1-2]")]
+    BadNodeRange,
+    #[error("ranges of nodes stand for more than {MAX_NODES} nodes")]
+    TooManyNodes,
     #[error("shifted out of the years 1970 to 9999")]
     ShiftedOut,
     #[error("not valid UTF-8")]
     InvalidUtf8,
     #[error("longer than 1 MiB")]
     LineTooLong,
+}
+
+impl Reason {
+    /// True if a row that is dropped for this may stand for a job that ran, so that its usage is missing.
+    pub fn may_drop_usage(self) -> bool {
+        let no_usage =
+            [Self::JobStep, Self::PartialRun, Self::NotStarted, Self::CancelledBeforeStart, Self::OtherRecord];
+        !no_usage.contains(&self)
+    }
 }
 
 /// A row that was not taken.

@@ -39,6 +39,10 @@ pub struct Report {
     pub without_domain: Vec<String>,
     /// Groups of the capacities file that no row belongs to.
     pub groups_without_rows: Vec<String>,
+    /// Jobs that never ran, in resource groups that are not there.
+    pub without_group: u64,
+    /// The capacities file has accelerators, and no job that ran held one.
+    pub without_accelerators: bool,
     /// Runs that were known as running and ended, because a later run of their job came.
     pub earlier_runs_ended: u64,
     /// Known kernels that were taken back, because the file has them with other starts.
@@ -106,7 +110,7 @@ impl Report {
 
     /// Rows that the service has.
     pub fn taken(&self) -> u64 {
-        self.summary.taken.saturating_sub(self.refused_rows())
+        self.summary.taken.saturating_sub(self.refused_rows() + self.without_group)
     }
 
     /// Adds rows that a part of the import has taken into a history.
@@ -130,9 +134,9 @@ impl Report {
         self.changed + others + settings + self.slices.unwrap_or(0) == 0
     }
 
-    /// The file was read to its real end, and something in it was of use.
+    /// The file was read to its real end, something in it was of use, and no job that ran had to be dropped.
     pub fn succeeded(&self) -> bool {
-        self.summary.ended_early.is_none() && !self.took_nothing()
+        self.summary.ended_early.is_none() && self.summary.dropped_started == 0 && !self.took_nothing()
     }
 
     fn took_nothing(&self) -> bool {
@@ -159,9 +163,11 @@ impl Report {
             "other_histories": self.other_histories, "without_domain": self.without_domain, "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
+            "jobs_without_resource_group": self.without_group, "accelerators_unused": self.without_accelerators,
         });
         report["warnings"] = Value::Array(warnings);
         report["placed_projects"] = self.placed_projects.into();
+        self.summary.add_fields_to(&mut report);
         report
     }
 }
@@ -205,6 +211,18 @@ impl fmt::Display for Report {
         }
         if self.changed_nothing() {
             write!(f, "; nothing changed")?;
+        }
+        if self.without_group > 0 {
+            let jobs = counted(self.without_group, "job", "jobs");
+            let whose = if self.without_group == 1 { "its" } else { "their" };
+            write!(f, "\n{jobs} that never ran left out: no job that ran makes {whose} resource group")?;
+        }
+        if self.without_accelerators {
+            write!(
+                f,
+                "\nwarning: the capacities have gpu, and no job of the file held an accelerator: does the file "
+            )?;
+            write!(f, "say so in a field that it lacks, like AllocTRES with gres/gpu, AllocGRES or naccelerators?")?;
         }
         for group in self.without_capacity.iter().take(GROUPS_NAMED) {
             write!(f, "\nwarning: resource group {group} has no capacity: everybody's factor stays 1; give it ")?;

@@ -1,9 +1,12 @@
 //! The rows of a trace one after the other, whatever the file looks like.
 
 use super::ImportError;
+use super::job::ImportedJob;
 use super::parser::{Parsed, Parser};
-use super::reason::EndedEarly;
+use super::reason::{EndedEarly, Reason};
+use super::skipped::NOT_UTF8_FIELD;
 use super::source::{Line, Source};
+use super::utf8::NOT_UTF8;
 
 /// What rows are counted in, so that a reason can say where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +64,26 @@ impl Lines {
     }
 }
 
+/// Reads a line with bytes that are no UTF-8. If the parser has no name for the field that has them, and no name of the job has
+/// them, the job notes that there is one.
+fn mended(parser: &mut dyn Parser, text: &str) -> Result<Parsed, ImportError> {
+    let awaits_header = parser.awaits_header();
+    let parsed = parser.line(text);
+    if awaits_header && parsed.is_err() {
+        return Err(ImportError::UnreadableHeader(Reason::InvalidUtf8));
+    }
+    let note = |mut job: ImportedJob| {
+        let names = [job.queue.as_deref(), job.agent.as_deref(), Some(&job.session_key), Some(&job.domain)];
+        let is_in_name = names.into_iter().flatten().any(|name| name.contains(NOT_UTF8));
+        if job.skipped.is_empty() && !is_in_name {
+            job.skipped.add(NOT_UTF8_FIELD, text);
+        }
+        job
+    };
+    let name_cause = |reason| if reason == Reason::FieldCount { Reason::InvalidUtf8 } else { reason };
+    Ok(parsed?.map(|row| row.map(note).map_err(name_cause)))
+}
+
 impl Rows for Lines {
     fn next(&mut self) -> Result<Parsed, ImportError> {
         if self.over {
@@ -68,6 +91,7 @@ impl Rows for Lines {
         }
         loop {
             let parsed = match self.source.next_line() {
+                Some(Line::Text(text)) if text.contains(NOT_UTF8) => mended(&mut *self.parser, text)?,
                 Some(Line::Text(text)) => self.parser.line(text)?,
                 Some(Line::Unreadable { first, .. }) if self.parser.comment_mark() == Some(first) => None,
                 Some(Line::Unreadable { reason, .. }) if self.parser.awaits_header() => {

@@ -1,6 +1,5 @@
 //! Lines of a file or of standard input, gzip or plain, in memory that does not grow with the file.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -11,6 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::ImportError;
 use super::reason::{EndedEarly, Reason};
+use super::utf8::{MendedText, mend};
 
 /// The longest line that is read; a longer one is dropped and reading goes on at the next line.
 pub const MAX_LINE: usize = 1 << 20;
@@ -124,7 +124,7 @@ impl Source {
         self
     }
 
-    /// Bytes that are no UTF-8 become replacement characters.
+    /// A line with bytes that are no UTF-8 has [`super::utf8::NOT_UTF8`] in their place.
     #[must_use]
     pub fn of_any_encoding(mut self) -> Self {
         self.any_encoding = true;
@@ -138,12 +138,12 @@ impl Source {
         start.trim_ascii_start().first() == Some(&b'{')
     }
 
-    /// The rest as bytes, for what has no lines.
-    pub fn into_reader(mut self) -> Box<dyn BufRead + Send> {
+    /// The rest as text, for what has no lines.
+    pub fn into_reader(mut self) -> impl Read + Send {
         if self.reader.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK.as_bytes())) {
             self.reader.consume(BYTE_ORDER_MARK.len());
         }
-        self.reader
+        MendedText::new(self.reader)
     }
 
     pub fn progress(&self) -> Progress {
@@ -192,10 +192,8 @@ impl Source {
         if self.buffer.last() == Some(&b'\r') {
             self.buffer.pop();
         }
-        if self.any_encoding
-            && let Cow::Owned(mended) = String::from_utf8_lossy(&self.buffer)
-        {
-            self.buffer = mended.into_bytes();
+        if self.any_encoding && std::str::from_utf8(&self.buffer).is_err() {
+            self.buffer = mend(&self.buffer).into_bytes();
         }
         Some(match std::str::from_utf8(&self.buffer) {
             Ok(text) if self.line == 1 => Line::Text(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),

@@ -21,6 +21,8 @@ use super::format::Format;
 use super::job::ImportedJob;
 use super::parser::{Parsed, Parser};
 use super::reason::Reason;
+use super::skipped::SkippedFields;
+use super::utf8::NOT_UTF8;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;
@@ -31,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
     about: "Standard Workload Format of the Parallel Workloads Archive, also with node lists",
     zoned: false,
     table: false,
+    names_resources: false,
     parser: |options| Box::new(Swf { memory: options.swf_memory, ..Swf::default() }),
     json: None,
 };
@@ -101,14 +104,22 @@ impl Swf {
     }
 
     fn job(&self, line: &str) -> Result<ImportedJob, Reason> {
+        let mut skipped = SkippedFields::default();
         let (numbers, extension) = match line.find('{') {
-            Some(at) => (&line[..at], Some(line[at + 1..].split_once('}').ok_or(Reason::BadNumber("node list"))?)),
+            Some(at) => {
+                let closed = line[at + 1..].split_once('}').map(Some).ok_or(Reason::BadNumber("node list"));
+                (&line[..at], skipped.read("node list", &line[at..], closed))
+            }
             None => (line, None),
         };
         let fields = fields(numbers).ok_or(Reason::FieldCount)?;
         // Lines with these states repeat, piece by piece, a job that also has a line of its own.
         if matches!(fields[10], "2" | "3" | "4") {
             return Err(Reason::PartialRun);
+        }
+        // Archives keep jobs that were cancelled while they waited.
+        if fields[10] == "5" && micros(fields[3], "run time").is_ok_and(|run| run.is_none()) {
+            return Err(Reason::CancelledBeforeStart);
         }
         let nodes = extension.map_or_else(HashSet::new, |(list, _)| nodes(list));
         let (submitted_at, started_at, terminated_at) = self.times(&fields)?;
@@ -122,10 +133,11 @@ impl Swf {
             submitted_at: Some(submitted_at),
             started_at: Some(started_at),
             terminated_at: Some(terminated_at),
-            slots: self.slots(&fields, nodes.len().max(1) as u64)?,
+            slots: self.slots(&fields, nodes.len().max(1) as u64, &mut skipped),
             agent: single_node(&nodes),
             queue: queue.or_else(|| named(fields[14], &self.queues, "q")),
-            limit_seconds: limit(fields[8]),
+            limit_seconds: skipped.read("requested time", fields[8], limit(fields[8])),
+            skipped,
             ..ImportedJob::default()
         })
     }
@@ -145,19 +157,23 @@ impl Swf {
         Ok((instant(submitted, "submit time")?, instant(started, "start")?, instant(ended, "end")?))
     }
 
-    fn slots(&self, fields: &[&str; FIELDS], nodes: u64) -> Result<Amounts, Reason> {
-        let allocated = amount(fields[4], Reason::BadNumber("allocated processors"))?;
-        let requested = || amount(fields[7], Reason::BadNumber("requested processors"));
-        let Some(processors) = allocated.map_or_else(requested, |n| Ok(Some(n)))? else {
-            return Ok(Amounts::default());
-        };
-        let mut named = vec![(CPU, processors)];
+    fn slots(&self, fields: &[&str; FIELDS], nodes: u64, skipped: &mut SkippedFields) -> Amounts {
+        let mut figure =
+            |at: usize, name: &'static str, bad: Reason| skipped.read_amount(name, fields[at], amount(fields[at], bad));
+        let processors = figure(4, "allocated processors", Reason::BadNumber("allocated processors"))
+            .or_else(|| figure(7, "requested processors", Reason::BadNumber("requested processors")));
+        let Some(processors) = processors else { return Amounts::default() };
         let bad = Reason::BadAmount("memory");
-        let requested = amount(fields[9], bad)?.filter(|figure| !figure.is_zero());
-        if let Some(figure) = requested.map_or_else(|| amount(fields[6], bad), |figure| Ok(Some(figure)))? {
-            named.push((MEM, self.memory.total(figure, processors, nodes).ok_or(bad)?));
+        let memory = figure(9, "requested memory", bad)
+            .filter(|memory| !memory.is_zero())
+            .map(|memory| (memory, "requested memory", fields[9]))
+            .or_else(|| figure(6, "used memory", bad).map(|memory| (memory, "used memory", fields[6])));
+        let mut named = vec![(CPU, processors)];
+        if let Some((memory, name, text)) = memory {
+            let total = self.memory.total(memory, processors, nodes).map(Some).ok_or(bad);
+            named.extend(skipped.read_amount(name, text, total).map(|bytes| (MEM, bytes)));
         }
-        amounts::slots("processors and memory", named.into_iter())
+        amounts::slots("processors and memory", named.into_iter(), skipped)
     }
 }
 
@@ -210,10 +226,10 @@ fn micros(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
     Ok(seconds.map(|seconds| u64::try_from(seconds.units() / UNITS_PER_MICRO).unwrap_or(u64::MAX)))
 }
 
-/// The time that was asked for; one that cannot be read says nothing.
-fn limit(text: &str) -> Option<u32> {
-    let seconds = micros(text, "requested time").ok()?? / MICROS_PER_SECOND.unsigned_abs();
-    u32::try_from(seconds).ok().filter(|seconds| *seconds > 0)
+/// The time that was asked for.
+fn limit(text: &str) -> Result<Option<u32>, Reason> {
+    let seconds = micros(text, "requested time")?.map(|micros| micros / MICROS_PER_SECOND.unsigned_abs());
+    Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
 }
 
 fn is_minus_one(text: &str) -> bool {
@@ -248,7 +264,11 @@ fn single_node(nodes: &HashSet<&str>) -> Option<String> {
 fn remember(names: &mut HashMap<String, String>, value: &str) {
     let Some((number, name)) = value.split_once(char::is_whitespace) else { return };
     let name = name.trim();
-    if number.parse::<u64>().is_ok() && check_name(name).is_ok() && names.len() < MAX_HEADER_NAMES {
+    if number.parse::<u64>().is_ok()
+        && check_name(name).is_ok()
+        && !name.contains(NOT_UTF8)
+        && names.len() < MAX_HEADER_NAMES
+    {
         names.insert(number.to_owned(), name.to_owned());
     }
 }

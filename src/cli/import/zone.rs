@@ -15,15 +15,43 @@ pub struct TimesRead {
     /// One had no offset: the zone that is assumed decided.
     pub assumed: bool,
     /// The clock showed one of them twice, because it was set back.
-    pub twice: bool,
+    pub repeated: Option<RepeatedTime>,
     /// The clock never showed one of them, because it was set forward.
     pub never: bool,
 }
 
+/// Which of its two instants a time means that the clock showed twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepeatedTime {
+    /// The first, because nothing says which of the two is meant.
+    First,
+    /// The one that fits the run time.
+    ByRunTime,
+}
+
+/// The instants that one text may mean: two for a local time that the clock showed twice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instants {
+    first: Timestamp,
+    second: Option<Timestamp>,
+}
+
+impl Instants {
+    /// A time that is known for certain.
+    pub(super) fn only(time: Timestamp) -> Self {
+        Self { first: time, second: None }
+    }
+
+    fn each(self) -> impl Iterator<Item = Timestamp> {
+        [Some(self.first), self.second].into_iter().flatten()
+    }
+}
+
 /// Reads the times of one row.
 ///
-/// A time that the clock showed twice means the first, and for an end the first that does not lie before the start. A
-/// time that it never showed is read with the offset from before the change.
+/// If the clock showed the start or the end of a run twice, the pair of instants counts whose difference is the run time.
+/// Where the row has none, a time means the first of the two, and for an end the first that does not lie before the
+/// start. A time that the clock never showed is read with the offset from before the change.
 pub(super) struct Clock {
     zone: Tz,
     pub(super) read: TimesRead,
@@ -34,41 +62,75 @@ impl Clock {
         Self { zone, read: TimesRead::default() }
     }
 
-    /// RFC 3339, with an offset or without, of the end of what began at `start`.
-    pub(super) fn end(
-        &mut self,
-        text: &str,
-        start: Option<Timestamp>,
-        field: &'static str,
-    ) -> Result<Timestamp, Reason> {
+    /// RFC 3339, with an offset or without.
+    pub(super) fn read(&mut self, text: &str, field: &'static str) -> Result<Instants, Reason> {
         let with_offset = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_str(text, BASIC_OFFSET));
-        let time = match with_offset {
-            Ok(time) => in_range(time.timestamp_micros()),
-            Err(_) => text.parse().ok().and_then(|local| self.instant(local, start)),
+        let instants = match with_offset {
+            Ok(time) => in_range(time.timestamp_micros()).map(Instants::only),
+            Err(_) => text.parse().ok().and_then(|local| self.read_local(local)),
         };
-        time.ok_or(Reason::BadTime(field))
+        instants.ok_or(Reason::BadTime(field))
     }
 
-    /// What a local time means; `None` outside the years 1970 to 9999.
-    pub(super) fn instant(&mut self, local: NaiveDateTime, start: Option<Timestamp>) -> Option<Timestamp> {
-        self.micros(local, start).and_then(in_range)
-    }
-
-    fn micros(&mut self, local: NaiveDateTime, start: Option<Timestamp>) -> Option<i64> {
+    /// The instants of a local time; `None` outside the years 1970 to 9999.
+    pub(super) fn read_local(&mut self, local: NaiveDateTime) -> Option<Instants> {
         self.read.assumed = true;
         let found = self.zone.from_local_datetime(&local).map(|time| time.timestamp_micros());
         if let Some(only) = found.single() {
-            return Some(only);
+            return in_range(only).map(Instants::only);
         }
         if let (Some(first), Some(second)) = (found.earliest(), found.latest()) {
-            self.read.twice = true;
-            let too_early = start.is_some_and(|start| first < start.micros());
-            return Some(if too_early { second } else { first });
+            return Some(Instants { first: in_range(first)?, second: in_range(second) });
         }
         self.read.never = true;
         let day_before = local.checked_sub_days(Days::new(1))?;
         let offset = self.zone.offset_from_local_datetime(&day_before).latest()?.fix();
-        offset.from_local_datetime(&local).single().map(|time| time.timestamp_micros())
+        let time = offset.from_local_datetime(&local).single()?;
+        in_range(time.timestamp_micros()).map(Instants::only)
+    }
+
+    /// The first of the instants.
+    pub(super) fn first(&mut self, instants: Instants) -> Timestamp {
+        if instants.second.is_some() {
+            self.read.repeated.get_or_insert(RepeatedTime::First);
+        }
+        instants.first
+    }
+
+    /// The start and the end of a run that took `run_micros`, if the row says how long it took.
+    pub(super) fn period(
+        &mut self,
+        start: Option<Instants>,
+        end: Option<Instants>,
+        run_micros: Option<i64>,
+    ) -> (Option<Timestamp>, Option<Timestamp>) {
+        let (Some(starts), Some(ends)) = (start, end) else {
+            return (start.map(|start| self.first(start)), end.map(|end| self.first(end)));
+        };
+        if starts.second.is_none() && ends.second.is_none() {
+            return (Some(starts.first), Some(ends.first));
+        }
+        if let Some((start, end)) = run_micros.and_then(|run| closest_pair(starts, ends, run)) {
+            self.read.repeated = Some(RepeatedTime::ByRunTime);
+            return (Some(start), Some(end));
+        }
+        self.read.repeated = Some(RepeatedTime::First);
+        let end = ends.each().find(|end| *end >= starts.first).unwrap_or(ends.first);
+        (Some(starts.first), Some(end))
+    }
+}
+
+/// The pair whose difference is closest to `run`; `None` where two pairs are equally close.
+fn closest_pair(starts: Instants, ends: Instants, run: i64) -> Option<(Timestamp, Timestamp)> {
+    let pairs = starts.each().flat_map(|start| ends.each().map(move |end| (start, end)));
+    let pairs = pairs.filter(|(start, end)| start <= end);
+    let mut by_distance: Vec<_> =
+        pairs.map(|(start, end)| ((end.micros() - start.micros()).abs_diff(run), (start, end))).collect();
+    by_distance.sort_by_key(|(distance, _)| *distance);
+    match by_distance.as_slice() {
+        [(nearest, _), (next, _), ..] if nearest == next => None,
+        [(_, pair), ..] => Some(*pair),
+        [] => None,
     }
 }
 

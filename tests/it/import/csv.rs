@@ -1,10 +1,8 @@
-//! CSV files of jobs, and files of capacities.
+//! CSV files of jobs.
 
-use fairshared::cli::import::ImportError;
-use fairshared::cli::import::capacities::read_capacities;
 use fairshared::cli::import::reason::Reason;
 
-use super::{Outcome, at, gzip, read, refused, slots, source};
+use super::{Outcome, at, read, refused, slots};
 
 const HEADER: &str =
     "job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state";
@@ -91,14 +89,12 @@ fn bad_rows_are_dropped_and_the_next_one_is_read() {
         (format!("{GOOD},more"), Reason::FieldCount),
         (GOOD.replace("ann", "\"ann"), Reason::OpenQuote),
         (GOOD.replace("j1", ""), Reason::NoJobId),
-        (GOOD.replace("science", "sci/ence"), Reason::BadName("domain")),
         (GOOD.replace("T09", "T06"), Reason::EndBeforeStart),
         (GOOD.replace("2026-02-01T09", "1969-02-01T09"), Reason::BadTime("end_time")),
-        (GOOD.replace("2026-02-01T07:00:00Z", "yesterday"), Reason::BadTime("submit_time")),
-        (GOOD.replace(",8,", ",-8,"), Reason::BadAmount("cpu")),
-        (GOOD.replace(",8,", ",1e3,"), Reason::BadAmount("cpu")),
-        (GOOD.replace(",1.5,", ",inf,"), Reason::BadAmount("mem_gib")),
-        (GOOD.replace(",2,", ",0.0000000000001,"), Reason::BadAmount("gpu")),
+        (GOOD.replace(",8,1.5,2,", ",-8,,,"), Reason::BadAmount("cpu")),
+        (GOOD.replace(",8,1.5,2,", ",1e3,,,"), Reason::BadAmount("cpu")),
+        (GOOD.replace(",8,1.5,2,", ",,inf,,"), Reason::BadAmount("mem_gib")),
+        (GOOD.replace(",8,1.5,2,", ",0,,0.0000000000001,"), Reason::BadAmount("gpu")),
     ] {
         let outcome = table(&[&row, GOOD]);
         assert_eq!((outcome.reasons(), outcome.jobs.len()), (vec![reason], 1), "{row}");
@@ -113,59 +109,4 @@ fn quoted_fields_line_ends_and_byte_order_mark() {
     assert_eq!(outcome.jobs[0].user, "Ann \"A\" Lee, PhD");
     assert_eq!(outcome.jobs[1].user, "ann");
     assert_eq!(outcome.summary.rows, 2);
-}
-
-#[test]
-fn capacities_are_typed_rows() {
-    let text = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n\
-                alpha,n1,64,250.4004,0,2026-02-01T00:00:00Z,\n\
-                \n\
-                beta,pool,,,112,2026-02-01T00:00:00Z,2026-02-02T00:00:00Z\n";
-    let rows = read_capacities(&mut source(gzip(text.as_bytes()))).unwrap();
-    let [first, second] = rows.as_slice() else { panic!("two rows") };
-    assert_eq!((first.resource_group.as_str(), first.agent.as_str()), ("alpha", "n1"));
-    assert_eq!(first.slots.to_json(), r#"{"cpu":"64","cuda.device":"0","mem":"268865382226.3296"}"#);
-    assert_eq!((first.from, first.to), (at("2026-02-01T00:00:00Z"), None));
-    assert_eq!(second.slots.to_json(), r#"{"cuda.device":"112"}"#);
-    assert_eq!(second.to, Some(at("2026-02-02T00:00:00Z")));
-}
-
-#[test]
-fn a_node_may_offer_one_thing_after_the_other() {
-    let text = "resource_group,agent_id,cpu,from,to\n\
-                alpha,n1,8,2026-03-01T00:00:00Z,\n\
-                alpha,n1,4,2026-02-01T00:00:00Z,2026-03-01T00:00:00Z\n\
-                alpha,n1,2,2026-02-05T00:00:00Z,2026-02-05T00:00:00Z\n\
-                alpha,n2,8,2026-03-01T00:00:00Z,\n\
-                beta,n1,8,2026-03-01T00:00:00Z,\n";
-    assert_eq!(read_capacities(&mut source(text)).unwrap().len(), 5);
-}
-
-#[test]
-fn a_capacities_file_with_one_bad_row_is_refused_whole() {
-    let read = |text: &str| {
-        let text = format!("resource_group,agent_id,cpu,from,to\nalpha,n1,8,2026-02-01T00:00:00Z,\n{text}\n");
-        read_capacities(&mut source(text)).unwrap_err().to_string()
-    };
-    for (row, error) in [
-        ("alpha,n2,8,,", "line 3: from is not a time between the years 1970 and 9999"),
-        ("alpha,n2,-8,2026-02-01T00:00:00Z,", "line 3: cpu is not an amount from 0 to 10^21 with at most 12 decimals"),
-        ("alpha,n2,8,2026-02-01T00:00:00Z,2026-01-01T00:00:00Z", "line 3: ends before it starts"),
-        ("alpha,,8,2026-02-01T00:00:00Z,", "line 3: agent name is too long or has characters that a name cannot have"),
-        ("alpha,n2", "line 3: wrong number of fields"),
-    ] {
-        assert_eq!(read(row), error);
-    }
-    for (rows, lines) in [
-        ("alpha,n1,9,2026-02-01T00:00:00Z,", "2 and 3"),
-        ("alpha,n1,9,2026-03-01T00:00:00Z,2026-04-01T00:00:00Z", "2 and 3"),
-        ("alpha,n2,8,2026-01-01T00:00:00Z,\nalpha,n1,9,2026-01-01T00:00:00Z,2026-02-01T00:00:01Z", "2 and 4"),
-    ] {
-        let both = "both say what the node \"n1\" of the resource group \"alpha\" offers at the same time";
-        assert_eq!(read(rows), format!("lines {lines} {both}"));
-    }
-    assert!(matches!(read_capacities(&mut source("")), Err(ImportError::NoHeader)));
-    let whole = gzip(b"resource_group,agent_id,cpu,from,to\n");
-    let cut = read_capacities(&mut source(&whole[..whole.len() - 4]));
-    assert!(matches!(cut, Err(ImportError::EndedEarly(_))));
 }

@@ -50,6 +50,7 @@ impl Desk {
             delimiter: None,
             noheader: false,
             fields: None,
+            slot: Vec::new(),
             rebase_to_now: false,
             replace: false,
             no_aggregate: false,

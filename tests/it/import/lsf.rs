@@ -75,13 +75,14 @@ fn other_records_are_no_rows_and_broken_ones_have_a_reason() {
         r#""EVENT_ADRSV_FINISH" "10.1" 1770004200 1770000600 33816583 1001 "ann" 0 "user1#0" "ann" 1 1 "hostA 1" 0"#;
     let resized = r#""JOB_RESIZE" "10.1" 1770004200 4711 0 1770004000"#;
     assert_eq!(one(format!("{other}\n# comment\n\n{resized}\n{row}")).summary.rows, 1);
-    for other in [r#""JOB_NEW" "10.1" 1770000000 4711 1001"#, "job_id,user", "\"JOB_FINISH 10.1"] {
+    for other in [r#""JOB_NEW" "10.1" 1770000000 4711 1001"#, "job_id,user"] {
         let outcome = one(format!("{other}\n{row}"));
         assert_eq!((outcome.reasons(), outcome.summary.taken), (vec![Reason::OtherRecord], 1), "{other}");
     }
     for (line, reason) in [
         (r#""JOB_FINISH" "10.1" 1770004200"#.to_owned(), Reason::FieldCount),
         (row[..row.find("echo").unwrap()].to_owned(), Reason::FieldCount),
+        ("\"JOB_FINISH 10.1".to_owned(), Reason::FieldCount),
         (row.replace("4711 1001", "x 1001"), Reason::BadNumber("job id")),
         (row.replace(r#"1 "hostA""#, r#"1 "x*hostA""#), Reason::BadNumber("execution hosts")),
         (row.replace(r#"1 "hostA""#, r#"-5 "hostA""#), Reason::BadNumber("execution hosts")),
@@ -97,4 +98,27 @@ fn other_records_are_no_rows_and_broken_ones_have_a_reason() {
     let at = bytes.windows(6).position(|w| w == b"echo 1").unwrap();
     bytes[at] = 0xe9;
     assert_eq!(read("lsf", bytes).summary.taken, 1);
+}
+
+#[test]
+fn a_field_that_is_not_needed_is_left_out_and_counted() {
+    let row = record(r#"2 "hostA" "hostB""#, "2048", "");
+    for (line, field, held) in [
+        (row.replace(" 1770000000 0 0 ", " soon 0 0 "), "submit time", "cpu=2 mem=2097152"),
+        (record(r#"2 "hostA" "hostB""#, "much", ""), "maxRMem", "cpu=2"),
+        (record(r#"2 "x*hostA" "hostB""#, "2048", ""), "execution hosts", "mem=2097152"),
+    ] {
+        let outcome = one(line);
+        assert_eq!(super::skipped(&outcome), [(field, 1)]);
+        assert_eq!(slots(&outcome.only_job()), held, "{field}");
+    }
+    // Older versions have other names for GPUs.
+    for (requirement, held) in [
+        ("rusage[ngpus_excl_p=2]", "cpu=2 cuda.device=4"),
+        ("select[ngpus>0] rusage[mem=1:ngpus=1]", "cpu=2 cuda.device=2"),
+        ("select[ngpus==2]", "cpu=2"),
+    ] {
+        let line = record(r#"2 "hostA" "hostB""#, "0", "").replace("select[type==any]", requirement);
+        assert_eq!(slots(&one(line).only_job()), held, "{requirement}");
+    }
 }

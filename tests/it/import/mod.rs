@@ -1,5 +1,7 @@
 //! Reading traces: every quirk of every format, and real files against sums taken another way.
 
+mod accelerators;
+mod capacity_files;
 mod csv;
 mod domains;
 mod earlier;
@@ -8,9 +10,13 @@ mod hostile;
 mod jobs;
 mod loading;
 mod lsf;
+mod never_ran;
+mod odd_files;
+mod optional_fields;
 mod pbs;
 mod program;
 mod report;
+mod run_times;
 mod sacct;
 mod sacct_fields;
 mod sacct_json;
@@ -53,6 +59,11 @@ impl Outcome {
     fn reasons(&self) -> Vec<Reason> {
         self.dropped.iter().map(|dropped| dropped.reason).collect()
     }
+}
+
+/// The fields that were left out, and of how many rows.
+fn skipped(outcome: &Outcome) -> Vec<(&str, u64)> {
+    outcome.summary.skipped.iter().map(|(name, tally)| (name, tally.rows)).collect()
 }
 
 /// What the server reads in the line of a job.

@@ -149,6 +149,10 @@ fn ends_follow_from_walltime_and_bad_records_have_reasons() {
         (ended("7.pbs1", "exec_host=n1/0*99999999999"), Reason::BadResources("exec_host")),
         (ended("7.pbs1", "Resource_List.ncpus=-1"), Reason::BadNumber("Resource_List")),
         (ended("7.pbs1", "Resource_List.mem=lots"), Reason::BadAmount("memory")),
+        (
+            ended("7.pbs1", "").replace(" end=1770004200", " resources_used.walltime=long"),
+            Reason::BadNumber("resources_used.walltime"),
+        ),
         (ended("7.pbs1", "").replace("start=1770000600", "start=soon"), Reason::BadTime("start")),
         (ended("7.pbs1", "").replace("end=1770004200", "end=1769990000"), Reason::EndBeforeStart),
         (ended("", ""), Reason::NoJobId),

@@ -12,11 +12,14 @@ const TABLE: &str = "job_id,user,project,start_time,end_time,cpu\n\
 async fn tells_what_it_did() {
     let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
     let jobs = file(folder.path(), "jobs.csv", TABLE);
-    let report = run(&db, ["import", "csv", &jobs, "--resource-group", "east", "-o", "json"]).json();
+    let first = run(&db, ["import", "csv", &jobs, "--resource-group", "east", "-o", "json"]);
+    assert_eq!(first.code, Some(1), "a job that ran was dropped: {first:?}");
+    let report: serde_json::Value = serde_json::from_str(&first.stdout).unwrap();
     assert_eq!((&report["rows"], &report["changed"], &report["slices"]), (&2.into(), &1.into(), &1.into()));
+    assert_eq!((&report["dropped_started"], &report["skipped_fields"]), (&1.into(), &serde_json::json!([])));
     assert_eq!((&report["dropped"][0]["first_line"], &report["ended_early"]), (&3.into(), &serde_json::Value::Null));
     let again = run_with_input(&db, &["import", "csv", "-", "--resource-group", "east"], TABLE.as_bytes());
-    assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "no bar for a pipe");
+    assert_eq!((again.code, again.stderr.as_str()), (Some(1), ""), "no bar for a pipe");
     assert!(again.stdout.starts_with("2 rows read, 1 taken, 1 dropped\n"), "{again:?}");
     assert!(again.stdout.contains("0 kernels new or changed, 1 already known"), "{again:?}");
     assert!(again.stdout.contains("nothing changed"), "{again:?}");
@@ -65,7 +68,7 @@ async fn capacities_of_other_groups_are_told() {
     let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
     let capacity = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\nwest,n1,64,512,8,2026-01-01T00:00:00Z,\n";
     let (jobs, nodes) = (file(folder.path(), "jobs.csv", TABLE), file(folder.path(), "nodes.csv", capacity));
-    let report = run(&db, ["import", "csv", &jobs, "--capacities", &nodes]).ok();
+    let report = run(&db, ["import", "csv", &jobs, "--capacities", &nodes]).stdout;
     assert!(report.contains("warning: no row belongs to what has a capacity in the file: west"), "{report}");
 }
 
@@ -104,4 +107,53 @@ async fn the_options_of_sacct() {
                     import reads";
     assert_eq!(few, expected);
     assert!(run(&db, ["import", "swf", &dump, "--timezone", "UTC"]).refused(2).contains("--timezone says nothing"));
+}
+
+#[tokio::test]
+async fn a_dropped_job_that_ran_makes_the_exit_code_one_and_the_others_count() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let header = "JobID|User|Account|State|Start|End|NCPUS|Priority\n";
+    let good = "7|ann|ml|COMPLETED|2026-02-01T08:00:00|2026-02-01T09:00:00|1|-\n";
+    let bad = "8|ann|ml|COMPLETED|2026-02-01T08:00:00|2026-02-01T09:00:00|many|1\n";
+    let dump = file(folder.path(), "dump.txt", format!("{header}{good}{bad}"));
+    let outcome = run(&db, ["import", "sacct", &dump]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    for sentence in [
+        "2 rows read, 1 taken, 1 dropped\n",
+        "  field Priority left out of 1 row, first at line 2: \"-\" cannot be read\n",
+        "  1 dropped row is of jobs that ran or may have run: what they used is missing\n",
+        "1 kernel new or changed, 0 already known",
+    ] {
+        assert!(outcome.stdout.contains(sentence), "{sentence}: {outcome:?}");
+    }
+    let history = run(&db, ["import", "sacct", &dump, "--history", "--resource-group", "old", "-o", "json"]);
+    assert_eq!(history.code, Some(1), "{history:?}");
+    let report: serde_json::Value = serde_json::from_str(&history.stdout).unwrap();
+    assert_eq!((&report["taken"], &report["dropped_started"]), (&1.into(), &1.into()));
+    assert_eq!(report["skipped_fields"][0]["field"], "Priority");
+    // Without the bad row all is well, and job steps or jobs that wait are no loss.
+    let rows = format!(
+        "{header}{good}7.batch|||COMPLETED|2026-02-01T08:00:00|2026-02-01T09:00:00|x|\n9|ann|ml|PENDING|soon|x|x|x\n"
+    );
+    let well = run(&db, ["import", "sacct", &file(folder.path(), "well.txt", rows)]);
+    assert_eq!(well.code, Some(0), "{well:?}");
+}
+
+#[tokio::test]
+async fn resources_become_slots_by_choice() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let row = "JobID|Cluster|User|Account|State|Start|End|AllocTRES\n\
+               7|c1|ann|ml|COMPLETED|2026-02-01T08:00:00|2026-02-01T09:00:00|billing=12,cpu=4,gres/gpu:1g.5gb=2,gres/gpu=2\n";
+    let dump = file(folder.path(), "dump.txt", row);
+    let import = ["import", "sacct", &dump, "--slot", "billing", "--slot", "gres/gpu:1g.5gb=mig.small"];
+    run(&db, import).ok();
+    let kernels = run(&db, ["kernels", "list", "c1", "-o", "json"]).json();
+    assert_eq!(
+        kernels["items"][0]["occupied_slots"],
+        serde_json::json!({"billing": "12", "cpu": "4", "mig.small": "2"})
+    );
+    for wrong in [&["--slot", "energy"][..], &["--slot", "a b"], &["--slot", "billing", "--slot", "billing=x"]] {
+        assert_eq!(run(&db, [&["import", "sacct", &dump], wrong].concat()).code, Some(2), "{wrong:?}");
+    }
+    assert!(run(&db, ["import", "swf", &dump, "--slot", "billing"]).refused(2).contains("--slot says nothing"));
 }

@@ -6,7 +6,7 @@ use fairshared::cli::import::outcome::{LocalRows, Summary};
 use fairshared::cli::import::report::Report;
 
 fn summary(count: u64) -> Summary {
-    let times = LocalRows { assumed: count, twice: count, never: count };
+    let times = LocalRows { assumed: count, twice: count, by_run_time: count, never: count };
     Summary { rows: 2 * count, taken: 2 * count, zone: Some("UTC"), times, ..Summary::default() }
 }
 

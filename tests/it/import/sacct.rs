@@ -93,13 +93,11 @@ fn a_job_without_amounts_is_taken_and_counted_as_such() {
 }
 
 #[test]
-fn unusable_resources_drop_the_row() {
+fn a_job_of_which_no_resource_can_be_read_is_dropped() {
     let amount = Reason::BadAmount("AllocTRES");
     let list = Reason::BadResources("AllocTRES");
-    let many: Vec<String> = (0..65).map(|n| format!("gres/x{n}=1")).collect();
     for (tres, reason) in [
         ("cpu", list),
-        ("cpu=1,cpu=2", list),
         ("cpu=", amount),
         ("cpu=-1", amount),
         ("cpu=NaN", amount),
@@ -109,7 +107,8 @@ fn unusable_resources_drop_the_row() {
         ("mem=4E", amount),
         ("mem=999999999999999999999P", amount),
         ("gres/a b=1", list),
-        (many.join(",").as_str(), Reason::TooManySlots),
+        ("cpu=x,mem=0", amount),
+        ("1001=2", list),
     ] {
         assert_eq!(dump(&[&hour("1", tres)]).reasons(), [reason], "{tres}");
     }
@@ -210,7 +209,6 @@ fn other_bad_rows_are_dropped_with_a_reason() {
         (good.replace("|ann|", &format!("|{}|", "x".repeat(256))), Reason::BadName("user")),
         (good.replace("|physics|", "|phy\u{7}sics|"), Reason::BadName("project")),
         (good.replace("|alpha|", "|al/pha|"), Reason::BadName("resource group")),
-        (good.replace("|10", "|high"), Reason::BadNumber("Priority")),
     ] {
         assert_eq!(dump(&[&row]).reasons(), [reason], "{row}");
     }

@@ -3,7 +3,7 @@
 use fairshared::cli::import::Options;
 use fairshared::cli::import::reason::Reason;
 
-use super::{Outcome, at, collect, read, read_with, reader, refused, slots};
+use super::{Outcome, at, collect, read, read_with, reader, refused, skipped, slots};
 
 const START: &str = "2026-02-01T08:00:00";
 const END: &str = "2026-02-01T09:00:00";
@@ -40,8 +40,8 @@ fn other_columns_tell_what_was_held_where_the_list_is_missing() {
     }
     for (names, values, reason) in [
         ("NCPUS", "many", Reason::BadAmount("NCPUS")),
-        ("NCPUS|ReqMem", "8|much", Reason::BadAmount("ReqMem")),
-        ("NCPUS|AllocGRES", "8|gpu:1,gpu:2", Reason::BadResources("AllocGRES")),
+        ("NCPUS|ReqMem", "0|much", Reason::BadAmount("ReqMem")),
+        ("NCPUS|AllocGRES", "0|gpu:", Reason::BadResources("AllocGRES")),
     ] {
         assert_eq!(with(names, values).reasons(), [reason], "{names} {values}");
     }
@@ -90,7 +90,9 @@ fn suspended_time_comes_off_the_end() {
             "{suspended}"
         );
     }
-    assert_eq!(with("NCPUS|Suspended", "1|often").reasons(), [Reason::BadNumber("Suspended")]);
+    let outcome = with("NCPUS|Suspended", "1|often");
+    assert_eq!(skipped(&outcome), [("Suspended", 1)]);
+    assert_eq!(outcome.only_job().terminated_at, Some(at("2026-02-01T09:00:00Z")));
 }
 
 #[test]

@@ -133,10 +133,11 @@ fn states_and_times() {
     for (changes, reason) in [
         (json!({"/state/current": ["PENDING"], "/time/start": 0, "/time/end": 0}), Reason::NotStarted),
         (json!({"/state/current": ["RUNNING"], "/time/start": 0}), Reason::StartMissing),
-        (json!({"/time/end": START - 1}), Reason::EndBeforeStart),
+        (json!({"/time/end": START - 1, "/time/elapsed": null}), Reason::EndBeforeStart),
+        (json!({"/time/end": "soon", "/time/elapsed": null}), Reason::BadTime("end")),
         (json!({"/time/start": i64::MAX}), Reason::BadTime("start")),
-        (json!({"/tres/allocated/0/count": -4}), Reason::BadAmount("tres")),
-        (json!({"/tres/allocated/1/type": "cpu"}), Reason::BadResources("tres")),
+        (json!({"/tres/allocated": [{"type": "cpu", "count": -4}]}), Reason::BadAmount("tres")),
+        (json!({"/tres/allocated": [{"type": "", "id": 1001, "count": 4}]}), Reason::BadResources("tres")),
         (json!({"/job_id": null}), Reason::NoJobId),
         (json!({"/user": "a\nb"}), Reason::BadName("user")),
     ] {

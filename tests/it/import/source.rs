@@ -62,7 +62,8 @@ fn bad_lines_are_rows_that_are_dropped() {
     assert_eq!(outcome.summary.taken, 2);
     assert_eq!(
         outcome.summary.to_string(),
-        "  1 dropped, first at line 2: not valid UTF-8\n  1 dropped, first at line 3: longer than 1 MiB\n"
+        "  1 dropped, first at line 2: not valid UTF-8\n  1 dropped, first at line 3: longer than 1 MiB\n  \
+         2 dropped rows are of jobs that ran or may have run: what they used is missing\n"
     );
 }
 

@@ -76,7 +76,9 @@ fn the_extended_form_names_nodes_and_queue() {
         let job = read("swf", format!("{} {tail}\n", row(&[]))).only_job();
         assert_eq!((job.agent.as_deref(), job.queue.as_deref()), (agent, Some(queue)), "{tail}");
     }
-    assert_eq!(read("swf", format!("{} {{1,2", row(&[]))).reasons(), [Reason::BadNumber("node list")]);
+    let open = read("swf", format!("{} {{1,2", row(&[])));
+    assert_eq!(super::skipped(&open), [("node list", 1)]);
+    assert_eq!(open.only_job().agent, None);
 }
 
 #[test]
@@ -89,9 +91,9 @@ fn bad_rows_are_dropped_with_a_reason() {
         (row(&[(2, "x")]), Reason::BadNumber("submit time")),
         (row(&[(2, "9223372036854775807")]), Reason::BadTime("submit time")),
         (row(&[(4, "9223372036854775807")]), Reason::BadTime("end")),
-        (row(&[(5, "four")]), Reason::BadNumber("allocated processors")),
+        (row(&[(5, "four"), (8, "-1")]), Reason::BadNumber("allocated processors")),
+        (row(&[(4, "-1"), (11, "5")]), Reason::CancelledBeforeStart),
         (row(&[(3, "-0.5")]), Reason::NegativeWait),
-        (row(&[(10, "9223372036854775807"), (5, "9223372036854775807")]), Reason::BadAmount("memory")),
         (row(&[(11, "2")]), Reason::PartialRun),
         (row(&[(11, "3")]), Reason::PartialRun),
         (row(&[(11, "4")]), Reason::PartialRun),

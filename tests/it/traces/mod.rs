@@ -51,6 +51,7 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
         delimiter: None,
         noheader: false,
         fields: None,
+        slot: Vec::new(),
         rebase_to_now: false,
         replace: false,
         no_aggregate: false,

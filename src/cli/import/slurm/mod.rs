@@ -5,17 +5,23 @@
 //! - A requeued job has several rows with one job id; each start is a kernel of its own, keyed `<job id>@<start in Unix
 //!   seconds>`, all of one session. So are the tasks of an array (`12_3`) and the parts of a heterogeneous job (`12+1`).
 //!   The job id is Slurm's raw one where it is known, so that text and JSON mean the same kernels.
-//! - For how long a job was suspended is known, but not when: the time comes off its end.
+//! - A row says how long its job ran, or was suspended, but not when: a job ends once it has run for that long.
+//! - Where no cluster is named, a list of partitions is no resource group, because a job runs in one of them.
 //! - A job that was cancelled before it started is taken and has no usage. A pending one is dropped: what it will be
 //!   keyed by is not known yet.
 
+mod count;
+mod gres;
 mod json;
+mod record;
+pub mod slot_choices;
 mod text;
 mod tres;
 
 use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
 use super::reason::Reason;
+use super::skipped::SkippedFields;
 use super::zone::TimesRead;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -25,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     about: "Slurm: sacct --parsable2 with its header line, sacct --json, or the job list of slurmrestd",
     zoned: true,
     table: true,
+    names_resources: true,
     parser: |options| Box::new(text::Sacct::new(options)),
     json: Some(json::rows),
 };
@@ -58,7 +65,7 @@ struct Facts<'a> {
     account: &'a str,
     cluster: &'a str,
     partition: &'a str,
-    state: &'a str,
+    stage: Stage,
     submitted_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     /// A running job has an end when the dump was cut with `--truncate`; then that is the end of what the dump accounts
@@ -66,17 +73,32 @@ struct Facts<'a> {
     ended_at: Option<Timestamp>,
     /// How long it ran, in seconds, without `suspended`.
     elapsed: Option<u64>,
+    /// Why the field that says so cannot be read.
+    elapsed_fault: Option<Reason>,
     suspended: u64,
     slots: Amounts,
     nodes: &'a str,
     priority: i32,
     limit_seconds: Option<u32>,
     times: TimesRead,
+    skipped: SkippedFields,
 }
 
 impl Facts<'_> {
-    fn job(self) -> Result<ImportedJob, Reason> {
+    fn job(mut self) -> Result<ImportedJob, Reason> {
         let terminated_at = self.end()?;
+        let run_micros = self.run_micros(terminated_at);
+        let is_list = self.partition.contains(',');
+        let mut resource_group = self.cluster;
+        if resource_group.is_empty() && !is_list {
+            resource_group = self.partition;
+        } else if resource_group.is_empty() {
+            let never_ran = self.started_at == terminated_at && names_no_node(self.nodes);
+            self.started_at = self.started_at.filter(|_| !never_ran);
+            if self.started_at.is_some() {
+                self.skipped.add("Partition", self.partition);
+            }
+        }
         let (job_key, run_of) = match self.started_at {
             Some(start) if !self.job_id.is_empty() => (key_of_run(self.job_id, start), self.job_id),
             _ => (self.job_id.to_owned(), ""),
@@ -89,37 +111,64 @@ impl Facts<'_> {
             project: self.account.to_owned(),
             domain: String::new(),
             told_group: String::new(),
-            resource_group: if self.cluster.is_empty() { self.partition } else { self.cluster }.to_owned(),
+            resource_group: resource_group.to_owned(),
             submitted_at: self.submitted_at,
             started_at: self.started_at,
             terminated_at,
             slots: self.slots,
             agent: single_node(self.nodes),
-            queue: Some(self.partition.to_owned()),
+            queue: Some(self.partition.to_owned()).filter(|_| !is_list),
             priority: self.priority,
             limit_seconds: self.limit_seconds,
+            run_micros,
             times: self.times,
+            skipped: self.skipped,
+            ..ImportedJob::default()
         })
     }
 
-    fn end(&self) -> Result<Option<Timestamp>, Reason> {
-        let after = |start: Timestamp, seconds: u64| start.plus_micros(micros(seconds));
-        let end = match Stage::of(self.state) {
-            Stage::Waits => return Err(Reason::NotStarted),
-            Stage::Runs if self.started_at.is_none() => return Err(Reason::StartMissing),
-            Stage::Runs => self.ended_at,
-            Stage::Ended => {
-                let ran = || Some(after(self.started_at?, self.elapsed?.saturating_add(self.suspended)));
-                Some(self.ended_at.or_else(ran).ok_or(Reason::EndMissing)?)
-            }
+    /// When it ended. An end before the start is none if the row says how long the job ran.
+    fn end(&mut self) -> Result<Option<Timestamp>, Reason> {
+        if self.elapsed.is_some()
+            && let Some((_, end)) = self.started_at.zip(self.ended_at).filter(|(start, end)| end < start)
+        {
+            self.skipped.add("End", &end.to_string());
+            self.ended_at = None;
+        }
+        let ran = || {
+            let seconds = self.elapsed?.saturating_add(self.suspended);
+            Some(self.started_at?.plus_micros(micros(seconds)))
         };
-        let (Some(start), Some(end)) = (self.started_at, end) else { return Ok(end) };
-        Ok(Some(if end < start { end } else { start.max(end.plus_micros(-micros(self.suspended))) }))
+        match self.stage {
+            Stage::Waits => Err(Reason::NotStarted),
+            Stage::Runs if self.started_at.is_none() => Err(Reason::StartMissing),
+            Stage::Runs => Ok(self.ended_at),
+            Stage::Ended => {
+                let missing = self.elapsed_fault.unwrap_or(Reason::EndMissing);
+                self.ended_at.or_else(ran).map(Some).ok_or(missing)
+            }
+        }
+    }
+
+    /// How long it ran: the shorter of what the row says, and of the time between start and end without that for which it
+    /// was suspended.
+    fn run_micros(&self, end: Option<Timestamp>) -> Option<i64> {
+        let elapsed = self.elapsed.map(micros);
+        let active = self.started_at.zip(end).filter(|_| self.suspended > 0).map(|(start, end)| {
+            let between = end.micros() - start.micros();
+            between.saturating_sub(micros(self.suspended))
+        });
+        elapsed.into_iter().chain(active).min()
     }
 }
 
 fn micros(seconds: u64) -> i64 {
     i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(MICROS_PER_SECOND)
+}
+
+/// True if the job had no node.
+fn names_no_node(list: &str) -> bool {
+    ["", "None assigned", "(null)"].contains(&list)
 }
 
 /// A node by name: neither several, nor a bracket range, nor `None assigned`.

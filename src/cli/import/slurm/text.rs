@@ -1,31 +1,41 @@
 //! Dumps of `sacct --parsable2 --allusers --format=...`, with their header line or with `--noheader --fields`.
 //!
-//! The header decides the order of the fields and what separates them. Needed: `JobIDRaw` or `JobID`, `User`, `Account`,
-//! `State`, `Start`, `End` or `ElapsedRaw` or `Elapsed`, and `AllocTRES` or `AllocCPUS` or `NCPUS`. Used when there:
-//! `Cluster`, `Partition`, `Submit`, `Suspended`, `NodeList`, `Priority`, `Timelimit`, and where a row has no `AllocTRES` also
-//! `ReqMem`, `AllocGRES` and `NNodes`.
+//! A header decides the order of the fields and what separates them; another one further down, as in files that were put
+//! together, takes its place. Needed: `JobIDRaw` or `JobID`, `User`, `Account`, `State`, `Start`, `End` or `ElapsedRaw` or
+//! `Elapsed`, and `AllocTRES` or `AllocCPUS` or `NCPUS`. Used when there: `Cluster`, `Partition`, `Submit`, `Suspended`,
+//! `NodeList`, `Priority`, `Timelimit`, `AllocGRES`, and where a row has no `AllocTRES` also `ReqMem` and `AllocNodes` or
+//! `NNodes`.
 //!
 //! Times have an offset (`%z`), or are seconds since 1970, or are local: UTC unless `--timezone` says otherwise.
 
 use chrono_tz::Tz;
 
-use super::{Facts, priority, tres};
+use super::slot_choices::SlotChoices;
+use super::tres::{self, Resources};
+use super::{Facts, Stage, micros, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::parser::{Header, Parsed, Parser};
 use crate::cli::import::reason::Reason;
-use crate::cli::import::zone::Clock;
+use crate::cli::import::skipped::SkippedFields;
+use crate::cli::import::utf8::NOT_UTF8;
+use crate::cli::import::zone::{Clock, Instants};
 use crate::cli::import::{ImportError, Options};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// What sacct puts between fields unless told otherwise.
 const DELIMITER: char = '|';
+/// Names that show a line to be a header line.
+const NEEDED: [&str; 7] = ["JobID", "JobIDRaw", "User", "Account", "State", "Start", "End"];
 
 pub(super) struct Sacct {
     zone: Tz,
     delimiter: Option<char>,
     fields: Option<String>,
+    slots: SlotChoices,
     columns: Option<Columns>,
+    /// The last header line lacks needed fields, so that the rows below it cannot be read.
+    is_header_bad: bool,
 }
 
 impl Sacct {
@@ -34,22 +44,71 @@ impl Sacct {
             zone: options.zone.unwrap_or(Tz::UTC),
             delimiter: options.delimiter,
             fields: options.fields.clone(),
+            slots: options.slots.clone(),
             columns: None,
+            is_header_bad: false,
         }
     }
 
-    fn columns(&mut self, header: &str) -> Result<&Columns, ImportError> {
-        // No field has a name with another character, so the first one that is none ends the first name.
+    /// No field has a name with another character, so the first one that is none ends the first name.
+    fn delimiter_of(&self, header: &str) -> char {
         let separates = |c: &char| !c.is_ascii_alphanumeric() && *c != '_';
-        let delimiter = self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(DELIMITER);
-        Ok(self.columns.insert(Columns::locate(Header::line(header.split(delimiter)), delimiter, self.zone)?))
+        self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(DELIMITER)
+    }
+
+    fn read_header(&self, line: &str) -> Result<Columns, ImportError> {
+        let delimiter = self.delimiter_of(line);
+        Columns::locate(Header::line(line.split(delimiter)), delimiter, self.zone)
+    }
+
+    fn read_row(&mut self, columns: &Columns, line: &str) -> Parsed {
+        let row = if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(line, &self.slots) };
+        // No header reads as a job, because the name of a field is no time.
+        if row.is_ok() || row == Err(Reason::JobStep) || !Header::repeats(line.split(self.delimiter_of(line)), &NEEDED)
+        {
+            return Some(row);
+        }
+        match self.read_header(line) {
+            Ok(columns) => (self.columns, self.is_header_bad) = (Some(columns), false),
+            Err(_) => self.is_header_bad = true,
+        }
+        None
     }
 }
 
+impl Parser for Sacct {
+    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+        if line.trim().is_empty() {
+            return Ok(None);
+        }
+        let columns = match (self.columns.take(), self.fields.take()) {
+            (Some(columns), _) => columns,
+            (None, Some(fields)) => {
+                // As they were given to sacct, widths and all.
+                let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
+                let header = Header::new("--fields", names);
+                Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?
+            }
+            (None, None) => {
+                self.columns = Some(self.read_header(line)?);
+                return Ok(None);
+            }
+        };
+        let row = self.read_row(&columns, line);
+        self.columns.get_or_insert(columns);
+        Ok(row)
+    }
+
+    fn awaits_header(&self) -> bool {
+        self.columns.is_none() && self.fields.is_none()
+    }
+}
+
+/// Where the fields are, and a name for those that have several.
 struct Columns {
     zone: Tz,
     delimiter: char,
-    width: usize,
+    names: Vec<String>,
     job_id: Option<usize>,
     job_id_raw: Option<usize>,
     user: usize,
@@ -63,9 +122,11 @@ struct Columns {
     suspended: Option<usize>,
     alloc_tres: Option<usize>,
     cpus: Option<usize>,
+    cpus_name: &'static str,
     req_mem: Option<usize>,
     alloc_gres: Option<usize>,
     nodes: Option<usize>,
+    nodes_name: &'static str,
     cluster: Option<usize>,
     partition: Option<usize>,
     node_list: Option<usize>,
@@ -79,6 +140,7 @@ impl Columns {
         let job_id = header.find_or_need("JobID", job_id_raw.is_some());
         let (elapsed_raw, elapsed) = (header.find("ElapsedRaw"), header.find("Elapsed"));
         let (alloc_cpus, ncpus) = (header.find("AllocCPUS"), header.find("NCPUS"));
+        let (alloc_nodes, nnodes) = (header.find("AllocNodes"), header.find("NNodes"));
         let cpus = alloc_cpus.or(ncpus);
         Ok(Self {
             zone,
@@ -96,121 +158,160 @@ impl Columns {
             suspended: header.find("Suspended"),
             alloc_tres: header.find_or_need(tres::ALLOC_TRES, cpus.is_some()),
             cpus,
+            cpus_name: if alloc_cpus.is_some() { "AllocCPUS" } else { "NCPUS" },
             req_mem: header.find(tres::REQ_MEM),
             alloc_gres: header.find(tres::ALLOC_GRES),
-            nodes: header.find("AllocNodes").or(header.find("NNodes")),
+            nodes: alloc_nodes.or(nnodes),
+            nodes_name: if alloc_nodes.is_some() { "AllocNodes" } else { "NNodes" },
             cluster: header.find("Cluster"),
             partition: header.find("Partition"),
             node_list: header.find("NodeList"),
             priority: header.find("Priority"),
             time_limit: header.find("Timelimit"),
-            width: header.width()?,
+            names: header.into_names()?,
         })
     }
 
-    fn job(&self, line: &str) -> Result<ImportedJob, Reason> {
+    fn split<'l>(&self, line: &'l str) -> Result<Fields<'l>, Reason> {
         let mut fields: Vec<&str> = line.split(self.delimiter).map(str::trim).collect();
-        if fields.len() == self.width + 1 && fields.last() == Some(&"") {
+        if fields.len() == self.names.len() + 1 && fields.last() == Some(&"") {
             fields.pop(); // `--parsable` ends every row with a separator
         }
-        if fields.len() != self.width {
-            return Err(Reason::FieldCount);
-        }
-        let field = |at: Option<usize>| at.map_or("", |at| fields[at]);
-        let (shown_id, raw_id) = (field(self.job_id), field(self.job_id_raw));
+        if fields.len() == self.names.len() { Ok(Fields(fields)) } else { Err(Reason::FieldCount) }
+    }
+
+    fn job(&self, line: &str, slots: &SlotChoices) -> Result<ImportedJob, Reason> {
+        let fields = self.split(line)?;
+        let (shown_id, raw_id) = (fields.at(self.job_id), fields.at(self.job_id_raw));
         if shown_id.contains('.') || raw_id.contains('.') {
             return Err(Reason::JobStep);
         }
-        let mut clock = Clock::new(self.zone);
-        let started_at = time(&mut clock, fields[self.start], None, "Start")?;
-        let elapsed = match field(self.elapsed_raw) {
-            "" => duration(field(self.elapsed), "Elapsed")?,
-            raw => duration(raw, "ElapsedRaw")?,
-        };
+        let stage = Stage::of(fields.0[self.state]);
+        if stage == Stage::Waits {
+            return Err(Reason::NotStarted);
+        }
+        let mut skipped = SkippedFields::default();
+        self.note_not_utf8(&fields, &mut skipped);
+        let times = self.times(&fields, stage, &mut skipped)?;
         let facts = Facts {
             job_id: if raw_id.is_empty() { shown_id } else { raw_id },
             session: (if shown_id.is_empty() { raw_id } else { shown_id }).split(['_', '+']).next().unwrap_or_default(),
-            user: fields[self.user],
-            account: fields[self.account],
-            cluster: field(self.cluster),
-            partition: field(self.partition),
-            state: fields[self.state],
-            submitted_at: time(&mut clock, field(self.submit), None, "Submit")?,
-            started_at,
-            ended_at: time(&mut clock, field(self.end), started_at, "End")?,
-            elapsed,
-            suspended: duration(field(self.suspended), "Suspended")?.unwrap_or(0),
-            slots: self.slots(field, started_at.is_some())?,
-            nodes: field(self.node_list),
-            priority: match field(self.priority) {
-                "" => 0,
-                text => priority(text.parse().map_err(|_| Reason::BadNumber("Priority"))?),
+            user: fields.0[self.user],
+            account: fields.0[self.account],
+            cluster: fields.at(self.cluster),
+            partition: fields.at(self.partition),
+            stage,
+            submitted_at: times.submitted_at,
+            started_at: times.started_at,
+            ended_at: times.ended_at,
+            elapsed: times.elapsed,
+            elapsed_fault: times.elapsed_fault,
+            suspended: times.suspended,
+            slots: self.slots(&fields, times.started_at.is_some(), slots, &mut skipped),
+            nodes: fields.at(self.node_list),
+            priority: self.priority(&fields, &mut skipped),
+            limit_seconds: {
+                let text = fields.at(self.time_limit);
+                skipped.read("Timelimit", text, limit(text))
             },
-            limit_seconds: limit(field(self.time_limit)),
-            times: clock.read,
+            times: times.clock.read,
+            skipped,
         };
         facts.job()
     }
 
-    /// What a job that never started asked for is nothing that it held.
-    fn slots<'a>(&self, field: impl Fn(Option<usize>) -> &'a str, started: bool) -> Result<Amounts, Reason> {
-        let list = field(self.alloc_tres);
-        if !list.is_empty() || !started {
-            return tres::of_list(list);
-        }
-        tres::of_columns(&tres::Columns {
-            cpus: field(self.cpus),
-            memory: field(self.req_mem),
-            gres: field(self.alloc_gres),
-            nodes: field(self.nodes),
-        })
+    /// Notes the fields with bytes that are no UTF-8. A needed one is refused where it is read.
+    fn note_not_utf8(&self, fields: &Fields, skipped: &mut SkippedFields) {
+        let bad = fields.0.iter().zip(&self.names).filter(|(field, _)| field.contains(NOT_UTF8));
+        bad.for_each(|(field, name)| skipped.add(name.clone(), field));
     }
-}
 
-impl Parser for Sacct {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
-        if line.trim().is_empty() {
-            return Ok(None);
-        }
-        if let Some(columns) = &self.columns {
-            return Ok(Some(columns.job(line)));
-        }
-        let Some(fields) = self.fields.take() else {
-            self.columns(line)?;
-            return Ok(None);
+    fn times(&self, fields: &Fields, stage: Stage, skipped: &mut SkippedFields) -> Result<Times, Reason> {
+        let mut clock = Clock::new(self.zone);
+        let mut elapsed_fault = None;
+        let mut elapsed = |at: Option<usize>, name: &'static str| {
+            let value = duration(fields.at(at), name);
+            elapsed_fault = elapsed_fault.or(value.err());
+            skipped.read(name, fields.at(at), value)
         };
-        // As they were given to sacct, widths and all.
-        let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
-        let header = Header::new("--fields", names);
-        let columns = Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?;
-        Ok(Some(self.columns.insert(columns).job(line)))
+        let elapsed = elapsed(self.elapsed_raw, "ElapsedRaw").or_else(|| elapsed(self.elapsed, "Elapsed"));
+        let suspended = duration(fields.at(self.suspended), "Suspended");
+        let suspended = skipped.read("Suspended", fields.at(self.suspended), suspended).unwrap_or(0);
+        let submitted = instants(&mut clock, fields.at(self.submit), "Submit");
+        let submitted_at = skipped.read("Submit", fields.at(self.submit), submitted).map(|time| clock.first(time));
+        let start = instants(&mut clock, fields.0[self.start], "Start")?;
+        let end = instants(&mut clock, fields.at(self.end), "End");
+        // What runs has no end yet, and a run time makes one.
+        let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
+        let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
+        let run = elapsed.map(|seconds| micros(seconds.saturating_add(suspended)));
+        let (started_at, ended_at) = clock.period(start, end, run);
+        Ok(Times { submitted_at, started_at, ended_at, elapsed, elapsed_fault, suspended, clock })
     }
 
-    fn awaits_header(&self) -> bool {
-        self.columns.is_none() && self.fields.is_none()
+    fn priority(&self, fields: &Fields, skipped: &mut SkippedFields) -> i32 {
+        let text = fields.at(self.priority);
+        let value = if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
+        let value = value.map_err(|_| Reason::BadNumber("Priority"));
+        skipped.read("Priority", text, value).map_or(0, priority)
+    }
+
+    /// What a job that never started asked for is nothing that it held.
+    fn slots(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> Amounts {
+        let mut held = Resources::new(slots);
+        held.add_list(fields.at(self.alloc_tres), skipped);
+        if started {
+            let columns = tres::Columns {
+                cpus: (self.cpus_name, fields.at(self.cpus)),
+                memory: fields.at(self.req_mem),
+                nodes: (self.nodes_name, fields.at(self.nodes)),
+            };
+            held.add_columns(&columns, skipped);
+            held.add_gres(tres::ALLOC_GRES, std::iter::once(fields.at(self.alloc_gres)), skipped);
+        }
+        held.slots(tres::ALLOC_TRES, skipped)
     }
 }
 
-fn time(
-    clock: &mut Clock,
-    text: &str,
-    start: Option<Timestamp>,
-    field: &'static str,
-) -> Result<Option<Timestamp>, Reason> {
+/// The fields of a row; one that the header does not name is empty.
+struct Fields<'l>(Vec<&'l str>);
+
+impl<'l> Fields<'l> {
+    fn at(&self, column: Option<usize>) -> &'l str {
+        column.map_or("", |at| self.0[at])
+    }
+}
+
+/// The times of a row, in seconds where they are spans.
+struct Times {
+    submitted_at: Option<Timestamp>,
+    started_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+    elapsed: Option<u64>,
+    elapsed_fault: Option<Reason>,
+    suspended: u64,
+    clock: Clock,
+}
+
+fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option<Instants>, Reason> {
     if ["", "Unknown", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Ok(None);
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         let seconds: i64 = text.parse().map_err(|_| Reason::BadTime(field))?;
         let time = Timestamp::from_seconds(seconds);
-        return if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(time)) };
+        return if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(Instants::only(time))) };
     }
-    clock.end(text, start, field).map(Some)
+    clock.read(text, field).map(Some)
 }
 
-/// Words like `UNLIMITED` are no limit.
-fn limit(text: &str) -> Option<u32> {
-    u32::try_from(duration(text, "Timelimit").ok()??).ok().filter(|seconds| *seconds > 0)
+/// Seconds; `UNLIMITED` and `Partition_Limit` are no limit.
+fn limit(text: &str) -> Result<Option<u32>, Reason> {
+    if ["UNLIMITED", "Partition_Limit", "INFINITE", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return Ok(None);
+    }
+    let seconds = duration(text, "Timelimit")?;
+    Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
 }
 
 /// Seconds, or `[days-]hours:minutes:seconds` with or without a fraction.

@@ -1,10 +1,14 @@
-//! What a job of Slurm held, as slots.
+//! The resources that a job of Slurm held: its trackable resources by Slurm's names, and the slots that they count as.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::count::{self, Memory};
+use super::gres;
+use super::slot_choices::SlotChoices;
 use crate::cli::import::amounts::{self, CPU, GPU, MEM};
 use crate::cli::import::reason::Reason;
+use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::Amounts;
 
@@ -12,158 +16,207 @@ pub(super) const ALLOC_TRES: &str = "AllocTRES";
 pub(super) const REQ_MEM: &str = "ReqMem";
 pub(super) const ALLOC_GRES: &str = "AllocGRES";
 
-/// Old versions of sacct print a request for each CPU with this bit set, as if it were mebibytes for a node.
-const EACH_CPU_BIT: u64 = 1 << 31;
+const GPUS: &str = "gres/gpu";
+const TYPED_GPUS: &str = "gres/gpu:";
 
-/// Slots gathered from trackable resources. `gres/gpu` counts its typed entries already, so they only matter without it.
-#[derive(Default)]
-pub(super) struct Gathered<'a> {
-    named: BTreeMap<Cow<'a, str>, Amount>,
-    typed_gpus: Option<Amount>,
-}
-
-impl<'a> Gathered<'a> {
-    /// Entries that are no slots.
-    pub(super) fn skips(name: &str) -> bool {
-        matches!(name, "billing" | "node" | "energy")
-    }
-
-    /// Adds one entry by Slurm's name. Returns whether it was new.
-    pub(super) fn add(&mut self, name: impl Into<Cow<'a, str>>, amount: Amount) -> bool {
-        let name = name.into();
-        let slot = match name.as_ref() {
-            "cpu" => CPU.into(),
-            "mem" => MEM.into(),
-            "gres/gpu" => GPU.into(),
-            typed if typed.starts_with("gres/gpu:") => {
-                self.typed_gpus = Some(self.typed_gpus.map_or(amount, |sum| sum.saturating_add(amount)));
-                return true;
-            }
-            _ => name,
-        };
-        self.named.insert(slot, amount).is_none()
-    }
-
-    pub(super) fn slots(mut self, field: &'static str) -> Result<Amounts, Reason> {
-        if let Some(gpus) = self.typed_gpus {
-            self.named.entry(GPU.into()).or_insert(gpus);
-        }
-        amounts::slots(field, self.named.into_iter())
+/// The name of a resource that a list names by Slurm's number for it; `None` for a number that each site gives another
+/// resource.
+pub(super) fn name_of_id(id: &str) -> Option<&'static str> {
+    match id {
+        "1" => Some("cpu"),
+        "2" => Some("mem"),
+        "3" => Some("energy"),
+        "4" => Some("node"),
+        "5" => Some("billing"),
+        "6" => Some("fs/disk"),
+        "7" => Some("vmem"),
+        "8" => Some("pages"),
+        _ => None,
     }
 }
 
-/// `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=62.50G,node=1`; memory with an `n` is for each node, with a `c` for
-/// each CPU of the same list.
-pub(super) fn of_list(list: &str) -> Result<Amounts, Reason> {
-    let bad = Reason::BadResources(ALLOC_TRES);
-    let mut gathered = Gathered::default();
-    let (mut nodes, mut cpus, mut memory) = (None, None, None);
-    for entry in list.split(',').filter(|entry| !entry.is_empty()) {
-        let (name, value) = entry.split_once('=').ok_or(bad)?;
-        let new = match name {
-            "node" => {
-                nodes = value.parse().ok();
-                true
-            }
-            "mem" => memory.replace(value).is_none(),
-            name if Gathered::skips(name) => true,
-            name => {
-                cpus = if name == "cpu" { value.parse().ok() } else { cpus };
-                gathered.add(name, count(value, ALLOC_TRES)?)
-            }
-        };
-        if !new {
-            return Err(bad);
-        }
-    }
-    if let Some(value) = memory {
-        gathered.add("mem", Memory::parse(value, ALLOC_TRES)?.total(nodes, cpus, ALLOC_TRES)?);
-    }
-    gathered.slots(ALLOC_TRES)
+/// The name of a resource that a list gives, or that its number stands for.
+fn resource_name(given: &str) -> Option<&str> {
+    let is_number = given.bytes().all(|b| b.is_ascii_digit());
+    if is_number { name_of_id(given) } else { Some(given) }
 }
 
-/// The columns that tell it where the list is missing.
+/// Sizes, which Slurm counts in mebibytes.
+pub(super) fn is_size(name: &str) -> bool {
+    name == "mem" || name.starts_with("bb/")
+}
+
+/// The resources of one job, gathered from all fields that say something of it.
+pub(super) struct Resources<'a> {
+    choices: &'a SlotChoices,
+    /// By Slurm's name.
+    held: BTreeMap<Cow<'a, str>, Amount>,
+    /// No list says how many CPUs.
+    lacks_cpus: bool,
+    /// No list says how much memory.
+    lacks_memory: bool,
+}
+
+/// The columns that say it where the list is missing.
 pub(super) struct Columns<'a> {
-    pub cpus: &'a str,
+    /// The name of the column, and what it says.
+    pub cpus: (&'static str, &'a str),
     pub memory: &'a str,
-    pub gres: &'a str,
-    pub nodes: &'a str,
+    /// The name of the column, and what it says.
+    pub nodes: (&'static str, &'a str),
 }
 
-pub(super) fn of_columns(columns: &Columns) -> Result<Amounts, Reason> {
-    let mut gathered = Gathered::default();
-    if !columns.cpus.is_empty() {
-        gathered.add("cpu", count(columns.cpus, "NCPUS")?);
+impl<'a> Resources<'a> {
+    pub(super) fn new(choices: &'a SlotChoices) -> Self {
+        Self { choices, held: BTreeMap::new(), lacks_cpus: true, lacks_memory: true }
     }
-    if !columns.memory.is_empty() {
-        let (nodes, cpus) = (columns.nodes.parse().ok(), columns.cpus.parse().ok());
-        gathered.add("mem", Memory::parse(columns.memory, REQ_MEM)?.total(nodes, cpus, REQ_MEM)?);
+
+    /// Adds one figure. Returns false if another is there already: the first one counts.
+    pub(super) fn add(&mut self, name: impl Into<Cow<'a, str>>, amount: Amount) -> bool {
+        *self.held.entry(name.into()).or_insert(amount) == amount
     }
-    for entry in columns.gres.split(',').map(str::trim).filter(|entry| !matches!(*entry, "" | "(null)")) {
-        let (name, amount) = generic(entry)?;
-        if !gathered.add(name, amount) {
-            return Err(Reason::BadResources(ALLOC_GRES));
+
+    /// `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=62.50G,node=1`; memory with an `n` is for each node, with a `c`
+    /// for each CPU of the same list.
+    pub(super) fn add_list(&mut self, list: &'a str, skipped: &mut SkippedFields) {
+        let (mut memory, mut is_cpu_bad) = (None, false);
+        for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let (given, value) = entry.split_once('=').unwrap_or(("", entry));
+            let Some(name) = resource_name(given) else {
+                skip(given, value, Reason::BadResources(ALLOC_TRES), skipped);
+                continue;
+            };
+            let added = match name {
+                "energy" => Ok(()),
+                "mem" if memory.is_none() => {
+                    memory = Some(value);
+                    Ok(())
+                }
+                "mem" if memory == Some(value) => Ok(()),
+                "mem" => Err(Reason::BadResources(ALLOC_TRES)),
+                _ => self.add_text(name, value),
+            };
+            if let Err(fault) = added {
+                is_cpu_bad |= name == "cpu";
+                skip(name, value, fault, skipped);
+            }
+        }
+        if let Some(value) = memory {
+            let (nodes, cpus) = (self.whole("node"), self.whole("cpu"));
+            match Memory::parse(value, ALLOC_TRES).and_then(|memory| memory.total(nodes, cpus, ALLOC_TRES)) {
+                Ok(bytes) => _ = self.add("mem", bytes),
+                Err(fault) => skip("mem", value, fault, skipped),
+            }
+        }
+        if !list.is_empty() {
+            self.lacks_cpus = is_cpu_bad && !self.held.contains_key("cpu");
+            self.lacks_memory = memory.is_some() && !self.held.contains_key("mem");
         }
     }
-    gathered.slots(REQ_MEM)
-}
 
-/// `gpu`, `gpu:2`, `gpu:a100:2(IDX:0-1)`: the last number counts, for the whole job.
-fn generic(entry: &str) -> Result<(String, Amount), Reason> {
-    let bare = entry.split_once('(').map_or(entry, |(bare, _)| bare);
-    let counted = bare.rsplit_once([':', '=']).filter(|(_, number)| number.bytes().all(|b| b.is_ascii_digit()));
-    let (name, amount) = match counted {
-        Some((name, number)) => (name, count(number, ALLOC_GRES)?),
-        None => (bare, Amount::whole(1)),
-    };
-    Ok((if name.starts_with("gres/") { name.to_owned() } else { format!("gres/{name}") }, amount))
-}
+    fn whole(&self, name: &str) -> Option<u64> {
+        self.held.get(name).copied().and_then(count::whole)
+    }
 
-/// What a figure of memory is for.
-#[derive(Clone, Copy)]
-enum Each {
-    Job,
-    Node,
-    Cpu,
-}
-
-struct Memory {
-    bytes: Amount,
-    each: Each,
-}
-
-impl Memory {
-    /// Slurm's sizes are powers of 1024; without a unit they are mebibytes.
-    fn parse(text: &str, field: &'static str) -> Result<Self, Reason> {
-        let (text, mut each) = match text.as_bytes().last() {
-            Some(b'n') => (&text[..text.len() - 1], Each::Node),
-            Some(b'c') => (&text[..text.len() - 1], Each::Cpu),
-            _ => (text, Each::Job),
+    fn add_text(&mut self, name: &'a str, value: &str) -> Result<(), Reason> {
+        let amount = if is_size(name) {
+            Memory::parse(value, ALLOC_TRES)?.total(None, None, ALLOC_TRES)?
+        } else {
+            count::parse(value, ALLOC_TRES)?
         };
-        let power = text.as_bytes().last().and_then(|unit| b"KMGTP".iter().position(|known| known == unit));
-        let number = if power.is_some() { &text[..text.len() - 1] } else { text };
-        let power = power.map_or(2, |at| at + 1);
-        let mut amount = count(number, field)?;
-        if let Ok(whole @ EACH_CPU_BIT..=0xffff_ffff) = number.parse::<u64>()
-            && power == 2
-        {
-            (amount, each) = (Amount::whole(whole - EACH_CPU_BIT), Each::Cpu);
+        if self.add(name, amount) { Ok(()) } else { Err(Reason::BadResources(ALLOC_TRES)) }
+    }
+
+    /// Adds what no list says.
+    pub(super) fn add_columns(&mut self, columns: &Columns, skipped: &mut SkippedFields) {
+        let (name, text) = columns.cpus;
+        if self.lacks_cpus && !text.is_empty() {
+            let cpus = count::parse(text, name).map(Some);
+            if let Some(cpus) = skipped.read_amount(name, text, cpus) {
+                self.add("cpu", cpus);
+            }
         }
-        let bytes = amount.checked_mul(1 << (10 * power)).ok_or(Reason::BadAmount(field))?;
-        Ok(Self { bytes, each })
+        if self.lacks_memory && !columns.memory.is_empty() {
+            let (name, text) = columns.nodes;
+            let nodes = if text.is_empty() { Ok(None) } else { count::parse(text, name).map(count::whole) };
+            let nodes = skipped.read(name, text, nodes);
+            let cpus = self.whole("cpu");
+            let memory = Memory::parse(columns.memory, REQ_MEM).and_then(|memory| memory.total(nodes, cpus, REQ_MEM));
+            if let Some(bytes) = skipped.read_amount(REQ_MEM, columns.memory, memory.map(Some)) {
+                self.add("mem", bytes);
+            }
+        }
     }
 
-    /// A job of unknown size is one node with one CPU.
-    fn total(&self, nodes: Option<u64>, cpus: Option<u64>, field: &'static str) -> Result<Amount, Reason> {
-        let count = match self.each {
-            Each::Job => 1,
-            Each::Node => nodes.unwrap_or(1),
-            Each::Cpu => cpus.unwrap_or(1),
-        };
-        self.bytes.checked_mul(count).ok_or(Reason::BadAmount(field))
+    /// Adds generic resources of the kinds that are not there yet, from lists of several nodes.
+    pub(super) fn add_gres<'t>(
+        &mut self,
+        field: &'static str,
+        lists: impl Iterator<Item = &'t str>,
+        skipped: &mut SkippedFields,
+    ) {
+        let known: BTreeSet<String> = self.held.keys().map(|name| gres::kind(name).to_owned()).collect();
+        let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
+        for list in lists {
+            for (name, amount) in gres::read_list(field, list, skipped) {
+                let sum = sums.entry(name).or_insert(Amount::ZERO);
+                *sum = sum.saturating_add(amount);
+            }
+        }
+        for (name, amount) in sums.into_iter().filter(|(name, _)| !known.contains(gres::kind(name))) {
+            self.add(name, amount);
+        }
+    }
+
+    /// The slots. `gres/gpu` counts its typed entries, too, so these only matter without it; one that the user made a
+    /// slot of its own is none of the others any more.
+    pub(super) fn slots(self, field: &'static str, skipped: &mut SkippedFields) -> Amounts {
+        let Self { choices, held, .. } = self;
+        let mut slots: BTreeMap<Cow<str>, Amount> = BTreeMap::new();
+        let (mut gpus, mut typed_gpus, mut chosen_gpus) = (None, None, Amount::ZERO);
+        for (name, amount) in held {
+            let choice = choices.slot_of(&name).map(Cow::Borrowed);
+            let is_typed_gpu = name.starts_with(TYPED_GPUS);
+            let slot = match name.as_ref() {
+                GPUS => {
+                    gpus = Some(amount);
+                    None
+                }
+                _ if is_typed_gpu && choice.is_none() => {
+                    typed_gpus = Some(typed_gpus.unwrap_or(Amount::ZERO).saturating_add(amount));
+                    None
+                }
+                _ if choice.is_some() => choice,
+                "cpu" => Some(CPU.into()),
+                "mem" => Some(MEM.into()),
+                "billing" | "node" | "energy" => None,
+                _ => Some(name.clone()),
+            };
+            if is_typed_gpu && slot.is_some() {
+                chosen_gpus = chosen_gpus.saturating_add(amount);
+            }
+            if let Some(slot) = slot {
+                add_to(&mut slots, slot, amount);
+            }
+        }
+        if let Some(devices) = gpus.map(|gpus| gpus.saturating_sub(chosen_gpus)).or(typed_gpus) {
+            add_to(&mut slots, choices.slot_of(GPUS).unwrap_or(GPU).into(), devices);
+        }
+        // Of too many slots the well-known ones stay.
+        let is_other = |name: &str| !matches!(name, CPU | MEM | GPU);
+        let mut slots: Vec<_> = slots.into_iter().collect();
+        slots.sort_by_key(|(name, _)| is_other(name));
+        amounts::slots(field, slots.into_iter(), skipped)
     }
 }
 
-pub(super) fn count(text: &str, field: &'static str) -> Result<Amount, Reason> {
-    text.parse().map_err(|_| Reason::BadAmount(field))
+fn add_to<'a>(slots: &mut BTreeMap<Cow<'a, str>, Amount>, name: Cow<'a, str>, amount: Amount) {
+    let sum = slots.entry(name).or_insert(Amount::ZERO);
+    *sum = sum.saturating_add(amount);
+}
+
+/// Notes an entry of the list that is left out.
+fn skip(name: &str, value: &str, fault: Reason, skipped: &mut SkippedFields) {
+    let field = if name.is_empty() { ALLOC_TRES.into() } else { Cow::from(format!("{ALLOC_TRES} {name}")) };
+    skipped.add_amount(field, value, fault);
 }

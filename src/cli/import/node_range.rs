@@ -1,0 +1,82 @@
+//! Names of nodes as Slurm writes many at once: `node[01-10]`, `n[1-3,7]`, `a[1-2]b[1-2]`, and lists of these.
+
+use std::collections::BTreeSet;
+
+use super::reason::Reason;
+
+/// The nodes that `text` stands for, in its order, `limit` at most. Brackets around one number are a part of the name, as PBS calls its
+/// virtual nodes (`n1[0]`).
+pub(super) fn expand(text: &str, limit: usize) -> Result<Vec<String>, Reason> {
+    let mut nodes = Vec::new();
+    for name in split_outside_brackets(text)? {
+        nodes.extend(expand_name(name, limit - nodes.len())?);
+    }
+    let distinct: BTreeSet<&String> = nodes.iter().collect();
+    if distinct.len() < nodes.len() { Err(Reason::BadNodeRange) } else { Ok(nodes) }
+}
+
+/// The parts between commas that stand outside brackets.
+fn split_outside_brackets(text: &str) -> Result<Vec<&str>, Reason> {
+    let (mut parts, mut begin, mut is_inside) = (Vec::new(), 0, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' if is_inside => return Err(Reason::BadNodeRange),
+            b']' if !is_inside => return Err(Reason::BadNodeRange),
+            b'[' | b']' => is_inside = !is_inside,
+            b',' if !is_inside => {
+                parts.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[begin..].trim());
+    if is_inside { Err(Reason::BadNodeRange) } else { Ok(parts) }
+}
+
+/// Every name that one with brackets stands for, `limit` at most.
+fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, Reason> {
+    let mut names = vec![String::new()];
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        let (inside, after) = after.split_once(']').ok_or(Reason::BadNodeRange)?;
+        let numbers = expand_numbers(inside, limit)?;
+        if names.len().saturating_mul(numbers.len()) > limit {
+            return Err(Reason::TooManyNodes);
+        }
+        let longer = |start: &String| {
+            let start = format!("{start}{before}");
+            numbers.iter().map(move |number| format!("{start}{number}")).collect::<Vec<_>>()
+        };
+        names = names.iter().flat_map(longer).collect();
+        rest = after;
+    }
+    for name in &mut names {
+        name.push_str(rest);
+    }
+    if names.len() > limit { Err(Reason::TooManyNodes) } else { Ok(names) }
+}
+
+/// `01-10`, `1-3,7`: the numbers, as wide as the first of a range is written.
+fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, Reason> {
+    if !inside.contains(['-', ',']) {
+        return Ok(vec![format!("[{inside}]")]);
+    }
+    let mut numbers = Vec::new();
+    for part in inside.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (low, high) = (number(first)?, number(last)?);
+        let count = high.checked_sub(low).ok_or(Reason::BadNodeRange)?;
+        if count >= limit as u64 || numbers.len() as u64 + count >= limit as u64 {
+            return Err(Reason::TooManyNodes);
+        }
+        let width = first.len();
+        numbers.extend((low..=high).map(|number| format!("{number:0width$}")));
+    }
+    Ok(numbers)
+}
+
+fn number(digits: &str) -> Result<u64, Reason> {
+    let is_number = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number).ok_or(Reason::BadNodeRange)
+}

@@ -1,0 +1,143 @@
+//! The `key=value` pairs of a record, and the job that they describe.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cli::import::job::{ImportedJob, key_of_run};
+use crate::cli::import::reason::Reason;
+use crate::cli::import::skipped::SkippedFields;
+use crate::cli::import::utf8::NOT_UTF8;
+use crate::domain::slots::Amounts;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+
+/// The project that PBS writes for a job that names none.
+const NO_PROJECT: &str = "_pbs_project_default";
+const WALLTIME: &str = "resources_used.walltime";
+
+/// The pairs of a record. Of a key that comes twice the first value counts, because names that users choose come later.
+pub(super) struct Facts<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Facts<'a> {
+    /// A value with blanks is in quotes of one kind or the other.
+    pub(super) fn parse(mut text: &'a str) -> Self {
+        let mut pairs = BTreeMap::new();
+        loop {
+            text = text.trim_start();
+            let Some((key, rest)) = text.split_once('=') else { return Self(pairs) };
+            // What stands before a blank is no part of the key.
+            let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
+            let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+            let quoted = quote.and_then(|quote| {
+                let (value, after) = rest[1..].split_once(quote)?;
+                (after.is_empty() || after.starts_with(char::is_whitespace)).then_some((value, after))
+            });
+            let (value, after) = quoted.unwrap_or_else(|| rest.split_once(char::is_whitespace).unwrap_or((rest, "")));
+            if !value.is_empty() {
+                pairs.entry(key).or_insert(value);
+            }
+            text = after;
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
+        self.0.get(key).copied()
+    }
+
+    /// A job that never started may have a start of 0.
+    pub(super) fn started(&self) -> Option<&'a str> {
+        self.get("start").filter(|start| *start != "0")
+    }
+
+    /// The job, which held `slots` and ended at `end` if that is known.
+    pub(super) fn job(
+        &self,
+        id: &str,
+        end: Option<Timestamp>,
+        slots: Amounts,
+        mut skipped: SkippedFields,
+    ) -> Result<ImportedJob, Reason> {
+        let bad = self.0.iter().filter(|(_, value)| value.contains(NOT_UTF8));
+        bad.for_each(|(key, value)| skipped.add((*key).to_owned(), value));
+        let started_at = self.started().map(|text| seconds(text, "start")).transpose()?;
+        let (sequence, server) = id.split_once('.').unwrap_or((id, ""));
+        let queue = self.get("queue").unwrap_or_default();
+        let project = self.get("account").or(self.get("project").filter(|name| *name != NO_PROJECT));
+        let (job_key, run_of) = match started_at {
+            Some(start) if !id.is_empty() => (key_of_run(id, start), id),
+            _ => (id.to_owned(), ""),
+        };
+        let submitted_at = ["ctime", "qtime"].into_iter().find_map(|key| {
+            let text = self.get(key)?;
+            skipped.read(key, text, seconds(text, key).map(Some))
+        });
+        let time_limit = self.get("Resource_List.walltime").and_then(|text| {
+            let limit = duration(text).map(|seconds| u32::try_from(seconds).ok().filter(|seconds| *seconds > 0));
+            skipped.read("Resource_List.walltime", text, limit)
+        });
+        Ok(ImportedJob {
+            job_key,
+            run_of: run_of.to_owned(),
+            session_key: sequence.split(['[', '-']).next().unwrap_or(sequence).to_owned(),
+            user: self.get("user").unwrap_or_default().to_owned(),
+            project: project.or(self.get("group")).unwrap_or_default().to_owned(),
+            resource_group: if server.is_empty() { queue } else { server }.to_owned(),
+            submitted_at,
+            started_at,
+            terminated_at: end,
+            run_micros: self.run_micros(&mut skipped),
+            slots,
+            agent: self.single_node(),
+            queue: Some(queue.to_owned()),
+            limit_seconds: time_limit,
+            skipped,
+            ..ImportedJob::default()
+        })
+    }
+
+    /// For how long the job ran.
+    pub(super) fn run_micros(&self, skipped: &mut SkippedFields) -> Option<i64> {
+        let text = self.get(WALLTIME)?;
+        let seconds = skipped.read(WALLTIME, text, duration(text).map(Some));
+        seconds.map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND))
+    }
+
+    /// `end`, or what the walltime makes of the start.
+    pub(super) fn end(&self, skipped: &mut SkippedFields) -> Result<Timestamp, Reason> {
+        let walltime = self.get(WALLTIME).map(duration).transpose();
+        let run = walltime.ok().flatten().map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
+        let start = self.started().and_then(|start| seconds(start, "start").ok());
+        let by_run = start.zip(run).map(|(start, run)| start.plus_micros(run));
+        let Some(text) = self.get("end").filter(|end| *end != "0") else {
+            return by_run.ok_or(walltime.err().unwrap_or(Reason::EndMissing));
+        };
+        match (seconds(text, "end"), by_run) {
+            (Ok(end), Some(by_run)) if start.is_some_and(|start| end < start) => {
+                skipped.add("end", text);
+                Ok(by_run)
+            }
+            (Err(_), Some(by_run)) => {
+                skipped.add("end", text);
+                Ok(by_run)
+            }
+            (end, _) => end,
+        }
+    }
+
+    /// The node of a job that ran on exactly one.
+    fn single_node(&self) -> Option<String> {
+        let hosts: BTreeSet<&str> =
+            self.get("exec_host")?.split('+').filter_map(|host| host.split('/').next()).collect();
+        hosts.first().filter(|_| hosts.len() == 1).map(|&host| host.to_owned())
+    }
+}
+
+fn seconds(text: &str, field: &'static str) -> Result<Timestamp, Reason> {
+    let time = text.parse::<i64>().ok().filter(|seconds| *seconds >= 0).map(Timestamp::from_seconds);
+    time.filter(|time| *time != Timestamp::MAX).ok_or(Reason::BadTime(field))
+}
+
+/// `HH:MM:SS` or seconds.
+fn duration(text: &str) -> Result<i64, Reason> {
+    let mut parts = text.split(':').map(|part| part.parse::<u32>().map(i64::from));
+    let total = parts.try_fold(0_i64, |sum, part| part.ok().and_then(|part| sum.checked_mul(60)?.checked_add(part)));
+    total.ok_or(Reason::BadNumber(WALLTIME))
+}

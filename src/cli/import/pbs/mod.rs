@@ -1,0 +1,146 @@
+//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`), one record a line:
+//! `date time;type;job id;key=value key="value with blanks" ...`.
+//!
+//! - `S` starts a run, `E` ends it and tells all of it; `R` (rerun) and `A` (abort) end it too. A run that is still open
+//!   at the end of the file runs. Other records account for nothing and are no rows; nor is an array as a whole (`12[]`),
+//!   because its tasks have records of their own.
+//! - User `user`; project `account`, else `project`, else `group`; resource group the server, which is what follows the
+//!   first dot of the job id, else the queue. Each start of a job is a kernel of its own, keyed `<job id>@<start>`.
+//! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `procs`, `nodes` or `select`. GPUs
+//!   likewise, by whichever name a site has for them, or from `exec_gpus`. Memory: requested for the job (it is what no
+//!   other job could have), else used.
+//! - A job ran for `resources_used.walltime`, which leaves out the time for which it was suspended.
+//! - Only where `R` or `A` does not say when a run ended, the date of the record counts, which is local: `--timezone`.
+
+mod facts;
+mod resources;
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDateTime;
+use chrono_tz::Tz;
+
+use super::format::Format;
+use super::job::ImportedJob;
+use super::parser::{Parsed, Parser};
+use super::reason::Reason;
+use super::skipped::SkippedFields;
+use super::zone::{Clock, Instants};
+use super::{ImportError, Options};
+use crate::domain::time::Timestamp;
+use facts::Facts;
+
+pub(super) const FORMAT: Format = Format {
+    name: "pbs",
+    about: "OpenPBS, PBS Professional and Torque: the accounting logs of the server",
+    zoned: true,
+    table: false,
+    names_resources: false,
+    parser: |options| Box::new(Pbs::new(options)),
+    json: None,
+};
+
+/// Open runs that are remembered; more than any cluster has at a time.
+const MOST_OPEN: usize = 200_000;
+
+struct Pbs {
+    zone: Tz,
+    /// Runs by job id that started in this file and did not end yet.
+    open: BTreeMap<String, ImportedJob>,
+}
+
+impl Pbs {
+    fn new(options: &Options) -> Self {
+        Self { zone: options.zone.unwrap_or(Tz::UTC), open: BTreeMap::new() }
+    }
+
+    fn record(&mut self, line: &str) -> Option<Result<ImportedJob, Reason>> {
+        let mut parts = line.splitn(4, ';');
+        let (Some(date), Some(kind), Some(id)) = (parts.next(), parts.next(), parts.next()) else {
+            return Some(Err(Reason::FieldCount));
+        };
+        let (id, facts) = (id.trim(), Facts::parse(parts.next().unwrap_or_default()));
+        if id.contains("[]") {
+            return None;
+        }
+        match kind.trim() {
+            "S" => self.start(id, &facts).transpose(),
+            "E" => {
+                self.open.remove(id);
+                Some(Self::end(id, &facts))
+            }
+            "R" | "A" => self.cut(id, &facts, date).transpose(),
+            _ => None,
+        }
+    }
+
+    /// A run that was open already ended when the next one started, if not before.
+    fn start(&mut self, id: &str, facts: &Facts) -> Result<Option<ImportedJob>, Reason> {
+        let job = read_job(id, facts, None, SkippedFields::default())?;
+        let Some(start) = job.started_at else { return Err(Reason::StartMissing) };
+        if !self.open.contains_key(id) && self.open.len() >= MOST_OPEN {
+            return Ok(Some(job));
+        }
+        let before = self.open.insert(id.to_owned(), job).filter(|before| before.started_at < Some(start));
+        Ok(before.map(|run| ImportedJob { terminated_at: Some(start), ..run }))
+    }
+
+    fn end(id: &str, facts: &Facts) -> Result<ImportedJob, Reason> {
+        let mut skipped = SkippedFields::default();
+        let end = facts.end(&mut skipped)?;
+        read_job(id, facts, Some(end), skipped)
+    }
+
+    /// What ended before it was done: the record tells all of it, or only that it happened.
+    fn cut(&mut self, id: &str, facts: &Facts, date: &str) -> Result<Option<ImportedJob>, Reason> {
+        let open = self.open.remove(id);
+        let mut skipped = SkippedFields::default();
+        let is_whole = facts.started().is_some() && facts.get("user").is_some();
+        let run = if is_whole {
+            if let Ok(end) = facts.end(&mut skipped) {
+                return read_job(id, facts, Some(end), skipped).map(Some);
+            }
+            read_job(id, facts, None, skipped)?
+        } else {
+            let Some(mut run) = open else { return Ok(None) };
+            run.run_micros = facts.run_micros(&mut run.skipped).or(run.run_micros);
+            run
+        };
+        self.end_at_date(run, date).map(Some)
+    }
+
+    /// Ends a run at the date of a record, like `08/26/2014 17:07:50`.
+    fn end_at_date(&self, run: ImportedJob, date: &str) -> Result<ImportedJob, Reason> {
+        let parsed = NaiveDateTime::parse_from_str(date.trim(), "%m/%d/%Y %H:%M:%S");
+        let mut clock = Clock::new(self.zone);
+        let end = parsed.ok().and_then(|date| clock.read_local(date));
+        let end = end.ok_or(Reason::BadTime("the date of the record"))?;
+        let (_, end) = clock.period(run.started_at.map(Instants::only), Some(end), run.run_micros);
+        Ok(ImportedJob { terminated_at: end, times: clock.read, ..run })
+    }
+}
+
+/// The job of a record with what it held.
+fn read_job(
+    id: &str,
+    facts: &Facts,
+    end: Option<Timestamp>,
+    mut skipped: SkippedFields,
+) -> Result<ImportedJob, Reason> {
+    let slots = resources::slots(facts, &mut skipped);
+    facts.job(id, end, slots, skipped)
+}
+
+impl Parser for Pbs {
+    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+        Ok(if line.trim().is_empty() { None } else { self.record(line) })
+    }
+
+    fn awaits_header(&self) -> bool {
+        false
+    }
+
+    fn left_over(&mut self) -> Option<ImportedJob> {
+        self.open.pop_first().map(|(_, run)| run)
+    }
+}

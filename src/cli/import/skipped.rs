@@ -1,0 +1,126 @@
+//! Fields that cannot be read and that no job needs: the job is taken without them, and the summary counts them by name.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::reason::Reason;
+use super::utf8::NOT_UTF8;
+
+/// Fields that one row notes; a long line may have any number of entries.
+const MAX_FIELDS_OF_ROW: usize = 64;
+/// Field names that one summary tells apart.
+const MAX_FIELDS_OF_SUMMARY: usize = 200;
+/// Stands for the fields beyond that number.
+const OTHER_FIELDS: &str = "other fields";
+/// A field of a line without names of fields.
+pub(super) const NOT_UTF8_FIELD: &str = "text that is not UTF-8";
+const EXAMPLE_MAX_CHARS: usize = 40;
+
+/// A field of one row that is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SkippedField {
+    name: Cow<'static, str>,
+    value: String,
+    /// Why an amount could not be read; `None` for a field that holds no amount.
+    amount_fault: Option<Reason>,
+}
+
+/// The fields of one row that are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkippedFields(Vec<SkippedField>);
+
+impl SkippedFields {
+    /// Notes a field with what it holds.
+    pub(super) fn add(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
+        self.push(name.into(), value, None);
+    }
+
+    /// Notes a field that holds an amount.
+    pub(super) fn add_amount(&mut self, name: impl Into<Cow<'static, str>>, value: &str, fault: Reason) {
+        self.push(name.into(), value, Some(fault));
+    }
+
+    fn push(&mut self, name: Cow<'static, str>, value: &str, amount_fault: Option<Reason>) {
+        if self.0.len() < MAX_FIELDS_OF_ROW && !self.0.iter().any(|field| field.name == name) {
+            self.0.push(SkippedField { name, value: example(value), amount_fault });
+        }
+    }
+
+    /// The value of a field that holds `text`; without it if it cannot be read.
+    pub(super) fn read<T>(&mut self, name: &'static str, text: &str, value: Result<Option<T>, Reason>) -> Option<T> {
+        value.unwrap_or_else(|_| {
+            self.add(name, text);
+            None
+        })
+    }
+
+    /// The value of a field that holds an amount.
+    pub(super) fn read_amount<T>(
+        &mut self,
+        name: &'static str,
+        text: &str,
+        value: Result<Option<T>, Reason>,
+    ) -> Option<T> {
+        value.unwrap_or_else(|fault| {
+            self.add_amount(name, text, fault);
+            None
+        })
+    }
+
+    /// Why the first amount that is left out could not be read.
+    pub(super) fn amount_fault(&self) -> Option<Reason> {
+        self.0.iter().find_map(|field| field.amount_fault)
+    }
+
+    /// True if a field with this value is noted.
+    pub(super) fn has_value(&self, value: &str) -> bool {
+        let shown = example(value);
+        self.0.iter().any(|field| field.value == shown)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The beginning of a value, as it is shown.
+fn example(value: &str) -> String {
+    let shown = value.chars().map(|c| if c == NOT_UTF8 { char::REPLACEMENT_CHARACTER } else { c });
+    shown.take(EXAMPLE_MAX_CHARS).collect()
+}
+
+/// The rows from which one field was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedTally {
+    pub rows: u64,
+    pub first_line: u64,
+    /// The beginning of what the field of the first row holds.
+    pub example: String,
+}
+
+/// The fields that were left out of the rows of a file, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkippedTallies(BTreeMap<Cow<'static, str>, SkippedTally>);
+
+impl SkippedTallies {
+    pub(super) fn add(&mut self, fields: &SkippedFields, line: u64) {
+        for SkippedField { name, value, .. } in &fields.0 {
+            let is_known = self.0.contains_key(name) || self.0.len() < MAX_FIELDS_OF_SUMMARY;
+            let name = if is_known { name.clone() } else { OTHER_FIELDS.into() };
+            let tally = self.0.entry(name).or_insert_with(|| SkippedTally {
+                rows: 0,
+                first_line: line,
+                example: value.clone(),
+            });
+            tally.rows += 1;
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SkippedTally)> {
+        self.0.iter().map(|(name, tally)| (name.as_ref(), tally))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&SkippedTally> {
+        self.0.get(name)
+    }
+}

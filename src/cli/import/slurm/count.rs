@@ -1,0 +1,74 @@
+//! Figures as Slurm writes them: `8`, `1K`, and sizes like `62.50G` or `4000Mn`.
+
+use crate::cli::import::reason::Reason;
+use crate::domain::decimal::Amount;
+
+/// Amounts count in steps of 10^-12.
+const UNITS_OF_ONE: u128 = 1_000_000_000_000;
+/// Old versions of sacct print a request for each CPU with this bit set, as if it were mebibytes for a node.
+const EACH_CPU_BIT: u64 = 1 << 31;
+/// Slurm shortens numbers by powers of 1024.
+const UNITS: &[u8] = b"KMGTP";
+
+/// The number, and the power of 1024 that its unit stands for.
+fn split_unit(text: &str) -> (&str, Option<usize>) {
+    let unit = text.as_bytes().last().and_then(|unit| UNITS.iter().position(|known| known == unit));
+    unit.map_or((text, None), |power| (&text[..text.len() - 1], Some(power + 1)))
+}
+
+/// A count: `8`, or `1K` for 1024.
+pub(super) fn parse(text: &str, field: &'static str) -> Result<Amount, Reason> {
+    let (number, power) = split_unit(text);
+    let amount = number.parse::<Amount>().ok();
+    amount.and_then(|amount| amount.checked_mul(1 << (10 * power.unwrap_or(0)))).ok_or(Reason::BadAmount(field))
+}
+
+/// An amount without its decimals.
+pub(super) fn whole(amount: Amount) -> Option<u64> {
+    u64::try_from(amount.units() / UNITS_OF_ONE).ok()
+}
+
+/// The thing that has the size.
+#[derive(Clone, Copy)]
+enum Each {
+    Job,
+    Node,
+    Cpu,
+}
+
+/// A size of memory.
+pub(super) struct Memory {
+    bytes: Amount,
+    each: Each,
+}
+
+impl Memory {
+    /// Slurm's sizes are powers of 1024; without a unit they are mebibytes.
+    pub(super) fn parse(text: &str, field: &'static str) -> Result<Self, Reason> {
+        let (text, mut each) = match text.as_bytes().last() {
+            Some(b'n') => (&text[..text.len() - 1], Each::Node),
+            Some(b'c') => (&text[..text.len() - 1], Each::Cpu),
+            _ => (text, Each::Job),
+        };
+        let (number, power) = split_unit(text);
+        let power = power.unwrap_or(2);
+        let mut amount = parse(number, field)?;
+        if let Ok(whole @ EACH_CPU_BIT..=0xffff_ffff) = number.parse::<u64>()
+            && power == 2
+        {
+            (amount, each) = (Amount::whole(whole - EACH_CPU_BIT), Each::Cpu);
+        }
+        let bytes = amount.checked_mul(1 << (10 * power)).ok_or(Reason::BadAmount(field))?;
+        Ok(Self { bytes, each })
+    }
+
+    /// A job of unknown size is one node with one CPU.
+    pub(super) fn total(&self, nodes: Option<u64>, cpus: Option<u64>, field: &'static str) -> Result<Amount, Reason> {
+        let count = match self.each {
+            Each::Job => 1,
+            Each::Node => nodes.unwrap_or(1),
+            Each::Cpu => cpus.unwrap_or(1),
+        };
+        self.bytes.checked_mul(count).ok_or(Reason::BadAmount(field))
+    }
+}

@@ -1,0 +1,63 @@
+//! Lists of generic resources, which versions of Slurm spell in many ways: `gpu:v100:4`, `gres:gpu:2`, `gres/gpu=4`,
+//! `gpu:4(S:0-1)`, `gpu:a100:2(IDX:0-1),nic:1`, `gpu:1K`.
+
+use super::count;
+use crate::cli::import::reason::Reason;
+use crate::cli::import::skipped::SkippedFields;
+use crate::domain::decimal::Amount;
+
+/// A gres that a job uses together with others.
+const SHARED: &str = ":no_consume";
+
+/// The kind of a resource: `gres/gpu` of `gres/gpu:a100`.
+pub(super) fn kind(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(kind, _)| kind)
+}
+
+/// The entries of a list, by Slurm's name. A name that comes twice with two counts has the first one.
+pub(super) fn read_list(field: &'static str, list: &str, skipped: &mut SkippedFields) -> Vec<(String, Amount)> {
+    let mut entries: Vec<(String, Amount)> = Vec::new();
+    for entry in split_entries(list).map(str::trim) {
+        let bare = entry.split_once('(').map_or(entry, |(bare, _)| bare);
+        if ["", "N/A", "none", "null", "0"].iter().any(|word| bare.eq_ignore_ascii_case(word)) {
+            continue;
+        }
+        match read_entry(field, bare) {
+            Ok((name, amount)) => match entries.iter().find(|(known, _)| *known == name) {
+                None => entries.push((name, amount)),
+                Some((_, first)) if *first == amount => {}
+                Some(_) => skipped.add_amount(field, entry, Reason::BadResources(field)),
+            },
+            Err(fault) => skipped.add_amount(field, entry, fault),
+        }
+    }
+    entries
+}
+
+/// The parts between commas; one in parentheses stands between the numbers of devices.
+fn split_entries(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    list.split(move |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(c, ',' | ';')
+    })
+}
+
+/// The last number counts, for the whole job; without one it is one.
+fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reason> {
+    let bare = bare.strip_prefix("gres/").or_else(|| bare.strip_prefix("gres:")).unwrap_or(bare);
+    let bare = bare.replace(SHARED, "");
+    let (name, amount) = match bare.split_once('=') {
+        Some((name, number)) => (name, count::parse(number, field)?),
+        None => match bare.rsplit_once(':').and_then(|(name, last)| Some((name, count::parse(last, field).ok()?))) {
+            Some((name, amount)) => (name, amount),
+            None => (bare.as_str(), Amount::ONE),
+        },
+    };
+    let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if name.split(':').all(is_name) { Ok((format!("gres/{name}"), amount)) } else { Err(Reason::BadResources(field)) }
+}

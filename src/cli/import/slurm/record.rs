@@ -1,0 +1,243 @@
+//! A job of a document, and what its keys say.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::slot_choices::SlotChoices;
+use super::tres::{self, Resources};
+use super::{Facts, Stage, priority};
+use crate::cli::import::job::ImportedJob;
+use crate::cli::import::loose::{List, Loose, Nested};
+use crate::cli::import::reason::Reason;
+use crate::cli::import::skipped::SkippedFields;
+use crate::cli::import::zone::TimesRead;
+use crate::domain::decimal::Amount;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// Slurm's words for no job are the largest numbers of 32 bits.
+const NO_JOB: u64 = (1 << 32) - 2;
+/// Figures from here on are Slurm's words for none and infinite.
+const NO_FIGURE: u64 = u64::MAX - 2;
+
+/// A job as the database tells it, and beside that the keys of the controller's list.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Record {
+    job_id: Loose,
+    user: Loose,
+    account: Loose,
+    cluster: Loose,
+    partition: Loose,
+    nodes: Loose,
+    priority: Loose,
+    state: Nested<State>,
+    time: Nested<Times>,
+    array: Nested<Group>,
+    het: Nested<Group>,
+    tres: Nested<Tres>,
+    association: Nested<Association>,
+    user_name: Loose,
+    job_state: Loose,
+    submit_time: Loose,
+    start_time: Loose,
+    end_time: Loose,
+    time_limit: Loose,
+    array_job_id: Loose,
+    het_job_id: Loose,
+    tres_alloc_str: Loose,
+    /// One list for each node.
+    gres_detail: List<Loose>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct State {
+    current: Loose,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Times {
+    submission: Loose,
+    start: Loose,
+    end: Loose,
+    elapsed: Loose,
+    suspended: Loose,
+    limit: Loose,
+}
+
+/// The owner's entry in Slurm's database, which is there even where the job itself names no owner.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Association {
+    account: Loose,
+    cluster: Loose,
+    partition: Loose,
+    user: Loose,
+}
+
+/// The array or the heterogeneous job that a job belongs to.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Group {
+    job_id: Loose,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tres {
+    allocated: List<Nested<Entry>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    r#type: Loose,
+    name: Loose,
+    id: Loose,
+    count: Loose,
+}
+
+impl Record {
+    /// Minutes, in seconds.
+    fn limit(&self, skipped: &mut SkippedFields) -> Option<u32> {
+        let minutes = [&self.time.0.limit, &self.time_limit];
+        let minutes = minutes.into_iter().find_map(|field| field.number_or_skip("time limit", skipped))?;
+        u32::try_from(minutes.checked_mul(60)?).ok().filter(|seconds| *seconds > 0)
+    }
+
+    pub(super) fn job(&self, slots: &SlotChoices) -> Result<ImportedJob, Reason> {
+        let job_id = self.job_id.text();
+        let session = [&self.array.0.job_id, &self.array_job_id, &self.het.0.job_id, &self.het_job_id];
+        let session = session.into_iter().find_map(|id| id.number().filter(|id| !matches!(*id, 0 | NO_JOB..)));
+        let Nested(association) = &self.association;
+        let stage = Stage::of(&first(&[&self.state.0.current, &self.job_state]));
+        if stage == Stage::Waits {
+            return Err(Reason::NotStarted);
+        }
+        let mut skipped = SkippedFields::default();
+        let times = self.times(stage, &mut skipped)?;
+        Facts {
+            session: &session.map_or_else(|| job_id.clone(), |id| id.to_string()),
+            job_id: &job_id,
+            user: &first(&[&self.user, &self.user_name, &association.user]),
+            account: &first(&[&self.account, &association.account]),
+            cluster: &first(&[&self.cluster, &association.cluster]),
+            partition: &first(&[&self.partition, &association.partition]),
+            stage,
+            submitted_at: times.submitted_at,
+            started_at: times.started_at,
+            ended_at: times.ended_at,
+            elapsed: times.elapsed,
+            elapsed_fault: None,
+            suspended: times.suspended,
+            slots: self.slots(slots, times.started_at.is_some(), &mut skipped),
+            nodes: &self.nodes.text(),
+            priority: self.priority(&mut skipped),
+            limit_seconds: self.limit(&mut skipped),
+            times: TimesRead::default(),
+            skipped,
+        }
+        .job()
+    }
+
+    fn times(&self, stage: Stage, skipped: &mut SkippedFields) -> Result<RecordTimes, Reason> {
+        let Nested(times) = &self.time;
+        let is_expected = stage == Stage::Runs && times.end.number().is_none();
+        let elapsed = times.elapsed.number_or_skip("elapsed", skipped);
+        let submitted = instant(&times.submission, &self.submit_time, "submission");
+        let ended = if is_expected { Ok(None) } else { instant(&times.end, &self.end_time, "end") };
+        let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
+        Ok(RecordTimes {
+            submitted_at: skipped.read("submission", &first(&[&times.submission, &self.submit_time]), submitted),
+            started_at: instant(&times.start, &self.start_time, "start")?,
+            ended_at: match ended {
+                Err(fault) if is_end_needed => return Err(fault),
+                ended => skipped.read("end", &first(&[&times.end, &self.end_time]), ended),
+            },
+            elapsed,
+            suspended: times.suspended.number_or_skip("suspended", skipped).unwrap_or(0),
+        })
+    }
+
+    fn priority(&self, skipped: &mut SkippedFields) -> i32 {
+        let value = self.priority.number_or_skip("priority", skipped);
+        priority(value.map_or(0, |value| u32::try_from(value).unwrap_or(u32::MAX)))
+    }
+
+    fn slots(&self, choices: &SlotChoices, started: bool, skipped: &mut SkippedFields) -> Amounts {
+        let list = self.tres_alloc_str.text();
+        let mut held = Resources::new(choices);
+        let List(entries) = &self.tres.0.allocated;
+        let mut names = BTreeMap::new();
+        for Nested(entry) in entries {
+            entry.add_to(&mut names, skipped);
+        }
+        for (name, amount) in names {
+            held.add(name, amount);
+        }
+        if entries.is_empty() {
+            held.add_list(&list, skipped);
+        }
+        if started {
+            let nodes: Vec<String> = self.gres_detail.0.iter().map(Loose::text).collect();
+            held.add_gres("gres_detail", nodes.iter().map(String::as_str), skipped);
+        }
+        held.slots("tres", skipped)
+    }
+}
+
+/// The times of a job, in seconds where they are spans.
+struct RecordTimes {
+    submitted_at: Option<Timestamp>,
+    started_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+    elapsed: Option<u64>,
+    suspended: u64,
+}
+
+impl Entry {
+    /// Adds the resource by Slurm's name; one that has none has at least a number.
+    fn add_to(&self, held: &mut BTreeMap<String, Amount>, skipped: &mut SkippedFields) {
+        let (kind, name, id) = (self.r#type.text(), self.name.text(), self.id.text());
+        let known = match (kind.as_str(), name.as_str()) {
+            ("", _) => tres::name_of_id(&id).map(str::to_owned),
+            (_, "") => Some(kind),
+            (_, name) => Some(format!("{kind}/{name}")),
+        };
+        let Some(name) = known else {
+            skipped.add_amount(format!("tres {id}"), &self.count.text(), Reason::BadResources("tres"));
+            return;
+        };
+        if name == "energy" {
+            return;
+        }
+        // The database counts memory in mebibytes.
+        let unit = if tres::is_size(&name) { 1 << 20 } else { 1 };
+        let count = self.count.number().filter(|count| *count < NO_FIGURE).map(Amount::whole);
+        let fault = match count.and_then(|count| count.checked_mul(unit)) {
+            Some(amount) if *held.entry(name.clone()).or_insert(amount) == amount => return,
+            Some(_) => Reason::BadResources("tres"),
+            None => Reason::BadAmount("tres"),
+        };
+        skipped.add_amount(format!("tres {name}"), &self.count.text(), fault);
+    }
+}
+
+/// The first field that says something.
+fn first(fields: &[&Loose]) -> String {
+    fields.iter().map(|field| field.text()).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// Seconds since 1970; 0 and some words are none.
+fn instant(one: &Loose, other: &Loose, field: &'static str) -> Result<Option<Timestamp>, Reason> {
+    let is_time = |text: &str| text.parse::<u64>().is_ok() || ["", "None", "Unknown", "N/A"].contains(&text);
+    if ![one, other].iter().all(|given| is_time(&given.text())) {
+        return Err(Reason::BadTime(field));
+    }
+    let Some(seconds) = one.number().or(other.number()).filter(|seconds| *seconds != 0) else { return Ok(None) };
+    let time = i64::try_from(seconds).map(Timestamp::from_seconds).map_err(|_| Reason::BadTime(field))?;
+    if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(time)) }
+}

@@ -1,0 +1,71 @@
+//! Text with bytes that are no UTF-8: one such byte costs the field that has it, not the row.
+
+use std::io::{self, BufRead, Read};
+
+/// Stands in place of bytes that are no UTF-8. Unicode has set this character aside, so that no text has it.
+pub const NOT_UTF8: char = '\u{ffff}';
+
+/// `bytes` with [`NOT_UTF8`] for everything that is no UTF-8.
+pub(super) fn mend(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(NOT_UTF8);
+        }
+    }
+    text
+}
+
+/// Reads UTF-8 from anything, with [`NOT_UTF8`] in place of what is none.
+pub(super) struct MendedText<R> {
+    inner: R,
+    /// Text that is not handed out yet, from `at` on.
+    text: Vec<u8>,
+    at: usize,
+    /// The first bytes of a character whose last ones were not read yet.
+    begun: Vec<u8>,
+}
+
+impl<R: BufRead> MendedText<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self { inner, text: Vec::new(), at: 0, begun: Vec::new() }
+    }
+
+    /// Reads on; leaves the text empty only at the end.
+    fn fill(&mut self) -> io::Result<()> {
+        (self.at, self.text) = (0, std::mem::take(&mut self.begun));
+        let more = self.inner.fill_buf()?;
+        let count = more.len();
+        self.text.extend_from_slice(more);
+        self.inner.consume(count);
+        let Err(error) = std::str::from_utf8(&self.text) else { return Ok(()) };
+        if count > 0 && error.error_len().is_none() {
+            self.begun = self.text.split_off(error.valid_up_to());
+            // So few bytes make no text yet.
+            return if self.text.is_empty() { self.fill() } else { Ok(()) };
+        }
+        self.begun = if count > 0 { split_begun(&mut self.text) } else { Vec::new() };
+        self.text = mend(&self.text).into_bytes();
+        Ok(())
+    }
+}
+
+/// Takes a character that is not complete off the end of the text.
+fn split_begun(text: &mut Vec<u8>) -> Vec<u8> {
+    let last = text.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    let tail = text.len() - last;
+    let is_begun = last > 0 && std::str::from_utf8(&text[tail..]).is_err_and(|error| error.error_len().is_none());
+    if is_begun { text.split_off(tail) } else { Vec::new() }
+}
+
+impl<R: BufRead> Read for MendedText<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() {
+            self.fill()?;
+        }
+        let count = (&self.text[self.at..]).read(buffer)?;
+        self.at += count;
+        Ok(count)
+    }
+}
