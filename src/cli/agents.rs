@@ -11,7 +11,7 @@ use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
 use super::options::distinct;
-use super::output::OutputArgs;
+use super::output::{OutputArgs, warn};
 use crate::config::Config;
 
 /// List, set and remove the agents of a resource group; together they are its capacity
@@ -102,7 +102,9 @@ async fn set(args: SetArgs, client: &Client) -> Result<(), Failure> {
     });
     let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
     let answer = call.send().await.map_err(Failure::without_places)?;
-    let done = if answer.is_new() { "created" } else { "replaced" };
+    let is_new = answer.is_new();
+    warn(&answer.json().await?);
+    let done = if is_new { "created" } else { "replaced" };
     eprint_line(&format!("agent {agent} {done}"));
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::counted::counted;
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::input_name;
-use super::output::{Format, OutputArgs, print_bytes, print_object};
+use super::output::{Format, OutputArgs, print_bytes, print_object, warn};
 use super::refusals::Refusals;
 use crate::config::Config;
 use crate::service::input::json::without_mark;
@@ -159,6 +159,7 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
             text("source")
         ));
     }
+    warn(&answer);
     let accepted = counted(accepted, "kernel", "kernels");
     eprint_line(&format!("{accepted} accepted, {changed} new or changed; {rejected} rejected"));
     Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::{Args, ValueEnum};
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::Answer;
@@ -73,8 +73,33 @@ pub fn warn(answer: &Value) {
         let text = |key: &str| warning[key].as_str();
         let place: Vec<&str> = [text("queue"), text("slot")].into_iter().flatten().collect();
         let colon = if place.is_empty() { "" } else { ": " };
-        eprint_line(&format!("warning: {}{colon}{}", place.join(", "), text("detail").unwrap_or_default()));
+        let more = more_places(warning);
+        eprint_line(&format!("warning: {}{colon}{}{more}", place.join(", "), text("detail").unwrap_or_default()));
     }
+}
+
+/// [`warn`] of an answer whose other keys may be very long.
+pub fn warn_of(answer: &[u8]) {
+    #[derive(Deserialize)]
+    struct Doubtful {
+        #[serde(default)]
+        warnings: Value,
+    }
+    if let Ok(Doubtful { warnings }) = serde_json::from_slice(answer) {
+        warn(&json!({"warnings": warnings}));
+    }
+}
+
+/// How many places a warning is about, and where the first is, if there are several.
+fn more_places(warning: &Value) -> String {
+    let count = warning["count"].as_u64().or(warning["kernels"].as_u64()).unwrap_or(1);
+    let first = match (warning["line"].as_u64(), warning["index"].as_u64(), warning["pointer"].as_str()) {
+        (Some(line), ..) => format!("line {line}"),
+        (None, Some(index), _) => format!("element {index}"),
+        (None, None, Some(pointer)) => pointer.to_owned(),
+        (None, None, None) => return String::new(),
+    };
+    if count > 1 { format!(" (in {count} places, first at {first})") } else { String::new() }
 }
 
 /// A list that is written row by row, so that it may be longer than memory.

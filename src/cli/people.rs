@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::client::{Call, Client};
 use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
-use super::output::{OutputArgs, print_object};
+use super::output::{OutputArgs, print_object, warn};
 use crate::config::Config;
 
 /// What can be done with domains, projects or users; `F` filters lists, and `C` is what can be set.
@@ -118,8 +118,10 @@ impl Kind {
         reason: Option<String>,
     ) -> Result<bool, Failure> {
         body.extend(reason.map(|reason| ("reason".to_owned(), json!(reason))));
-        let answer = client.put([self.path, name]).json(&body)?.send().await;
-        Ok(answer.map_err(Failure::without_places)?.is_new())
+        let answer = client.put([self.path, name]).json(&body)?.send().await.map_err(Failure::without_places)?;
+        let is_new = answer.is_new();
+        warn(&answer.json().await?);
+        Ok(is_new)
     }
 }
 

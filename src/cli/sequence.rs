@@ -12,7 +12,7 @@ use super::client::{Client, JSON};
 use super::command::Command;
 use super::failure::Outcome;
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, known_percent, print_answer, print_list};
+use super::output::{Format, OutputArgs, known_percent, print_bytes, print_list, warn, warn_of};
 use crate::config::Config;
 
 /// The columns of shares: as a table has them, in percent, and as they are.
@@ -46,9 +46,14 @@ impl Command for Sequence {
         let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON, body);
         let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
         match self.output.output {
-            Format::Json => print_answer(answer).await?,
+            Format::Json => {
+                let bytes = answer.bytes().await?;
+                warn_of(&bytes);
+                print_bytes(&bytes)?;
+            }
             format => {
                 let mut answer: Value = answer.json().await?;
+                warn(&answer);
                 let mut items = answer["items"].take();
                 let has = |key: &str| items.get(0).is_some_and(|item| item.get(key).is_some());
                 let columns = match (has("ahead"), has("charge")) {

@@ -7,6 +7,7 @@ use super::orders::FairShareWeightTargetType;
 use super::scalars::{JsonString, Uuid};
 use crate::domain::weight::Weight;
 use crate::service::people::{Directory, who};
+use crate::service::input::warning::InputWarning;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Error, Fault, Result};
 
@@ -132,6 +133,17 @@ pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Va
         Some(Value::Object(map)) => Ok(Some(map)),
         Some(_) => Err(Error::about("/scheduler_opts", "invalid_value", "is not an object")),
     }
+}
+
+/// Warnings about weights, with the places that the items had in the request.
+pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[Place]) -> Vec<InputWarning> {
+    for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
+        let at = pointer.strip_prefix("/items/").and_then(|at| at.parse::<usize>().ok());
+        if let Some(place) = at.and_then(|at| places.get(at)) {
+            pointer.clone_from(&place.pointer);
+        }
+    }
+    warnings
 }
 
 /// The target that an input names, or the fault in it.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, MaybeUndefined, MergedObject, Object, Result};
 
 use super::group_mutation::GroupMutation;
-use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_options, read_target, relocate};
+use super::inputs::{
+    FairShareWeightInput, FairShareWeightsBulkInput, Items, read_options, read_target, relocate, relocate_warnings,
+};
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
 use super::queue_input::{QueueInput, read_queues};
 use super::scalars::{DateTime, Decimal, JsonString, Uuid};
 use super::types::{
     ApiKey, AuditEntry, CreatedKey, Domain, DomainFairShare, JobRun, KeyRole, Project, ProjectFairShare, ScalingGroup,
-    UpsertFairShareWeightsResult, UpsertQueuesResult, User, UserFairShare, weight_rows,
+    UpsertFairShareWeightsResult, UpsertQueuesResult, User, UserFairShare, input_warnings, weight_rows,
 };
 use crate::domain::ids::UserId;
 use crate::service::groups::SchedulerPatch;
@@ -34,7 +36,8 @@ async fn write(
     caller(ctx)?.require_admin()?;
     let (items, places) = items.finish()?;
     let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, terms).await;
-    written.map_err(|e| relocate(e, &places))
+    let written = written.map_err(|e| relocate(e, &places))?;
+    Ok(WeightsChanged { warnings: relocate_warnings(written.warnings, &places), ..written })
 }
 
 fn text(weight: MaybeUndefined<Decimal>) -> MaybeUndefined<String> {
@@ -167,6 +170,7 @@ impl PolicyMutation {
             upserted_count: changed.upserted,
             deleted_count: changed.deleted,
             affected_weights: weight_rows(&changed.group, changed.affected),
+            warnings: input_warnings(changed.warnings),
         })
     }
 

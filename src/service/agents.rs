@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::audit::Change;
 use super::group::session::Session;
+use super::input::warning::{InputWarning, MAX_WARNINGS};
 use super::work::detached;
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::decimal::Amount;
@@ -158,6 +159,33 @@ impl Service {
         };
         detached(Arc::clone(self).change(caller, group, change)).await
     }
+}
+
+/// True for names such as `node[01-10]`, `node{1,2}` and `node1,node2`, which list managers write for several agents.
+pub fn looks_like_range(name: &str) -> bool {
+    let within = |open, close| {
+        let (_, rest) = name.split_once(open)?;
+        rest.split_once(close).map(|(within, _)| within)
+    };
+    let numbers = |text: &str| {
+        text.contains(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ',' | ':'))
+    };
+    name.contains(',')
+        || within('[', ']').is_some_and(numbers)
+        || within('{', '}').is_some_and(|text| text.contains(".."))
+}
+
+/// What looks like a mistake in the names of agents, each with a pointer to its place in the request.
+pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<InputWarning> {
+    let mut ranges = names.filter(|(_, name)| looks_like_range(name));
+    let warning = |(pointer, name): (String, &str)| {
+        let detail =
+            format!("the agent {name:?} looks like a range of agents, and is taken as one; name each agent by itself");
+        InputWarning::at(pointer, "agent_range", detail)
+    };
+    let listed: Vec<InputWarning> = ranges.by_ref().take(MAX_WARNINGS).map(warning).collect();
+    listed.into_iter().chain(InputWarning::unlisted(ranges.count() as u64)).collect()
 }
 
 fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> Agent {

@@ -7,6 +7,7 @@ use super::group::changes::queues::{self, QueuesChanged};
 use super::group::changes::weights::{self, WeightChange, WeightItem};
 use super::group::session::Session;
 use super::input::terms::Terms;
+use super::input::warning::InputWarning;
 use super::work::detached;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
@@ -31,6 +32,8 @@ pub struct ConfigurationChanged {
     pub unchanged: usize,
     /// `None`: queues were left alone.
     pub queues: Option<QueuesChanged>,
+    /// What looks like a mistake in the weights; pointers start at `/items/N`.
+    pub warnings: Vec<InputWarning>,
 }
 
 impl ConfigurationChanged {
@@ -94,6 +97,7 @@ async fn plan(session: &mut Session, wanted: Configuration) -> Result<Configurat
     let Configuration { weights: items, queues, prune } = wanted;
     let queues = queues.map(|written| queues::plan(session, written, |_| prune)).transpose()?;
     let mut changes = weights::plan(session, &items).await?;
+    let warnings = weights::warnings(&session.people(), &items, &changes);
     if prune {
         let named: BTreeSet<Owner> = changes.iter().map(|change| change.target.clone()).collect();
         let hierarchy = &session.state().hierarchy;
@@ -104,5 +108,5 @@ async fn plan(session: &mut Session, wanted: Configuration) -> Result<Configurat
     }
     let all = changes.len();
     changes.retain(|change| change.from != change.to);
-    Ok(ConfigurationChanged { unchanged: all - changes.len(), weights: changes, queues })
+    Ok(ConfigurationChanged { unchanged: all - changes.len(), weights: changes, queues, warnings })
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::accounting::shorter_lookback;
 use super::audit::Change;
 use super::group::changes::options::{OptionsChange, OptionsPatch, changed, check_scheduler, describe, option_faults};
 use super::group::published::profile::is_etag_of;
 use super::group::session::Session;
 use super::group::visible::VisibleGroup;
+use super::input::warning::InputWarning;
 use super::work::detached;
 use super::{Caller, Error, Result, Service};
 use crate::domain::names::check_name;
@@ -66,10 +68,11 @@ impl Service {
                     after: Some(describe(&scheduler, &opts)),
                     reason: patch.reason,
                 };
-                session.audit(entry).await
+                session.audit(entry).await?;
+                Ok(Vec::new())
             };
-            let ((), picture) = session.conclude(change).await?;
-            Ok((VisibleGroup::new(&caller, &name, || picture)?, is_new))
+            let (warnings, picture) = session.conclude(change).await?;
+            Ok((VisibleGroup::new(&caller, &name, || picture)?.warned(warnings), is_new))
         })
         .await
     }
@@ -84,7 +87,8 @@ impl Service {
     ) -> Result<VisibleGroup> {
         caller.require_admin()?;
         let change = async move |session: &mut Session| change_group(session, patch, false).await;
-        Ok(detached(Arc::clone(self).change_and_see(caller, name, change)).await?.1)
+        let (warnings, group) = detached(Arc::clone(self).change_and_see(caller, name, change)).await?;
+        Ok(group.warned(warnings))
     }
 
     /// Removes a group with all that belongs to it. One with kernels or history goes only if its name is said again, and
@@ -154,8 +158,8 @@ impl Deletion {
     }
 }
 
-/// Merges or replaces the scheduler and its options; what depends on them follows.
-async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<()> {
+/// Merges or replaces the scheduler and its options; what depends on them follows. Returns what looks like a mistake in that.
+async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<Vec<InputWarning>> {
     session.require_revision(patch.if_revision.as_deref()).await?;
     let group = session.state().group.clone();
     if patch.if_match.is_some_and(|seen| !is_etag_of(&seen, &group.scheduler, &group.scheduler_opts)) {
@@ -165,8 +169,9 @@ async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: boo
     let wanted = OptionsPatch { scheduler: patch.scheduler, scheduler_opts: patch.scheduler_opts };
     let change = OptionsChange::plan(&group.scheduler, &base, wanted)?;
     if change.is_of(session.state()) {
-        return Ok(());
+        return Ok(Vec::new());
     }
+    let options = session.state().options.clone();
     let before = describe(&group.scheduler, &group.scheduler_opts);
     let after = describe(&change.scheduler, &change.opts);
     change.make(session).await?;
@@ -179,5 +184,5 @@ async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: boo
         reason: patch.reason,
     };
     session.audit_of(entry, &targets).await?;
-    Ok(())
+    shorter_lookback::warnings(session, &options).await
 }

@@ -6,6 +6,7 @@ use super::group::changes::weights;
 use super::group::session::Session;
 use super::group::visible::VisibleGroup;
 use super::input::terms::Terms;
+use super::input::warning::InputWarning;
 use super::work::detached;
 use super::{Caller, Result, Service};
 
@@ -19,6 +20,8 @@ pub struct WeightsChanged {
     /// Weights that were set before and are not any more.
     pub deleted: u64,
     pub affected: Vec<WeightRow>,
+    /// What looks like a mistake; pointers start at `/items/N`.
+    pub warnings: Vec<InputWarning>,
     pub group: VisibleGroup,
 }
 
@@ -48,15 +51,16 @@ impl Service {
         let change = async move |session: &mut Session| {
             session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
+            let warnings = weights::warnings(&session.people(), &items, &changes);
             // The answer lists a weight that is confirmed, but not one that was not set before and is not set now.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
             weights::book(session, &changes, reason).await?;
-            Ok(changes)
+            Ok((changes, warnings))
         };
-        let (changes, group) = detached(Arc::clone(self).change_and_see(caller, group, change)).await?;
+        let ((changes, warnings), group) = detached(Arc::clone(self).change_and_see(caller, group, change)).await?;
         let upserted = changes.iter().filter(|change| change.to.is_some()).count() as u64;
         let deleted = changes.len() as u64 - upserted;
         let affected = changes.into_iter().map(|change| WeightRow { target: change.target, weight: change.to });
-        Ok(WeightsChanged { upserted, deleted, affected: affected.collect(), group })
+        Ok(WeightsChanged { upserted, deleted, affected: affected.collect(), warnings, group })
     }
 }

@@ -16,7 +16,7 @@ use super::command::Command;
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::{input_name, read_input};
-use super::output::{Format, percent, print, print_answer, print_bytes, print_list};
+use super::output::{Format, percent, print, print_answer, print_bytes, print_list, warn};
 use super::simulated;
 use super::tier::tier;
 use crate::config::Config;
@@ -262,6 +262,7 @@ async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) ->
 
 async fn diff(plan: &Plan) -> Outcome {
     let changed = plan.show(true, None).await?;
+    warn(&changed);
     let differs = items(&changed).next().is_some();
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
@@ -285,6 +286,7 @@ async fn ranks(plan: &Plan) -> Outcome {
 
 /// Says on standard error how much was changed; `verb` stands before every participle.
 fn say(changed: &Value, verb: &str) {
+    warn(changed);
     let count = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
     let [set, unset, unchanged] = ["set", "unset", "unchanged"].map(|key| count(changed, key));
     eprint_line(&format!("{set} {verb}set, {unset} {verb}unset, {unchanged} unchanged"));

@@ -2,6 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
+use super::InputWarning;
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
@@ -150,4 +151,6 @@ pub struct UpsertFairShareWeightsResult {
     pub deleted_count: u64,
     /// The weights that this write set or unset.
     pub affected_weights: Vec<FairShareWeightNode>,
+    /// What looks like a mistake; never a refusal.
+    pub warnings: Vec<InputWarning>,
 }

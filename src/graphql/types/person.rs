@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, Result};
 
+use super::{InputWarning, input_warnings};
 use crate::graphql::global_id;
+use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::people;
 
@@ -40,6 +42,11 @@ impl Domain {
 
     async fn created_at(&self) -> DateTime {
         DateTime(self.0.created_at)
+    }
+
+    /// What looks like a mistake, as an archived domain whose kernels run; never a refusal.
+    async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
+        Ok(input_warnings(service(ctx)?.domain_warnings(&self.0)))
     }
 }
 
@@ -90,6 +97,11 @@ impl Project {
     async fn created_at(&self) -> DateTime {
         DateTime(self.0.created_at)
     }
+
+    /// What looks like a mistake, as an archived project whose kernels run; never a refusal.
+    async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
+        Ok(input_warnings(service(ctx)?.project_warnings(&self.0)))
+    }
 }
 
 /// A user, in whatever projects.
@@ -129,5 +141,10 @@ impl User {
 
     async fn created_at(&self) -> DateTime {
         DateTime(self.0.created_at)
+    }
+
+    /// What looks like a mistake, as an archived user whose kernels run; never a refusal.
+    async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
+        Ok(input_warnings(service(ctx)?.user_warnings(&self.0)))
     }
 }

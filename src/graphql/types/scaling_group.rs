@@ -1,29 +1,12 @@
 //! Resource groups with their options as GraphQL shows them.
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{ID, Object};
 
+use super::InputWarning;
 use crate::graphql::global_id;
 use crate::graphql::orders::SliceGapPolicy;
 use crate::graphql::scalars::{DateTime, JsonString};
 use crate::service::VisibleGroup;
-use crate::service::group::warnings;
-
-/// Something in a group's options that a person should look at.
-#[derive(SimpleObject)]
-#[graphql(rename_fields = "snake_case")]
-pub struct OptionWarning {
-    code: &'static str,
-    /// JSON pointer to the option.
-    pointer: Option<String>,
-    detail: String,
-}
-
-impl From<warnings::OptionWarning> for OptionWarning {
-    fn from(warning: warnings::OptionWarning) -> Self {
-        let warnings::OptionWarning { code, pointer, detail } = warning;
-        Self { code, pointer, detail }
-    }
-}
 
 /// A resource group: a cluster, partition or node pool with its scheduler.
 pub struct ScalingGroup(pub VisibleGroup);
@@ -82,8 +65,8 @@ impl ScalingGroup {
     }
 
     /// What looks like a mistake in the options as the group is now; never a refusal.
-    async fn warnings(&self) -> Vec<OptionWarning> {
-        self.0.warnings().into_iter().map(OptionWarning::from).collect()
+    async fn warnings(&self) -> Vec<InputWarning> {
+        self.0.warnings().into_iter().map(InputWarning::from).collect()
     }
 
     /// Moves with every change of weights, options, agents, capacities, queues and people; for `if_revision`.

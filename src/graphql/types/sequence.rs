@@ -2,6 +2,7 @@
 
 use async_graphql::SimpleObject;
 
+use super::{InputWarning, input_warnings};
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
 use crate::domain::slots::Amounts;
@@ -23,6 +24,8 @@ pub struct Sequence {
     /// How many workloads are in order, shown or not.
     count: usize,
     pub items: Vec<SequenceItem>,
+    /// What looks like a mistake in the workloads of `input`, to which pointers lead; the order does not depend on it.
+    warnings: Vec<InputWarning>,
 }
 
 /// A workload in its place.
@@ -104,6 +107,7 @@ impl Sequence {
             calculated_at: group.calculated_at().map(DateTime),
             count: sequenced.order.len(),
             items: places.filter(is_shown).take(first as usize).map(item).collect(),
+            warnings: input_warnings(sequenced.warnings.clone()),
         }
     }
 }

@@ -23,8 +23,9 @@ pub async fn handle(
     JsonBody(mut body): JsonBody<AgentsBody>,
 ) -> Result<Json<AgentsWritten>> {
     let reason = body.reason.take();
+    let warnings = body.warnings();
     let specs = body.into_specs()?;
     let written = specs.len() as u64;
     service.put_agents(caller, path.rg, specs, reason).await?;
-    Ok(Json(AgentsWritten { written }))
+    Ok(Json(AgentsWritten { written, warnings }))
 }

@@ -10,7 +10,8 @@ use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::Error;
-use crate::service::agents::{Agent, AgentSpec, MAX_AGENTS, collect_specs};
+use crate::service::agents::{Agent, AgentSpec, MAX_AGENTS, collect_specs, name_warnings};
+use crate::service::input::warning::InputWarning;
 
 /// A node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -34,6 +35,17 @@ impl From<Agent> for AgentView {
         let Agent { agent_id, available_slots, alive, schedulable, labels, updated_at } = agent;
         Self { agent_id, available_slots, alive, schedulable, labels, updated_at }
     }
+}
+
+/// A node after its write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentWritten {
+    #[serde(flatten)]
+    pub agent: AgentView,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }
 
 /// What a node offers, and whether it counts for the group's capacity.
@@ -84,6 +96,12 @@ pub struct AgentsBody {
 }
 
 impl AgentsBody {
+    /// What looks like a mistake in the names of the agents.
+    pub fn warnings(&self) -> Vec<InputWarning> {
+        let named = self.agents.iter().enumerate().filter_map(|(at, agent)| Some((at, agent.agent_id.as_deref()?)));
+        name_warnings(named.map(|(at, name)| (format!("/agents/{at}/agent_id"), name)))
+    }
+
     /// The agents by id; the first faults are named.
     pub fn into_specs(self) -> Result<BTreeMap<String, AgentSpec>, Error> {
         collect_specs(self.agents.into_iter().map(|mut agent| {
@@ -99,4 +117,8 @@ impl AgentsBody {
 pub struct AgentsWritten {
     /// Agents that were created or replaced.
     pub written: u64,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }

@@ -9,10 +9,12 @@ use uuid::Uuid;
 
 use super::names::Names;
 use super::queue_entry::{keys, said};
+use crate::domain::division::Warning;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::queues::QueueConfig;
 use crate::domain::weight::Weight;
 use crate::service::configuration::ConfigurationChanged;
+use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::queues::{QueueChange, QueuesChanged};
 use crate::service::weights::WeightChange;
 
@@ -36,6 +38,10 @@ pub struct ConfigurationWritten {
     pub queues: Option<QueueCounts>,
     /// Every change: weights as the document names them, then those that are pruned, then queues.
     pub items: Vec<ConfigurationChange>,
+    /// What looks like a mistake in the weights or the queues; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -101,8 +107,25 @@ impl ConfigurationWritten {
                 QueueCounts { created, changed, deleted }
             }),
             items: weights.chain(queues).collect(),
+            warnings: changed.warnings.iter().cloned().chain(queue_warnings(changed, written)).collect(),
         }
     }
+}
+
+/// What looks like a mistake in the queues, with pointers to those that the document has.
+fn queue_warnings(changed: &ConfigurationChanged, written: &[QueueConfig]) -> Vec<InputWarning> {
+    let places: BTreeMap<&str, usize> =
+        written.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), at)).collect();
+    let warnings = changed.queues.iter().flat_map(|queues| &queues.warnings);
+    let warning = |warning: &Warning| {
+        let Warning { code, queue, slot, detail } = warning;
+        let names: Vec<&str> = queue.as_deref().into_iter().chain(*slot).collect();
+        let detail = if names.is_empty() { detail.clone() } else { format!("{}: {detail}", names.join(", ")) };
+        let place = queue.as_deref().and_then(|name| places.get(name));
+        InputWarning { pointer: place.map(|at| format!("/queues/{at}")), ..InputWarning::general(code, detail) }
+    };
+    let more = InputWarning::unlisted(warnings.clone().count().saturating_sub(MAX_WARNINGS) as u64);
+    warnings.map(warning).take(MAX_WARNINGS).chain(more).collect()
 }
 
 /// A row for each queue that comes or goes, and for each key that changes; `written` are the queues of the document.

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use super::changes::ConfigurationWritten;
 use super::names::Names;
 use super::view::Configuration;
-use super::wanted::{located, wanted};
+use super::wanted::{located, located_warnings, wanted};
 use crate::rest::extract::{JsonBody, PathParams, QueryParams};
 use crate::rest::paths::{GroupPath, same_as_path};
 use crate::rest::problem::Result;
@@ -64,6 +64,7 @@ pub async fn handle(
     } else {
         service.put_configuration(caller.clone(), path.rg.clone(), wanted, terms).await
     };
-    let changed = changed.map_err(|error| located(error, &pointers))?;
+    let mut changed = changed.map_err(|error| located(error, &pointers))?;
+    changed.warnings = located_warnings(changed.warnings, &pointers);
     Ok(Json(ConfigurationWritten::of(&names, &changed, &queues)))
 }

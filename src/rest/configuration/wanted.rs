@@ -5,6 +5,7 @@ use super::view::{Configuration, WeightText};
 use crate::domain::fault::escaped;
 use crate::domain::weight::Weight;
 use crate::service::configuration::Configuration as Wanted;
+use crate::service::input::warning::InputWarning;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Error, Fault, Faults};
 
@@ -53,12 +54,24 @@ fn weights(document: &Configuration, names: &Names) -> Result<(Vec<WeightItem>, 
 pub fn located(error: Error, pointers: &[String]) -> Error {
     let Error::Invalid(mut faults) = error else { return error };
     for fault in &mut faults {
-        let item = fault.pointer.strip_prefix("/items/").and_then(|rest| rest.split('/').next());
-        if let Some(pointer) = item.and_then(|n| pointers.get(n.parse::<usize>().ok()?)) {
-            fault.pointer.clone_from(pointer);
-        }
+        locate(&mut fault.pointer, pointers);
     }
     Error::Invalid(faults)
+}
+
+/// [`located`] for warnings.
+pub fn located_warnings(mut warnings: Vec<InputWarning>, pointers: &[String]) -> Vec<InputWarning> {
+    for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
+        locate(pointer, pointers);
+    }
+    warnings
+}
+
+fn locate(place: &mut String, pointers: &[String]) {
+    let item = place.strip_prefix("/items/").and_then(|rest| rest.split('/').next());
+    if let Some(pointer) = item.and_then(|n| pointers.get(n.parse::<usize>().ok()?)) {
+        place.clone_from(pointer);
+    }
 }
 
 /// A JSON pointer to a key of the document.

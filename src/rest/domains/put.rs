@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::{DomainRequest, DomainView};
+use super::view::{DomainRequest, DomainWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::DomainPath;
 use crate::rest::problem::Result;
@@ -17,8 +17,8 @@ use crate::service::{Caller, Service};
     put, path = "/domains/{name}", operation_id = "put_domain", tag = "People",
     params(DomainPath), request_body = DomainRequest,
     responses(
-        (status = 200, description = "Changed, or as it was.", body = DomainView),
-        (status = 201, description = "Created.", body = DomainView)
+        (status = 200, description = "Changed, or as it was.", body = DomainWritten),
+        (status = 201, description = "Created.", body = DomainWritten)
     )
 )]
 pub async fn handle(
@@ -26,9 +26,10 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<DomainPath>,
     JsonBody(body): JsonBody<DomainRequest>,
-) -> Result<(StatusCode, Json<DomainView>)> {
+) -> Result<(StatusCode, Json<DomainWritten>)> {
     let change = body.into_change(&path.name)?;
     let (row, is_new) = service.put_domain(caller, path.name, change).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(row.into())))
+    let warnings = service.domain_warnings(&row);
+    Ok((status, Json(DomainWritten { domain: row.into(), warnings })))
 }

@@ -9,6 +9,7 @@ use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
+use crate::service::input::warning::InputWarning;
 use crate::service::people::{Domain, DomainChange, Set};
 
 /// A domain.
@@ -39,6 +40,17 @@ impl From<Arc<Domain>> for DomainView {
             created_at: domain.created_at,
         }
     }
+}
+
+/// A domain after its write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DomainWritten {
+    #[serde(flatten)]
+    pub domain: DomainView,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }
 
 /// What to make of a domain. What a GET answers can be sent back.

@@ -10,6 +10,7 @@ use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::input::terms::Terms;
+use crate::service::weights::WeightsChanged;
 use crate::service::{Caller, Service};
 
 /// Sets and unsets weights in one transaction; factors and ranks follow at once.
@@ -32,5 +33,6 @@ pub async fn handle(
     let items = body.into_items(&service.people())?;
     let changed = service.put_weights(caller, path.rg, items, terms).await;
     let changed = changed.map_err(|error| called.retell(error, &service.people()))?;
-    Ok(Json(WeightsWritten { ok: true, upserted: changed.upserted, deleted: changed.deleted }))
+    let WeightsChanged { upserted, deleted, warnings, .. } = changed;
+    Ok(Json(WeightsWritten { ok: true, upserted, deleted, warnings }))
 }

@@ -10,6 +10,7 @@ use crate::domain::ids::Owner;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
+use crate::service::input::warning::InputWarning;
 use crate::service::people::{Called, Directory};
 use crate::service::share_parts::ShareParts;
 use crate::service::weight_input::{TargetType, WeightChange, check_all, names_in};
@@ -131,4 +132,8 @@ pub struct WeightsWritten {
     pub upserted: u64,
     /// Weights that were set before and are not any more.
     pub deleted: u64,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }

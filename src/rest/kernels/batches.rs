@@ -15,11 +15,13 @@ use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{Delivery, Ingested, batch_of};
+use crate::service::ingest::doubts::{Doubt, Doubts};
 use crate::service::ingest::earlier::HISTORY;
 use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
-use crate::service::{Caller, Error, Fault, Result, Service};
+use crate::service::input::warning::InputWarning;
+use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
 /// Rejected items that an answer names.
 const NAMED_REJECTIONS: usize = 10_000;
@@ -94,12 +96,14 @@ pub struct Batches {
     moves_projects: bool,
     /// The batch before, on its way into the database while the next is read.
     under_way: Option<UnderWay>,
+    /// The group as it was when the request came.
+    profile: VisibleGroup,
+    doubts: Doubts,
     answer: IngestAnswer,
 }
 
 struct UnderWay {
-    places: Vec<u64>,
-    ids: Vec<Uuid>,
+    rows: BatchRows,
     done: JoinHandle<Result<Ingested>>,
 }
 
@@ -107,9 +111,11 @@ impl Batches {
     /// Refuses at once who may not ingest, and where nothing can be ingested.
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
         caller.require_scheduler()?;
-        service.group(&caller, &group)?;
+        let profile = service.group(&caller, &group)?;
         Ok(Self {
             service,
+            profile,
+            doubts: Doubts::default(),
             caller,
             group,
             counting,
@@ -252,13 +258,15 @@ impl Batches {
     /// Adds what is odd to what batches before have told of the same project and domain.
     fn warn(&mut self, warning: Warning) {
         let Warning { code, detail, project, kernels } = warning;
-        let same = |known: &&mut IngestWarning| known.project_id == project.0 && known.detail == detail;
+        let same = |known: &&mut IngestWarning| known.project_id == Some(project.0) && known.detail == detail;
         if let Some(known) = self.answer.warnings.iter_mut().find(same) {
             known.kernels += kernels;
         } else if self.answer.warnings.len() < NAMED_WARNINGS {
             let project_name = self.service.people().project_name(project);
-            let project_id = project.0;
-            self.answer.warnings.push(IngestWarning { code, detail, project_id, project_name, kernels });
+            let project_id = Some(project.0);
+            let of_project =
+                IngestWarning { code, detail, project_id, project_name, kernels, ..IngestWarning::default() };
+            self.answer.warnings.push(of_project);
         }
     }
 
@@ -268,26 +276,25 @@ impl Batches {
         let places = std::mem::take(&mut self.places);
         self.settle().await?;
         let rejected = std::mem::take(&mut self.rejected);
+        let rows = BatchRows::of(places, &batch, &self.profile);
         if let Some(rehearsal) = &mut self.rehearsal {
-            let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
             let refused = self.service.rehearse(&self.caller, &self.group, rehearsal, batch).await?;
-            self.count(&places, &ids, refused);
+            self.count(rows, refused);
             return Ok(());
         }
         if batch.is_empty() && rejected == 0 {
             return Ok(());
         }
-        let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
         let (service, caller, group) = (Arc::clone(&self.service), self.caller.clone(), self.group.clone());
         let delivery = Delivery { reports: batch, rejected, taken_at: self.taken_at };
         let done = tokio::spawn(async move { service.ingest_counted(&caller, &group, delivery).await });
-        self.under_way = Some(UnderWay { places, ids, done });
+        self.under_way = Some(UnderWay { rows, done });
         Ok(())
     }
 
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
-        let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
+        let Some(UnderWay { rows, done }) = self.under_way.take() else { return Ok(()) };
         let Ingested { changed, refused, warnings, earlier, earlier_before } =
             done.await.map_err(|e| Error::failed("a batch was not taken", e))??;
         self.answer.changed += changed;
@@ -300,11 +307,16 @@ impl Batches {
         for warning in warnings {
             self.warn(warning);
         }
-        self.count(&places, &ids, refused);
+        self.count(rows, refused);
         Ok(())
     }
 
-    fn count(&mut self, places: &[u64], ids: &[Uuid], refused: Vec<Refused>) {
+    fn count(&mut self, rows: BatchRows, refused: Vec<Refused>) {
+        let BatchRows { places, ids, doubts } = rows;
+        let refused_at: HashSet<usize> = refused.iter().map(|row| row.at).collect();
+        for (at, doubt) in doubts.into_iter().filter(|(at, _)| !refused_at.contains(at)) {
+            self.doubts.note(places.get(at).copied().unwrap_or_default(), doubt);
+        }
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();
@@ -321,8 +333,36 @@ impl Batches {
         };
         let mut answer = self.answer;
         outcome.and(flushed)?;
+        let doubtful = self.doubts.warnings(&self.profile).into_iter();
+        answer.warnings.extend(doubtful.map(|found| doubtful_rows(found, self.counting)));
         answer.errors.sort_by_key(|e| (e.index, e.line));
         Ok((answer, self.present))
+    }
+}
+
+/// The warning about the row at a place, if it is about one, and so many more like it.
+fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: Counting) -> IngestWarning {
+    let InputWarning { code, pointer, detail, .. } = warning;
+    let at = |wanted| place.filter(|_| counting == wanted);
+    let (index, line) = (at(Counting::Index), at(Counting::Line));
+    IngestWarning { code, detail, index, line, pointer, kernels, ..IngestWarning::default() }
+}
+
+/// What an answer says of the rows of one batch.
+struct BatchRows {
+    places: Vec<u64>,
+    ids: Vec<Uuid>,
+    /// Mistakes with the place of their row in the batch.
+    doubts: Vec<(usize, Doubt)>,
+}
+
+impl BatchRows {
+    fn of(places: Vec<u64>, batch: &[Incoming], group: &VisibleGroup) -> Self {
+        let ids = batch.iter().map(|incoming| incoming.report.id.0).collect();
+        let doubts_at = |(at, incoming): (usize, &Incoming)| {
+            Doubt::find(group, &incoming.report).map(move |doubt| (at, doubt)).collect::<Vec<_>>()
+        };
+        Self { places, ids, doubts: batch.iter().enumerate().flat_map(doubts_at).collect() }
     }
 }
 

@@ -214,17 +214,32 @@ pub struct EarlierKernels {
     pub source: &'static str,
 }
 
-/// Reports that were taken in another way than they say.
-#[derive(Debug, Serialize, ToSchema)]
+/// What looks like a mistake in reports that were taken all the same.
+#[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(example = json!({
     "code": "domain_pinned", "project_id": "3c463428-9408-5142-b5df-ec68e15a9e35", "kernels": 12,
     "detail": "an admin has put the project into the domain \"research\": reports for \"teaching\" count there"
 }))]
 pub struct IngestWarning {
-    /// `domain_pinned`: the project stays in the domain that an admin has set.
+    /// `domain_pinned`: the project stays in the domain that an admin has set. `slot_not_offered`: no agent of the group has the
+    /// slot. `agent_range`: the name of the agent looks like a range. `more_warnings`: others are not listed.
     pub code: &'static str,
     pub detail: String,
-    pub project_id: Uuid,
+    /// The place of the first such report in the array, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub index: Option<u64>,
+    /// The line of the first such report in the stream, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub line: Option<u64>,
+    /// JSON pointer into the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub pointer: Option<String>,
+    /// The project, if the warning is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub project_name: Option<Arc<str>>,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::{ProjectRequest, ProjectView};
+use super::view::{ProjectRequest, ProjectWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::ProjectPath;
 use crate::rest::problem::Result;
@@ -18,8 +18,8 @@ use crate::service::{Caller, Service};
     put, path = "/projects/{id}", operation_id = "put_project", tag = "People",
     params(ProjectPath), request_body = ProjectRequest,
     responses(
-        (status = 200, description = "Changed, or as it was.", body = ProjectView),
-        (status = 201, description = "Created.", body = ProjectView),
+        (status = 200, description = "Changed, or as it was.", body = ProjectWritten),
+        (status = 201, description = "Created.", body = ProjectWritten),
         (status = 409, description = "The name is that of another project.", body = crate::rest::problem::ProblemView,
             content_type = "application/problem+json",
             example = json!({
@@ -34,12 +34,13 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<ProjectPath>,
     JsonBody(body): JsonBody<ProjectRequest>,
-) -> Result<(StatusCode, Json<ProjectView>)> {
+) -> Result<(StatusCode, Json<ProjectWritten>)> {
     // Who may not write learns nothing about names.
     caller.require_admin()?;
     let id = path.project(&service)?;
     let change = body.into_change(id, path.told(&service, id))?;
     let (row, is_new) = service.put_project(caller, id, change).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(row.into())))
+    let warnings = service.project_warnings(&row);
+    Ok((status, Json(ProjectWritten { project: row.into(), warnings })))
 }

@@ -11,6 +11,7 @@ use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
+use crate::service::input::warning::InputWarning;
 use crate::service::people::{Project, ProjectChange, Set};
 
 /// A project with the domain that it is in now.
@@ -51,6 +52,17 @@ impl From<Arc<Project>> for ProjectView {
             created_at: project.created_at,
         }
     }
+}
+
+/// A project after its write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProjectWritten {
+    #[serde(flatten)]
+    pub project: ProjectView,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }
 
 /// What to make of a project. What a GET answers can be sent back.

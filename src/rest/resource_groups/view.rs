@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::VisibleGroup;
-use crate::service::group::warnings::OptionWarning;
+use crate::service::input::warning::InputWarning;
 
 /// A resource group.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,7 +37,7 @@ pub struct ResourceGroup {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,
     /// What looks like a mistake in the options as the group is now; never a refusal.
-    pub warnings: Vec<OptionWarning>,
+    pub warnings: Vec<InputWarning>,
     /// Moves with every change of weights, options, agents, capacities, queues and people; for `if_revision`.
     pub config_revision: String,
 }

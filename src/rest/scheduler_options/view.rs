@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
-use crate::service::group::warnings::OptionWarning;
 use crate::service::groups::SchedulerPatch;
 use crate::service::input::json::Unread;
+use crate::service::input::warning::InputWarning;
 use crate::service::{Result, VisibleGroup};
 
 /// A group's scheduler and its options in force, defaults included.
@@ -28,7 +28,7 @@ pub struct SchedulerOptions {
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,
     /// What looks like a mistake in the options as the group is now; never a refusal.
-    pub warnings: Vec<OptionWarning>,
+    pub warnings: Vec<InputWarning>,
     /// Moves with every change of the group's configuration; for `if_revision`.
     pub config_revision: String,
 }

@@ -14,6 +14,7 @@ use crate::rest::whole::Around;
 use crate::service::Error;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::group::published::rows::UserShare;
+use crate::service::input::warning::InputWarning;
 use crate::service::sequence::Sequenced;
 
 /// The same workloads, or the first of them, in the order in which they should start.
@@ -31,6 +32,9 @@ pub struct SequenceAnswer {
     #[schema(format = DateTime)]
     pub calculated_at: Option<String>,
     pub items: Vec<SequenceItem>,
+    /// What looks like a mistake in the request; absent where there is nothing. The order does not depend on it.
+    #[schema(nullable = false)]
+    pub warnings: Option<Vec<InputWarning>>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -84,7 +88,8 @@ pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
     ];
     let bytes = bytes.into_iter().filter(|(has, _)| *has).map(|(_, bytes)| bytes).sum();
     let before = head(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
-    Around { before: &before, after: b"]}" }.rows(count, bytes, || {
+    let after = tail(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
+    Around { before: &before, after: &after }.rows(count, bytes, || {
         let mut ranks = sequenced.rows().users.walk();
         move |at, out| {
             if count > MANY {
@@ -116,6 +121,16 @@ fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
     out.extend_from_slice(b",\"calculated_at\":");
     serde_json::to_writer(&mut out, &group.calculated_at())?;
     out.extend_from_slice(b",\"items\":[");
+    Ok(out)
+}
+
+fn tail(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
+    let mut out = b"]".to_vec();
+    if !sequenced.warnings.is_empty() {
+        out.extend_from_slice(b",\"warnings\":");
+        serde_json::to_writer(&mut out, &sequenced.warnings)?;
+    }
+    out.push(b'}');
     Ok(out)
 }
 

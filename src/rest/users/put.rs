@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::{UserRequest, UserView};
+use super::view::{UserRequest, UserWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::UserPath;
 use crate::rest::problem::Result;
@@ -18,8 +18,8 @@ use crate::service::{Caller, Service};
     put, path = "/users/{uuid}", operation_id = "put_user", tag = "People",
     params(UserPath), request_body = UserRequest,
     responses(
-        (status = 200, description = "Changed, or as it was.", body = UserView),
-        (status = 201, description = "Created.", body = UserView),
+        (status = 200, description = "Changed, or as it was.", body = UserWritten),
+        (status = 201, description = "Created.", body = UserWritten),
         (status = 409, description = "The name is that of another user.", body = crate::rest::problem::ProblemView,
             content_type = "application/problem+json",
             example = json!({
@@ -34,12 +34,13 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<UserPath>,
     JsonBody(body): JsonBody<UserRequest>,
-) -> Result<(StatusCode, Json<UserView>)> {
+) -> Result<(StatusCode, Json<UserWritten>)> {
     // Who may not write learns nothing about names.
     caller.require_admin()?;
     let id = path.user(&service)?;
     let change = body.into_change(id, path.told(&service, id))?;
     let (row, is_new) = service.put_user(caller, id, change).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(row.into())))
+    let warnings = service.user_warnings(&row);
+    Ok((status, Json(UserWritten { user: row.into(), warnings })))
 }

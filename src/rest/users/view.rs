@@ -11,6 +11,7 @@ use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
+use crate::service::input::warning::InputWarning;
 use crate::service::people::{Set, User, UserChange};
 
 /// A user.
@@ -45,6 +46,17 @@ impl From<Arc<User>> for UserView {
             created_at: user.created_at,
         }
     }
+}
+
+/// A user after its write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UserWritten {
+    #[serde(flatten)]
+    pub user: UserView,
+    /// What looks like a mistake; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }
 
 /// What to make of a user. What a GET answers can be sent back.

@@ -11,5 +11,6 @@ pub mod purge;
 mod recalculation;
 mod recount;
 pub mod run;
+pub(in crate::service) mod shorter_lookback;
 mod shown;
 mod source;

@@ -188,8 +188,14 @@ impl Service {
 
     /// How many days back the calculation of some group may look.
     pub(in crate::service) fn longest_reach(&self) -> u32 {
+        self.longest_reach_but("")
+    }
+
+    /// [`Service::longest_reach`] of all groups but one; no group has an empty name.
+    pub(super) fn longest_reach_but(&self, group: &str) -> u32 {
         let reach =
             |group: &Arc<PublishedGroup>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
-        self.published_groups().iter().map(reach).max().unwrap_or(0)
+        let groups = self.published_groups();
+        groups.iter().filter(|other| *other.facts.name != *group).map(reach).max().unwrap_or(0)
     }
 }

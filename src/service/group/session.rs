@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::calculate::{Histories, Moment};
 use super::live_kernels;
 use super::revision::ConfigRevision;
-use super::state::{GroupState, capacity_of};
+use super::state::GroupState;
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
@@ -291,9 +291,7 @@ impl Session {
         let same = |(old, new): (&Agent, &Agent)| Agent { updated_at: new.updated_at, ..old.clone() } == *new;
         let before = &self.state.agents;
         self.reconfigured |= before.len() != agents.len() || !before.iter().zip(&agents).all(same);
-        let state = self.state_mut();
-        state.capacity = capacity_of(&agents);
-        state.agents = agents;
+        self.state_mut().take_agents(agents);
     }
 
     /// Replaces the queues of the group, whose rows the caller stores.

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::agent_slots::{capacity_of, slots_of};
 use super::shared::Shared;
 use crate::domain::day_domains::DayDomains;
-use crate::domain::decimal::Amount;
 use crate::domain::factor::History;
 use crate::domain::fairness::Asking;
 use crate::domain::hierarchy::{Hierarchy, Share};
@@ -23,7 +23,7 @@ use crate::domain::queues::{Demand, Portion};
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::shards::Shards;
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::slots::{Amounts, SlotName, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::service::input::error::{Error, Result};
 use crate::service::people::{Directory, People};
@@ -70,6 +70,8 @@ pub struct GroupState {
     pub agents: Vec<Agent>,
     /// Sum over the agents that are alive and schedulable.
     pub capacity: Amounts,
+    /// The slots that any agent has, in service or not.
+    pub agent_slots: Arc<[SlotName]>,
     pub hierarchy: Shared<Hierarchy>,
     /// How much is stored of the shares of users.
     pub stored_shares: StoredShares,
@@ -128,6 +130,7 @@ impl GroupState {
         let mut state = Self {
             calculation: calculation(&group)?,
             capacity: capacity_of(&agents),
+            agent_slots: slots_of(&agents),
             group,
             scheduler,
             options,
@@ -173,6 +176,7 @@ impl GroupState {
             calculation: self.calculation.clone(),
             agents: self.agents.clone(),
             capacity: self.capacity.clone(),
+            agent_slots: Arc::clone(&self.agent_slots),
             hierarchy: self.hierarchy.clone(),
             stored_shares: self.stored_shares,
             ledger: self.ledger.clone(),
@@ -437,6 +441,13 @@ impl GroupState {
         self.longest_bucket = None;
     }
 
+    /// Replaces the agents, and what follows from them.
+    pub fn take_agents(&mut self, agents: Vec<Agent>) {
+        self.capacity = capacity_of(&agents);
+        self.agent_slots = slots_of(&agents);
+        self.agents = agents;
+    }
+
     /// Makes a domain known to the group. Returns what is new.
     pub fn know_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
         if self.hierarchy.domains().contains_key(domain) {
@@ -486,13 +497,4 @@ fn calculation(group: &Group) -> Result<Option<Calculation>> {
 
 fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {
     people.project(id).map(|project| Arc::clone(&project.domain_name))
-}
-
-/// The group's capacity: the sum over agents that are alive and schedulable (FAIR_SHARE §1).
-pub fn capacity_of(agents: &[Agent]) -> Amounts {
-    let mut sum = Amounts::default();
-    for agent in agents.iter().filter(|a| a.offers()) {
-        sum.add(&agent.available_slots);
-    }
-    sum.filtered(|amount: Amount| !amount.is_zero())
 }

@@ -10,12 +10,12 @@ use super::published::entitlements::Entitlement;
 use super::published::facts::Facts;
 use super::published::profile::Profile;
 use super::published::rows::UserShare;
-use super::warnings::OptionWarning;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::queues::Held;
 use crate::domain::ranking::Placed;
 use crate::domain::slots::Amounts;
 use crate::service::input::caller::{Access, Caller};
+use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
 /// The picture of a group that the caller's key reaches, with what the caller may see of it. Its profile is for every such
@@ -24,6 +24,8 @@ use crate::service::{Error, Result};
 pub struct VisibleGroup {
     group: Arc<PublishedGroup>,
     access: Access,
+    /// What looked like a mistake in the write that this follows.
+    of_write: Vec<InputWarning>,
 }
 
 impl Deref for VisibleGroup {
@@ -43,7 +45,7 @@ impl VisibleGroup {
     ) -> Result<Self> {
         caller.require_group(name)?;
         let group = find().ok_or_else(|| Error::unknown_group(name))?;
-        Ok(Self { group, access: caller.access() })
+        Ok(Self { group, access: caller.access(), of_write: Vec::new() })
     }
 
     /// The picture as the service itself works with it.
@@ -94,9 +96,14 @@ impl VisibleGroup {
         self.group.entitlements().entitlement(owner)
     }
 
-    /// What looks like a mistake in the options.
-    pub fn warnings(&self) -> Vec<OptionWarning> {
-        self.group.facts.warnings()
+    /// The group as the answer to a write that looked like a mistake.
+    pub(in crate::service) fn warned(self, of_write: Vec<InputWarning>) -> Self {
+        Self { of_write, ..self }
+    }
+
+    /// What looks like a mistake in the options, and in the write that this follows.
+    pub fn warnings(&self) -> Vec<InputWarning> {
+        [self.group.facts.warnings(), self.of_write.clone()].concat()
     }
 
     /// A strong validator for answers about the scheduler and its options.

@@ -1,39 +1,23 @@
 //! What in a group's options looks like a mistake. A warning never refuses anything: what it speaks of may come later.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::published::facts::Facts;
 use crate::domain::fault::escaped;
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::sequencer::Growing;
 use crate::domain::slots::SlotName;
+use crate::service::input::warning::InputWarning;
 
-/// Something in the options that a person should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = OptionWarning, example = json!({
-    "code": "unused_slot", "pointer": "/scheduler_opts/resource_weights/cuda.devices",
-    "detail": "`cuda.devices` has a weight, but no agent offers this slot and no kernel uses it"
-}))]
-pub struct OptionWarning {
-    /// The stable name of the warning.
-    pub code: &'static str,
-    /// JSON pointer to the option.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pointer: Option<String>,
-    pub detail: String,
-}
-
-type Rule = fn(&Facts, &mut Vec<OptionWarning>);
+type Rule = fn(&Facts, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 5] = [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights];
+const RULES: [Rule; 6] =
+    [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights, half_life_exceeds_lookback];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
 impl Facts {
     /// What looks like a mistake in the options, as the group is now.
-    pub fn warnings(&self) -> Vec<OptionWarning> {
+    pub fn warnings(&self) -> Vec<InputWarning> {
         let mut warnings = Vec::new();
         for rule in RULES {
             rule(self, &mut warnings);
@@ -60,34 +44,31 @@ impl Facts {
 }
 
 /// A weight for a slot that is probably misspelt.
-fn unused_slots(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+fn unused_slots(group: &Facts, warnings: &mut Vec<InputWarning>) {
     for (slot, _) in group.options.resource_weights.iter() {
         if !group.offers(slot) && !group.uses(slot) {
-            warnings.push(OptionWarning {
-                code: "unused_slot",
-                pointer: Some(format!("{RESOURCE_WEIGHTS}/{}", escaped(slot.as_str()))),
-                detail: format!("`{slot}` has a weight, but no agent offers this slot and no kernel uses it"),
-            });
+            warnings.push(InputWarning::at(
+                format!("{RESOURCE_WEIGHTS}/{}", escaped(slot.as_str())),
+                "unused_slot",
+                format!("`{slot}` has a weight, but no agent offers this slot and no kernel uses it"),
+            ));
         }
     }
 }
 
 /// The mode is not that of the scheduler.
-fn not_progressive(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+fn not_progressive(group: &Facts, warnings: &mut Vec<InputWarning>) {
     if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.grows().is_none() {
-        warnings.push(OptionWarning {
-            code: "mode_without_effect",
-            pointer: Some("/scheduler_opts/sequence_mode".to_owned()),
-            detail: format!(
-                "the scheduler `{}` has no progressive order; its sequences are plain",
-                group.scheduler.name()
-            ),
-        });
+        warnings.push(InputWarning::at(
+            "/scheduler_opts/sequence_mode",
+            "mode_without_effect",
+            format!("the scheduler `{}` has no progressive order; its sequences are plain", group.scheduler.name()),
+        ));
     }
 }
 
 /// Domains have weights that the order delivers only by chance.
-fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<InputWarning>) {
     if group.options.order != Order::Flat || group.scheduler.grows() != Some(Growing::Usage) {
         return;
     }
@@ -95,38 +76,49 @@ fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<OptionWarning>) 
     let mut weights = shown.map(|domain| group.weight(&domain.share));
     let first = weights.next();
     if weights.any(|weight| Some(weight) != first) {
-        warnings.push(OptionWarning {
-            code: "flat_misses_domain_weights",
-            pointer: Some("/scheduler_opts/order".to_owned()),
-            detail: "domains have different weights, but `order` is `flat`: all users are compared at once, so a domain with \
+        warnings.push(InputWarning::at(
+            "/scheduler_opts/order",
+            "flat_misses_domain_weights",
+            "domains have different weights, but `order` is `flat`: all users are compared at once, so a domain with \
                      more users receives more than its weight says. `tiered` keeps to the weights of domains. An example from \
                      another cluster, which was full: to domains with the weights 2, 1, 1 and 0.5 `flat` delivered 34.5, \
-                     22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %"
-                .to_owned(),
-        });
+                     22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %",
+        ));
     }
 }
 
 /// Usage of no slot counts.
-fn only_zeros(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+fn only_zeros(group: &Facts, warnings: &mut Vec<InputWarning>) {
     let weights = &group.options.resource_weights;
     if !weights.is_empty() && weights.iter().all(|(_, weight)| weight.is_zero()) {
-        warnings.push(OptionWarning {
-            code: "all_weights_zero",
-            pointer: Some(RESOURCE_WEIGHTS.to_owned()),
-            detail: "`resource_weights` are all 0: no usage counts, and everybody's factor is 1".to_owned(),
-        });
+        warnings.push(InputWarning::at(
+            RESOURCE_WEIGHTS,
+            "all_weights_zero",
+            "`resource_weights` are all 0: no usage counts, and everybody's factor is 1",
+        ));
     }
 }
 
 /// Usage is divided by capacity, and none of the slots that count has any.
-fn no_capacity(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+fn no_capacity(group: &Facts, warnings: &mut Vec<InputWarning>) {
     let weighted = || group.options.resource_weights.iter().filter(|(_, weight)| !weight.is_zero());
     if weighted().next().is_some() && !weighted().any(|(slot, _)| group.offers(slot)) {
-        warnings.push(OptionWarning {
-            code: "no_weighted_capacity",
-            pointer: Some(RESOURCE_WEIGHTS.to_owned()),
-            detail: "`resource_weights` name no slot that has capacity: no new usage counts".to_owned(),
-        });
+        warnings.push(InputWarning::at(
+            RESOURCE_WEIGHTS,
+            "no_weighted_capacity",
+            "`resource_weights` name no slot that has capacity: no new usage counts",
+        ));
+    }
+}
+
+/// Usage leaves the look-back window before it has lost half of its weight.
+fn half_life_exceeds_lookback(group: &Facts, warnings: &mut Vec<InputWarning>) {
+    let (half_life, lookback) = (group.options.half_life_days, group.options.lookback_days);
+    if half_life > lookback {
+        let detail = format!(
+            "the half-life of {half_life} days is longer than the look-back of {lookback} days: usage is forgotten all at once \
+             while it still counts more than half"
+        );
+        warnings.push(InputWarning::at("/scheduler_opts/half_life_days", "half_life_exceeds_lookback", detail));
     }
 }

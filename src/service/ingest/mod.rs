@@ -1,6 +1,7 @@
 //! Kernels on their way in: what a scheduler sends, how it is checked, merged and stored, and ends that no report names.
 
 pub mod batch;
+pub mod doubts;
 pub mod earlier;
 pub mod homes;
 pub mod incoming;

@@ -7,3 +7,4 @@ pub mod json;
 pub mod moment;
 pub mod page;
 pub mod terms;
+pub mod warning;

@@ -132,6 +132,16 @@ impl Directory {
         self.project_names.get(name).map(|named| ProjectId(named.id))
     }
 
+    /// The stored names of users with their ids, in no order.
+    pub(super) fn user_names(&self) -> impl Iterator<Item = (&Arc<str>, Uuid)> {
+        self.user_names.iter().map(|(name, named)| (name, named.id))
+    }
+
+    /// [`Directory::user_names`] for projects.
+    pub(super) fn project_names(&self) -> impl Iterator<Item = (&Arc<str>, Uuid)> {
+        self.project_names.iter().map(|(name, named)| (name, named.id))
+    }
+
     pub fn user_name(&self, id: UserId) -> Option<Arc<str>> {
         self.users.get(&id)?.shown().cloned()
     }

@@ -3,11 +3,13 @@
 //! Archived means hidden from lists and rankings. Weights, history and all numbers stay as they are. What
 //! is used again is shown again.
 
+mod archived;
 mod called;
 mod change;
 mod directory;
 mod domains;
 mod list;
+mod nearest;
 mod projects;
 mod resolution;
 mod users;

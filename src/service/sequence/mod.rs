@@ -7,6 +7,7 @@ mod pending;
 mod progressive;
 pub mod request;
 pub mod waiting;
+mod warnings;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -24,6 +25,7 @@ use super::group::published::entitlements::Part;
 use super::group::published::facts::Facts;
 use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
+use super::input::warning::InputWarning;
 use super::people::{Directory, who};
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::factor::Exponent;
@@ -134,6 +136,8 @@ pub struct Sequenced<'a> {
     pub charged: Vec<Charged>,
     /// Why each of `order` waits; empty unless that was asked.
     pub explained: Vec<Explained>,
+    /// What looks like a mistake in the request.
+    pub warnings: Vec<InputWarning>,
 }
 
 /// What a group knows of the owner of a workload.
@@ -177,7 +181,8 @@ impl Service {
     /// Orders pending workloads; nothing is invented, and nothing is dropped but for the limit.
     pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
-        self.order_of(self.group(caller, group)?, input, self.clock().now())
+        let names_all = caller.require_all_groups().is_ok();
+        self.order_with_names(self.group(caller, group)?, input, self.clock().now(), names_all)
     }
 
     /// [`Service::sequence`] of a group that need not be as it is stored, as of `now`.
@@ -186,6 +191,18 @@ impl Service {
         group: VisibleGroup,
         input: SequenceInput<'a>,
         now: Timestamp,
+    ) -> Result<Sequenced<'a>> {
+        self.order_with_names(group, input, now, false)
+    }
+
+    /// [`Service::order_of`]. With `names_all`, warnings may suggest the name of any user and project of the server, else of those
+    /// of the group.
+    fn order_with_names<'a>(
+        &self,
+        group: VisibleGroup,
+        input: SequenceInput<'a>,
+        now: Timestamp,
+        names_all: bool,
     ) -> Result<Sequenced<'a>> {
         let growing = growing(&group, input.mode)?;
         // The directory is not held while workloads are ordered.
@@ -196,7 +213,9 @@ impl Service {
         let known = known(&group.facts().rows, &owners);
         // Whom the group knows, of that one it knows the project.
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
-        let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(owner, _)| owner)));
+        let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
+        let warnings = warnings::find(self, group.facts(), names_all, &input, (&owners, &known), &placed);
+        let placed = placed.into_iter().map(|(at, owner)| (owner, &input.placed[at])).collect();
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         let (mode, ordered) = match growing {
             None => {
@@ -210,7 +229,7 @@ impl Service {
         };
         let Ordered { workloads, order, charged, decisions } = ordered;
         let explained = explained::explained(&workloads, &order, decisions);
-        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained })
+        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained, warnings })
     }
 }
 
@@ -301,12 +320,8 @@ fn homes<'o>(people: &Directory, facts: &Facts, owners: impl Iterator<Item = &'o
     new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
 }
 
-/// Those that are not among the kernels yet, and whose they are.
-fn placed<'p, 'a>(
-    people: &Directory,
-    facts: &Facts,
-    placed: &'p [PlacedWorkload<'a>],
-) -> Result<Vec<(Member, &'p PlacedWorkload<'a>)>> {
+/// The places of those that are not among the kernels yet, with their owners.
+fn placed(people: &Directory, facts: &Facts, placed: &[PlacedWorkload<'_>]) -> Result<Vec<(usize, Member)>> {
     let mut faults = Faults::default();
     let (mut found, mut listed) = (Vec::with_capacity(placed.len()), FastSet::default());
     for (at, entry) in placed.iter().enumerate() {
@@ -316,7 +331,7 @@ fn placed<'p, 'a>(
             Ok(_) if !listed.insert(entry.kernel_id) => {
                 faults.push(Fault::about(format!("/placed/{at}/kernel_id"), "duplicate", "is listed twice"));
             }
-            Ok(owner) if !facts.outstanding.knows(KernelId(entry.kernel_id)) => found.push((owner, entry)),
+            Ok(owner) if !facts.outstanding.knows(KernelId(entry.kernel_id)) => found.push((at, owner)),
             Ok(_) => {}
             Err(fault) => faults.push(Fault { pointer: format!("/placed/{at}{}", fault.pointer), ..fault }),
         }

@@ -48,6 +48,12 @@ impl Service {
         let requested = kernels.iter().map(|kernel| kernel.slots.clone()).collect();
         let workloads = kernels.into_iter().map(workload).collect();
         let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
-        Ok(Pending { sequenced: self.order_of(visible, input, self.clock().now())?, requested })
+        let mut sequenced = self.order_of(visible, input, self.clock().now())?;
+        // The kernels are not in the request: warnings about them have no place in it, and are for callers who see all of them.
+        sequenced.warnings.iter_mut().for_each(|warning| warning.pointer = None);
+        if caller.only_user().is_some() {
+            sequenced.warnings.clear();
+        }
+        Ok(Pending { sequenced, requested })
     }
 }

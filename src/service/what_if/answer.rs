@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::group::published::entitlements::Part;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::group::warnings::OptionWarning;
+use crate::service::input::warning::InputWarning;
 
 /// What changes, and what does not, if the changes are made.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,7 +54,7 @@ pub struct SimulatedFairShares {
     /// `null`: the request has no workloads.
     pub workloads: Option<Orders>,
     /// What would look like a mistake in the options.
-    pub warnings: Vec<OptionWarning>,
+    pub warnings: Vec<InputWarning>,
 }
 
 /// That the changes were made.

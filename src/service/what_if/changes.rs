@@ -10,7 +10,7 @@ use crate::domain::weight::Weight;
 use crate::service::group::calculate::Moment;
 use crate::service::group::changes::options::{OptionsChange, OptionsPatch};
 use crate::service::group::changes::weights::{self, WeightItem};
-use crate::service::group::state::{GroupState, capacity_of};
+use crate::service::group::state::GroupState;
 use crate::service::people::Directory;
 use crate::service::weights::Target;
 use crate::service::{Caller, Error, Fault, Faults, Result};
@@ -190,8 +190,7 @@ impl Changes {
         let mut recalculates = false;
         if let Some(capacity) = &self.capacity {
             state.observe_capacity(db, moment).await?;
-            state.agents = vec![all_agents(capacity, moment.now)];
-            state.capacity = capacity_of(&state.agents);
+            state.take_agents(vec![all_agents(capacity, moment.now)]);
             state.observe_capacity(db, moment).await?;
             recalculates = true;
         }

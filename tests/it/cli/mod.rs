@@ -24,6 +24,7 @@ mod slots;
 mod usage;
 mod usage_report;
 mod uuid_names;
+mod warnings;
 mod weights;
 mod what_if;
 mod written_forms;

@@ -12,6 +12,7 @@ mod document;
 mod document_examples;
 mod document_validity;
 mod documented;
+mod doubts;
 mod explain;
 mod fairness;
 mod groups;

@@ -2,6 +2,7 @@
 
 pub mod options;
 pub(in crate::service) mod projects;
+mod queue_slots;
 pub mod queues;
 pub(in crate::service) mod record;
 pub mod weights;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::queue_slots;
 use crate::domain::division::{Warning, check};
 use crate::domain::queues::{QueueConfig, Queues};
 use crate::service::audit::{Change, queue_label};
@@ -59,7 +60,8 @@ pub(in crate::service) fn plan(
     require_parents(staying(), |name| !named.contains(name) && goes(name))?;
     let choice = &state.options.division;
     let choice = (choice.algorithm(), &choice.options);
-    let warnings = check(&written, staying(), &state.capacity, choice).map_err(Error::Invalid)?;
+    let mut warnings = check(&written, staying(), &state.capacity, choice).map_err(Error::Invalid)?;
+    warnings.extend(queue_slots::warnings(state, &written));
     let after: Queues = staying().chain(&written).map(|q| (Arc::from(q.name.as_str()), Arc::clone(q))).collect();
     let names: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
     let changes = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).map(|name| QueueChange {

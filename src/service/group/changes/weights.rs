@@ -10,8 +10,12 @@ use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
 use crate::service::group::session::Session;
 use crate::service::group::state::GroupState;
+use crate::service::input::warning::{InputWarning, MAX_WARNINGS, listed};
 use crate::service::people::Directory;
 use crate::service::{Error, Fault, Faults, Result};
+
+/// Projects that a sentence names.
+const NAMED_PROJECTS: usize = 5;
 
 /// Whose weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +52,54 @@ pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> 
     let resolved = resolve(state, people, items)?;
     let set = |entity: &Owner| state.hierarchy.share(entity).and_then(|share| share.weight);
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
+}
+
+/// What looks like a mistake in `items`, which mean `changes`: a user's weight without a project that replaces others in several
+/// projects. Pointers start at `/items/N`.
+pub(in crate::service) fn warnings(
+    people: &Directory,
+    items: &[WeightItem],
+    changes: &[WeightChange],
+) -> Vec<InputWarning> {
+    if !items.iter().any(|item| matches!(item.target, Target::User(_, None))) {
+        return Vec::new();
+    }
+    let mut of_user: BTreeMap<UserId, Vec<(ProjectId, &WeightChange)>> = BTreeMap::new();
+    for change in changes {
+        if let Owner::User(member) = &change.target {
+            of_user.entry(member.user).or_default().push((member.project, change));
+        }
+    }
+    let (mut warnings, mut more) = (Vec::new(), 0);
+    for (at, item) in items.iter().enumerate() {
+        let Target::User(user, None) = item.target else { continue };
+        let changes = of_user.get(&user).map_or(&[][..], Vec::as_slice);
+        let replaced: Vec<_> = changes
+            .iter()
+            .filter_map(|(project, c)| Some((project, c.from.filter(|from| Some(*from) != c.to)?)))
+            .collect();
+        if changes.len() < 2 || replaced.is_empty() {
+            continue;
+        }
+        if warnings.len() == MAX_WARNINGS {
+            more += 1;
+            continue;
+        }
+        let show = |project: &ProjectId| {
+            people.project_name(*project).map_or_else(|| project.to_string(), |name| name.to_string())
+        };
+        let before: Vec<String> =
+            replaced.iter().map(|(project, from)| format!("{from} in {}", show(project))).collect();
+        let user = people.user_name(user).map_or_else(|| user.to_string(), |name| name.to_string());
+        let detail = format!(
+            "the weight of {user} is written in all {} projects of the user, because no project is named: it replaces {}",
+            changes.len(),
+            listed(&before, NAMED_PROJECTS)
+        );
+        warnings.push(InputWarning::at(format!("/items/{at}"), "weight_in_several_projects", detail));
+    }
+    warnings.extend(InputWarning::unlisted(more));
+    warnings
 }
 
 /// Makes the changes, with an entry in the audit log. Weights that are so already are left out; without another there is no entry.

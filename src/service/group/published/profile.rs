@@ -13,7 +13,7 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::GroupKey;
 use crate::domain::options::Options;
 use crate::domain::sequencer::Sequencer;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::group::revision::ConfigRevision;
@@ -40,6 +40,8 @@ pub struct Profile {
     pub(super) backfilled_at: Option<Timestamp>,
     pub calculation: Option<Calculation>,
     pub capacity: Amounts,
+    /// The slots that any agent has, in service or not, by name.
+    pub agent_slots: Arc<[SlotName]>,
 }
 
 impl Profile {
@@ -58,6 +60,7 @@ impl Profile {
             backfilled_at: state.group.backfilled_at,
             calculation: state.calculation.clone(),
             capacity: state.capacity.clone(),
+            agent_slots: Arc::clone(&state.agent_slots),
         }
     }
 
@@ -87,6 +90,11 @@ impl Profile {
     /// The row of a known entity that has none in this group yet: nothing used, nothing set.
     pub fn default_share(&self, effective_weight: EffectiveWeight) -> Share {
         Share::new(None, History::default()).with_effective_weight(effective_weight)
+    }
+
+    /// True where agents are known, and none of them has the slot: it is misspelt, mostly, and what uses it costs nothing.
+    pub fn lacks_slot(&self, slot: SlotName) -> bool {
+        !self.agent_slots.is_empty() && !self.agent_slots.contains(&slot)
     }
 
     /// A strong validator for answers made from this picture.

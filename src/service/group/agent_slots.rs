@@ -1,0 +1,40 @@
+//! What the agents of a group offer together (FAIR_SHARE §1).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::domain::decimal::Amount;
+use crate::domain::slots::{Amounts, SlotName};
+use crate::service::input::warning::listed;
+use crate::store::agents::Agent;
+
+/// Slots of agents that a sentence names.
+const NAMED_SLOTS: usize = 8;
+
+/// The group's capacity: the sum over agents that are alive and schedulable.
+pub fn capacity_of(agents: &[Agent]) -> Amounts {
+    let mut sum = Amounts::default();
+    for agent in agents.iter().filter(|a| a.offers()) {
+        sum.add(&agent.available_slots);
+    }
+    sum.filtered(|amount: Amount| !amount.is_zero())
+}
+
+/// The slots that some agent has, whether it is in service or not, by name.
+pub fn slots_of(agents: &[Agent]) -> Arc<[SlotName]> {
+    let all = agents.iter().flat_map(|agent| agent.available_slots.iter());
+    let named: BTreeSet<SlotName> = all.filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot).collect();
+    named.into_iter().collect()
+}
+
+/// The sentence about a slot that none of `agent_slots` is.
+pub fn slot_not_offered(slot: SlotName, agent_slots: &[SlotName]) -> String {
+    let names = named_slots(agent_slots);
+    format!("no agent of the group has the slot `{slot}`, so that it costs nothing; agents have {names}")
+}
+
+/// Slots for a sentence.
+pub fn named_slots(slots: &[SlotName]) -> String {
+    let names: Vec<String> = slots.iter().map(|slot| format!("`{slot}`")).collect();
+    listed(&names, NAMED_SLOTS)
+}

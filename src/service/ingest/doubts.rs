@@ -1,0 +1,75 @@
+//! What looks like a mistake in reports that are taken all the same.
+
+use std::collections::BTreeMap;
+
+use crate::domain::fault::escaped;
+use crate::domain::kernel::Report;
+use crate::domain::slots::SlotName;
+use crate::service::agents::looks_like_range;
+use crate::service::group::agent_slots::slot_not_offered;
+use crate::service::group::published::profile::Profile;
+use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
+
+/// One kind of mistake in a report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// The kernel occupies a slot that no agent of the group has.
+    SlotNotOffered(SlotName),
+    /// The kernel runs on an agent whose name stands for several.
+    AgentRange(String),
+}
+
+impl Doubt {
+    /// What looks like a mistake in one report to a group. It needs no database.
+    pub fn find(group: &Profile, report: &Report) -> impl Iterator<Item = Self> {
+        let slots = report.slots.iter().map(|(slot, _)| slot);
+        let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));
+        let lacking = slots.filter(|slot| group.lacks_slot(*slot)).map(Self::SlotNotOffered);
+        lacking.chain(agent.cloned().map(Self::AgentRange))
+    }
+
+    /// The warning, with a pointer into the report.
+    fn warning(&self, group: &Profile) -> InputWarning {
+        match self {
+            Self::SlotNotOffered(slot) => InputWarning::at(
+                format!("/occupied_slots/{}", escaped(slot.as_str())),
+                "slot_not_offered",
+                slot_not_offered(*slot, &group.agent_slots),
+            ),
+            Self::AgentRange(name) => {
+                let detail = format!(
+                    "the agent {name:?} looks like a range of agents, and is taken as one; report a kernel for each agent, or no \
+                     agent"
+                );
+                InputWarning::at("/agent_id", "agent_range", detail)
+            }
+        }
+    }
+}
+
+/// The mistakes in all reports of a request: each once, with the first place and how many reports have it.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    found: BTreeMap<Doubt, (u64, u64)>,
+    /// Reports whose mistakes are not listed.
+    more: u64,
+}
+
+impl Doubts {
+    /// Counts the report at `place` of the request.
+    pub fn note(&mut self, place: u64, doubt: Doubt) {
+        if let Some((_, reports)) = self.found.get_mut(&doubt) {
+            *reports += 1;
+        } else if self.found.len() < MAX_WARNINGS {
+            self.found.insert(doubt, (place, 1));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The warnings with the first place of each and the number of reports; one without a place stands for what is not listed.
+    pub fn warnings(&self, group: &Profile) -> Vec<(InputWarning, Option<u64>, u64)> {
+        let listed = self.found.iter().map(|(doubt, (place, reports))| (doubt.warning(group), Some(*place), *reports));
+        listed.chain(InputWarning::unlisted(self.more).map(|warning| (warning, None, self.more))).collect()
+    }
+}

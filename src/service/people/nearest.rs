@@ -1,0 +1,52 @@
+//! The stored name that is most like a name that is not stored: a slip of the keys, mostly.
+
+use std::sync::Arc;
+
+use super::Directory;
+use crate::domain::ids::{ProjectId, UserId};
+
+/// Longer names may differ from what is stored in two places, others in one.
+const LONG_NAME_BYTES: usize = 6;
+
+impl Directory {
+    /// The user's name that is nearest to `name`, among those of users that `is_shown` accepts.
+    pub fn nearest_user_name(&self, name: &str, is_shown: impl Fn(UserId) -> bool) -> Option<Arc<str>> {
+        nearest(name, self.user_names(), |id| is_shown(UserId(id)))
+    }
+
+    /// [`Directory::nearest_user_name`] for projects.
+    pub fn nearest_project_name(&self, name: &str, is_shown: impl Fn(ProjectId) -> bool) -> Option<Arc<str>> {
+        nearest(name, self.project_names(), |id| is_shown(ProjectId(id)))
+    }
+}
+
+/// The nearest of `names`; of several that are equally near, the first by the alphabet, because the names come in no order.
+fn nearest<'a>(
+    name: &str,
+    names: impl Iterator<Item = (&'a Arc<str>, uuid::Uuid)>,
+    is_shown: impl Fn(uuid::Uuid) -> bool,
+) -> Option<Arc<str>> {
+    let wanted = name.to_lowercase();
+    let most = if wanted.len() < LONG_NAME_BYTES { 1 } else { 2 };
+    let letters = letters(&wanted);
+    let mut found: Option<(usize, &Arc<str>)> = None;
+    for (known, id) in names {
+        // Hundreds of thousands of names are known: only few of them are compared letter by letter.
+        if known.len().abs_diff(wanted.len()) > most
+            || (letters ^ self::letters(known)).count_ones() as usize > 2 * most
+            || !is_shown(id)
+        {
+            continue;
+        }
+        let distance = strsim::osa_distance(&wanted, &known.to_lowercase());
+        if distance <= most && found.is_none_or(|best| (distance, known) < best) {
+            found = Some((distance, known));
+        }
+    }
+    found.map(|(_, known)| Arc::clone(known))
+}
+
+/// A bit for each letter that a text has, whatever its case. Two texts that differ in one place differ in two bits at most.
+fn letters(text: &str) -> u64 {
+    text.bytes().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() % 64))
+}
