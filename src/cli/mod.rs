@@ -12,6 +12,7 @@ mod counted;
 pub mod demo;
 mod divide;
 mod division;
+mod doctor;
 mod domains;
 mod explain;
 mod export;
@@ -70,6 +71,7 @@ pub const COMMANDS: &[Entry] = &[
     Entry::of::<migrate::Migrate>(),
     Entry::of::<keys::Keys>(),
     Entry::of::<whoami::WhoAmI>(),
+    Entry::of::<doctor::Doctor>(),
     Entry::of::<id::Id>(),
     Entry::of::<groups::Groups>(),
     Entry::of::<options::Options>(),
@@ -104,7 +106,7 @@ pub const COMMANDS: &[Entry] = &[
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  failed, or `audit` or `weights diff` found a difference, or an import file ended early (its rows so far are kept)
+  1  failed, or `audit` or `weights diff` found a difference, or `doctor` a fault, or an import file ended early (its rows so far are kept)
   2  unusable input or wrong usage; nothing was changed
 
 With --server a command asks that server and shows it the key; else it works on the database by itself.

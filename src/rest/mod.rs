@@ -8,6 +8,7 @@ pub mod capacity_days;
 pub mod configuration;
 mod descriptions;
 pub mod division;
+pub mod doctor;
 pub mod domains;
 pub mod etag;
 mod examples;

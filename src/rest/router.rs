@@ -16,7 +16,7 @@ use super::part::{Answering, Part, part};
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::{
-    agents, audit, audit_log, capacity_days, configuration, division, domains, explain, fair_share_history,
+    agents, audit, audit_log, capacity_days, configuration, division, doctor, domains, explain, fair_share_history,
     fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs, jobs, kernels, keys,
     metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets,
     usage_gaps, usage_histories, usage_records, usage_report, users, whoami,
@@ -85,6 +85,7 @@ pub(super) const PROMPT: Part = part![
     users::get,
     users::put,
     whoami::get,
+    doctor::get,
     health::live,
     health::ready,
     metrics::get,

@@ -10,6 +10,7 @@ pub mod buckets;
 mod capacities;
 pub mod configuration;
 pub mod division;
+pub mod doctor;
 pub mod explain;
 pub mod fairness;
 pub mod gaps;

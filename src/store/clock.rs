@@ -1,7 +1,7 @@
 //! What is known of clocks that went wrong: one row.
 
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
 use uuid::Uuid;
 
 use super::Result;
@@ -25,6 +25,17 @@ pub struct ClockRecord {
     /// What it said then.
     pub trusted_at: Option<Timestamp>,
     pub held: Option<Held>,
+}
+
+/// What the clock of the database's own machine says; `None`: the database is a file of this machine.
+#[tracing::instrument(name = "db.clock.database_now", level = "debug", skip_all, err(level = "debug"))]
+pub async fn database_now(db: &impl ConnectionTrait) -> Result<Option<Timestamp>> {
+    if db.get_database_backend() != DbBackend::Postgres {
+        return Ok(None);
+    }
+    let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros";
+    let row = db.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+    Ok(row.map(|row| row.try_get("", "micros")).transpose()?.map(Timestamp::from_micros))
 }
 
 #[tracing::instrument(name = "db.clock.read", level = "debug", skip_all, err(level = "debug"))]

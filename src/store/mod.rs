@@ -20,6 +20,7 @@ pub mod cursors;
 pub mod day_rows;
 pub mod day_totals;
 mod decode;
+pub mod disk;
 pub mod division_days;
 pub mod entity;
 mod error;
@@ -47,6 +48,7 @@ pub mod queues;
 mod reach;
 pub mod records;
 pub mod retention;
+pub mod rights;
 pub mod run_times;
 pub mod running;
 pub mod runs;
@@ -172,8 +174,13 @@ impl Store {
 
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
-        self.schema().await?;
-        migration::up(&self.write.pool()).await?;
+        let applied = async {
+            self.schema().await?;
+            Ok(migration::up(&self.write.pool()).await?)
+        };
+        if let Err(error) = applied.await {
+            return Err(rights::explain(&self.write, error).await);
+        }
         self.let_shrink().await
     }
 

@@ -340,7 +340,7 @@ impl Batches {
     }
 }
 
-/// The warning about the row at a place, if it is about one, and so many more like it.
+/// A warning with the first row that it is about, if it is about rows, and their number.
 fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: Counting) -> IngestWarning {
     let InputWarning { code, pointer, detail, .. } = warning;
     let at = |wanted| place.filter(|_| counting == wanted);

@@ -242,6 +242,19 @@ pub async fn count(db: &impl ConnectionTrait, group: GroupKey, from: Option<Day>
     Ok(counted.count(db).await?)
 }
 
+/// How many records groups have together of days before `before`.
+#[tracing::instrument(name = "db.records.count_of_groups", level = "debug", skip_all, err(level = "debug"))]
+pub async fn count_of_groups(
+    db: &impl ConnectionTrait,
+    groups: impl IntoIterator<Item = GroupKey>,
+    before: Day,
+) -> Result<u64> {
+    let counted = Entity::find()
+        .filter(Column::GroupKey.is_in(groups.into_iter().map(|group| group.0)))
+        .filter(Column::PeriodEnd.lte(before.start().micros()));
+    Ok(counted.count(db).await?)
+}
+
 /// The position after the last record of a page.
 pub type Position = (i64, i64);
 

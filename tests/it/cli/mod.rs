@@ -5,6 +5,7 @@ mod both_ways;
 mod client;
 mod closing;
 mod config;
+mod doctor;
 mod explain;
 mod fairness;
 mod ids;

@@ -157,3 +157,18 @@ async fn resources_become_slots_by_choice() {
     }
     assert!(run(&db, ["import", "swf", &dump, "--slot", "billing"]).refused(2).contains("--slot says nothing"));
 }
+
+#[tokio::test]
+async fn slots_that_no_agent_has_are_named() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    run(&db, ["groups", "create", "east"]).ok();
+    run(&db, ["agents", "set", "east", "n1", "--slot", "cpu=64"]).ok();
+    let table = "job_id,user,project,start_time,end_time,cpu,gpu\n\
+                 1,ann,ml,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,1\n\
+                 2,ann,ml,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,2\n";
+    let jobs = file(folder.path(), "jobs.csv", table);
+    let report = run(&db, ["import", "csv", &jobs, "--resource-group", "east"]).ok();
+    let warnings: Vec<&str> = report.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
+    let of_slot = warnings.iter().find(|line| line.contains("`cuda.device`")).unwrap_or_else(|| panic!("{report}"));
+    assert!(of_slot.ends_with("agents have `cpu` (in 2 rows)"), "{report}");
+}

@@ -64,6 +64,7 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("GET", group("/usage-gaps"), None, READERS),
         ("GET", group("/audit"), None, READERS),
         ("GET", "/jobs".into(), None, READERS),
+        ("GET", "/doctor".into(), None, READERS),
         ("POST", "/jobs/aggregate/run".into(), None, ADMINS),
         ("GET", "/job-runs".into(), None, READERS),
         ("GET", "/audit-log".into(), None, ADMINS),

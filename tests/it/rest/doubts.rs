@@ -88,7 +88,7 @@ on_both! {
         assert_eq!(answer["items"].as_array().unwrap().len(), 250);
     }
 
-    async fn a_limited_key_is_not_told_names_of_other_groups(db: TestDb) {
+    async fn a_limited_key_learns_no_names_of_other_groups(db: TestDb) {
         let server = named(db).await;
         server.call("PUT", "/resource-groups/other", Some(&json!({}))).await.json(201);
         let body = json!({"role": "scheduler", "label": "other only", "resource_groups": ["other"]});

@@ -70,36 +70,32 @@ pub(in crate::service) fn warnings(
             of_user.entry(member.user).or_default().push((member.project, change));
         }
     }
-    let (mut warnings, mut more) = (Vec::new(), 0);
-    for (at, item) in items.iter().enumerate() {
-        let Target::User(user, None) = item.target else { continue };
-        let changes = of_user.get(&user).map_or(&[][..], Vec::as_slice);
-        let replaced: Vec<_> = changes
-            .iter()
-            .filter_map(|(project, c)| Some((project, c.from.filter(|from| Some(*from) != c.to)?)))
-            .collect();
-        if changes.len() < 2 || replaced.is_empty() {
-            continue;
-        }
-        if warnings.len() == MAX_WARNINGS {
-            more += 1;
-            continue;
-        }
-        let show = |project: &ProjectId| {
-            people.project_name(*project).map_or_else(|| project.to_string(), |name| name.to_string())
-        };
-        let before: Vec<String> =
-            replaced.iter().map(|(project, from)| format!("{from} in {}", show(project))).collect();
-        let user = people.user_name(user).map_or_else(|| user.to_string(), |name| name.to_string());
-        let detail = format!(
-            "the weight of {user} is written in all {} projects of the user, because no project is named: it replaces {}",
+    let mut found = items.iter().enumerate().filter_map(|(at, item)| {
+        let Target::User(user, None) = item.target else { return None };
+        Some((at, replaced_weights(people, user, of_user.get(&user)?)?))
+    });
+    let warning = |(at, detail)| InputWarning::at(format!("/items/{at}"), "weight_in_several_projects", detail);
+    let listed: Vec<InputWarning> = found.by_ref().take(MAX_WARNINGS).map(warning).collect();
+    listed.into_iter().chain(InputWarning::unlisted(found.count() as u64)).collect()
+}
+
+/// A sentence about the weights of a user that `changes` replace, if they are of several projects.
+fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &WeightChange)]) -> Option<String> {
+    let show =
+        |project: ProjectId| people.project_name(project).map_or_else(|| project.to_string(), |name| name.to_string());
+    let replaced = changes.iter().filter_map(|(project, change)| {
+        let before = change.from.filter(|before| Some(*before) != change.to)?;
+        Some(format!("{before} in {}", show(*project)))
+    });
+    let replaced: Vec<String> = replaced.collect();
+    let name = people.user_name(user).map_or_else(|| user.to_string(), |name| name.to_string());
+    (changes.len() > 1 && !replaced.is_empty()).then(|| {
+        format!(
+            "the weight of {name} is written in all {} projects of the user, because no project is named: it replaces {}",
             changes.len(),
-            listed(&before, NAMED_PROJECTS)
-        );
-        warnings.push(InputWarning::at(format!("/items/{at}"), "weight_in_several_projects", detail));
-    }
-    warnings.extend(InputWarning::unlisted(more));
-    warnings
+            listed(&replaced, NAMED_PROJECTS)
+        )
+    })
 }
 
 /// Makes the changes, with an entry in the audit log. Weights that are so already are left out; without another there is no entry.

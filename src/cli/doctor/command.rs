@@ -1,0 +1,104 @@
+//! The command: checks from here, then those that the server or the database answers.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{address, database, key, skew};
+use crate::cli::client::Client;
+use crate::cli::command::Command;
+use crate::cli::failure::{FAILED, Failure, Outcome};
+use crate::cli::output::{OutputArgs, print_list};
+use crate::config::Config;
+use crate::domain::time::Timestamp;
+use crate::service::doctor::{CheckResult, Finding, check_names};
+
+/// Check the installation: one line for each check, and what to do; exits with 1 if there is a fault
+#[derive(Parser)]
+#[command(name = "doctor")]
+pub struct Doctor {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const COLUMNS: &[&str] = &["status", "check", "detail", "remedy"];
+
+impl Command for Doctor {
+    async fn run(self, config: Config) -> Outcome {
+        let rows =
+            if config.server.is_some() { examine_server(&config).await? } else { examine_database(&config).await };
+        let has_fault = rows.iter().any(|row| row["status"] == "fault");
+        print_list(self.output.output, COLUMNS, rows)?;
+        Ok(if has_fault { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    }
+}
+
+/// What a server answers to `GET /doctor`.
+#[derive(Deserialize)]
+struct Examination {
+    checked_at: Timestamp,
+    items: Vec<Value>,
+}
+
+/// The checks of a server, each as far as the one before allows.
+async fn examine_server(config: &Config) -> Result<Vec<Value>, Failure> {
+    let client = Client::of(config).await?;
+    let mut rows = Vec::new();
+    let reached = address::examine_server(&client, config).await;
+    let is_reached = reached.is_ok();
+    rows.push(row(reached.unwrap_or_else(|finding| finding).of(address::NAME)));
+    let key = if is_reached { key::examine(&client, config).await } else { Finding::not_checked(UNREACHED) };
+    rows.push(row(key.of(key::NAME)));
+    let answer = if is_reached { ask(&client).await } else { Err(UNREACHED.to_owned()) };
+    add_answer(&mut rows, answer);
+    Ok(rows)
+}
+
+/// The checks of a local database, without a server.
+async fn examine_database(config: &Config) -> Vec<Value> {
+    let answer = match Client::of(config).await {
+        Ok(client) => ask(&client).await,
+        Err(failure) => Err(failure.to_string()),
+    };
+    // A service does not open a database of another version, or one that it may not read: what is seen of it without one says why.
+    let mut results = match &answer {
+        Ok(_) => vec![address::of_database(config).of(address::NAME)],
+        Err(_) => database::examine(config).await,
+    };
+    results.push(Finding::ok("a command on the database needs no key").of(key::NAME));
+    let mut rows: Vec<Value> = results.iter().cloned().map(row).collect();
+    let known = rows.len();
+    add_answer(&mut rows, answer);
+    let made: Vec<&str> = results.iter().map(|result| result.check).collect();
+    let answered = rows.split_off(known).into_iter();
+    rows.extend(answered.filter(|row| row["check"].as_str().is_none_or(|name| !made.contains(&name))));
+    rows
+}
+
+const UNREACHED: &str = "the server is not reached";
+
+/// The answer of the service, or why there is none.
+async fn ask(client: &Client) -> Result<Examination, String> {
+    let asked = async { client.get(["doctor"]).send().await?.json().await };
+    asked.await.map_err(|failure: Failure| failure.to_string())
+}
+
+/// Adds the rows of an answer, or says of each of its checks why it was not made.
+fn add_answer(rows: &mut Vec<Value>, answer: Result<Examination, String>) {
+    match answer {
+        Ok(Examination { checked_at, items }) => {
+            rows.push(row(skew::examine(checked_at).of(skew::NAME)));
+            rows.extend(items);
+        }
+        Err(reason) => {
+            let names = std::iter::once(skew::NAME).chain(check_names());
+            rows.extend(names.map(|name| row(Finding::not_checked(reason.clone()).of(name))));
+        }
+    }
+}
+
+fn row(result: CheckResult) -> Value {
+    json!(result)
+}

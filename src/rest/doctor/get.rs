@@ -1,0 +1,45 @@
+//! `GET /doctor`: every check of the server, and what to do.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::time::Timestamp;
+use crate::rest::problem::Result;
+use crate::service::doctor::CheckResult;
+use crate::service::{Caller, Service};
+
+/// What the checks have found.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "checked_at": "2026-01-13T10:00:00Z",
+    "items": [
+        {"check": "schema", "status": "ok", "detail": "all 20 migrations are applied", "remedy": null},
+        {"check": "look_back", "status": "warning",
+            "detail": "the half-life is longer than the look-back, so that usage is forgotten all at once: gpu-cluster",
+            "remedy": "choose a look-back of several half-lives: `fairshared options set GROUP lookback_days=28 half_life_days=7`"}
+    ]
+}))]
+pub struct Examination {
+    /// What the server's clock said.
+    #[schema(value_type = String, format = DateTime)]
+    pub checked_at: Timestamp,
+    /// One for each check, always in this order.
+    pub items: Vec<CheckResult>,
+}
+
+/// Makes every check of the server and its groups: schema, rights in the database, disk, clock, capacity, slots, domains, mode,
+/// look-back, options and purge. A key that is limited to groups gets the checks of those groups.
+#[utoipa::path(
+    get, path = "/doctor", operation_id = "get_doctor", tag = "Operations", responses((status = 200, body = Examination))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Examination>> {
+    let items = service.examine(&caller).await?;
+    Ok(Json(Examination { checked_at: service.clock().now(), items }))
+}

@@ -1,0 +1,3 @@
+//! What an administrator should look at.
+
+pub mod get;

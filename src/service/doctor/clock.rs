@@ -1,0 +1,48 @@
+//! The check `clock`: whether the service believes its clock, and whether the database's clock agrees.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, Subject};
+use crate::domain::time::MICROS_PER_SECOND;
+use crate::service::Result;
+use crate::store::{self, clock::Held};
+
+/// How far the clock of the database may be from that of the server, in seconds.
+const MAX_SKEW_SECONDS: i64 = 10;
+
+pub(super) struct ServerClock;
+
+impl Check for ServerClock {
+    fn name(&self) -> &'static str {
+        "clock"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        examine(subject).boxed()
+    }
+}
+
+async fn examine(subject: &Subject<'_>) -> Result<Finding> {
+    let service = subject.service;
+    let remedy = "set the clock right, or say that it is: `fairshared jobs trust-clock`";
+    if let Some(doubt) = service.clock.doubt() {
+        return Ok(Finding::fault(doubt.detail(), remedy));
+    }
+    // A command watches no clock; a server that doubts its own stores that.
+    if let Some(Held { wall, reference, .. }) = store::clock::read(service.store().read()).await?.held {
+        let detail =
+            format!("a server doubts its clock: it said {wall} where {reference} was expected, and its jobs hold");
+        return Ok(Finding::fault(detail, remedy));
+    }
+    let now = service.clock().now();
+    let Some(database) = store::clock::database_now(service.store().read()).await? else {
+        return Ok(Finding::ok(format!("the server's clock says {now} and is believed")));
+    };
+    let skew = (database.micros() - now.micros()) / MICROS_PER_SECOND;
+    if skew.abs() > MAX_SKEW_SECONDS {
+        let detail = format!("the database's clock is {skew} seconds from the server's, which says {now}");
+        return Ok(Finding::warning(detail, "let both machines set their clocks by the same source, such as NTP"));
+    }
+    Ok(Finding::ok(format!("the server's clock says {now} and is believed; the database's agrees")))
+}

@@ -1,0 +1,49 @@
+//! The check `disk`: the room that is left beside an `SQLite` database.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, Subject};
+use crate::service::Result;
+use crate::service::work::blocking;
+use crate::store::disk::DiskSpace;
+
+/// Below this, in bytes, writes may fail soon: the log alone grows to about 128 MiB.
+const FAULT_BYTES: u64 = 256 << 20;
+/// Below this, in bytes, a person should make room.
+const WARNING_BYTES: u64 = 1 << 30;
+/// How much should be free, in percent of the database: migrations write parts of it again.
+const FREE_PERCENT: u64 = 20;
+
+pub(super) struct Disk;
+
+impl Check for Disk {
+    fn name(&self) -> &'static str {
+        "disk"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        async move { examine(subject) }.boxed()
+    }
+}
+
+fn examine(subject: &Subject<'_>) -> Result<Finding> {
+    let Some(space) = blocking(|| subject.service.store().disk_space())? else {
+        return Ok(Finding::not_checked("the database is PostgreSQL, whose disk only its own machine sees"));
+    };
+    let DiskSpace { free, database } = space;
+    let detail = format!("{} are free beside a database of {}", shown(free), shown(database));
+    let remedy = "make room, or move the database: `fairshared backup` copies it while the server runs";
+    Ok(if free < FAULT_BYTES {
+        Finding::fault(detail, remedy)
+    } else if free < WARNING_BYTES || free < database / 100 * FREE_PERCENT {
+        Finding::warning(detail, remedy)
+    } else {
+        Finding::ok(detail)
+    })
+}
+
+/// Bytes for a sentence, in MiB, or in GiB from ten of them on.
+fn shown(bytes: u64) -> String {
+    if bytes >= 10 << 30 { format!("{} GiB", bytes >> 30) } else { format!("{} MiB", bytes.div_ceil(1 << 20)) }
+}

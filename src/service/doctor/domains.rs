@@ -1,0 +1,45 @@
+//! The check `domains`: projects that imports without domains have left in the domain `unknown`.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, NAMED, Subject, listed};
+use crate::domain::names::UNKNOWN_DOMAIN;
+use crate::service::Result;
+
+pub(super) struct Domains;
+
+impl Check for Domains {
+    fn name(&self) -> &'static str {
+        "domains"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        async move { Ok(examine(subject)) }.boxed()
+    }
+}
+
+fn examine(subject: &Subject<'_>) -> Finding {
+    let people = subject.service.people();
+    let is_seen = |id| {
+        subject.caller.groups.is_none() || subject.groups.iter().any(|group| group.facts.rows.project(id).is_some())
+    };
+    let unplaced = people.projects().filter(|project| {
+        *project.domain_name == *UNKNOWN_DOMAIN && project.archived_at.is_none() && is_seen(project.id)
+    });
+    let mut names: Vec<String> = unplaced
+        .map(|project| project.shown().map_or_else(|| project.id.to_string(), |name| name.to_string()))
+        .collect();
+    if names.is_empty() {
+        return Finding::ok("every project has a domain");
+    }
+    names.sort_unstable();
+    let count = names.len();
+    Finding::warning(
+        format!(
+            "{count} in the domain `{UNKNOWN_DOMAIN}`, so that weights of domains do not reach them: {}",
+            listed(&names, NAMED)
+        ),
+        "put them into their domains: `fairshared projects set NAME --domain DOMAIN`, or import again with `--domain-map FILE`",
+    )
+}

@@ -1,0 +1,147 @@
+//! What an administrator should look at, as the service can see it: one check a file.
+//!
+//! A check never changes anything, and one that cannot be made says so instead of hiding the others. A new check is one file, named
+//! here as a module and in [`CHECKS`].
+
+mod capacity;
+mod clock;
+mod disk;
+mod domains;
+mod lookback;
+mod mode;
+mod options;
+mod purge;
+pub mod rights;
+pub mod schema;
+mod slots;
+mod writes;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::group::published::PublishedGroup;
+use super::input::warning::listed;
+use super::{Caller, Result, Service};
+
+/// Names that a sentence lists.
+const NAMED: usize = 5;
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    Ok,
+    NotChecked,
+    /// A person should look at it.
+    Warning,
+    /// Something does not work, or counts wrong.
+    Fault,
+}
+
+/// What a check has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "check": "capacity", "status": "warning", "detail": "gpu-cluster has no capacity: no usage counts there",
+    "remedy": "report the agents, as with `fairshared agents set GROUP AGENT --slot cpu=64`"
+}))]
+pub struct CheckResult {
+    pub check: &'static str,
+    pub status: CheckStatus,
+    /// What was found, in a sentence.
+    pub detail: String,
+    /// What to do; `null`: nothing.
+    pub remedy: Option<String>,
+}
+
+/// A finding of one check, before it has the check's name.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    status: CheckStatus,
+    detail: String,
+    remedy: Option<String>,
+}
+
+impl Finding {
+    pub fn ok(detail: impl Into<String>) -> Self {
+        Self { status: CheckStatus::Ok, detail: detail.into(), remedy: None }
+    }
+
+    pub fn not_checked(detail: impl Into<String>) -> Self {
+        Self { status: CheckStatus::NotChecked, detail: detail.into(), remedy: None }
+    }
+
+    pub fn warning(detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: CheckStatus::Warning, detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+
+    pub fn fault(detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: CheckStatus::Fault, detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+
+    pub fn of(self, check: &'static str) -> CheckResult {
+        let Self { status, detail, remedy } = self;
+        CheckResult { check, status, detail, remedy }
+    }
+}
+
+/// What checks look at: the service, and the groups that the caller's key reaches, by name.
+struct Subject<'a> {
+    service: &'a Service,
+    caller: &'a Caller,
+    groups: Vec<Arc<PublishedGroup>>,
+}
+
+impl Subject<'_> {
+    /// The names of the groups for which `is_doubtful` holds.
+    fn names(&self, is_doubtful: impl Fn(&PublishedGroup) -> bool) -> Vec<String> {
+        self.groups.iter().filter(|group| is_doubtful(group)).map(|group| group.facts.name.to_string()).collect()
+    }
+}
+
+trait Check: Sync {
+    fn name(&self) -> &'static str;
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>>;
+}
+
+/// Every check, in the order of the answer.
+const CHECKS: &[&dyn Check] = &[
+    &schema::SchemaVersion,
+    &rights::DatabaseRights,
+    &writes::Writes,
+    &disk::Disk,
+    &clock::ServerClock,
+    &capacity::Capacity,
+    &slots::Slots,
+    &domains::Domains,
+    &mode::Mode,
+    &lookback::Lookback,
+    &options::GroupOptions,
+    &purge::Purge,
+];
+
+/// The names of all checks, in the order of the answer.
+pub fn check_names() -> impl Iterator<Item = &'static str> {
+    CHECKS.iter().map(|check| check.name())
+}
+
+impl Service {
+    /// Makes every check. A key that is limited to groups gets the checks of those groups.
+    #[tracing::instrument(name = "service.doctor.examine", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn examine(&self, caller: &Caller) -> Result<Vec<CheckResult>> {
+        caller.require_reader()?;
+        let mut groups = self.published_groups();
+        groups.retain(|group| caller.reaches(&group.facts.name));
+        groups.sort_unstable_by(|a, b| a.facts.name.cmp(&b.facts.name));
+        let subject = Subject { service: self, caller, groups };
+        let mut results = Vec::with_capacity(CHECKS.len());
+        for check in CHECKS {
+            let found = check.examine(&subject).await;
+            results.push(found.unwrap_or_else(|error| Finding::not_checked(error.to_string())).of(check.name()));
+        }
+        Ok(results)
+    }
+}

@@ -1,0 +1,45 @@
+//! The check `mode`: how sequences are made.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, NAMED, Subject, listed};
+use crate::domain::options::SequenceMode;
+use crate::service::Result;
+
+pub(super) struct Mode;
+
+impl Check for Mode {
+    fn name(&self) -> &'static str {
+        "mode"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        async move { Ok(examine(subject)) }.boxed()
+    }
+}
+
+fn examine(subject: &Subject<'_>) -> Finding {
+    let is_progressive = |mode| mode == SequenceMode::Progressive;
+    let without_effect = subject
+        .names(|group| is_progressive(group.facts.options.sequence_mode) && group.facts.scheduler.grows().is_none());
+    if !without_effect.is_empty() {
+        return Finding::warning(
+            format!(
+                "`sequence_mode` is progressive, and the scheduler has no such order: {}",
+                listed(&without_effect, NAMED)
+            ),
+            "choose another scheduler, as `fairshared options set GROUP scheduler=fairshare`, or `sequence_mode=plain`",
+        );
+    }
+    let of =
+        |progressive: bool| subject.names(|group| is_progressive(group.facts.options.sequence_mode) == progressive);
+    let say = |names: &[String], what: &str| (!names.is_empty()).then(|| format!("{what}: {}", listed(names, NAMED)));
+    let (plain, progressive) = (of(false), of(true));
+    let parts = [
+        say(&progressive, "progressive, where what runs and what is placed counts at once"),
+        say(&plain, "plain, where only recorded usage counts"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Finding::ok(if parts.is_empty() { "there is no resource group".to_owned() } else { parts.join("; ") })
+}

@@ -1,0 +1,35 @@
+//! The check `options`: warnings about the options of groups that no other check makes.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, NAMED, Subject, listed};
+use crate::service::Result;
+
+/// Codes of warnings that the checks `look_back`, `mode` and `capacity` make.
+const OF_OTHER_CHECKS: [&str; 2] = ["half_life_exceeds_lookback", "mode_without_effect"];
+
+pub(super) struct GroupOptions;
+
+impl Check for GroupOptions {
+    fn name(&self) -> &'static str {
+        "options"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        async move { Ok(examine(subject)) }.boxed()
+    }
+}
+
+fn examine(subject: &Subject<'_>) -> Finding {
+    let warnings = subject.groups.iter().flat_map(|group| {
+        let warnings = group.facts.warnings().into_iter();
+        let own = warnings.filter(|warning| !OF_OTHER_CHECKS.contains(&warning.code));
+        own.map(|warning| format!("{}: {}", group.facts.name, warning.code))
+    });
+    let warnings: Vec<String> = warnings.collect();
+    if warnings.is_empty() {
+        return Finding::ok("no options look like a mistake");
+    }
+    Finding::warning(listed(&warnings, NAMED), "`fairshared options get GROUP` says what each means")
+}

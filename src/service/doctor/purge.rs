@@ -1,0 +1,58 @@
+//! The check `purge`: when it ran last, and what the next one removes.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, NAMED, Subject, listed};
+use crate::domain::time::{MICROS_PER_DAY, Timestamp};
+use crate::service::Result;
+use crate::store::{jobs::JobRun, records};
+
+/// A purge is due once a day; one that is later than this, in days, does not run at all.
+const LATE_DAYS: i64 = 2;
+
+pub(super) struct Purge;
+
+impl Check for Purge {
+    fn name(&self) -> &'static str {
+        "purge"
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        examine(subject).boxed()
+    }
+}
+
+async fn examine(subject: &Subject<'_>) -> Result<Finding> {
+    let service = subject.service;
+    let runs: Vec<JobRun> =
+        service.last_job_runs(subject.caller).await?.into_iter().filter(|run| run.job == "purge").collect();
+    let of = |run: &JobRun| run.resource_group.clone().unwrap_or_default();
+    let failed: Vec<String> =
+        runs.iter().filter(|run| ["failed", "panicked"].contains(&&*run.status)).map(of).collect();
+    if !failed.is_empty() {
+        let detail = format!("the last purge failed: {}", listed(&failed, NAMED));
+        return Ok(Finding::fault(detail, "`fairshared jobs list` says why; `fairshared jobs run purge` tries again"));
+    }
+    let now = service.clock().now();
+    let late: Vec<String> =
+        runs.iter().filter(|run| now.micros() - run.started_at.micros() > LATE_DAYS * MICROS_PER_DAY).map(of).collect();
+    let keys = subject.groups.iter().map(|group| group.facts.key);
+    let until = now.day().back(service.longest_reach());
+    let due = records::count_of_groups(service.store().read(), keys, until).await?;
+    let next = if due == 0 {
+        "the next one removes no usage records".to_owned()
+    } else {
+        format!("the next one removes {due} usage records from before {until}, which no look-back reaches")
+    };
+    if !late.is_empty() {
+        let detail = format!("no purge ran for {LATE_DAYS} days: {}; {next}", listed(&late, NAMED));
+        return Ok(Finding::warning(
+            detail,
+            "a server runs it once a day: is one running? `fairshared jobs list` shows the last runs",
+        ));
+    }
+    let last: Option<Timestamp> = runs.iter().map(|run| run.started_at).max();
+    let last = last.map_or_else(|| "no purge has run yet".to_owned(), |at| format!("the last purge began {at}"));
+    Ok(Finding::ok(format!("{last}; {next}")))
+}

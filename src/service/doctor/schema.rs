@@ -1,0 +1,37 @@
+//! The check `schema`: whether the database has the schema of this version.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Check, Finding, Subject};
+use crate::service::Result;
+
+pub const NAME: &str = "schema";
+
+pub(super) struct SchemaVersion;
+
+impl Check for SchemaVersion {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+        async move {
+            let schema = subject.service.store().schema().await?;
+            Ok(finding(schema.applied.len(), &schema.pending))
+        }
+        .boxed()
+    }
+}
+
+/// What it means that so many migrations are applied, and others are not.
+pub fn finding(applied: usize, pending: &[String]) -> Finding {
+    match pending.first() {
+        None => Finding::ok(format!("all {applied} migrations are applied")),
+        Some(first) => {
+            let lacking = pending.len();
+            let detail = format!("the database lacks {lacking} migrations, from {first} on");
+            Finding::fault(detail, "`fairshared migrate up` applies them; make a backup first: `fairshared backup`")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The room on the disk beside an `SQLite` database.
+
+use std::path::Path;
+
+use rustix::fs::statvfs;
+
+use super::watcher::Home;
+use super::{Result, Store};
+
+/// Bytes on the disk of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// What this process may still write.
+    pub free: u64,
+    /// What the files of the database take.
+    pub database: u64,
+}
+
+impl Store {
+    /// The room beside the database's file; `None`: the database is not a file of this machine. Reading it may wait for the disk.
+    pub fn disk_space(&self) -> Result<Option<DiskSpace>> {
+        let Home::Sqlite(options) = &*self.home else { return Ok(None) };
+        let file = options.get_filename();
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let disk = statvfs(folder).map_err(std::io::Error::from)?;
+        let mut log = file.as_os_str().to_owned();
+        log.push("-wal");
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+        Ok(Some(DiskSpace {
+            free: disk.f_bavail.saturating_mul(disk.f_frsize),
+            database: bytes(file) + bytes(Path::new(&log)),
+        }))
+    }
+}
