@@ -6,8 +6,9 @@ use super::agent_input::{AgentInput, read_agents};
 use super::inputs::read_options;
 use super::query::{caller, service};
 use super::scalars::JsonString;
-use super::types::{Agent, ScalingGroup, UpsertAgentsResult};
+use super::types::{Agent, ScalingGroup, UpsertAgentsResult, input_warnings};
 use crate::service::Error;
+use crate::service::agents::name_warnings;
 use crate::service::groups::{Deletion, SchedulerPatch};
 
 #[derive(Default)]
@@ -80,11 +81,13 @@ impl GroupMutation {
         reason: Option<String>,
     ) -> Result<UpsertAgentsResult> {
         caller(ctx)?.require_admin()?;
+        let named = agents.iter().enumerate().map(|(at, agent)| (format!("/agents/{at}/agent_id"), &*agent.agent_id));
+        let warnings = input_warnings(name_warnings(named));
         let specs = read_agents(agents)?;
         let upserted_count = specs.len() as u64;
         service(ctx)?.put_agents(caller(ctx)?.clone(), resource_group.clone(), specs, reason).await?;
         let resource_group = ScalingGroup(service(ctx)?.group(caller(ctx)?, &resource_group)?);
-        Ok(UpsertAgentsResult { upserted_count, resource_group })
+        Ok(UpsertAgentsResult { upserted_count, resource_group, warnings })
     }
 
     /// Removes an agent; the group's capacity follows at once.

@@ -2,7 +2,7 @@
 
 use async_graphql::{ID, Object, SimpleObject};
 
-use super::ScalingGroup;
+use super::{InputWarning, ScalingGroup, input_warnings};
 use crate::graphql::global_id;
 use crate::graphql::scalars::{DateTime, JsonString};
 use crate::service::agents;
@@ -50,6 +50,11 @@ impl Agent {
     async fn updated_at(&self) -> DateTime {
         DateTime(self.row.updated_at)
     }
+
+    /// What looks like a mistake, as a name that stands for several agents; never a refusal.
+    async fn warnings(&self) -> Vec<InputWarning> {
+        input_warnings(agents::name_warnings([("/agent_id".to_owned(), &*self.row.agent_id)].into_iter()))
+    }
 }
 
 /// What a write of agents has done.
@@ -60,4 +65,6 @@ pub struct UpsertAgentsResult {
     pub upserted_count: u64,
     /// The group with its new capacity.
     pub resource_group: ScalingGroup,
+    /// What looks like a mistake; never a refusal.
+    pub warnings: Vec<InputWarning>,
 }

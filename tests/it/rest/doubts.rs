@@ -260,6 +260,13 @@ on_both! {
         let many = json!({"agents": [agent("a"), agent("b[01-02]")]});
         let answer = server.call("PUT", &group("/agents"), Some(&many)).await.json(200);
         assert_eq!(found(&answer), expected(&[("agent_range", "/agents/1/agent_id", 1)]));
+        let mutation = r#"mutation {
+            upsert_agents(resource_group: "gpu-cluster", agents: [{agent_id: "c[1-2]", available_slots: "{\"cpu\": 1}"}]) { warnings { code pointer count } }
+            upsert_agent(resource_group: "gpu-cluster", agent_id: "d{1..2}", available_slots: "{\"cpu\": 1}") { warnings { code pointer count } }
+        }"#;
+        let answer = server.graphql(mutation).await["data"].clone();
+        assert_eq!(found(&answer["upsert_agents"]), expected(&[("agent_range", "/agents/0/agent_id", 1)]));
+        assert_eq!(found(&answer["upsert_agent"]), expected(&[("agent_range", "/agent_id", 1)]));
         let report = with(kernel("k", "alice", "climate", "2026-01-13T11:00:00Z"), &json!({"agent_id": "n[1-2]"}));
         let answer = server.call("POST", &group("/kernels"), Some(&report)).await.json(200);
         assert_eq!(found(&answer), expected(&[("agent_range", "/agent_id", 1)]));
