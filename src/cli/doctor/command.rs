@@ -48,9 +48,9 @@ async fn examine_server(config: &Config) -> Result<Vec<Value>, Failure> {
     let mut rows = Vec::new();
     let reached = address::examine_server(&client, config).await;
     let is_reached = reached.is_ok();
-    rows.push(row(reached.unwrap_or_else(|finding| finding).of(address::NAME)));
+    rows.push(row(&reached.unwrap_or_else(|finding| finding).of(address::NAME)));
     let key = if is_reached { key::examine(&client, config).await } else { Finding::not_checked(UNREACHED) };
-    rows.push(row(key.of(key::NAME)));
+    rows.push(row(&key.of(key::NAME)));
     let answer = if is_reached { ask(&client).await } else { Err(UNREACHED.to_owned()) };
     add_answer(&mut rows, answer);
     Ok(rows)
@@ -68,7 +68,7 @@ async fn examine_database(config: &Config) -> Vec<Value> {
         Err(_) => database::examine(config).await,
     };
     results.push(Finding::ok("a command on the database needs no key").of(key::NAME));
-    let mut rows: Vec<Value> = results.iter().cloned().map(row).collect();
+    let mut rows: Vec<Value> = results.iter().map(row).collect();
     let known = rows.len();
     add_answer(&mut rows, answer);
     let made: Vec<&str> = results.iter().map(|result| result.check).collect();
@@ -89,16 +89,16 @@ async fn ask(client: &Client) -> Result<Examination, String> {
 fn add_answer(rows: &mut Vec<Value>, answer: Result<Examination, String>) {
     match answer {
         Ok(Examination { checked_at, items }) => {
-            rows.push(row(skew::examine(checked_at).of(skew::NAME)));
+            rows.push(row(&skew::examine(checked_at).of(skew::NAME)));
             rows.extend(items);
         }
         Err(reason) => {
             let names = std::iter::once(skew::NAME).chain(check_names());
-            rows.extend(names.map(|name| row(Finding::not_checked(reason.clone()).of(name))));
+            rows.extend(names.map(|name| row(&Finding::not_checked(reason.clone()).of(name))));
         }
     }
 }
 
-fn row(result: CheckResult) -> Value {
+fn row(result: &CheckResult) -> Value {
     json!(result)
 }

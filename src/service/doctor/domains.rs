@@ -27,9 +27,8 @@ fn examine(subject: &Subject<'_>) -> Finding {
     let unplaced = people.projects().filter(|project| {
         *project.domain_name == *UNKNOWN_DOMAIN && project.archived_at.is_none() && is_seen(project.id)
     });
-    let mut names: Vec<String> = unplaced
-        .map(|project| project.shown().map_or_else(|| project.id.to_string(), |name| name.to_string()))
-        .collect();
+    let mut names: Vec<String> =
+        unplaced.map(|project| project.shown().map_or_else(|| project.id.to_string(), ToString::to_string)).collect();
     if names.is_empty() {
         return Finding::ok("every project has a domain");
     }
