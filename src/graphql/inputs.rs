@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::orders::FairShareWeightTargetType;
 use super::scalars::{JsonString, Uuid};
 use crate::domain::weight::Weight;
-use crate::service::people::{Directory, who};
 use crate::service::input::warning::InputWarning;
+use crate::service::people::{Directory, who};
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Error, Fault, Result};
 

@@ -217,6 +217,14 @@ impl Api {
         Ok(changed)
     }
 
+    /// What the server says of slots that kernels use and no agent has; nothing, if the key may not ask.
+    pub async fn lacking_slots(&self) -> Option<String> {
+        let found: Value = self.0.get(["doctor"]).send().await.ok()?.json().await.ok()?;
+        let mut rows = found["items"].as_array()?.iter();
+        let slots = rows.find(|row| row["check"] == "slots" && row["status"] == "warning")?;
+        slots["detail"].as_str().map(str::to_owned)
+    }
+
     pub async fn agents(&self, group: &str) -> Result<Vec<AgentRow>> {
         List::of(self.0.get(["resource-groups", group, "agents"]), None).read().await
     }

@@ -82,6 +82,10 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         }
     }
     loader.note_other_histories().await?;
+    // While rows come, the agents that this import brings are not known yet.
+    if !extras.capacities.is_empty() {
+        loader.report.lacking_slots = api.lacking_slots().await;
+    }
     if !loader.report.without_capacity.is_empty() {
         let named: BTreeSet<&String> = extras.capacities.iter().map(|row| &row.resource_group).collect();
         let unused = named.into_iter().filter(|group| loader.touched.get(*group).copied().flatten().is_none());

@@ -31,6 +31,8 @@ pub struct Report {
     pub without_capacity: Vec<String>,
     /// How many rows the server has taken in another way than they say, by the project and the sentence.
     pub warnings: BTreeMap<(String, String), u64>,
+    /// A sentence about slots that kernels use and no agent has, after an import that brought agents.
+    pub lacking_slots: Option<String>,
     /// Projects that had no domain, and got that of the map.
     pub placed_projects: u64,
     /// Other histories of groups that took earlier jobs: the group and the name of the history.
@@ -166,6 +168,7 @@ impl Report {
             "jobs_without_resource_group": self.without_group, "accelerators_unused": self.without_accelerators,
         });
         report["warnings"] = Value::Array(warnings);
+        report["lacking_slots"] = json!(self.lacking_slots);
         report["placed_projects"] = self.placed_projects.into();
         self.summary.add_fields_to(&mut report);
         report
@@ -243,6 +246,9 @@ impl fmt::Display for Report {
                 )?;
                 write!(f, "`DELETE /resource-groups/…/usage-histories/…` removes a history")?;
             }
+        }
+        if let Some(sentence) = &self.lacking_slots {
+            write!(f, "\nwarning: {sentence}")?;
         }
         for ((project, sentence), rows) in &self.warnings {
             let place = if project.is_empty() { String::new() } else { format!("project {project}: ") };

@@ -170,5 +170,5 @@ async fn slots_that_no_agent_has_are_named() {
     let report = run(&db, ["import", "csv", &jobs, "--resource-group", "east"]).ok();
     let warnings: Vec<&str> = report.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
     let of_slot = warnings.iter().find(|line| line.contains("`cuda.device`")).unwrap_or_else(|| panic!("{report}"));
-    assert!(of_slot.ends_with("agents have `cpu` (in 2 rows)"), "{report}");
+    assert!(of_slot.ends_with("agents have `cpu` (2 rows)"), "{report}");
 }
