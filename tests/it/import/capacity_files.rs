@@ -107,7 +107,7 @@ fn a_range_that_is_none_is_refused_with_a_sentence() {
             "{agent}"
         );
     }
-    let rows = (0..3).map(|n| format!("c{n},n[1-50000],64,512,8,2026-11-01T00:00:00Z,\n")).collect::<String>();
+    let rows = (0..3).map(|n| format!("c{n},n[1-50000],64,512,8,2026-11-01T00:00:00Z,\n")).collect::<Vec<_>>().concat();
     assert_eq!(read_rows(&rows), Err("line 4: ranges of nodes stand for more than 100000 nodes".to_owned()));
     let twice = "c1,n[1-3],1,,,2026-11-01T00:00:00Z,\nc1,n2,1,,,2026-11-01T00:00:00Z,";
     let both = "both say what the node \"n2\" of the resource group \"c1\" offers at the same time";

@@ -41,7 +41,7 @@ async fn domains(desk: &Desk, group: &str) -> Vec<(String, String)> {
     let seconds = |usage: Value| usage["cpu"].as_str().unwrap_or("0").to_owned();
     let rows = desk.buckets(group, Tier::Domain).await;
     rows.into_iter()
-        .map(|row| (row.domain_name.to_string(), seconds(serde_json::to_value(&row.resource_usage).unwrap())))
+        .map(|row| (row.domain_name.clone(), seconds(serde_json::to_value(&row.resource_usage).unwrap())))
         .collect()
 }
 
@@ -97,7 +97,7 @@ on_both! {
     async fn an_import_without_domains_moves_no_project(db: TestDb) {
         let desk = Desk::new(db).await;
         let first = live("k1", "ocean", Some("earth"), "2026-02-10T02:50:00Z");
-        assert!(desk.fixture.ingest(&[first.clone()]).await.is_empty());
+        assert!(desk.fixture.ingest(std::slice::from_ref(&first)).await.is_empty());
         let job = format!("1,bob,ocean,,{GROUP},2026-02-10T02:55:00Z,2026-02-10T03:00:00Z,1,,\n");
         let report = desk.import(&desk.args(&job)).await;
         assert!(!report.to_string().contains("no domain is known"), "{report}");

@@ -7,6 +7,7 @@ use fairshared::cli::import::command::ImportArgs;
 use fairshared::cli::import::report::Report;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::usage_report::Asked;
+use fairshared::service::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::loading::Desk;
@@ -149,7 +150,7 @@ on_both! {
         assert_eq!(waits_from(), made);
         let ended = json!({"status": "TERMINATED", "terminated_at": "2025-06-01T11:00:00Z"});
         let old = with(kernel("old", "ann", "ml", "2025-06-01T10:00:00Z"), &ended);
-        server.ingest(&[old.clone()]).await;
+        server.ingest(std::slice::from_ref(&old)).await;
         assert_eq!(waits_from(), "2026-02-01T12:00:00Z");
         server.clock.set("2026-02-01T18:00:00Z");
         server.ingest(&[old]).await;
@@ -175,8 +176,7 @@ async fn an_import_beside_a_server_keeps_what_it_read(db: TestDb) {
     let folder = tempfile::tempdir().unwrap();
     let log = std::fs::File::create(folder.path().join("log")).unwrap();
     let server = Server::start(over(&db.url).args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::from(log)));
-    let lately =
-        |days: i64| (chrono::Utc::now() - chrono::Duration::days(days)).format("%Y-%m-%dT00:00:00Z").to_string();
+    let lately = |days: u32| format!("{}T00:00:00Z", SystemClock.now().day().back(days));
     let rows =
         row(1, "ann", "2016-12-30T00:00:00Z", "2016-12-30T10:00:00Z", 4) + &row(2, "ann", &lately(91), &lately(90), 1);
     let head = "job_id,user,project,domain,resource_group,start_time,end_time,cpu,mem_gib,gpu\n";
