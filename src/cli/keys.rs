@@ -34,6 +34,9 @@ enum KeysCommand {
         /// The id that `keys list` shows
         #[arg(value_parser = parse_id)]
         id: Uuid,
+        /// Revoke it even if it is the last valid admin key that reaches all resource groups
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -103,8 +106,9 @@ impl Command for Keys {
                 let call = Client::of(&config).await?.get(["keys"]);
                 List::of(call, None).print(args.output, COLUMNS).await?;
             }
-            KeysCommand::Revoke { id } => {
-                Client::of(&config).await?.delete(["keys", &id.to_string()]).send().await?;
+            KeysCommand::Revoke { id, force } => {
+                let call = Client::of(&config).await?.delete(["keys", &id.to_string()]).flag("force", force);
+                call.send().await.map_err(|failure| of_last_key(id, failure))?;
                 eprint_line(&format!("key {id} revoked"));
             }
         }
@@ -145,6 +149,17 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
     }
     eprint_line(&format!("key {} created; it is not shown again. Send it as `Authorization: Bearer …`", text("id")));
     Ok(())
+}
+
+/// Why the last admin key was not revoked, with the flag that would revoke it.
+fn of_last_key(id: Uuid, failure: Failure) -> Failure {
+    match failure {
+        Failure::Refused(refusal) if refusal.code() == "last_admin_key" => Failure::Failed(format!(
+            "the key {id} is the last valid admin key that reaches all resource groups; make another one first with \
+             `keys create --role admin`, or repeat with --force"
+        )),
+        other => other,
+    }
 }
 
 /// The UUID of the user that a name or UUID stands for; `None`: the server knows no such user. Only the server can tell,

@@ -322,9 +322,10 @@ impl PolicyMutation {
         Ok(CreatedKey { key, row: ApiKey::new(row, &service(ctx)?.people()) })
     }
 
-    /// Revokes an API key, and signs out who signed in with it.
-    async fn revoke_key(&self, ctx: &Context<'_>, id: Uuid) -> Result<bool> {
-        service(ctx)?.revoke_key(caller(ctx)?.clone(), id.0).await?;
+    /// Revokes an API key, and ends the sessions that were opened with it. The last valid admin key that reaches all resource
+    /// groups is revoked only with `force`, because no request can make a key without it.
+    async fn revoke_key(&self, ctx: &Context<'_>, id: Uuid, #[graphql(default)] force: bool) -> Result<bool> {
+        service(ctx)?.revoke_key(caller(ctx)?.clone(), id.0, force).await?;
         Ok(true)
     }
 

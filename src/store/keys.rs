@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{CaseStatement, Expr};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::entity::api_key::{ActiveModel, Column, Entity, Model};
@@ -81,6 +81,15 @@ pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, ApiKey)>> 
 #[tracing::instrument(name = "db.keys.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
     let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
+    rows.into_iter().map(ApiKey::try_from).collect()
+}
+
+/// The keys of a role that are not revoked, locked until the transaction ends: the second of two clients that revoke one key each
+/// waits, and sees what the first has left. SQLite has one writer at a time and ignores the lock.
+#[tracing::instrument(name = "db.keys.lock_unrevoked", level = "debug", skip_all, err(level = "debug"))]
+pub async fn lock_unrevoked(db: &impl ConnectionTrait, role: &str) -> Result<Vec<ApiKey>> {
+    let unrevoked = Entity::find().filter(Column::Role.eq(role)).filter(Column::RevokedAt.is_null());
+    let rows = unrevoked.order_by_asc(Column::Id).lock_exclusive().all(db).await?;
     rows.into_iter().map(ApiKey::try_from).collect()
 }
 

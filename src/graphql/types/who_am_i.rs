@@ -12,6 +12,8 @@ use crate::service::people::Directory;
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct WhoAmI {
+    /// Null: a command on the server's machine asks.
+    pub key_id: Option<Uuid>,
     /// How the audit log names it.
     pub label: String,
     /// `admin`, `scheduler`, `viewer` or `user`.
@@ -29,6 +31,7 @@ pub struct WhoAmI {
 impl WhoAmI {
     pub fn new(caller: &Caller, people: &Directory) -> Self {
         Self {
+            key_id: caller.key_id.map(Uuid),
             label: caller.actor.to_string(),
             role: caller.role.as_str(),
             user_uuid: caller.user.map(|user| Uuid(user.0)),

@@ -1,5 +1,6 @@
 //! API keys: 32 random bytes, shown once, stored as sha256.
 
+mod revocation;
 pub mod sessions;
 pub(in crate::service) mod table;
 
@@ -10,7 +11,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
 
 use super::audit::{self, Change};
 use super::keys::table::Known;
@@ -113,27 +113,6 @@ impl Service {
             key.last_used_at = key.last_used_at.max(uses.get(&key.id).copied());
         }
         Ok(keys)
-    }
-
-    #[tracing::instrument(name = "service.keys.revoke_key", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid) -> Result<()> {
-        caller.require_admin()?;
-        caller.require_all_groups()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let now = service.clock.now();
-            let tx = service.store.begin().await?;
-            if !store::keys::revoke(&tx, id, now).await? {
-                return Err(Error::NotFound { code: "unknown_key", detail: format!("there is no valid key {id}") });
-            }
-            let change =
-                Change { action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
-            audit::write(&tx, &caller, change, None, now).await?;
-            tx.commit().await.map_err(store::StoreError::from)?;
-            service.keys.revoked(id, now);
-            Ok(())
-        })
-        .await
     }
 
     /// Who holds the key `text`, if that key is in memory.

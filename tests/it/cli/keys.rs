@@ -35,7 +35,12 @@ on_both! {
         assert!(!list.to_string().contains("fsk_"));
 
         let ops_id = ops["id"].as_str().unwrap();
-        run(db, ["keys", "revoke", ops_id]).ok();
+        let kept = run(db, ["keys", "revoke", ops_id]);
+        assert_eq!(kept.code, Some(1), "{kept:?}");
+        assert!(kept.stderr.contains("is the last valid admin key that reaches all resource groups"), "{kept:?}");
+        assert!(kept.stderr.contains("`keys create --role admin`, or repeat with --force"), "{kept:?}");
+        assert!(run(db, ["keys", "list", "-o", "json"]).json()["items"][0]["revoked_at"].is_null());
+        run(db, ["keys", "revoke", ops_id, "--force"]).ok();
         let list = run(db, ["keys", "list", "-o", "json"]).json();
         assert!(list["items"][0]["revoked_at"].is_string());
         assert_eq!(run(db, ["keys", "revoke", ops_id]).refused(2), format!("there is no valid key {ops_id}"));

@@ -160,6 +160,48 @@ on_both! {
         assert!(row["revoked_at"].is_string() && row["role"] == "viewer" && row["label"] == "v");
     }
 
+    async fn the_last_admin_key_that_works_is_revoked_only_with_force(db: TestDb) {
+        let server = Server::new(db).await;
+        let make = async |body: Value| server.call("POST", "/keys", Some(&body)).await.json(201);
+        // None of these can make keys when the others are gone.
+        make(json!({"role": "viewer", "label": "viewer"})).await;
+        make(json!({"role": "admin", "label": "of one group", "resource_groups": ["gpu-cluster"]})).await;
+        make(json!({"role": "admin", "label": "ends", "expires_at": "2026-01-13T13:00:00Z"})).await;
+        let revoked = make(json!({"role": "admin", "label": "revoked"})).await;
+        let path = |key: &Value| format!("/keys/{}", key["id"].as_str().unwrap());
+        assert_eq!(server.call("DELETE", &path(&revoked), None).await.status, 204);
+        server.clock.advance_seconds(3 * 3600);
+        let own = json!({"id": server.get("/whoami").await["key_id"]});
+        let answer = server.call("DELETE", &path(&own), None).await;
+        answer.refused(409, "last_admin_key");
+        assert!(answer.json(409)["detail"].as_str().unwrap().ends_with("Make another one first, or repeat with force=true"));
+        let misread = server.call("DELETE", &format!("{}?force=maybe", path(&own)), None).await.status.as_u16();
+        assert!([400, 422].contains(&misread), "{misread}");
+        server.get("/keys").await;
+
+        // With another one that works either of them may go, and the one that is left then stays.
+        let second = make(json!({"role": "admin", "label": "second"})).await;
+        assert_eq!(server.call("DELETE", &path(&own), None).await.status, 204);
+        let text = second["key"].as_str().unwrap();
+        server.call_as(text, "DELETE", &path(&second), None).await.refused(409, "last_admin_key");
+        assert_eq!(server.call_as(text, "DELETE", &format!("{}?force=true", path(&second)), None).await.status, 204);
+        server.call_as(text, "GET", "/keys", None).await.refused(401, "revoked_key");
+    }
+
+    async fn of_two_admins_who_revoke_each_other_at_once_one_stays(db: TestDb) {
+        let server = Server::new(db).await;
+        let second = server.call("POST", "/keys", Some(&json!({"role": "admin", "label": "second"}))).await.json(201);
+        let own = server.get("/whoami").await["key_id"].clone();
+        let path = |id: &Value| format!("/keys/{}", id.as_str().unwrap());
+        let (first, other) = (path(&own), path(&second["id"]));
+        let both = tokio::join!(server.call("DELETE", &first, None), server.call("DELETE", &other, None));
+        let mut statuses = [both.0.status.as_u16(), both.1.status.as_u16()];
+        statuses.sort_unstable();
+        // The second one is refused, as the last one or with a key that the first has revoked.
+        assert_eq!(statuses[0], 204, "{statuses:?}");
+        assert!([401, 409].contains(&statuses[1]), "{statuses:?}");
+    }
+
     async fn only_what_shows_no_data_is_open(db: TestDb) {
         let server = Server::new(db).await;
         let plain = |method: &str, path: &str| {

@@ -237,7 +237,7 @@ on_both! {
         assert_eq!(listed["items"][1]["last_used_at"], "2026-01-13T12:00:00Z");
         server.service.store_key_uses().await.unwrap();
         assert_eq!(other.keys(&admin()).await.unwrap()[1].last_used_at, Some(time("2026-01-13T12:00:00Z")));
-        other.revoke_key(admin(), key.id).await.unwrap();
+        other.revoke_key(admin(), key.id, false).await.unwrap();
         server.service.refresh_keys().await.unwrap();
         server.call_as(&text, "GET", &path, None).await.refused(401, "revoked_key");
         // Known keys cost no statement.

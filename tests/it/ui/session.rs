@@ -162,6 +162,17 @@ on_both! {
         person.query(WHO).await.refused(401, "revoked_key");
     }
 
+    async fn the_last_admin_key_is_revoked_over_graphql_only_with_force(db: TestDb) {
+        let server = Server::new(db).await;
+        let own = server.graphql("{ whoami { key_id } }").await["data"]["whoami"]["key_id"].clone();
+        let refused = server.graphql(&format!("mutation {{ revoke_key(id: {own}) }}")).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "last_admin_key", "{refused}");
+        assert_eq!(server.graphql("{ keys { edges { node { revoked_at } } } }").await["data"]["keys"]["edges"], json!([{"node": {"revoked_at": null}}]));
+        let done = server.graphql(&format!("mutation {{ revoke_key(id: {own}, force: true) }}")).await;
+        assert_eq!(done["data"]["revoke_key"], true, "{done}");
+        server.call("GET", "/keys", None).await.refused(401, "revoked_key");
+    }
+
     async fn a_group_tells_what_is_used_now_and_shares_are_found_by_name(db: TestDb) {
         let server = Server::with_usage(db).await;
         let group = r#"{ resource_group(name: "gpu-cluster") { in_use waiting revision } }"#;

@@ -5,7 +5,7 @@ import { ApiError, closeSession, onTrouble, openSession, request } from "./clien
 
 const WHO = graphql(`
   query Who {
-    whoami { label role user_uuid user_name resource_groups expires_at }
+    whoami { key_id label role user_uuid user_name resource_groups expires_at }
     resource_groups { name }
   }
 `);

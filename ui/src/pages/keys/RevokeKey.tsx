@@ -1,4 +1,4 @@
-// Taking a key away. An admin key needs more than a press, because it may be one's own, or the last one that works: its label is typed.
+// Taking a key away. One's own key and the last admin key that works need more than a press: their label is typed.
 import { useState } from "preact/hooks";
 import { graphql } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
@@ -8,25 +8,34 @@ import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Failure } from "../../ui/States.tsx";
 
-const REVOKE = graphql(`mutation RevokeKey($id: UUID!) { revoke_key(id: $id) }`);
+const REVOKE = graphql(`mutation RevokeKey($id: UUID!, $force: Boolean!) { revoke_key(id: $id, force: $force) }`);
 
 export interface RevokedKey {
   id: string;
   label: string;
   made: string;
-  isAdmin: boolean;
+  /** The page is signed in with it. */
+  isOwn: boolean;
 }
 
 /** The end of an id: its beginning is the time at which it was made, which many have in common. */
 export const ending = (id: string): string => `…${id.slice(-8)}`;
 
-const action = (id: string): Action => ({ document: REVOKE, variables: { id }, rest: { method: "DELETE", path: ["keys", id] }, command: ["keys", "revoke", id] });
+const action = (id: string, force: boolean): Action => ({
+  document: REVOKE,
+  variables: { id, force },
+  rest: { method: "DELETE", path: ["keys", id], query: { force } },
+  command: ["keys", "revoke", id, ["--force", force]],
+});
 
-export function RevokeKey({ of: { id, label, made, isAdmin }, close, revoked }: { of: RevokedKey; close: () => void; revoked: () => void }) {
+export function RevokeKey({ of: { id, label, made, isOwn }, close, revoked }: { of: RevokedKey; close: () => void; revoked: () => void }) {
   const [typed, setTyped] = useState("");
   const [isAsked, setAsked] = useState(false);
   const [error, setError] = useState<ApiError>();
-  const isWrong = isAdmin && typed.trim() !== label;
+  // The server knows it, and says so when it is asked without force.
+  const [isLast, setLast] = useState(false);
+  const needsLabel = isOwn || isLast;
+  const isWrong = needsLabel && typed.trim() !== label;
   const revoke = async (event: Event) => {
     event.preventDefault();
     setAsked(true);
@@ -35,11 +44,14 @@ export function RevokeKey({ of: { id, label, made, isAdmin }, close, revoked }: 
     if (isWrong) return requestAnimationFrame(() => focusFault(form));
     setError(undefined);
     try {
-      await request(REVOKE, { id });
+      await request(REVOKE, { id, force: isLast });
       revoked();
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
-      setError(cause);
+      if (cause.code !== "last_admin_key") return setError(cause);
+      setLast(true);
+      setTyped("");
+      setAsked(false);
     }
   };
   return (
@@ -49,12 +61,15 @@ export function RevokeKey({ of: { id, label, made, isAdmin }, close, revoked }: 
           The key <span class="mono" title={id}>{ending(id)}</span> was made <When at={made} />.
         </p>
         <p>Requests with this key are refused from then on, and every person who signed in with it is signed out. This cannot be taken back.</p>
-        {isAdmin && (
-          <Note kind="warn">
-            This is an admin key. If it is yours, you will be signed out. If it is the last one that works, no page and no request can make a key again: only <code>fairshared keys create --role admin</code> on the server's machine can.
+        {isLast ? (
+          <Note kind="bad">
+            It was not revoked: this is the last valid admin key that reaches all groups. Without it no page and no request can make a key again, only <code>fairshared keys create --role admin</code> on the server's machine. Make another admin
+            key first, or revoke this one nevertheless.
           </Note>
+        ) : (
+          isOwn && <Note kind="warn">You are signed in with this key. You will be signed out, and need another key to sign in again.</Note>
         )}
-        {isAdmin && (
+        {needsLabel && (
           <Field label={`Type the label of the key, “${label}”, to revoke it`} fault={isAsked && isWrong ? `This is not “${label}”.` : undefined}>
             {(props) => <input {...props} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />}
           </Field>
@@ -62,9 +77,9 @@ export function RevokeKey({ of: { id, label, made, isAdmin }, close, revoked }: 
         {error && <Failure error={error} />}
         <div class="row">
           <Button kind="danger" type="submit">
-            Revoke
+            {isLast ? "Revoke it nevertheless" : "Revoke"}
           </Button>
-          <CopyAs what="the revocation" action={action(id)} />
+          <CopyAs what="the revocation" action={action(id, isLast)} />
           <Button onClick={close}>Cancel</Button>
         </div>
       </form>

@@ -38,6 +38,7 @@ export default function Keys() {
   const keys = useQuery(KEYS, { first: PAGE, offset: (page - 1) * PAGE }, false);
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<RevokedKey | null>(null);
+  const own = me.value?.key_id;
   const limited = me.value?.resource_groups !== null;
   return (
     <Page
@@ -79,7 +80,7 @@ export default function Keys() {
                       {data.keys.edges.map(({ node }) => (
                         <tr key={node.key_id}>
                           <th scope="row" class="name">
-                            {node.label}
+                            {node.label} {node.key_id === own && <span class="pill good">yours</span>}
                             <div class="muted small mono" title={node.key_id}>{ending(node.key_id)}</div>
                           </th>
                           <td>
@@ -91,7 +92,7 @@ export default function Keys() {
                           <td>{node.revoked_at ? <span class="pill bad">revoked</span> : <When at={node.expires_at} />}</td>
                           <td class="act">
                             {!node.revoked_at && (
-                              <Button small kind="danger" aria-label={`Revoke ${node.label}, ${ending(node.key_id)}`} onClick={() => setRevoking({ id: node.key_id, label: node.label, made: node.created_at, isAdmin: node.role === "admin" })}>
+                              <Button small kind="danger" aria-label={`Revoke ${node.label}, ${ending(node.key_id)}`} onClick={() => setRevoking({ id: node.key_id, label: node.label, made: node.created_at, isOwn: node.key_id === own })}>
                                 Revoke
                               </Button>
                             )}
