@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::slice::overlapping;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
 
@@ -38,13 +39,15 @@ pub struct DayCapacity {
     /// Capacity x observed time, in slot-seconds.
     pub integral: Usages,
     pub observed_micros: u64,
+    /// When it was observed first on this day; `None`: never, or it is not known.
+    pub observed_from: Option<Timestamp>,
     /// What buckets are divided by.
     pub capacity: Arc<Amounts>,
 }
 
 impl DayCapacity {
     pub fn fixed(source: CapacitySource, capacity: Arc<Amounts>) -> Self {
-        Self { source, integral: Usages::default(), observed_micros: 0, capacity }
+        Self { source, integral: Usages::default(), observed_micros: 0, observed_from: None, capacity }
     }
 }
 
@@ -89,6 +92,7 @@ impl CapacityCalendar {
             }
             entry.integral.add(&capacity.for_micros(part.micros()));
             entry.observed_micros += part.micros();
+            entry.observed_from = Some(entry.observed_from.map_or(part.start, |from| from.min(part.start)));
             let mean = entry.integral.map(|u| u.mean_over(entry.observed_micros)).filtered(|a| !a.is_zero());
             entry.capacity = Arc::new(mean);
             self.originals.insert(day);
@@ -110,16 +114,23 @@ impl CapacityCalendar {
         changed
     }
 
-    /// Forgets what was observed, or copied, of times after `now`; what was given stays. Returns whether today changed.
-    pub fn forget_after(&mut self, now: Timestamp) -> bool {
+    /// Forgets what was observed, or copied, of times after `now`; what was given stays. Until `now` today was observed since the
+    /// first observation, but for `downtimes` (ascending, disjoint). Returns whether today changed.
+    pub fn forget_after(&mut self, now: Timestamp, downtimes: &[Span]) -> bool {
         let today = now.day();
         self.days.retain(|day, capacity| *day <= today || capacity.source == CapacitySource::Given);
         let days = &self.days;
         self.originals.retain(|day| days.contains_key(day));
-        let passed = (now.micros() - today.start().micros()).unsigned_abs();
-        let Some(known) = self.days.get_mut(&today).filter(|d| d.observed_micros > passed) else { return false };
+        let Some(known) = self.days.get_mut(&today) else { return false };
+        let span = Span::new(known.observed_from.unwrap_or(today.start()), now);
+        let observed = span.map_or_else(Vec::new, |span| span.without(&downtimes[overlapping(downtimes, span)]));
+        let passed: u64 = observed.into_iter().map(Span::micros).sum();
+        if known.observed_micros <= passed {
+            return false;
+        }
         known.integral = known.capacity.for_micros(passed);
         known.observed_micros = passed;
+        known.observed_from = span.map(|span| span.start);
         true
     }
 

@@ -6,6 +6,7 @@
 mod computed;
 mod grain;
 mod kept;
+mod least;
 mod proportion;
 mod scaled;
 mod weighed;

@@ -1,6 +1,8 @@
 //! The buckets of one resource group in all three tiers (FAIR_SHARE §5), with the days' capacities, and what of
 //! them has changed and must be stored.
 
+mod refolding;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -119,14 +121,6 @@ impl Ledger {
         &self.changes
     }
 
-    /// After a rebuild: only buckets that differ from `before` must be stored. Returns how many do.
-    pub fn keep_only_differences(&mut self, before: &Self) -> u64 {
-        let mut upserts = std::mem::take(&mut self.changes.upserts);
-        upserts.retain(|(owner, start)| self.bucket(owner, *start) != before.bucket(owner, *start));
-        self.changes.upserts = upserts;
-        (self.changes.upserts.len() + self.changes.deletes.len()) as u64
-    }
-
     /// What must be stored since the last call.
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)
@@ -163,8 +157,8 @@ impl Ledger {
     }
 
     /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
-    /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
-    pub fn apply(&mut self, sums: &Sums, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
+    /// Where usage of days before `known_from` would be needed for that, which cannot be read again, a shorter bucket fills the hole.
+    pub fn apply(&mut self, sums: &Sums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         let mut sums = sums.by_owner();
@@ -179,7 +173,7 @@ impl Ledger {
                 if refold.contains_key(&owner) {
                     continue;
                 }
-                if let Some(owner) = self.place(owner, day, unit_days, &daily, records_from) {
+                if let Some(owner) = self.place(owner, day, unit_days, &daily, known_from) {
                     refold.insert(owner, day);
                 }
             }
@@ -187,14 +181,14 @@ impl Ledger {
     }
 
     /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
-    /// that began before `records_from` cannot be, and keeps its days.
-    pub fn retract(&mut self, removed: &Sums, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
+    /// that began before `known_from` cannot be, and keeps its days.
+    pub fn retract(&mut self, removed: &Sums, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, owner, daily) in removed.by_owner() {
             if refold.contains_key(&owner) {
                 continue;
             }
-            if let Some(owner) = self.take_back(owner, day, &daily, records_from) {
+            if let Some(owner) = self.take_back(owner, day, &daily, known_from) {
                 refold.insert(owner, day);
             }
         }
@@ -208,18 +202,18 @@ impl Ledger {
         to: &Owner,
         days: &BTreeMap<Day, Daily>,
         unit_days: u32,
-        records_from: Option<Day>,
+        known_from: Option<Day>,
     ) -> BTreeMap<Owner, Day> {
         self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, daily) in days {
             if !refold.contains_key(from)
-                && let Some(owner) = self.take_back(from.clone(), *day, daily, records_from)
+                && let Some(owner) = self.take_back(from.clone(), *day, daily, known_from)
             {
                 refold.insert(owner, *day);
             }
             if !refold.contains_key(to)
-                && let Some(owner) = self.place(to.clone(), *day, unit_days, daily, records_from)
+                && let Some(owner) = self.place(to.clone(), *day, unit_days, daily, known_from)
             {
                 refold.insert(owner, *day);
             }
@@ -234,11 +228,11 @@ impl Ledger {
         day: Day,
         unit_days: u32,
         daily: &Daily,
-        records_from: Option<Day>,
+        known_from: Option<Day>,
     ) -> Option<Owner> {
         let chain = self.chains.entry(owner.clone()).or_default();
         let placed = match chain.add(day, unit_days, daily) {
-            Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
+            Err(_) if known_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
             placed => placed,
         };
         let Ok(start) = placed else { return Some(owner) };
@@ -247,17 +241,17 @@ impl Ledger {
     }
 
     /// Takes the usage of a day back. Returns the owner if its chain must be folded again.
-    fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, records_from: Option<Day>) -> Option<Owner> {
+    fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, known_from: Option<Day>) -> Option<Owner> {
         let chain = self.chains.entry(owner.clone()).or_default();
         let taken = match chain.subtract(day, daily) {
-            Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.subtract_kept(day, daily),
+            Err(_) if known_from.is_some_and(|from| chain.fold_start(day) < from) => chain.subtract_kept(day, daily),
             taken => taken,
         };
         match taken {
             Ok(start) if chain.capacity_of(start).is_some() => self.touch(owner, start),
             Ok(start) => self.drop_bucket(owner, start),
-            // Its bucket was purged with its records: there is nothing to take back from.
-            Err(_) if records_from.is_some_and(|from| day < from) => {}
+            // Its bucket was purged: there is nothing to take back from.
+            Err(_) if known_from.is_some_and(|from| day < from) => {}
             Err(_) => return Some(owner),
         }
         None
@@ -313,9 +307,9 @@ impl Ledger {
         self.recapacitate(&changed);
     }
 
-    /// Forgets what was observed of times after `now`.
-    pub fn forget_capacities_after(&mut self, now: Timestamp) {
-        if self.calendar.forget_after(now) {
+    /// Forgets what was observed of times after `now`; in `downtimes` (ascending, disjoint) nothing was observed.
+    pub fn forget_capacities_after(&mut self, now: Timestamp, downtimes: &[Span]) {
+        if self.calendar.forget_after(now, downtimes) {
             self.changes.capacity_days.insert(now.day());
         }
     }

@@ -9,7 +9,7 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
-use super::output::{Format, OutputArgs, print_list};
+use super::output::{Format, OutputArgs, print_list, warn};
 use crate::config::Config;
 
 /// Show the audit log, newest first, or undo a change
@@ -92,5 +92,6 @@ async fn undo(client: &Client, id: i64, reason: Option<String>) -> Outcome {
     let call = client.post(["audit-log", &id.to_string(), "undo"]).json(&json!({"reason": reason}))?;
     let answer: Value = call.send().await.map_err(Failure::without_places)?.json().await?;
     eprint_line(&format!("change {id} is undone; that is the change {}", answer["audit_id"]));
+    warn(&answer);
     Ok(ExitCode::SUCCESS)
 }

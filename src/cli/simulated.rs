@@ -106,6 +106,10 @@ fn say(answer: &Value) {
     let of = |key: &str| answer["users"][key].as_u64().unwrap_or_default();
     let (changed, risen, fallen) = (of("changed"), of("risen"), of("fallen"));
     eprint_line(&format!("users: {changed} changed, {risen} rise, {fallen} fall"));
+    let (pending, moved) = (&answer["pending"]["count"], &answer["pending"]["moved"]);
+    if pending.as_u64().is_some_and(|count| count > 0) {
+        eprint_line(&format!("pending kernels: {pending} in order, {moved} change place"));
+    }
     let applied = &answer["applied"];
     match applied["audit_id"].as_i64() {
         Some(id) => eprint_line(&format!("applied; `fairshared log undo {id}` takes it back")),

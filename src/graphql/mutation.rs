@@ -212,7 +212,7 @@ impl PolicyMutation {
     /// The change is told by its id, or by the number that it has in REST. Answers the entry of the undo.
     async fn undo_change(&self, ctx: &Context<'_>, id: ID, reason: Option<String>) -> Result<AuditEntry> {
         let undone = service(ctx)?.undo(caller(ctx)?.clone(), AuditEntry::number(&id)?, reason).await?;
-        let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone]).await?;
+        let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone.audit_id]).await?;
         Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished("entry"))?))
     }
 

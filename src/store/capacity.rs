@@ -11,7 +11,7 @@ use super::entity::capacity_day::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk, decode};
 use crate::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use crate::domain::slots::Amounts;
-use crate::domain::time::Day;
+use crate::domain::time::{Day, Timestamp};
 
 #[tracing::instrument(name = "db.capacity.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCalendar> {
@@ -24,6 +24,7 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
                 .ok_or_else(|| StoreError::Damaged(format!("capacity source {}", row.source)))?,
             integral: decode::slots(&row.integral)?,
             observed_micros: u64::try_from(row.observed_micros).unwrap_or(0),
+            observed_from: row.observed_from.map(Timestamp::from_micros),
             capacity: Arc::clone(&shared.decode(&row.capacity)?),
         };
         calendar.insert(Day(row.day), day);
@@ -86,10 +87,12 @@ pub async fn save(
         source: Set(capacity.source.as_str().to_owned()),
         integral: Set(capacity.integral.to_json()),
         observed_micros: Set(capacity.observed_micros.cast_signed()),
+        observed_from: Set(capacity.observed_from.map(Timestamp::micros)),
         capacity: Set(capacity.capacity.to_json()),
     });
     let mut replace = OnConflict::columns([Column::ResourceGroup, Column::Day]);
-    replace.update_columns([Column::Source, Column::Integral, Column::ObservedMicros, Column::Capacity]);
+    let observed = [Column::Integral, Column::ObservedMicros, Column::ObservedFrom, Column::Capacity];
+    replace.update_columns(observed.into_iter().chain([Column::Source]));
     bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }

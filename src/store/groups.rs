@@ -48,6 +48,8 @@ pub struct Group {
     pub reported_at: Option<Timestamp>,
     /// Records of earlier days were purged.
     pub records_from: Option<Day>,
+    /// Buckets and day totals of earlier days were purged.
+    pub totals_from: Option<Day>,
     /// Records of earlier days were put together.
     pub compacted_before: Option<Day>,
     /// Kernels that ended before were removed.
@@ -77,7 +79,7 @@ impl Group {
         fn conditions(group: &Group) -> impl PartialEq + '_ {
             (
                 (&group.scheduler, &group.scheduler_opts),
-                (group.capacity_observed_at, group.recorded_until, group.records_from),
+                (group.capacity_observed_at, group.recorded_until, group.records_from, group.totals_from),
                 (group.calculated_at, &group.calculated_with),
             )
         }
@@ -105,6 +107,7 @@ impl TryFrom<Model> for Group {
             snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
             reported_at: row.reported_at.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
+            totals_from: row.totals_from_day.map(Day),
             compacted_before: row.compacted_before.map(Day),
             kernels_from: row.kernels_from.map(Timestamp::from_micros),
             earlier_until: row.earlier_until.map(Timestamp::from_micros),
@@ -217,6 +220,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         // The lock has noted it.
         reported_at: NotSet,
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
+        totals_from_day: changed(&loaded.totals_from, &group.totals_from, |day| day.map(|d| d.0)),
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
         kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
         earlier_until: changed(&loaded.earlier_until, &group.earlier_until, micros),

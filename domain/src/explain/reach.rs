@@ -1,12 +1,11 @@
 //! Which weight leads to a place, and which usage costs one.
 
 use super::line_up::{Climber, Rivals};
-use crate::decimal::Amount;
+use crate::decimal::Usage;
 use crate::factor::Exponent;
 use crate::normalize::Normalizer;
 use crate::options::Options;
 use crate::slots::{Amounts, SlotName};
-use crate::time::MICROS_PER_SECOND;
 use crate::weight::{EffectiveWeight, Weight};
 
 /// A weight and the place that it leads to, if all else stays as it is.
@@ -107,19 +106,19 @@ fn first_worse(place: impl Fn(f64) -> u32) -> Option<Cost> {
     Some(Cost { normalized_usage: more, place: place(more) })
 }
 
-/// The usage in each slot alone that comes to so much in a bucket of this decay weight, in slot-seconds, rounded up.
+/// The least usage in each slot alone that comes to `normalized_usage` in a bucket of this decay weight, by the calculation of
+/// runs: exact to a thousandth of a slot-second. Slots without capacity or weight are left out.
 pub fn in_slots(
     normalized_usage: f64,
     decay_weight: f64,
     capacity: &Amounts,
     options: &Options,
-) -> Vec<(SlotName, f64)> {
-    let window = normalized_usage * f64::from(options.lookback_days) / decay_weight;
-    let second = |slot| {
-        let one = std::iter::once((slot, Amount::ONE)).collect::<Amounts>();
-        Normalizer::new(capacity, &options.resource_weights)
-            .normalized(&one.for_micros(MICROS_PER_SECOND.unsigned_abs()))
+) -> Vec<(SlotName, Usage)> {
+    let normalizer = Normalizer::new(capacity, &options.resource_weights);
+    let counts_for = |slot: SlotName, usage: Usage| {
+        let normalized = normalizer.normalized_by(|name| (name == slot).then_some(usage));
+        decay_weight * normalized / f64::from(options.lookback_days)
     };
-    let slots = capacity.iter().map(|(slot, _)| (slot, second(slot))).filter(|(_, second)| *second > 0.0);
-    slots.map(|(slot, second)| (slot, (window / second * 1e3).ceil() / 1e3)).collect()
+    let least = |slot| Usage::least_thousandths(|usage| counts_for(slot, usage) >= normalized_usage);
+    capacity.iter().filter_map(|(slot, _)| Some((slot, least(slot)?))).collect()
 }

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 use crate::rest::extract::{PathParams, media_type, read, read_body};
 use crate::rest::paths::AuditPath;
 use crate::rest::problem::Result;
+use crate::service::input::warning::InputWarning;
+use crate::service::undo::UndoneChange;
 use crate::service::{Caller, Service};
 
 /// Why a change is undone.
@@ -23,10 +25,12 @@ pub struct Undo {
 
 /// That a change was undone.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({"audit_id": 8}))]
+#[schema(example = json!({"audit_id": 8, "warnings": []}))]
 pub struct Undone {
     /// The undo in the audit log, which can be undone as well.
     pub audit_id: i64,
+    /// What looks like a mistake in the options of the group since then, or does not count any more, because it was purged.
+    pub warnings: Vec<InputWarning>,
 }
 
 /// Makes the weights, options, queues and domains of projects that a change has set as they were before it, all or nothing. The
@@ -36,7 +40,7 @@ pub struct Undone {
     params(AuditPath), request_body = Option<Undo>,
     responses(
         (status = 200, body = Undone),
-        (status = 409, description = "The same was changed since; `audit_id`, `actor` and `at` say by which entry. Or a queue that \
+        (status = 409, description = "A value is not what the change left; `audit_id`, `actor` and `at` say by which entry. Or a queue that \
             was new has children now.",
             body = crate::rest::problem::ProblemView, content_type = "application/problem+json",
             example = json!({
@@ -57,5 +61,6 @@ pub async fn handle(
     let kind = media_type(request.headers(), &["application/json"]);
     let bytes = read_body(request).await?;
     let body = if bytes.is_empty() { Undo::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
-    Ok(Json(Undone { audit_id: service.undo(caller, path.id, body.reason).await? }))
+    let UndoneChange { audit_id, warnings } = service.undo(caller, path.id, body.reason).await?;
+    Ok(Json(Undone { audit_id, warnings }))
 }

@@ -26,16 +26,15 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     // Those that are to end ahead were taken for recorded to their ends.
     store::cursors::reopen(session.write(), session.key(), now).await?;
     session.state_mut().group.run_times_made = false;
-    store::capacity::forget_after(session.write(), name, today).await?;
+    session.forget_capacities_ahead(now).await?;
     day_rows::forget_after::<DivisionDay>(session.write(), name, today).await?;
     day_rows::forget_after::<FairnessDay>(session.write(), name, today).await?;
     day_rows::forget_after::<ShareDay>(session.write(), session.key().0, today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();
-    state.ledger.forget_capacities_after(now);
-    state.group.capacity_observed_at = group.capacity_observed_at.map(|t| t.min(now));
     // Records of all days until today may have been purged, and those of days ahead go now.
     state.group.records_from = group.records_from.map(|day| day.min(tomorrow));
+    state.group.totals_from = group.totals_from.map(|day| day.min(tomorrow));
     Ok(())
 }

@@ -76,7 +76,7 @@ impl Service {
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
-                folding::rebuild_buckets(&tx, &mut state).await?;
+                folding::rebuild_buckets(&tx, &mut state, found.records_from).await?;
                 let changes = state.ledger.take_changes();
                 let rows: BTreeMap<(Day, String), (Owner, Day)> =
                     changes.upserts.into_iter().chain(changes.deletes).map(|(e, d)| ((d, label(&e)), (e, d))).collect();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::day_usage::{DayUsageSource, UnsavedUsage};
 use super::difference::Difference;
 use crate::domain::bucket::Daily;
 use crate::domain::day_domains::{DayDomains, Turn};
@@ -11,13 +12,13 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::increments::Sums;
 use crate::domain::ledger::Ledger;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::time::Day;
 use crate::service::Result;
 use crate::service::audit::label;
 use crate::service::group::session::Session;
 use crate::service::group::state::GroupState;
 use crate::store::day_totals::{self, OfDay, Place, by_buckets};
-use crate::store::records::{day_sums, ranges};
+use crate::store::records::day_sums;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Days up to today that are at hand.
@@ -44,7 +45,7 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Opt
     }
     if let Some(anew) = anew {
         let (tx, state) = session.parts();
-        rebuild_from(tx, state, anew).await?;
+        rebuild_from(tx, state, anew, Some(UnsavedUsage { added, removed })).await?;
     }
     if !session.goes_on {
         let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
@@ -141,7 +142,8 @@ pub async fn make_missing(session: &mut Session) -> Result<()> {
         return Ok(());
     }
     let (tx, state) = session.parts();
-    rebuild(tx, state).await?;
+    let records_from = state.group.records_from;
+    rebuild(tx, state, records_from).await?;
     if let Some(before) = state.group.records_from {
         make_purged(session, before).await?;
     }
@@ -149,20 +151,32 @@ pub async fn make_missing(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Makes the totals of all days again of which there are records.
-pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<()> {
-    let first = state.group.records_from.unwrap_or(Day::MIN);
+/// Makes the totals of `known_from` and later days again (`None`: of all days), from records and from the totals of purged days.
+/// Buckets of one day stand for totals, so where buckets get other days, other totals need rows.
+pub async fn rebuild(
+    db: &(impl ConnectionTrait + StreamTrait),
+    state: &mut GroupState,
+    known_from: Option<Day>,
+) -> Result<()> {
+    let first = known_from.unwrap_or(Day::MIN);
     state.load_back_to(db, first.back(MAX_DECAY_UNIT_DAYS)).await?;
-    rebuild_from(db, state, first).await
+    rebuild_from(db, state, first, None).await
 }
 
-/// Makes the totals of days from `from` on again, all of which have their records. The state has their buckets.
-async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState, from: Day) -> Result<()> {
+/// Makes the totals of days from `from` on again. The state has their buckets; those that the database has may be the ones before
+/// a change, to which its totals belong.
+async fn rebuild_from(
+    db: &(impl ConnectionTrait + StreamTrait),
+    state: &mut GroupState,
+    from: Day,
+    unsaved: Option<UnsavedUsage<'_>>,
+) -> Result<()> {
     let group = state.group.key;
     state.day_domains = DayDomains::default();
-    let mut next = next_day(db, state, from).await?;
+    let source = DayUsageSource::of(state).with(unsaved);
+    let mut next = source.next_day(db, from).await?;
     while let Some(day) = next.take() {
-        let mut should = day_sums::of_day(db, group, day).await?;
+        let mut should = source.of_day(db, day).await?;
         let domains = domains_of_buckets(&state.ledger, day, &should);
         let known = by_buckets::domains(db, group, day).await?;
         if domains != known {
@@ -175,7 +189,7 @@ async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut Gro
         if should != day_totals::rows_of_day(db, group, day).await? {
             day_totals::replace_day(db, group, day, &should).await?;
         }
-        next = next_day(db, state, day.plus(1)).await?;
+        next = source.next_day(db, day.plus(1)).await?;
     }
     Ok(())
 }
@@ -185,18 +199,6 @@ fn domains_of_buckets(ledger: &Ledger, day: Day, totals: &OfDay) -> by_buckets::
     let counted = counted(ledger, day, totals.keys().map(|(member, domain)| (*member, domain)));
     let in_buckets = counted.into_iter().filter(|(_, (_, in_buckets))| *in_buckets);
     in_buckets.filter_map(|(project, (only, _))| Some((project, Arc::clone(only?)))).collect()
-}
-
-/// The first day that has records, or totals that follow from records.
-async fn days(db: &impl ConnectionTrait, state: &GroupState) -> Result<Option<Day>> {
-    next_day(db, state, state.group.records_from.unwrap_or(Day::MIN)).await
-}
-
-async fn next_day(db: &impl ConnectionTrait, state: &GroupState, from: Day) -> Result<Option<Day>> {
-    let group = state.group.key;
-    let with_records = ranges::first_end_from(db, group, from.start().plus_micros(1)).await?.map(Timestamp::day_ending);
-    let with_totals = day_totals::next_day(db, group, from).await?;
-    Ok(with_records.into_iter().chain(with_totals).min())
 }
 
 /// Makes the totals of days before `before`, whose records are purged, from buckets. What lies in a bucket of several days is
@@ -248,14 +250,15 @@ pub async fn first_difference(
     if !state.group.day_totals_made {
         return Ok(None);
     }
-    let mut next = days(db, state).await?;
+    let source = DayUsageSource::of(state);
+    let mut next = source.next_day(db, state.group.records_from.unwrap_or(Day::MIN)).await?;
     while let Some(day) = next.take() {
         let (should, is) = (day_sums::of_day(db, group, day).await?, day_totals::of_day(db, group, day).await?);
         let places = should.keys().chain(is.keys());
         if let Some(place) = places.filter(|place| should.get(*place) != is.get(*place)).min() {
             return Ok(Some(other_total((day, place), is.get(place), should.get(place))));
         }
-        next = next_day(db, state, day.plus(1)).await?;
+        next = source.next_day(db, day.plus(1)).await?;
     }
     other_bucket(db, state, stored).await
 }

@@ -1,10 +1,11 @@
-//! Buckets folded again from their records: single chains, or all of a group.
+//! Buckets folded again from their records, or from day totals where the records are purged: single chains, or all of a group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::day_totals;
-use crate::domain::bucket::{Bucket, Daily};
+use super::day_usage::{DayUsageSource, UnsavedUsage};
+use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
@@ -27,8 +28,9 @@ impl Service {
         self.check_clock()?;
         let change = async |session: &mut Session| {
             let (tx, state) = session.parts();
-            let changed = rebuild_buckets(tx, state).await?;
-            day_totals::rebuild(tx, state).await?;
+            let records_from = state.group.records_from;
+            let changed = rebuild_buckets(tx, state, records_from).await?;
+            day_totals::rebuild(tx, state, records_from).await?;
             // Histories are calculated anew as well, whatever is known of them.
             state.calculation = None;
             state.group.run_times_made = false;
@@ -40,9 +42,13 @@ impl Service {
     }
 }
 
-/// Folds single chains again from their records. Returns the first day of which a user has got, or lost, a bucket of that day
-/// alone.
-pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>) -> Result<Option<Day>> {
+/// Folds single chains again from records and day totals. Returns the first day of which a user has got, or lost, a bucket of that
+/// day alone.
+pub async fn refold_entities(
+    session: &mut Session,
+    refold: BTreeMap<Owner, Day>,
+    unsaved: Option<UnsavedUsage<'_>>,
+) -> Result<Option<Day>> {
     if refold.is_empty() {
         return Ok(None);
     }
@@ -50,8 +56,19 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>
     let starts: BTreeMap<Owner, Day> =
         refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
-    let group = session.key();
-    let daily = fold_records(session.read(), group, from, |entity| starts.contains_key(entity)).await?;
+    let source = DayUsageSource::of(session.state()).with(unsaved);
+    let (group, records_from) = (session.key(), session.state().group.records_from.unwrap_or(Day::MIN));
+    let mut daily =
+        fold_records(session.read(), group, from.max(records_from), |entity| starts.contains_key(entity)).await?;
+    let mut next = source.next_with_only_total(session.read(), from).await?;
+    while let Some(day) = next {
+        for (_, entity, sum) in source.sums_of_day(session.read(), day).await?.by_owner() {
+            if starts.contains_key(&entity) {
+                daily.entry(entity).or_default().insert(day, sum.into_owned());
+            }
+        }
+        next = source.next_with_only_total(session.read(), day.plus(1)).await?;
+    }
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
     let mut first_other = None;
@@ -98,34 +115,28 @@ async fn fold_records(
     }
 }
 
-/// Folds all buckets of the group again, for the days that records cover in full; snapshots of
-/// capacities are kept. Returns how many buckets changed.
-pub async fn rebuild_buckets(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<u64> {
-    let records_from = state.group.records_from;
-    let purged = records_from.is_some();
-    let from = records_from.unwrap_or(Day::MIN);
+/// Folds all buckets of the group again that hold usage of `known_from` or a later day (`None`: all): from records, and from day
+/// totals for days whose records are purged. Snapshots of capacities are kept. Returns how many buckets changed.
+pub async fn rebuild_buckets(
+    db: &(impl ConnectionTrait + StreamTrait),
+    state: &mut GroupState,
+    known_from: Option<Day>,
+) -> Result<u64> {
+    let from = known_from.unwrap_or(Day::MIN);
     state.load_back_to(db, from.back(MAX_DECAY_UNIT_DAYS)).await?;
-    let daily = fold_records(db, state.group.key, from, |_| true).await?;
-    let unit = state.options.decay_unit_days;
-    let mut entities: Vec<Owner> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
-    entities.sort_unstable();
-    entities.dedup();
-    let empty = BTreeMap::new();
-    let before = state.ledger.clone();
-    for entity in entities {
-        // A bucket that began before the first kept record cannot be folded again; it stands.
-        let from = if purged {
-            state
-                .ledger
-                .chain(&entity)
-                .iter()
-                .find(|b| b.start < from && b.closes() > from)
-                .map_or(from, Bucket::closes)
-        } else {
-            from
-        };
-        state.ledger.refold(&entity, from, unit, daily.get(&entity).unwrap_or(&empty));
+    let (group, unit) = (state.group.key, state.options.decay_unit_days);
+    let source = DayUsageSource::of(state);
+    let records_from = state.group.records_from.unwrap_or(Day::MIN).max(from);
+    let mut refolding = state.ledger.begin_refolding(known_from, unit);
+    let mut next = source.next_with_only_total(db, from).await?;
+    while let Some(day) = next {
+        refolding.add(&source.sums_of_day(db, day).await?);
+        next = source.next_with_only_total(db, day.plus(1)).await?;
     }
-    state.ledger.settle_capacities();
-    Ok(state.ledger.keep_only_differences(&before))
+    for (owner, days) in fold_records(db, group, records_from, |_| true).await? {
+        for (day, daily) in days {
+            refolding.add_day(owner.clone(), day, &daily);
+        }
+    }
+    Ok(refolding.finish())
 }

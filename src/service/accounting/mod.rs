@@ -4,6 +4,7 @@ mod ahead;
 pub mod compaction;
 pub mod conservation;
 pub(in crate::service) mod day_totals;
+mod day_usage;
 pub mod difference;
 pub(in crate::service) mod folding;
 mod placement;

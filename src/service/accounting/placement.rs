@@ -149,16 +149,16 @@ async fn move_buckets(session: &mut Session, usage: &PlacedUsage) -> Result<()> 
     let Some(first) = first else { return Ok(()) };
     session.load_chains_of(first).await?;
     let state = session.state_mut();
-    let (unit, records_from) = (state.options.decay_unit_days, state.group.records_from);
+    let (unit, known_from) = (state.options.decay_unit_days, state.known_from());
     let placeholder = Owner::Domain(Arc::from(UNKNOWN_DOMAIN));
     let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
     for (domain, days) in usage {
         let domain = Owner::Domain(Arc::clone(domain));
-        for (owner, day) in state.ledger.move_usage(&placeholder, &domain, days, unit, records_from) {
+        for (owner, day) in state.ledger.move_usage(&placeholder, &domain, days, unit, known_from) {
             refold.entry(owner).and_modify(|first| *first = day.min(*first)).or_insert(day);
         }
     }
-    refold_entities(session, refold).await?;
+    refold_entities(session, refold, None).await?;
     Ok(())
 }
 

@@ -59,7 +59,9 @@ async fn remove_days(session: &mut Session, before: Day) -> Result<(u64, bool)> 
     ];
     let until = ends.into_iter().flatten().fold(before, Day::min);
     let removed = buckets::purge(db, group, until).await?;
-    day_totals::purge(db, key, until).await?;
+    if removed + day_totals::purge(db, key, until).await? > 0 {
+        session.state_mut().removed_days_before(until);
+    }
     Ok((removed, until < before))
 }
 

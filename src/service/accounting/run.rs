@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::ahead;
 use super::day_totals;
+use super::day_usage::UnsavedUsage;
 use super::folding::refold_entities;
 use super::placement::place_usage;
 use super::source::{Rest, Source};
@@ -471,19 +472,21 @@ impl AggregateRun {
         if let Some(first) = first {
             session.load_chains_of(first).await?;
         }
-        let (tx, GroupState { group, options, ledger, .. }) = session.parts();
-        let (unit, records_from) = (options.decay_unit_days, group.records_from);
+        let known_from = session.state().known_from();
+        let (tx, GroupState { options, ledger, .. }) = session.parts();
+        let unit = options.decay_unit_days;
         let insert = store::records::insert(tx, self.key, &self.records);
         let book = || {
-            let mut refold = ledger.retract(&removed, records_from);
-            for (entity, day) in ledger.apply(&added, unit, records_from) {
+            let mut refold = ledger.retract(&removed, known_from);
+            for (entity, day) in ledger.apply(&added, unit, known_from) {
                 refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
             }
             refold
         };
         let (inserted, refold) = beside(insert, book).await;
         inserted?;
-        let totals_anew = refold_entities(session, refold).await?;
+        let totals_anew =
+            refold_entities(session, refold, Some(UnsavedUsage { added: &added, removed: &removed })).await?;
         day_totals::save(session, &added, &removed, totals_anew).await?;
         session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;

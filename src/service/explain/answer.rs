@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::domain::decimal::Usage;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
@@ -162,7 +163,7 @@ pub struct Explanation {
 /// The factor, filled in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Formula {
-    /// The sum of the contributions of the buckets.
+    /// The sum over the buckets, in their order, of `decay_weight x normalized_usage`, divided by `lookback_days`.
     pub normalized_usage: String,
     /// The product of the weights.
     #[schema(value_type = String)]
@@ -329,9 +330,9 @@ pub struct Cost {
     pub place: u32,
     /// As a part of the window's capacity.
     pub normalized_usage: String,
-    /// The same in each slot alone, in slot-seconds of today.
+    /// The least usage that comes to it in each slot alone, in slot-seconds of today: exact decimals, rounded up to a thousandth.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub any_of: std::collections::BTreeMap<&'static str, String>,
+    pub any_of: std::collections::BTreeMap<&'static str, Usage>,
 }
 
 /// A workload in the last sequence that named it.

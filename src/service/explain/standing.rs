@@ -1,6 +1,5 @@
 //! Where an owner stands among all with which it is compared, and what would change that.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::answer::{Compared, Cost, Neighbour, WeightForPlace, Whom};
@@ -152,9 +151,8 @@ impl Page<'_> {
         let decay =
             open.map_or_else(|| options.decay.weight(0, options.half_life_days), |(_, count)| count.decay_weight);
         let slots = in_slots(normalized_usage, decay, &self.facts().today, options);
-        let any_of: BTreeMap<_, _> =
-            slots.into_iter().map(|(slot, seconds)| (slot.as_str(), f64_text(seconds))).collect();
-        Cost { place, normalized_usage: exact(normalized_usage), any_of: any_of.into_iter().collect() }
+        let any_of = slots.into_iter().map(|(slot, usage)| (slot.as_str(), usage)).collect();
+        Cost { place, normalized_usage: exact(normalized_usage), any_of }
     }
 
     fn outlook<R: Ranked>(&self, seen: &Seen<R>, number: usize) -> outlook::Outlook {

@@ -19,6 +19,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::audit::{self, Change};
 use crate::service::people::Directory;
+use crate::service::upkeep::clock_watch::TOLERANCE;
 use crate::service::work::blocking;
 use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
 use crate::store::agents::Agent;
@@ -305,8 +306,23 @@ impl Session {
     /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5).
     pub async fn observe_capacity(&mut self) -> Result<()> {
         let moment = self.moment();
+        let limit = moment.certain.plus_micros(TOLERANCE);
+        if self.state.group.capacity_observed_at.is_some_and(|until| until > limit) {
+            // The clock was set back. No run has taken back yet what was observed of times that have not come.
+            self.forget_capacities_ahead(moment.certain).await?;
+        }
         self.touched = true;
         self.state.observe_capacity(&self.tx, moment).await
+    }
+
+    /// Forgets what was observed of the group's capacity for times after `now`, because a clock was ahead.
+    pub async fn forget_capacities_ahead(&mut self, now: Timestamp) -> Result<()> {
+        store::capacity::forget_after(self.write(), self.group(), now.day()).await?;
+        let downtimes = self.service.downtimes(0);
+        let state = self.state_mut();
+        state.ledger.forget_capacities_after(now, &downtimes);
+        state.group.capacity_observed_at = state.group.capacity_observed_at.map(|until| until.min(now));
+        Ok(())
     }
 
     fn moment(&self) -> Moment {

@@ -312,6 +312,17 @@ impl GroupState {
         self.kinds = Some(kinds);
     }
 
+    /// The first day whose usage can be summed again: from its records, or from its day totals where the records are purged;
+    /// `None`: every day can.
+    pub fn known_from(&self) -> Option<Day> {
+        if self.group.day_totals_made { self.group.totals_from } else { self.group.records_from }
+    }
+
+    /// Buckets and day totals of days before `day` are removed.
+    pub fn removed_days_before(&mut self, day: Day) {
+        self.group.totals_from = self.group.totals_from.max(Some(day));
+    }
+
     /// Records of days before `day` do not count any more.
     pub fn purged_before(&mut self, day: Day) {
         self.group.records_from = Some(day);

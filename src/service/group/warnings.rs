@@ -10,8 +10,8 @@ use crate::service::input::warning::InputWarning;
 type Rule = fn(&Facts, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 6] =
-    [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights, half_life_exceeds_lookback];
+const RULES: [Rule; 7] =
+    [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights, half_life_exceeds_lookback, purged_usage];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
@@ -84,6 +84,20 @@ fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<InputWarning>) {
                      another cluster, which was full: to domains with the weights 2, 1, 1 and 0.5 `flat` delivered 34.5, \
                      22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %",
         ));
+    }
+}
+
+/// The look-back reaches days whose buckets and day totals are purged.
+fn purged_usage(group: &Facts, warnings: &mut Vec<InputWarning>) {
+    let Some((from, last)) = group.totals_from.zip(group.calculation.as_ref()) else { return };
+    let first = group.options.window_start(last.lookback_end);
+    if first < from {
+        let days = group.options.lookback_days;
+        let detail = format!(
+            "the look-back of {days} days begins on {first}, and usage of days before {from} was purged \
+             (`keep_buckets_days`): it does not count, and nothing brings it back"
+        );
+        warnings.push(InputWarning::at("/scheduler_opts/lookback_days", "purged_usage", detail));
     }
 }
 

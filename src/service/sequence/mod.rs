@@ -3,7 +3,7 @@
 mod explained;
 mod homed;
 pub mod memory;
-mod pending;
+pub mod pending;
 mod progressive;
 pub mod request;
 pub mod waiting;

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::{PendingWorkload, SequenceInput, Sequenced};
+use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::Amounts;
 use crate::service::{Caller, Result, Service};
-use crate::store;
 use crate::store::pending_kernels::PendingKernel;
+use crate::store::{self, ConnectionTrait};
 
 /// So many kernels are put in order, those that have been known the longest.
 const MOST_PENDING: u64 = 100_000;
@@ -31,6 +32,15 @@ fn workload(kernel: PendingKernel) -> PendingWorkload<'static> {
 pub struct Pending {
     pub sequenced: Sequenced<'static>,
     pub requested: Vec<Amounts>,
+}
+
+/// The kernels of a group that wait, those that have been known the longest first, as workloads.
+pub(in crate::service) async fn pending_workloads(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+) -> Result<Vec<PendingWorkload<'static>>> {
+    let kernels = store::pending_kernels::first(db, group, MOST_PENDING).await?;
+    Ok(kernels.into_iter().map(workload).collect())
 }
 
 impl Service {

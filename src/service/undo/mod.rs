@@ -17,6 +17,7 @@ use super::audit_names;
 use super::group::changes::projects;
 use super::group::changes::record::Record;
 use super::group::session::Session;
+use super::input::warning::InputWarning;
 use super::input::error::Found;
 use super::what_if::APPLY;
 use super::work::detached;
@@ -35,11 +36,19 @@ const ENTRIES_PAGE: u64 = 100;
 /// The action of an undo in the audit log.
 const UNDO: &str = "audit_log.undo";
 
+/// A change that was taken back.
+#[derive(Clone, Debug)]
+pub struct UndoneChange {
+    /// The entry of the undo in the audit log.
+    pub audit_id: i64,
+    /// What looks like a mistake in the options of the group since then, or does not count any more.
+    pub warnings: Vec<InputWarning>,
+}
+
 impl Service {
     /// Makes what an entry of the audit log has changed as it was before, unless something of it is not as the entry left it.
-    /// Returns the entry of the undo.
     #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
-    pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<i64> {
+    pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<UndoneChange> {
         caller.require_admin()?;
         let found = audit::by_ids(self.store().read(), caller.groups.as_deref(), [id]).await?;
         let entry = found.into_iter().next().ok_or_else(|| Error::NotFound {
@@ -63,9 +72,9 @@ impl Service {
                 recorded.require_unchanged(session, &entry).await?;
                 recorded.take_back(session, id, reason).await
             };
-            let undone = Arc::clone(&service).change(caller, group.clone(), change).await?;
+            let (audit_id, visible) = Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
             projects::show_elsewhere(&service, &group, &moved).await;
-            Ok(undone)
+            Ok(UndoneChange { audit_id, warnings: visible.warnings() })
         })
         .await
     }

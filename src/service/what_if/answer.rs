@@ -32,7 +32,10 @@ use crate::service::input::warning::InputWarning;
     "winners": [], "losers": [],
     "fairness": [{"tier": "domain", "window_days": 7, "misallocated_share_before": "0.2",
         "misallocated_share_after": "0.05", "jains_index_before": "0.8", "jains_index_after": "0.98"}],
-    "workloads": null, "warnings": []
+    "workloads": null, "pending": {"count": 3, "moved": 2, "items": [
+        {"workload_id": "5f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "position_before": 3, "position_after": 1},
+        {"workload_id": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "position_before": 1, "position_after": 3}
+    ]}, "warnings": []
 }))]
 pub struct SimulatedFairShares {
     /// The configuration that the changes were tried on; for `if_revision`.
@@ -53,6 +56,8 @@ pub struct SimulatedFairShares {
     pub fairness: Vec<FairnessChange>,
     /// `null`: the request has no workloads.
     pub workloads: Option<Orders>,
+    /// How the order of the kernels changes that are reported as pending.
+    pub pending: PendingMoves,
     /// What would look like a mistake in the options.
     pub warnings: Vec<InputWarning>,
 }
@@ -186,6 +191,17 @@ pub struct Orders {
     pub mode_before: SequenceMode,
     pub mode_after: SequenceMode,
     /// First to start after the changes first.
+    pub items: Vec<OrderedWorkload>,
+}
+
+/// How the order of pending kernels changes, as the options before and after make it.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct PendingMoves {
+    /// How many are pending, at most 100,000: those that have been known the longest.
+    pub count: u64,
+    /// How many of them change their position.
+    pub moved: u64,
+    /// Those that move furthest, at most ten. `workload_id` is the id of the kernel.
     pub items: Vec<OrderedWorkload>,
 }
 

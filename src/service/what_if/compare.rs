@@ -1,4 +1,4 @@
-//! Two pictures of a group side by side: whom a change concerns, and the order of workloads in both.
+//! Two pictures of a group side by side: whom a change concerns.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::answer::{
     ChangedDomain, ChangedDomains, ChangedProject, ChangedProjects, ChangedUser, ChangedUsers, FairnessChange, Figures,
-    Mover, OrderedWorkload, Orders, SimulatedFairShares,
+    Mover, SimulatedFairShares,
 };
+use super::orders::{orders, pending_moves};
 use super::request::FairShareSimulation;
 use crate::domain::decimal::f64_text;
 use crate::domain::parallel;
@@ -17,7 +18,7 @@ use crate::service::group::calculate::Moment;
 use crate::service::group::published::profile::Profile;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, Row, UserShare};
 use crate::service::group::visible::VisibleGroup;
-use crate::service::sequence::SequenceInput;
+use crate::service::sequence::PendingWorkload;
 use crate::service::{Result, Service};
 
 /// Winners and losers that an answer names.
@@ -197,6 +198,7 @@ pub fn compare(
     service: &Service,
     sides: [Side; 2],
     asked: &FairShareSimulation<'_>,
+    pending: Vec<PendingWorkload<'static>>,
     moment: Moment,
 ) -> Result<SimulatedFairShares> {
     let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
@@ -224,7 +226,8 @@ pub fn compare(
             after,
         }),
         fairness,
-        workloads: orders(service, before, after, asked, moment)?,
+        workloads: orders(service, [before, after], asked, moment)?,
+        pending: pending_moves(service, [before, after], pending, moment)?,
         warnings: after.warnings(),
     })
 }
@@ -253,33 +256,4 @@ fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, A
     let shown =
         |group: &'a VisibleGroup| Shown::of(group, group.facts().rows.placed_projects().map(Placed::into_parts));
     Tier::of([before, after].map(shown))
-}
-
-fn orders(
-    service: &Service,
-    before: &VisibleGroup,
-    after: &VisibleGroup,
-    asked: &FairShareSimulation<'_>,
-    moment: Moment,
-) -> Result<Option<Orders>> {
-    if asked.workloads.is_empty() {
-        return Ok(None);
-    }
-    let order = |group: &VisibleGroup| {
-        let (workloads, placed) = (asked.workloads.clone(), asked.placed.clone());
-        let input = SequenceInput { workloads, mode: asked.mode, placed, limit: None, explain: false };
-        service.order_of(group.clone(), input, moment.now)
-    };
-    let (before, after) = (order(before)?, order(after)?);
-    let mut position_before = vec![0; before.workloads.len()];
-    for (position, at) in (1..).zip(&before.order) {
-        position_before[*at as usize] = position;
-    }
-    let item = |(position_after, at): (u64, &u32)| OrderedWorkload {
-        workload_id: after.workloads[*at as usize].id.to_string(),
-        position_before: position_before[*at as usize],
-        position_after,
-    };
-    let items = (1..).zip(&after.order).map(item).collect();
-    Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
 }

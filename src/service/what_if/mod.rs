@@ -5,6 +5,7 @@ pub mod answer;
 mod apply;
 mod changes;
 mod compare;
+mod orders;
 pub mod request;
 
 pub use apply::ACTION as APPLY;
@@ -25,6 +26,7 @@ use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::Terms;
+use super::sequence::pending::pending_workloads;
 use super::work::{detached, free_aside};
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
@@ -94,6 +96,7 @@ impl Service {
         if fork.picture.facts.calculation.is_some() {
             self.know_trails(&fork.snapshot, &fork.picture.facts).await?;
         }
+        let pending = pending_workloads(&fork.snapshot, fork.state.group.key).await?;
         let made = Made::of(&self, fork, &changes, moment).await?;
         let service = Arc::clone(&self);
         let seen_by = (caller.clone(), group.clone());
@@ -105,7 +108,7 @@ impl Service {
                 parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before, moment));
             let after = seen(after)?;
             let sides = [was, Side::of(&service, &after, moment)];
-            let answer = compare::compare(&service, sides, &read(&document)?, moment)?;
+            let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
             Ok(WhatIf { before, after, answer })
         };
         let mut what_if = self.permits.run(compute).await?;

@@ -100,9 +100,9 @@ pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, pro
     Ok(())
 }
 
-/// Forgets the days before `before`, whose buckets are purged.
+/// Forgets the days before `before`, whose buckets are purged. Returns how many rows are gone.
 #[tracing::instrument(name = "db.by_buckets.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    Ok(())
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
+    let old = Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0));
+    Ok(old.exec(db).await?.rows_affected)
 }

@@ -172,11 +172,12 @@ pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, co
     retention::nth_day(db, old, Column::Day, count).await
 }
 
-/// Removes what was recorded of days before `before`. Histories stay until an admin removes them.
+/// Removes what was recorded of days before `before`. Histories stay until an admin removes them. Returns how many rows are gone.
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
-    Entity::delete_many().filter(recorded(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    by_buckets::purge(db, group, before).await
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
+    let old = recorded(group).add(Column::Day.lt(before.0));
+    let removed = Entity::delete_many().filter(old).exec(db).await?.rows_affected;
+    Ok(removed + by_buckets::purge(db, group, before).await?)
 }
 
 /// A bucket of a user.

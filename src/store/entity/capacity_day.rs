@@ -14,6 +14,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text")]
     pub integral: String,
     pub observed_micros: i64,
+    pub observed_from: Option<i64>,
     #[sea_orm(column_type = "Text")]
     pub capacity: String,
 }

@@ -26,6 +26,7 @@ pub struct Model {
     pub snapshot_at: Option<i64>,
     pub reported_at: Option<i64>,
     pub records_from_day: Option<i32>,
+    pub totals_from_day: Option<i32>,
     pub compacted_before: Option<i32>,
     pub kernels_from: Option<i64>,
     pub earlier_until: Option<i64>,

@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-13..2026-01-13 600", "2026-01-14..2026-01-14 300"]);
     }
 
-    // The record shrinks to the true end although its bucket began before the first record that is kept.
+    // The record shrinks to the true end, and the bucket is summed again from the day totals of what was purged.
     async fn a_late_end_keeps_what_was_purged(db: TestDb) {
         let f = Fixture::new(db, "2026-01-01T12:00:00Z").await;
         f.options(&json!({"decay_unit_days": 7, "lookback_days": 7})).await;
@@ -99,7 +99,7 @@ on_both! {
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-06T12:00:00Z"});
         f.ingest(&[with(kernel("long", "ann", "ml", "2026-01-01T12:00:00Z"), &ended)]).await;
         f.tick().await;
-        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-07 432000"]);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-06 432000"]);
         f.assert_conserved().await;
         assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
     }
@@ -110,13 +110,13 @@ on_both! {
         f.ingest(&[hour("2026-01-05"), hour("2026-01-10")]).await;
         f.tick().await;
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-10 7200"]);
-        // Records are kept for 14 days: that of January 5 goes, and its bucket stays as it is under another option.
+        // Records are kept for 14 days: that of January 5 goes, and its day total makes the bucket under another option.
         f.clock.set("2026-01-22T12:00:00Z");
         f.service.purge(GROUP, 1_000).await.unwrap();
         f.options(&json!({"decay_unit_days": 1, "lookback_days": 14})).await;
         f.ingest(&[hour("2026-01-11")]).await;
         f.tick().await;
-        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-11 10800"]);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-05 3600", "2026-01-10..2026-01-10 3600", "2026-01-11..2026-01-11 3600"]);
         f.assert_conserved().await;
         assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
     }
@@ -154,7 +154,7 @@ on_both! {
         assert_eq!(faults(ended("2026-01-06T12:00:00Z")).await, []);
         assert_eq!(faults(ended("2026-01-05T12:00:00Z")).await, []);
         f.tick().await;
-        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-06 345600"]);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-05 345600"]);
         f.assert_conserved().await;
     }
 

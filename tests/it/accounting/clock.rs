@@ -100,7 +100,68 @@ async fn recorded_ahead(db: crate::support::database::TestDb, unit: u32) {
     assert_eq!(total(&f).await, usages(&(k1 + ends_ahead + begins_ahead + 2_700).to_string()));
 }
 
+async fn capacity_of_today(f: &Fixture) -> String {
+    let calendar = store::capacity::load(f.service.store().read(), GROUP).await.unwrap();
+    let day = fairshared::domain::time::Day(20_466);
+    calendar.get(day).unwrap().capacity.to_json()
+}
+
+/// A group that was observed from 10:00 on, by a clock that then was a year ahead, and was set back at 11:00 and trusted.
+async fn set_back_at_eleven(db: crate::support::database::TestDb) -> Fixture {
+    let f = at_ten(db).await;
+    f.clock.set("2027-01-13T10:00:00Z");
+    f.tick().await;
+    f.clock.jump("2026-01-13T11:00:00Z");
+    let f = f.restart().await;
+    assert_held(&f).await;
+    f.service.trust_clock(&admin(), None).await.unwrap();
+    assert_released(&f).await;
+    f
+}
+
 on_both! {
+    async fn a_capacity_of_a_day_with_a_clock_set_back_counts_for_the_time_that_was_observed(db: TestDb) {
+        let f = set_back_at_eleven(db).await;
+        f.tick().await;
+        f.clock.set("2026-01-13T13:00:00Z");
+        f.tick().await;
+        f.agent("node", &json!({"cpu": "20"})).await;
+        f.clock.set("2026-01-13T16:00:00Z");
+        f.tick().await;
+        // 10 cores from 10:00 to 13:00, and 20 cores from then to 16:00; nothing was observed before 10:00.
+        assert_eq!(capacity_of_today(&f).await, r#"{"cpu":"15"}"#);
+        f.assert_conserved().await;
+    }
+
+    async fn a_capacity_that_changes_before_the_first_run_after_a_clock_was_set_back_counts_from_then_on(db: TestDb) {
+        let f = set_back_at_eleven(db).await;
+        f.agent("node", &json!({"cpu": "20"})).await;
+        f.clock.set("2026-01-13T12:00:00Z");
+        f.tick().await;
+        assert_eq!(capacity_of_today(&f).await, r#"{"cpu":"15"}"#);
+        assert_eq!(days(&f).await, ["2026-01-13"]);
+        f.assert_conserved().await;
+    }
+
+    async fn a_downtime_of_a_day_with_a_clock_set_back_is_not_counted_as_observed(db: TestDb) {
+        let f = at_ten(db).await;
+        f.clock.set("2026-01-13T10:30:00Z");
+        f.tick().await;
+        f.clock.set("2026-01-13T14:00:00Z");
+        let f = f.restart().await;
+        f.clock.set("2026-01-13T15:00:00Z");
+        f.tick().await;
+        f.clock.set("2027-01-13T10:00:00Z");
+        f.tick().await;
+        f.clock.jump("2026-01-13T16:00:00Z");
+        let f = f.restart().await;
+        f.service.trust_clock(&admin(), None).await.unwrap();
+        f.tick().await;
+        let calendar = store::capacity::load(f.service.store().read(), GROUP).await.unwrap();
+        // From 10:00 to 10:30 and from 14:00 to 16:00; in between nothing ran.
+        assert_eq!(calendar.get(fairshared::domain::time::Day(20_466)).unwrap().observed_micros, 9_000_000_000);
+    }
+
     async fn a_clock_that_jumps_ahead_writes_nothing(db: TestDb) {
         let f = at_ten(db).await;
         f.clock.jump("2027-01-13T10:00:00Z");

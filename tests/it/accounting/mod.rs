@@ -16,6 +16,7 @@ mod many;
 mod model;
 mod pages;
 mod partitions;
+mod purged;
 mod reports;
 mod retention;
 mod share_pages;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::program::{Ended, run, run_with_input};
 use super::two_users;
-use crate::support::fixture::{Fixture, GROUP};
+use crate::support::fixture::{Fixture, GROUP, kernel, with};
 use crate::support::on_both;
 
 const THREE: &str = r#"{"weights": [{"target_type": "domain", "target_id": "teaching", "weight": "9"}]}"#;
@@ -25,6 +25,15 @@ on_both! {
         let tried = simulate(&f, &[], THREE);
         assert!(tried.stdout.contains("bob") && tried.stdout.trim_start().starts_with("TIER"), "{tried:?}");
         assert!(tried.stderr.contains("users: 2 changed, 1 rise, 1 fall"), "{tried:?}");
+        assert!(!tried.stderr.contains("pending kernels"), "{tried:?}");
+        let waits = |name: &str, user: &str, project: &str, domain: &str| {
+            let pending = json!({"status": "PENDING", "started_at": null, "domain_name": domain});
+            with(kernel(name, user, project, "2026-01-13T10:00:00Z"), &pending)
+        };
+        let refused = f.ingest(&[waits("p1", "alice", "ml", "research"), waits("p2", "bob", "course", "teaching")]).await;
+        assert!(refused.is_empty(), "{refused:?}");
+        let tried = simulate(&f, &[], THREE);
+        assert!(tried.stderr.contains("pending kernels: 2 in order, 2 change place"), "{tried:?}");
         let answer = simulate(&f, &["-o", "json"], THREE).json();
         assert_eq!((&answer["winners"][0]["user_name"], &answer["applied"]), (&json!("bob"), &Value::Null));
         let csv = simulate(&f, &["-o", "csv"], THREE).ok();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairshared::domain::decimal::{Proportion, Usage};
 use fairshared::domain::explain::count::Scale;
 use fairshared::domain::explain::exact;
 use fairshared::domain::explain::future::{Future, Unrecorded};
@@ -13,11 +14,13 @@ use fairshared::domain::factor::fair_share_factor;
 use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::increments::Increments;
-use fairshared::domain::options::Order;
-use fairshared::domain::slots::SlotName;
+use fairshared::domain::normalize::Normalizer;
+use fairshared::domain::options::{Options, Order};
+use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::MICROS_PER_SECOND;
 use fairshared::domain::trail::{Trail, with};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
+use serde_json::{Value, json};
 
 use super::support::amounts;
 use super::worlds::{TODAY, World, below, keys, place, worlds, worlds_of};
@@ -205,26 +208,53 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
             let now = line_up.place(at);
             // The user's project and domain use it too.
             let really =
-                |name: SlotName, seconds: f64| place(&world.with_more(*member, name, seconds).hierarchy, member, order);
+                |name: SlotName, usage: Usage| place(&world.with_more(*member, name, usage).hierarchy, member, order);
             let Some(cost) = cost(&line_up.rivals(at), own, line_up.climber(at).zip(Some(outer))) else {
-                for (name, seconds) in in_slots(1e3, 1.0, &slots, &world.options) {
-                    assert_eq!(really(name, seconds), now, "{seed} {member:?}");
+                for (name, usage) in in_slots(1e3, 1.0, &slots, &world.options) {
+                    assert_eq!(really(name, usage), now, "{seed} {member:?}");
                 }
                 continue;
             };
             assert!(cost.place > now);
-            for (name, seconds) in in_slots(cost.normalized_usage, 1.0, &slots, &world.options) {
+            for (name, usage) in in_slots(cost.normalized_usage, 1.0, &slots, &world.options) {
                 // What is printed is rounded up, and in tiers a little more may pass those with an equal domain or project.
-                let found = really(name, seconds);
+                let found = really(name, usage);
                 assert!(
                     found == cost.place || order == Order::Tiered && found > cost.place,
-                    "{seed} {member:?} {name} {seconds}"
+                    "{seed} {member:?} {name} {usage}"
                 );
-                let less = seconds * (1.0 - 1e-3) - 0.001;
-                assert!(less <= 0.0 || really(name, less) == now, "{seed} {member:?} {name} {seconds}");
+                // Places are told apart to twelve digits of what was used over the weight.
+                let less = usage.times(Proportion::new(1.0 - 1e-3)).rounded().saturating_sub("0.001".parse().unwrap());
+                assert!(less.is_zero() || really(name, less) == now, "{seed} {member:?} {name} {usage}");
             }
         }
     });
+}
+
+#[test]
+fn costs_are_exact_however_large_they_are() {
+    let options = |weights: Value| Options::parse(json!({"resource_weights": weights}).as_object().unwrap()).unwrap();
+    for (capacity, options) in [
+        (json!({"mem": "9007199254740993", "cpu": "64"}), options(json!({}))),
+        (json!({"mem": "1180591620717411303424", "cpu": "0.000000000001"}), options(json!({"mem": "0.3", "cpu": "7"}))),
+    ] {
+        let capacity: Amounts = serde_json::from_value(capacity).unwrap();
+        let normalizer = Normalizer::new(&capacity, &options.resource_weights);
+        let counts_for = |name: SlotName, usage: Usage| {
+            0.5 * normalizer.normalized_by(|slot| (slot == name).then_some(usage)) / f64::from(options.lookback_days)
+        };
+        for wanted in [1e-9, 0.012_345_678_901_234_567, 0.7] {
+            let slots = in_slots(wanted, 0.5, &capacity, &options);
+            assert_eq!(slots.len(), 2);
+            for (name, usage) in slots {
+                let less = usage.saturating_sub("0.001".parse().unwrap());
+                assert!(
+                    counts_for(name, usage) >= wanted && (less.is_zero() || counts_for(name, less) < wanted),
+                    "{name} {usage}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::decay::Decay;
+use fairshared::domain::decimal::Usage;
 use fairshared::domain::explain::contest::{Contest, Entrant, Outer};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::{Outlook, outlook};
@@ -153,8 +154,8 @@ impl World {
     }
 
     /// What it would be if the member had used so many seconds of a slot more today.
-    pub fn with_more(&self, member: Member, name: SlotName, seconds: f64) -> Self {
-        let usage: Usages = std::iter::once((name, format!("{seconds:.9}").parse().unwrap())).collect();
+    pub fn with_more(&self, member: Member, name: SlotName, usage: Usage) -> Self {
+        let usage: Usages = std::iter::once((name, usage)).collect();
         let mut added = Increments::default();
         added.add(member, &self.hierarchy.projects()[&member.project].0, TODAY, &usage);
         let (options, ledger, hierarchy) = (self.options.clone(), self.ledger.clone(), self.hierarchy.clone());

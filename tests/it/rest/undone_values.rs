@@ -5,7 +5,8 @@ use fairshared::service::Role;
 use serde_json::{Value, json};
 
 use super::support::{Answer, Server, create_key, group, newest, undo};
-use crate::support::fixture::id;
+use crate::support::database::TestDb;
+use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
 use crate::support::on_both;
 
 /// Sends a change that must be made. Returns its entry.
@@ -13,6 +14,25 @@ async fn change(server: &Server, method: &str, path: &str, body: &Value) -> i64 
     let answer = server.call(method, path, Some(body)).await;
     assert!(answer.status.is_success(), "{method} {path} {body}: {}", String::from_utf8_lossy(&answer.bytes));
     newest(server).await
+}
+
+/// A server whose users have used something on each of three weeks.
+async fn with_weeks_of_usage(db: TestDb) -> Server {
+    let fixture = Fixture::new(db, "2025-12-24T00:00:00Z").await;
+    let key = create_key(&fixture, Role::Admin, None).await;
+    let server = Server::over(fixture, key);
+    server.agent("node-01", &json!({"cpu": "100"})).await;
+    let job = |name: &str, start: &str, cpu: &str| {
+        with(kernel(name, name, "vision", start), &json!({"occupied_slots": {"cpu": cpu}}))
+    };
+    let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-02T06:00:00Z"});
+    for day in ["2025-12-28", "2026-01-05", "2026-01-13"] {
+        server.clock.set(&format!("{day}T12:00:00Z"));
+        server.ingest(&[job("alice", "2025-12-25T06:00:00Z", "20"), job("bob", "2026-01-01T00:00:00Z", "5")]).await;
+        server.ingest(&[with(job("carol", "2025-12-26T18:00:00Z", "30"), &ended)]).await;
+        server.tick().await;
+    }
+    server
 }
 
 /// A value that can be set and read.
@@ -191,6 +211,56 @@ on_both! {
         }
         undo(&server, made).await.json(200);
         server.call("GET", &path, None).await.refused(404, "unknown_queue");
+    }
+
+    // What an undo after a purge answers is true: shares are those of before.
+    async fn a_look_back_and_a_decay_unit_are_undone_after_a_purge(db: TestDb) {
+        let server = with_weeks_of_usage(db).await;
+        let shares = async || {
+            let status = server.get(&group("/fair-share-status")).await;
+            let mut items = status["items"].as_array().unwrap().clone();
+            for item in &mut items {
+                item.as_object_mut().unwrap().remove("updated_at");
+            }
+            items
+        };
+        let before = shares().await;
+        let opts = json!({"scheduler_opts": {"decay_unit_days": 3, "lookback_days": 3}});
+        let entry = change(&server, "PATCH", &group("/scheduler-options"), &opts).await;
+        assert_ne!(shares().await, before);
+        let (records, _) = server.service.purge(GROUP, 1_000).await.unwrap();
+        assert!(records > 0);
+        let undone = undo(&server, entry).await.json(200);
+        assert_eq!(shares().await, before);
+        assert_eq!(undone["warnings"], json!([]), "{undone}");
+        server.assert_conserved().await;
+    }
+
+    async fn usage_that_is_gone_for_good_is_named_by_preview_patch_and_undo(db: TestDb) {
+        let server = with_weeks_of_usage(db).await;
+        let short = json!({"scheduler_opts": {"lookback_days": 3}});
+        let entry = change(&server, "PATCH", &group("/scheduler-options"), &short).await;
+        // What is older than four days goes, day totals and all.
+        let (_, buckets) = server.service.purge(GROUP, 1).await.unwrap();
+        assert!(buckets > 0);
+        let named = |answer: &Value| {
+            let warning = answer["warnings"].as_array().unwrap().iter().find(|warning| warning["code"] == "purged_usage").cloned();
+            warning.map(|warning| (warning["pointer"].clone(), warning["detail"].as_str().unwrap().to_owned()))
+        };
+        let detail = "the look-back of 28 days begins on 2025-12-17, and usage of days before 2026-01-09 was purged \
+                      (`keep_buckets_days`): it does not count, and nothing brings it back";
+        let expected = Some((json!("/scheduler_opts/lookback_days"), detail.to_owned()));
+        assert_eq!(named(&server.get(&group("")).await), None);
+        let long = json!({"scheduler_opts": {"lookback_days": 28}});
+        let preview = server.call("POST", &group("/fair-share-simulations"), Some(&long)).await.json(200);
+        assert_eq!(named(&preview), expected, "{preview}");
+        assert_eq!(named(&undo(&server, entry).await.json(200)), expected);
+        assert_eq!(named(&server.get(&group("")).await), expected);
+        change(&server, "PATCH", &group("/scheduler-options"), &short).await;
+        let patched = server.call("PATCH", &group("/scheduler-options"), Some(&long)).await.json(200);
+        assert_eq!(named(&patched), expected, "{patched}");
+        let asked = server.graphql(&format!("{{ resource_group(name: \"{GROUP}\") {{ warnings {{ code }} }} }}")).await;
+        assert_eq!(asked["data"]["resource_group"]["warnings"], json!([{"code": "purged_usage"}]), "{asked}");
     }
 
     async fn a_write_that_changes_nothing_leaves_no_entry(db: TestDb) {

@@ -6,7 +6,7 @@ use fairshared::service::what_if::WhatIf;
 use fairshared::service::{Role, VisibleGroup};
 use serde_json::{Value, json};
 
-use super::support::{Server, create_key, group, newest, undo};
+use super::support::{NOW, Server, create_key, group, newest, undo};
 use crate::support::database::TestDb;
 use crate::support::dice::Dice;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
@@ -339,6 +339,37 @@ on_both! {
         let again = json!({"weights": domain("research"), "apply": true});
         let answer = server.call("POST", &group(PATH), Some(&again)).await.json(200);
         assert_eq!(answer["applied"]["audit_id"], Value::Null);
+    }
+
+    async fn another_scheduler_moves_pending_kernels_though_no_share_changes(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let fixed = json!({"scheduler": "drf"});
+        let simulated = server.call("POST", &group(PATH), Some(&fixed)).await.json(200);
+        assert_eq!(simulated["pending"], json!({"count": 0, "moved": 0, "items": []}));
+        // carol used least and holds most now: her kernel waits first by fair share, and last by dominant share.
+        let running = with(kernel("k4", "carol", "audio", NOW), &json!({"occupied_slots": {"cpu": "60"}, "domain_name": "sales"}));
+        assert!(server.ingest(&[running]).await.is_empty());
+        let pending = [("p1", "alice", "vision", "research"), ("p2", "bob", "vision", "research"), ("p3", "carol", "audio", "sales")];
+        let pending = pending.map(|(name, user, project, domain)| {
+            with(kernel(name, user, project, NOW), &json!({"status": "PENDING", "started_at": null, "domain_name": domain}))
+        });
+        assert!(server.ingest(&pending).await.is_empty());
+        let simulated = server.call("POST", &group(PATH), Some(&fixed)).await.json(200);
+        assert_eq!((&simulated["users"]["changed"], &simulated["domains"]["changed"]), (&json!(0), &json!(0)), "{simulated}");
+        let moved = &simulated["pending"];
+        assert_eq!(moved["count"], 3, "{simulated}");
+        let first = json!({"workload_id": id("p3"), "position_before": 1, "position_after": 3});
+        assert_eq!(moved["items"][0], first, "{simulated}");
+        assert_eq!(moved["items"].as_array().unwrap().len(), moved["moved"]);
+        // The same is answered over GraphQL, and once the change is made nothing is left to move.
+        let asked = server.graphql(&format!(
+            "{{ simulate_fair_shares(resource_group: \"{GROUP}\", input: \"{{\\\"scheduler\\\": \\\"drf\\\"}}\") }}"
+        )).await;
+        let answer: Value = serde_json::from_str(asked["data"]["simulate_fair_shares"].as_str().unwrap()).unwrap();
+        assert_eq!(&answer["pending"], moved, "{asked}");
+        server.call("PATCH", &group("/scheduler-options"), Some(&fixed)).await.json(200);
+        let simulated = server.call("POST", &group(PATH), Some(&fixed)).await.json(200);
+        assert_eq!((&simulated["pending"]["count"], &simulated["pending"]["moved"]), (&json!(3), &json!(0)));
     }
 
     async fn weights_and_options_are_undone_unless_they_changed_since(db: TestDb) {

@@ -93,6 +93,8 @@ export interface Simulated {
   users: ChangedList;
   winners: Mover[];
   losers: Mover[];
+  /** How the order of the kernels changes that are reported as pending. */
+  pending: { count: number; moved: number };
   workloads: { items: { workload_id: string; position_before: number; position_after: number }[] } | null;
   warnings: { detail: string }[];
   fairness: FairnessChange[];

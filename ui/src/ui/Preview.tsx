@@ -4,6 +4,7 @@ import { simulate, type Change, type Changed, type Simulated } from "../lib/chan
 import { ApiError } from "../lib/client.ts";
 import { factor, num, percent, points, significant } from "../lib/numbers.ts";
 import { revision } from "../lib/query.ts";
+import { summary } from "../lib/summary.ts";
 import { Note } from "./Basics.tsx";
 import { Said } from "./Said.tsx";
 import { Scroll } from "./Scroll.tsx";
@@ -76,7 +77,7 @@ export function Preview({ data, error, retry, brief, knownWarnings, owners }: Pr
   return (
     <section class="stack" aria-label="What would change" aria-live="polite">
       <p>
-        <strong>{data.users.changed === 0 && data.domains.changed === 0 ? "Nothing would change." : summary(data)}</strong>
+        <strong>{summary(data)}</strong>
       </p>
       {warnings.map((warning) => (
         <Note key={warning.detail} kind="warn">
@@ -92,12 +93,6 @@ export function Preview({ data, error, retry, brief, knownWarnings, owners }: Pr
       {!brief && <Figures title="Users" rows={data.users.items} of={data.users.changed} />}
     </section>
   );
-}
-
-export function summary(data: Simulated): string {
-  const users = (count: number): string => `${count} ${count === 1 ? "user" : "users"}`;
-  if (data.users.risen === 0 && data.users.fallen === 0) return "Factors would change, and no user's rank.";
-  return `${users(data.users.risen)} would rise and ${users(data.users.fallen)} would fall.`;
 }
 
 function Fairness({ data }: { data: Simulated }) {

@@ -6,11 +6,12 @@ import { apply, applyAction, changed, overtaken, type Change } from "../lib/chan
 import { ApiError } from "../lib/client.ts";
 import { newestRevision, noteOwnSave, useMeanwhile } from "../lib/meanwhile.ts";
 import { useQuery } from "../lib/query.ts";
+import { summary } from "../lib/summary.ts";
 import { Button, Field } from "./Basics.tsx";
 import { CopyAs } from "./CopyAs.tsx";
 import { Dialog } from "./Dialog.tsx";
 import { MeanwhileNote, type DraftValue } from "./MeanwhileNote.tsx";
-import { Calculating, Preview, summary, useSimulation } from "./Preview.tsx";
+import { Calculating, Preview, useSimulation } from "./Preview.tsx";
 import { useInSight } from "./inSight.ts";
 import { Failure } from "./States.tsx";
 import { done } from "./Toast.tsx";

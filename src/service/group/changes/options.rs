@@ -60,7 +60,8 @@ impl OptionsChange {
         let before = std::mem::replace(&mut state.options, options);
         if before.decay_unit_days != state.options.decay_unit_days {
             state.doubt_longest_bucket();
-            rebuild_buckets(db, state).await?;
+            let known_from = state.known_from();
+            rebuild_buckets(db, state, known_from).await?;
         }
         Ok(before.changes_factors(&state.options))
     }
@@ -70,12 +71,17 @@ impl OptionsChange {
         if self.scheduler != session.state().group.scheduler || self.options != session.state().options {
             session.reconfigure();
         }
+        if self.options.decay_unit_days != session.state().options.decay_unit_days {
+            // Buckets are summed again from totals where records are purged.
+            day_totals::make_missing(session).await?;
+        }
         let (tx, state) = session.parts();
         let unit = state.options.decay_unit_days;
         let changes_factors = self.take(tx, state).await?;
         if state.options.decay_unit_days != unit {
             // Other buckets tell other totals.
-            day_totals::rebuild(tx, state).await?;
+            let known_from = state.known_from();
+            day_totals::rebuild(tx, state, known_from).await?;
         }
         if changes_factors {
             session.recompute_histories().await?;

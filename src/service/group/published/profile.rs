@@ -28,6 +28,8 @@ pub struct Profile {
     pub key: GroupKey,
     /// Records of earlier days were purged.
     pub(in crate::service) records_from: Option<Day>,
+    /// Buckets and day totals of earlier days were purged.
+    pub(in crate::service) totals_from: Option<Day>,
     pub scheduler: Sequencer,
     /// As the admin set them.
     pub scheduler_opts: Map<String, Value>,
@@ -50,6 +52,7 @@ impl Profile {
             name: Arc::from(state.group.name.as_str()),
             key: state.group.key,
             records_from: state.group.records_from,
+            totals_from: state.group.totals_from,
             scheduler: state.scheduler,
             scheduler_opts: state.group.scheduler_opts.clone(),
             options: state.options.clone(),

@@ -1,0 +1,97 @@
+//! What was used on one day: the sum of its records or, where these are purged, its day total. Day totals are kept for
+//! `keep_buckets_days`, far longer than records, so that buckets can be summed again after a purge.
+
+use std::sync::Arc;
+
+use crate::domain::ids::GroupKey;
+use crate::domain::increments::{Increments, Sums};
+use crate::domain::time::{Day, Timestamp};
+use crate::service::Result;
+use crate::service::group::state::GroupState;
+use crate::store::ConnectionTrait;
+use crate::store::day_totals::{self, OfDay};
+use crate::store::records::{day_sums, ranges};
+
+/// What a run has recorded and taken back. The database has the records already, but not the day totals.
+#[derive(Clone, Copy)]
+pub struct UnsavedUsage<'a> {
+    pub added: &'a Sums,
+    pub removed: &'a Sums,
+}
+
+/// Where the usage of single days of a group is read.
+pub struct DayUsageSource<'a> {
+    group: GroupKey,
+    /// Earlier days have only their totals; `None`: all days have their records.
+    totals_before: Option<Day>,
+    unsaved: Option<UnsavedUsage<'a>>,
+}
+
+impl DayUsageSource<'_> {
+    pub fn of(state: &GroupState) -> Self {
+        let totals_before = state.group.records_from.filter(|_| state.group.day_totals_made);
+        Self { group: state.group.key, totals_before, unsaved: None }
+    }
+}
+
+impl<'a> DayUsageSource<'a> {
+    /// The same with what a run has not saved yet.
+    #[must_use]
+    pub fn with(self, unsaved: Option<UnsavedUsage<'a>>) -> Self {
+        Self { unsaved, ..self }
+    }
+
+    /// True if records do not say what was used on `day`, because they are purged.
+    pub fn has_only_totals(&self, day: Day) -> bool {
+        self.totals_before.is_some_and(|before| day < before)
+    }
+
+    /// The usage of a day by place.
+    pub async fn of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<OfDay> {
+        if !self.has_only_totals(day) {
+            return Ok(day_sums::of_day(db, self.group, day).await?);
+        }
+        let mut totals = day_totals::of_day(db, self.group, day).await?;
+        let Some(UnsavedUsage { added, removed }) = self.unsaved else { return Ok(totals) };
+        for (member, domain) in added.places(day) {
+            if let Some(more) = added.get(day, member, domain) {
+                totals.entry((member, Arc::clone(domain))).or_default().add_records(&more.usage, more.records);
+            }
+        }
+        for (member, domain) in removed.places(day) {
+            // A total that is purged is gone with what is taken back of it.
+            let sum = totals.get_mut(&(member, Arc::clone(domain)));
+            if let Some((sum, less)) = sum.zip(removed.get(day, member, domain)) {
+                sum.take_back(less);
+            }
+        }
+        totals.retain(|_, daily| !daily.is_nothing());
+        Ok(totals)
+    }
+
+    /// The usage of a day as each tier sees it.
+    pub async fn sums_of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<Sums> {
+        let mut sums = Increments::default();
+        for ((member, domain), daily) in self.of_day(db, day).await? {
+            sums.add_daily(member, &domain, day, &daily);
+        }
+        Ok(sums.into_sums())
+    }
+
+    /// The first day from `from` on that has records, a total, or usage that is not saved yet.
+    pub async fn next_day(&self, db: &impl ConnectionTrait, from: Day) -> Result<Option<Day>> {
+        let after = from.start().plus_micros(1);
+        let with_records = ranges::first_end_from(db, self.group, after).await?.map(Timestamp::day_ending);
+        let with_totals = day_totals::next_day(db, self.group, from).await?;
+        let not_saved = self.unsaved.and_then(|unsaved| unsaved.added.days().find(|day| *day >= from));
+        Ok(with_records.into_iter().chain(with_totals).chain(not_saved).min())
+    }
+
+    /// The first day from `from` on of which only the total is left.
+    pub async fn next_with_only_total(&self, db: &impl ConnectionTrait, from: Day) -> Result<Option<Day>> {
+        if !self.has_only_totals(from) {
+            return Ok(None);
+        }
+        Ok(self.next_day(db, from).await?.filter(|day| self.has_only_totals(*day)))
+    }
+}

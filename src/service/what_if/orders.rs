@@ -1,0 +1,70 @@
+//! The order of workloads in two pictures of a group: those of a request, and the kernels that are pending.
+
+use std::cmp::Reverse;
+
+use super::answer::{OrderedWorkload, Orders, PendingMoves};
+use super::request::FairShareSimulation;
+use crate::service::group::calculate::Moment;
+use crate::service::group::visible::VisibleGroup;
+use crate::service::sequence::{PendingWorkload, SequenceInput, Sequenced};
+use crate::service::{Result, Service};
+
+/// Pending kernels that an answer names.
+const MOST_MOVES: usize = 10;
+
+/// The order of the request's workloads before and after; `None`: it has none.
+pub fn orders(
+    service: &Service,
+    [before, after]: [&VisibleGroup; 2],
+    asked: &FairShareSimulation<'_>,
+    moment: Moment,
+) -> Result<Option<Orders>> {
+    if asked.workloads.is_empty() {
+        return Ok(None);
+    }
+    let order = |group: &VisibleGroup| {
+        let (workloads, placed) = (asked.workloads.clone(), asked.placed.clone());
+        let input = SequenceInput { workloads, mode: asked.mode, placed, limit: None, explain: false };
+        service.order_of(group.clone(), input, moment.now)
+    };
+    let (before, after) = (order(before)?, order(after)?);
+    let items = positions(&before, &after);
+    Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
+}
+
+/// How the order of pending kernels changes.
+pub fn pending_moves(
+    service: &Service,
+    [before, after]: [&VisibleGroup; 2],
+    pending: Vec<PendingWorkload<'static>>,
+    moment: Moment,
+) -> Result<PendingMoves> {
+    if pending.is_empty() {
+        return Ok(PendingMoves::default());
+    }
+    let order = |group: &VisibleGroup, workloads| {
+        service.order_of(group.clone(), SequenceInput { workloads, ..SequenceInput::default() }, moment.now)
+    };
+    let before = order(before, pending.clone())?;
+    let mut items = positions(&before, &order(after, pending)?);
+    let count = items.len() as u64;
+    items.retain(|item| item.position_before != item.position_after);
+    let moved = items.len() as u64;
+    items.sort_by_key(|item| Reverse(item.position_before.abs_diff(item.position_after)));
+    items.truncate(MOST_MOVES);
+    Ok(PendingMoves { count, moved, items })
+}
+
+/// The positions of the same workloads in two orders, first to start after the change first.
+fn positions(before: &Sequenced<'_>, after: &Sequenced<'_>) -> Vec<OrderedWorkload> {
+    let mut position_before = vec![0; before.workloads.len()];
+    for (position, at) in (1..).zip(&before.order) {
+        position_before[*at as usize] = position;
+    }
+    let item = |(position_after, at): (u64, &u32)| OrderedWorkload {
+        workload_id: after.workloads[*at as usize].id.to_string(),
+        position_before: position_before[*at as usize],
+        position_after,
+    };
+    (1..).zip(&after.order).map(item).collect()
+}
