@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome};
-use super::output::{Format, OutputArgs, percent, print, print_answer, print_list};
+use super::import::amounts::MEM;
+use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
 use crate::config::Config;
 
 /// Say why a user, a project or a domain stands where it stands, and what would change that
@@ -26,7 +27,7 @@ pub struct Explain {
     /// The resource group; it may be left out where there is only one
     #[arg(long)]
     group: Option<String>,
-    /// Why this workload of the last sequences waits
+    /// Why this workload waits: one of the last sequences, or a pending kernel by its id
     #[arg(long, value_name = "ID")]
     workload: Option<String>,
     /// Tell the weight that leads to this place
@@ -151,7 +152,7 @@ fn ahead(told: &Value) -> Result<(), Failure> {
             .as_object()
             .into_iter()
             .flatten()
-            .map(|(slot, seconds)| format!("{} slot-seconds of {slot}", text(seconds)))
+            .map(|(slot, seconds)| slot_hours(slot, seconds))
             .collect();
         print(&format!("{} today would lead to place {}", any.join(" or "), costs["place"]))?;
     }
@@ -166,11 +167,24 @@ fn weight(row: &Value) -> Value {
     line
 }
 
+/// Usage as hours of each slot.
 fn slots(usage: &Value) -> String {
     let usage = usage.as_object().into_iter().flatten();
-    let all: Vec<String> =
-        usage.map(|(slot, seconds)| format!("{slot} {}", seconds.as_str().unwrap_or_default())).collect();
+    let all: Vec<String> = usage.map(|(slot, seconds)| slot_hours(slot, seconds)).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+const SECONDS_PER_HOUR: f64 = 3_600.0;
+const BYTES_PER_GIB: f64 = 1_073_741_824.0;
+
+/// Slot-seconds of one slot as hours, memory as hours of a GiB.
+fn slot_hours(slot: &str, seconds: &Value) -> String {
+    let hours = figure(seconds) / SECONDS_PER_HOUR;
+    if slot == MEM {
+        format!("{:.2} GiB-hours of mem", hours / BYTES_PER_GIB)
+    } else {
+        format!("{hours:.2} hours of {slot}")
+    }
 }
 
 /// A line of a bucket, with figures that fit.

@@ -243,6 +243,11 @@ pub fn known_percent(value: &Value) -> Value {
     value.is_string().then(|| percent(value)).into()
 }
 
+/// How many columns the terminal has; `None` where standard output is no terminal.
+pub fn terminal_width() -> Option<usize> {
+    if io::stdout().is_terminal() { Table::new().width().map(usize::from) } else { None }
+}
+
 /// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way. What is cut out is
 /// the middle, because long names differ at their ends mostly.
 pub fn fit(rows: &mut [Vec<String>], room: usize) {

@@ -9,7 +9,7 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::Outcome;
 use super::list::List;
-use super::output::{Format, OutputArgs, figure, fit, percent, print_answer, print_list, warn};
+use super::output::{Format, OutputArgs, figure, fit, percent, print_answer, print_list, terminal_width, warn};
 use crate::config::Config;
 
 /// Show the ranking of a resource group
@@ -121,7 +121,7 @@ impl Command for Rank {
         }
         let list = if is_whole { List::whole(call) } else { List::of(call, self.limit) };
         if self.output.output == Format::Table {
-            let lines = lines(&tier, &list.rows().await?);
+            let lines = lines(&tier, &list.rows().await?, terminal_width());
             print_list(Format::Table, tier.table, lines)?;
         } else {
             list.print(self.output.output, tier.csv).await?;
@@ -130,17 +130,17 @@ impl Command for Rank {
     }
 }
 
-/// What a line may be wide.
-const LINE: usize = 80;
-
-/// The ranking for a person: names where there are some, short figures, lines of at most 80 columns.
-fn lines(tier: &Tier, rows: &[Value]) -> Vec<Value> {
+/// The ranking for a person: names where there are some, and short figures. Names are cut where a line would be wider than
+/// the terminal, and only there.
+fn lines(tier: &Tier, rows: &[Value], terminal_width: Option<usize>) -> Vec<Value> {
     let mut lines: Vec<Value> = rows.iter().map(figures).collect();
     let shown =
         |row: &Value, keys: &[&str]| keys.iter().find_map(|key| row[key].as_str()).unwrap_or_default().to_owned();
     let mut names: Vec<Vec<String>> =
         rows.iter().map(|row| tier.names.iter().map(|(_, keys)| shown(row, keys)).collect()).collect();
-    fit(&mut names, room(tier, &lines));
+    if let Some(width) = terminal_width {
+        fit(&mut names, room(tier, &lines, width));
+    }
     for (line, names) in lines.iter_mut().zip(names) {
         for ((column, _), name) in tier.names.iter().zip(names) {
             line[column] = Value::from(name);
@@ -158,11 +158,11 @@ fn figures(row: &Value) -> Value {
     })
 }
 
-/// What the figures leave of a line for names. A column stands apart from the next by two.
-fn room(tier: &Tier, lines: &[Value]) -> usize {
+/// What the figures leave of a line for names, in columns. A column stands apart from the next by two.
+fn room(tier: &Tier, lines: &[Value], line_width: usize) -> usize {
     let cell = |line: &Value, column: &str| line[column].as_str().map_or(0, str::len);
     let width = |column: &&str| lines.iter().map(|line| cell(line, column)).max().unwrap_or(0).max(column.len());
     let is_figure = |column: &&&str| tier.names.iter().all(|(name, _)| name != *column);
     let figures: usize = tier.table.iter().filter(is_figure).map(width).sum();
-    (LINE + 1).saturating_sub(figures + 2 * tier.table.len())
+    (line_width + 1).saturating_sub(figures + 2 * tier.table.len())
 }

@@ -38,7 +38,7 @@ async function started(args: string[], found: RegExp, env: Record<string, string
 
 /** A demo with these arguments, for all tests of a run. */
 export async function demo(project: TestProject, ...args: string[]): Promise<() => void> {
-  const { child, told } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/#key=(\S+)[^]*Ctrl-C/);
+  const { child, told } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/[^#]*#key=(\S+)[^]*Ctrl-C/);
   project.provide("address", told[1] ?? "");
   project.provide("key", told[2] ?? "");
   project.provide("program", PROGRAM);

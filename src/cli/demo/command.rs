@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 
 use super::cluster::{self, Cluster};
 use super::fill::fill;
+use super::groups::GROUPS;
 use super::people::GPU_CLUSTER;
 use super::pulse;
 use super::welcome::Welcome;
@@ -58,12 +59,11 @@ impl Command for Demo {
         let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
         let listener = listen(&self, &config).await?;
-        let shown = Arc::clone(&service);
         let pulse = (!self.still).then(|| tokio::spawn(pulse::run(Arc::clone(&service), self.seed)));
         let ready = |address: &str| {
             let (data, is_still) = (place.describe(), self.still);
             let welcome = Welcome { address: address.to_owned(), key, data, origin, is_still };
-            output::print(&welcome.text(&shown)?)
+            output::print(&welcome.text())
         };
         let ended = serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await;
         if let Some(pulse) = pulse {
@@ -121,7 +121,7 @@ async fn prepare(place: &Place, args: &Demo) -> Result<(Arc<Service>, String), F
     // It knows of the times before only if it begins after them.
     let service = Service::new(store, Arc::new(SystemClock)).await?;
     let seconds = (service.clock().now().micros() - began.micros()) as f64 / 1e6;
-    let (kernels, nodes) = (cluster.kernels.len(), cluster::GROUPS.iter().map(|g| g.nodes).sum::<usize>());
+    let (kernels, nodes) = (cluster.kernels.len(), GROUPS.iter().map(|g| g.nodes).sum::<usize>());
     Ok((service, format!("{nodes} nodes with {days} days and {kernels} kernels behind them, made in {seconds:.1} s")))
 }
 

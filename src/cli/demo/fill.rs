@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-
 use super::clock::PastClock;
-use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
-use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, Person, slots};
+use super::cluster::Cluster;
+use super::fair_order::owner;
+use super::groups::{DemoKernel, GROUPS, GroupPlan};
+use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, slots};
+use super::policy::{options, weights};
 use super::queues::queues;
-use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
 use crate::domain::changes::Changes;
 use crate::domain::fairness::Asking;
 use crate::domain::identity;
-use crate::domain::ids::Member;
+use crate::domain::ids::Owner;
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
@@ -80,7 +80,8 @@ impl Past<'_> {
             offer(service, &self.caller, self.cluster, group).await?;
             if group.name == GPU_CLUSTER {
                 let reason = Some("research comes first, courses and theses second".to_owned());
-                service.put_weights(self.caller.clone(), group.name.to_owned(), weights(), reason).await?;
+                let items = weights(group).into_iter().map(|(owner, weight)| weight_item(owner, weight)).collect();
+                service.put_weights(self.caller.clone(), group.name.to_owned(), items, reason).await?;
                 let write = QueuesWrite {
                     queues: queues(),
                     reason: Some("what every project is promised".to_owned()),
@@ -140,32 +141,19 @@ impl Past<'_> {
     }
 }
 
-/// On the GPU cluster an accelerator counts most. Runs are frequent, so that one sees what they change.
-fn options(group: &GroupPlan) -> Map<String, Value> {
-    let mut options = Map::from_iter([("slice_interval_seconds".to_owned(), json!(30))]);
-    if group.name == GPU_CLUSTER {
-        options.insert("resource_weights".to_owned(), json!({GPU: "1", CPU: "0.25", MEM: "0.1"}));
-    }
-    options
-}
-
-fn weights() -> Vec<WeightItem> {
-    let domain = |name: &str| Target::Domain(name.to_owned());
-    let weighed = [
-        (domain("research"), 20_000),
-        (domain("education"), 5_000),
-        (Target::Project(identity::project("language")), 15_000),
-    ];
-    weighed.into_iter().map(|(target, weight)| item(target, weight)).collect()
-}
-
 /// A change that was made when everything was as it is.
 fn thesis() -> WeightItem {
-    item(Target::User(identity::user("priya"), Some(identity::project("theses"))), 20_000)
+    let target = Target::User(identity::user("priya"), Some(identity::project("theses")));
+    WeightItem { target, weight: Weight::from_ten_thousandths(20_000) }
 }
 
-fn item(target: Target, ten_thousandths: i64) -> WeightItem {
-    WeightItem { target, weight: Weight::from_ten_thousandths(ten_thousandths) }
+fn weight_item(owner: Owner, weight: Weight) -> WeightItem {
+    let target = match owner {
+        Owner::Domain(name) => Target::Domain(name.to_string()),
+        Owner::Project(project) => Target::Project(project),
+        Owner::User(member) => Target::User(member.user, Some(member.project)),
+    };
+    WeightItem { target, weight: Some(weight) }
 }
 
 /// Capacities of the past days, nodes as they are now.
@@ -202,10 +190,6 @@ async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group
 
 fn agent_name(group: &str, node: usize) -> String {
     format!("{group}-{:02}", node + 1)
-}
-
-fn owner(person: &Person) -> Member {
-    Member { user: identity::user(person.name), project: identity::project(PROJECTS[person.project].0) }
 }
 
 fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {

@@ -3,9 +3,15 @@
 mod clock;
 pub mod cluster;
 pub mod command;
+mod fair_order;
 pub mod fill;
+pub mod groups;
+pub mod jobs;
+mod nodes;
 pub mod people;
+mod policy;
 pub mod pulse;
 mod queues;
 pub mod random;
+mod scheduler;
 mod welcome;

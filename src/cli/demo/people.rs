@@ -34,8 +34,10 @@ pub enum Habit {
     SteadyService,
     /// Saturdays and Sundays, on processors.
     WeekendCruncher,
-    /// Whole nodes, for days.
+    /// Half nodes and gangs, for days.
     BigTrainer,
+    /// A sweep over parameters: something waits at any hour of any day.
+    Sweep,
     /// Came this week and has hardly done anything yet.
     Newcomer,
 }
@@ -53,11 +55,11 @@ const fn person(name: &'static str, project: usize, habit: Habit, group: &'stati
     Person { name, project, habit, group }
 }
 
-pub const PEOPLE: [Person; 49] = {
-    use Habit::{BigTrainer, BurstyStudent, Newcomer, NightOwl, Office, SteadyService, WeekendCruncher};
+pub const PEOPLE: [Person; 51] = {
+    use Habit::{BigTrainer, BurstyStudent, Newcomer, NightOwl, Office, SteadyService, Sweep, WeekendCruncher};
     [
         person("amelia", 0, BigTrainer, GPU_CLUSTER),
-        person("bruno", 0, NightOwl, GPU_CLUSTER),
+        person("bruno", 0, Sweep, GPU_CLUSTER),
         person("chiara", 0, Office, GPU_CLUSTER),
         person("dmitri", 0, Office, GPU_CLUSTER),
         person("elif", 0, SteadyService, INFERENCE),
@@ -67,7 +69,7 @@ pub const PEOPLE: [Person; 49] = {
         person("igor", 1, NightOwl, GPU_CLUSTER),
         person("jonas", 1, Office, GPU_CLUSTER),
         person("keiko", 1, SteadyService, INFERENCE),
-        person("lucia", 1, NightOwl, GPU_CLUSTER),
+        person("lucia", 1, Sweep, GPU_CLUSTER),
         person("mara", 1, Office, GPU_CLUSTER),
         person("nils", 2, Office, GPU_CLUSTER),
         person("olga", 2, NightOwl, GPU_CLUSTER),
@@ -80,9 +82,9 @@ pub const PEOPLE: [Person; 49] = {
         person("vera", 3, Office, CPU_FARM),
         person("wen", 3, NightOwl, CPU_FARM),
         person("ximena", 3, Office, CPU_FARM),
-        person("yusuf", 4, Office, GPU_CLUSTER),
+        person("yusuf", 4, Sweep, GPU_CLUSTER),
         person("zoe", 4, BigTrainer, GPU_CLUSTER),
-        person("anton", 4, NightOwl, GPU_CLUSTER),
+        person("anton", 4, Sweep, GPU_CLUSTER),
         person("bea", 4, WeekendCruncher, CPU_FARM),
         person("carlos", 4, SteadyService, INFERENCE),
         person("dora", 5, BurstyStudent, GPU_CLUSTER),
@@ -95,7 +97,7 @@ pub const PEOPLE: [Person; 49] = {
         person("kofi", 5, Newcomer, GPU_CLUSTER),
         person("lena", 6, BurstyStudent, GPU_CLUSTER),
         person("mara", 6, NightOwl, GPU_CLUSTER),
-        person("niko", 6, NightOwl, GPU_CLUSTER),
+        person("niko", 6, Sweep, GPU_CLUSTER),
         person("oscar", 6, BurstyStudent, GPU_CLUSTER),
         person("priya", 6, Office, GPU_CLUSTER),
         person("ravi", 6, Newcomer, GPU_CLUSTER),
@@ -104,12 +106,14 @@ pub const PEOPLE: [Person; 49] = {
         person("uma", 7, Office, CPU_FARM),
         person("viktor", 7, WeekendCruncher, CPU_FARM),
         person("willa", 7, Office, CPU_FARM),
+        person("uma", 7, Sweep, GPU_CLUSTER),
+        person("willa", 7, Sweep, GPU_CLUSTER),
         person("yara", 7, Newcomer, GPU_CLUSTER),
     ]
 };
 
 /// What a kernel holds while it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Need {
     pub cpu: i64,
     pub mem_gib: i64,
@@ -119,6 +123,26 @@ pub struct Need {
 impl Need {
     pub const fn new(cpu: i64, mem_gib: i64, gpu: i64) -> Self {
         Self { cpu, mem_gib, gpu }
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self::new(self.cpu + other.cpu, self.mem_gib + other.mem_gib, self.gpu + other.gpu)
+    }
+
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self::new(self.cpu - other.cpu, self.mem_gib - other.mem_gib, self.gpu - other.gpu)
+    }
+
+    #[must_use]
+    pub fn times(self, count: i64) -> Self {
+        Self::new(self.cpu * count, self.mem_gib * count, self.gpu * count)
+    }
+
+    /// Whether a job of this need fits into what is free.
+    pub fn holds(self, need: Self) -> bool {
+        self.cpu >= need.cpu && self.mem_gib >= need.mem_gib && self.gpu >= need.gpu
     }
 }
 
@@ -169,7 +193,8 @@ impl Person {
             }
             Habit::BurstyStudent => (i64::from(random.chance(8)), 9 * HOUR, 23 * HOUR, HOUR / 6, HOUR),
             Habit::WeekendCruncher if weekend => (random.range(6, 14), 0, 24 * HOUR, 2 * HOUR, 9 * HOUR),
-            Habit::BigTrainer => (i64::from(random.chance(28)), 8 * HOUR, 20 * HOUR, 16 * HOUR, 60 * HOUR),
+            Habit::BigTrainer => (random.range(1, 2), 8 * HOUR, 20 * HOUR, 10 * HOUR, 30 * HOUR),
+            Habit::Sweep => (random.range(16, 24), 0, 24 * HOUR, 4 * HOUR, 9 * HOUR),
             Habit::SteadyService => {
                 (i64::from((day.0 + self.project_offset()).rem_euclid(6) == 0), HOUR, 2 * HOUR, 142 * HOUR, 144 * HOUR)
             }
@@ -179,9 +204,10 @@ impl Person {
         (0..count)
             .map(|_| {
                 let (need, members) = match self.habit {
-                    // A whole node, or four half ones.
-                    Habit::BigTrainer if random.chance(40) => (Need::new(24, 192, 4), 4),
-                    Habit::BigTrainer => (Need::new(48, 384, 8), 1),
+                    // Half a node, or two quarters.
+                    Habit::BigTrainer if random.chance(40) => (Need::new(16, 96, 2), 2),
+                    Habit::BigTrainer => (Need::new(32, 192, 4), 1),
+                    Habit::Sweep => (Need::new(16, 96, 2), 1),
                     Habit::SteadyService => (Need::new(8, 24, 1), 1),
                     _ => (self.small(random), 1),
                 };

@@ -1,22 +1,23 @@
-//! The demo's cluster while one looks: kernels end, those that are first in line take their places, and people ask for more.
+//! The demo's cluster while a visitor looks: kernels end, the first jobs in order take their places, and their owners hand in
+//! more.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::cluster::GROUPS;
+use super::groups::GROUPS;
 use super::people::{PEOPLE, PROJECTS};
 use super::random::Random;
 use crate::domain::changes::Changes;
 use crate::domain::identity;
-use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::ingest::incoming::{Incoming, Told};
 use crate::service::input::page::Window;
 use crate::service::kernels::KernelFilter;
+use crate::service::sequence::{PendingWorkload, SequenceInput};
 use crate::service::{Caller, Result, Service};
 
 /// How often something happens in each group.
@@ -39,31 +40,31 @@ pub async fn run(service: Arc<Service>, seed: u64) {
     }
 }
 
-/// One session ends, a person hands in a job of the same size, and the best-placed job that fits starts.
+/// One session ends, its owner hands in another job of the same size, and the first jobs in order that fit start.
 pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> Result<()> {
     let (caller, now) = (Caller::internal("demo"), service.clock().now());
     let running = reports(service, &caller, group, Phase::Running).await?;
     let Some(at) = random.pick(&(0..running.len()).collect::<Vec<_>>()) else { return Ok(()) };
-    let ended = &running[at];
-    let mut changed: Vec<Report> = running
-        .iter()
-        .filter(|report| report.session == ended.session && report.started_at < Some(now))
-        .map(|report| Report { phase: Phase::Terminated, terminated_at: Some(now), ..report.clone() })
-        .collect();
+    let session = running[at].session;
+    let ended: Vec<&Report> =
+        running.iter().filter(|report| report.session == session && report.started_at < Some(now)).collect();
+    let Some(first) = ended.first() else { return Ok(()) };
+    let again = submitted_again(group, first, now);
     let mut waiting = reports(service, &caller, group, Phase::Pending).await?;
-    waiting.extend(submitted(group, &ended.slots, now, random));
-    let (next, rest): (Vec<Report>, Vec<Report>) = {
-        let first = first_in_line(service, &caller, group, &waiting, &ended.slots)?;
-        waiting.into_iter().partition(|report| Some(report.id) == first)
-    };
-    let agent_id = ended.traits.agent_id.clone();
-    let start = |report: Report| {
-        let traits = Traits { agent_id: agent_id.clone(), ..report.traits };
+    waiting.push(again.clone());
+    let starts = starts(service, &caller, group, &waiting, &ended)?;
+    let mut changed: Vec<Report> = ended
+        .iter()
+        .map(|report| Report { phase: Phase::Terminated, terminated_at: Some(now), ..(*report).clone() })
+        .collect();
+    // Of the jobs that wait only the new one is not known yet.
+    if !starts.iter().any(|(report, _)| report.id == again.id) {
+        changed.push(again);
+    }
+    changed.extend(starts.into_iter().map(|(report, agent_id)| {
+        let traits = Traits { agent_id, ..report.traits };
         Report { phase: Phase::Running, started_at: Some(now), traits, ..report }
-    };
-    changed.extend(next.into_iter().map(start));
-    // Of those that wait only the new one is not known yet; the others say nothing new.
-    changed.extend(rest.into_iter().last());
+    }));
     service.ingest(&caller, group, changed.into_iter().map(incoming).collect()).await?;
     Ok(())
 }
@@ -74,46 +75,60 @@ async fn reports(service: &Service, caller: &Caller, group: &str, phase: Phase) 
     Ok(page.rows.into_iter().map(|(_, kernel)| *kernel.report).collect())
 }
 
-/// A job of a person who works on the group.
-fn submitted(group: &str, slots: &Amounts, now: Timestamp, random: &mut Random) -> Option<Report> {
-    let people: Vec<_> = PEOPLE.iter().filter(|person| person.group == group).collect();
-    let person = random.pick(&people)?;
-    let (project, domain) = PROJECTS[person.project];
-    let job = format!("{}/{}", person.name, now.micros());
-    Some(Report {
+/// Another job of the owner of one that ended, of the same size.
+fn submitted_again(group: &str, ended: &Report, now: Timestamp) -> Report {
+    let job = format!("{}/{}", ended.session.0, now.micros());
+    Report {
         id: identity::kernel(group, &job),
         session: identity::session(group, &job),
-        owner: Member { user: identity::user(person.name), project: identity::project(project) },
-        domain: domain.to_owned(),
-        slots: slots.clone(),
         phase: Phase::Pending,
         started_at: None,
         terminated_at: None,
         changes: Changes::default(),
-        expected_seconds: None,
-        traits: Traits::default(),
-    })
+        traits: Traits { agent_id: None, gang_id: None, gang_min: None, ..ended.traits.clone() },
+        ..ended.clone()
+    }
 }
 
-/// Of the jobs that fit into `room`, that of the owner who ranks best.
-fn first_in_line(
+/// The jobs that start where kernels have ended: those that fit, in the order of the group, each with its node.
+fn starts(
     service: &Service,
     caller: &Caller,
     group: &str,
     waiting: &[Report],
-    room: &Amounts,
-) -> Result<Option<KernelId>> {
-    let visible = service.group(caller, group)?;
-    let fits = |report: &&Report| {
-        let has_room = |(slot, asked)| room.get(slot).is_some_and(|free| free >= asked);
-        report.traits.gang_id.is_none() && report.slots.iter().all(has_room)
-    };
-    let mut placed = Vec::new();
-    for report in waiting.iter().filter(fits) {
-        let rank = visible.user(report.owner)?.and_then(|share| share.place());
-        placed.push((rank.unwrap_or(u32::MAX), report.id));
+    ended: &[&Report],
+) -> Result<Vec<(Report, Option<String>)>> {
+    let single: Vec<&Report> = waiting.iter().filter(|report| report.traits.gang_id.is_none()).collect();
+    let workloads = single.iter().map(|report| pending(report)).collect();
+    let sequenced = service.sequence(caller, group, SequenceInput { workloads, ..SequenceInput::default() })?;
+    let mut rooms: Vec<(Option<String>, Amounts)> =
+        ended.iter().map(|report| (report.traits.agent_id.clone(), report.slots.clone())).collect();
+    let mut starts = Vec::new();
+    for report in sequenced.order.iter().filter_map(|at| single.get(usize::try_from(*at).ok()?)) {
+        let fits = |(_, room): &&mut (Option<String>, Amounts)| {
+            report.slots.iter().all(|(slot, asked)| room.get(slot).is_some_and(|free| free >= asked))
+        };
+        if let Some((agent_id, room)) = rooms.iter_mut().find(fits) {
+            room.subtract(&report.slots);
+            starts.push(((*report).clone(), agent_id.clone()));
+        }
     }
-    Ok(placed.into_iter().min().map(|(_, id)| id))
+    Ok(starts)
+}
+
+fn pending(report: &Report) -> PendingWorkload<'static> {
+    PendingWorkload {
+        workload_id: report.id.0.to_string().into(),
+        user_uuid: Some(report.owner.user),
+        user: None,
+        project_id: Some(report.owner.project),
+        project: None,
+        submitted_at: None,
+        priority: 0,
+        queue: None,
+        requested_slots: Some(Box::new(report.slots.clone())),
+        expected_seconds: None,
+    }
 }
 
 fn incoming(report: Report) -> Incoming {

@@ -7,14 +7,14 @@ use crate::domain::queues::QueueConfig;
 
 /// Queue and accelerators. A project's kernels count for the queue that is called after it.
 const QUOTAS: [(&str, i64); 12] = [
-    ("research", 48),
-    ("life-science", 24),
+    ("research", 32),
+    ("life-science", 16),
     ("education", 8),
     ("industry", 16),
-    ("vision", 16),
-    ("language", 24),
+    ("vision", 8),
+    ("language", 16),
     ("robotics", 8),
-    ("genomics", 16),
+    ("genomics", 8),
     ("imaging", 8),
     ("ml-course", 4),
     ("theses", 4),

@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
-use crate::domain::ranking::Placed;
-use crate::service::group::published::rows::UserShare;
-use crate::service::{Caller, Result, Service};
 
-/// Three requests that can be copied into a shell; ids and the key are real.
+/// The page, the key, and three requests that can be copied into a shell.
 pub struct Welcome {
     pub address: String,
     pub key: String,
@@ -22,7 +19,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    pub fn text(&self, service: &Service) -> Result<String> {
+    pub fn text(&self) -> String {
         let Self { address, key, data, origin, is_still } = self;
         let goes_on = if *is_still {
             "No kernel starts or ends by itself; those that run go on, and the jobs account for them as time passes."
@@ -31,34 +28,40 @@ impl Welcome {
         };
         let users: BTreeSet<&str> = PEOPLE.iter().map(|p| p.name).collect();
         let domains: BTreeSet<&str> = PROJECTS.iter().map(|(_, domain)| *domain).collect();
-        let curl = format!("curl -s -H 'Authorization: Bearer {key}'");
+        let curl = "curl -s -H \"Authorization: Bearer $KEY\"";
         let post = format!("{curl} -H 'Content-Type: application/json'");
-        let ranking = format!("{curl} '{address}/resource-groups/{GPU_CLUSTER}/fair-share-status?limit=5'");
-        let workloads = Self::workloads(service)?;
-        let sequence = format!("{post} '{address}/resource-groups/{GPU_CLUSTER}/sequence' -d '{workloads}'");
+        let group = format!("\"$URL/resource-groups/{GPU_CLUSTER}");
+        let fairness = format!("{curl} {group}/fairness?window=now&tier=domain\"");
+        let workload = |user: &str, project: &str| json!({"workload_id": format!("job-of-{user}"), "user": user, "project": project});
+        let three = [workload("amelia", "vision"), workload("niko", "theses"), workload("yara", "forecasting")];
+        let workloads = json!({"workloads": three});
+        let sequence = format!("{post} {group}/sequence\" -d '{workloads}'");
         let query = format!(
             "{{ user_fair_shares(resource_group: \"{GPU_CLUSTER}\", first: 5, order: {{field: RANK, direction: ASC}}) \
              {{ edges {{ node {{ rank user_name project_name fair_share_factor weight }} }} }} }}"
         );
-        let graphql = format!("{post} '{address}/graphql' -d '{}'", json!({"query": query}));
-        Ok(format!(
+        let graphql = format!("{post} \"$URL/graphql\" -d '{}'", json!({"query": query}));
+        format!(
             "Welcome to fairshared. {origin}: {} users, {} projects, {} domains.
 
-  Look     {address}/ui/#key={key}
-  Key      {key}
+  Look     {address}/ui/{GPU_CLUSTER}/overview#key={key}
   REST     {address}/docs
   GraphQL  {address}/graphql
   Data     {data}
 
-Who has used least of the GPU cluster, for the share they have?
+The GPU cluster is full, and over weeks each domain received its share. One thing is wrong today: find it. For another shell:
 
-{ranking}
+export URL={address} KEY={key}
+
+Which domain receives less than its weight entitles it to now?
+
+{fairness}
 
 Three people each want to start a job. Who goes first?
 
 {sequence}
 
-The same ranking, with names, over GraphQL:
+The ranking of users, over GraphQL:
 
 {graphql}
 
@@ -66,22 +69,6 @@ The same ranking, with names, over GraphQL:
             users.len(),
             PROJECTS.len(),
             domains.len(),
-        ))
-    }
-
-    /// The worst, the middle and the best placed, in this order.
-    fn workloads(service: &Service) -> Result<serde_json::Value> {
-        let group = service.group(&Caller::internal("demo"), GPU_CLUSTER)?;
-        let users = &group.whole()?.rows.users;
-        let count = u32::try_from(users.len()).unwrap_or(u32::MAX);
-        let places = [count.saturating_sub(1), count / 2, 0];
-        let workload = |share: Placed<UserShare>| {
-            json!({
-                "workload_id": share.user_name.as_deref().map_or("job".to_owned(), |name| format!("job-of-{name}")),
-                "user": share.user_name, "project": share.project_name,
-            })
-        };
-        let workloads: Vec<_> = places.iter().filter_map(|at| users.at(*at)).map(workload).collect();
-        Ok(json!({"workloads": workloads}))
+        )
     }
 }

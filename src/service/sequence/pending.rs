@@ -10,10 +10,10 @@ use crate::service::{Caller, Result, Service};
 use crate::store::pending_kernels::PendingKernel;
 use crate::store::{self, ConnectionTrait};
 
-/// So many kernels are put in order, those that have been known the longest.
-const MOST_PENDING: u64 = 100_000;
+/// How many pending kernels are put in order: those that have been known the longest.
+pub(super) const MAX_PENDING_KERNELS: u64 = 100_000;
 
-fn workload(kernel: PendingKernel) -> PendingWorkload<'static> {
+pub(super) fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
     PendingWorkload {
         workload_id: Cow::Owned(kernel.id.to_string()),
         user_uuid: Some(kernel.owner.user),
@@ -39,8 +39,8 @@ pub(in crate::service) async fn pending_workloads(
     db: &impl ConnectionTrait,
     group: GroupKey,
 ) -> Result<Vec<PendingWorkload<'static>>> {
-    let kernels = store::pending_kernels::first(db, group, MOST_PENDING).await?;
-    Ok(kernels.into_iter().map(workload).collect())
+    let kernels = store::pending_kernels::first(db, group, MAX_PENDING_KERNELS).await?;
+    Ok(kernels.into_iter().map(workload_of_kernel).collect())
 }
 
 impl Service {
@@ -54,9 +54,9 @@ impl Service {
     )]
     pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
         let visible = self.group(caller, group)?;
-        let kernels = store::pending_kernels::first(self.store().read(), visible.key, MOST_PENDING).await?;
+        let kernels = store::pending_kernels::first(self.store().read(), visible.key, MAX_PENDING_KERNELS).await?;
         let requested = kernels.iter().map(|kernel| kernel.slots.clone()).collect();
-        let workloads = kernels.into_iter().map(workload).collect();
+        let workloads = kernels.into_iter().map(workload_of_kernel).collect();
         let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
         let mut sequenced = self.order_of(visible, input, self.clock().now())?;
         // The kernels are not in the request: warnings about them have no place in it, and are for callers who see all of them.

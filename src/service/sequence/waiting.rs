@@ -1,10 +1,12 @@
-//! Why one workload of the last sequences of a group waits.
+//! Why one workload of a group waits: one of its last sequences, or one that is reported as a pending kernel.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use uuid::Uuid;
 
 use super::memory::{KEPT_OF_EACH, Remembered};
+use super::pending::{MAX_PENDING_KERNELS, workload_of_kernel};
 use super::request::SequenceRequest;
 use super::{Explained, SequenceInput, Sequenced};
 use crate::domain::ids::Member;
@@ -13,6 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
 use crate::service::{Error, Result, Service};
+use crate::store;
 
 /// A workload in a sequence.
 #[derive(Clone, Debug)]
@@ -40,7 +43,9 @@ impl Service {
         self.sequences.forget(self.clock().now());
     }
 
-    /// Where a workload stands in the last sequence of the group that has it. Keys of users may ask about their own users' ones.
+    /// Where a workload stands in the last sequence of the group that has it. A pending kernel, by its id, is known to every server
+    /// of a database, whatever server was asked for sequences; it stands in the order in which pending kernels would start
+    /// now. Keys of users may ask about their own users' workloads.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
         let last = self.sequences.last(group, self.clock().now());
         let (service, wanted, only) = (Arc::clone(self), id.to_owned(), group.access().only_user());
@@ -51,14 +56,35 @@ impl Service {
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
         let work = move || last.iter().find_map(|last| find(last).transpose()).transpose();
-        self.permits.run(work).await?.ok_or_else(|| {
+        if let Some(found) = self.permits.run(work).await? {
+            return Ok(found);
+        }
+        self.waiting_kernel(group, id).await?.ok_or_else(|| {
             let detail = format!(
-                "the last sequences of {:?} do not have the workload {id:?}: of each group the last {KEPT_OF_EACH} of the last \
-                 10 minutes are known",
+                "no pending kernel of {:?} has the id {id:?}, and the last sequences do not have such a workload: this server \
+                 knows the last {KEPT_OF_EACH} of the last 10 minutes that it has answered itself",
                 group.name
             );
             Error::NotFound { code: "unknown_workload", detail }
         })
+    }
+
+    /// Where a pending kernel stands among all pending kernels of the group.
+    async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<Waiting>> {
+        let Ok(kernel) = id.parse::<Uuid>() else { return Ok(None) };
+        let kernels = store::pending_kernels::first(self.store().read(), group.key, MAX_PENDING_KERNELS).await?;
+        let only = group.access().only_user();
+        let may_see = |owner: Member| only.is_none_or(|user| user == owner.user);
+        if !kernels.iter().any(|pending| pending.id.0 == kernel && may_see(pending.owner)) {
+            return Ok(None);
+        }
+        let (service, group, now) = (Arc::clone(self), group.clone(), self.clock().now());
+        let work = move || {
+            let workloads = kernels.into_iter().map(workload_of_kernel).collect();
+            let input = SequenceInput { workloads, explain: true, ..SequenceInput::default() };
+            Ok(in_order(&service.order_of(group, input, now)?, &kernel.to_string()))
+        };
+        self.permits.run(work).await
     }
 }
 

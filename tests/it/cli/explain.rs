@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::program::{run, run_with_input};
 use super::two_users;
-use crate::support::fixture::{GROUP, id};
+use crate::support::fixture::{GROUP, id, kernel, with};
 use crate::support::on_both;
 
 on_both! {
@@ -28,11 +28,29 @@ on_both! {
         assert!(named["weights"][2]["set_by"].as_str().unwrap().starts_with("cli:"));
         assert_eq!(explain(&["--domain", "teaching", "-o", "json"]).json()["tier"], "domain");
         assert_eq!(explain(&["--project", &ml, "-o", "ndjson"]).json()["tier"], "project");
+        assert!(page.contains(" 4.00 hours of cpu "), "{page}");
         let csv = explain(&[&bob, "-o", "csv"]).ok();
         assert!(csv.starts_with("period_start,period_end,resource_usage,decay_weight,normalized_usage,contribution,part\n2026-01-13,"), "{csv}");
         assert!(explain(&["nobody"]).refused(2).starts_with("there is no user "));
         assert_eq!(explain(&[&bob, "--group", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
         assert_eq!(explain(&[&bob, "--domain", "teaching"]).code, Some(2));
+    }
+
+    async fn why_a_pending_kernel_waits(db: TestDb) {
+        let f = two_users(db).await;
+        let zed = with(kernel("first", "zed", "ml", "2026-01-13T11:00:00Z"), &json!({"user_name": "zed", "project_name": "ml", "status": "PENDING", "started_at": null}));
+        let memory = json!({"user_name": "bob", "project_name": "course", "domain_name": "teaching", "status": "PENDING", "started_at": null, "occupied_slots": {"mem": "2147483648"}});
+        let bob = with(kernel("later", "bob", "course", "2026-01-13T11:00:00Z"), &memory);
+        assert!(f.ingest(&[zed, bob]).await.is_empty());
+        f.tick().await;
+        // A command is a process of its own: it has answered no sequence.
+        let page = run(&f.db, ["explain", "--workload", &id("first").to_string()]).ok();
+        assert!(page.starts_with("zed in ml, "), "{page}");
+        assert!(page.contains(&format!("{} is 1 of 2: 0 ahead, of 0 owners. Nothing is ahead of it.", id("first"))), "{page}");
+        let page = run(&f.db, ["explain", "--workload", &id("later").to_string()]).ok();
+        assert!(page.contains(&format!("{} is 2 of 2: 1 ahead, of 1 owners.", id("later"))), "{page}");
+        let refused = run(&f.db, ["explain", "--workload", &id("gone").to_string()]).refused(2);
+        assert!(refused.starts_with("no pending kernel of \"gpu-cluster\" has the id"), "{refused}");
     }
 
     async fn a_sequence_in_words(db: TestDb) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::program::{end, over, run, run_with_input};
 use super::two_users;
 use crate::support::database::TestDb;
-use crate::support::fixture::{GROUP, id, with};
+use crate::support::fixture::{Fixture, GROUP, id, with};
 use crate::support::on_both;
 
 fn items(answer: &Value) -> &[Value] {
@@ -233,7 +233,7 @@ async fn many_buckets_come_in_pages() {
 
 /// Long names, owners that have none, and a weight with many digits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ranking_fits_eighty_columns() {
+async fn a_ranking_has_whole_names_where_there_is_no_terminal() {
     use crate::support::fixture::{kernel, with};
     let f = two_users(crate::support::database::sqlite().await).await;
     let named = json!({"user_name": "a".repeat(200), "project_name": "p".repeat(200), "domain_name": "d".repeat(64)});
@@ -251,12 +251,26 @@ async fn a_ranking_fits_eighty_columns() {
     f.tick().await;
     for args in [&["rank", GROUP][..], &["rank", GROUP, "--projects"], &["rank", GROUP, "--domains"]] {
         let table = run(&f.db, args).ok();
-        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        assert!(table.lines().count() > 2 && table.contains('\u{2026}'), "{table}");
+        assert!(table.contains(&"d".repeat(64)) && !table.contains('\u{2026}'), "{table}");
+        for columns in [80, 100] {
+            let printed = in_terminal(&f, columns, args);
+            let table: String =
+                printed.lines().filter(|line| line.starts_with(' ')).flat_map(|line| [line, "\n"]).collect();
+            assert!(table.lines().all(|line| line.trim_end().chars().count() <= columns), "{table}");
+            assert!(table.lines().count() > 2 && table.contains('\u{2026}'), "{table}");
+        }
     }
-    let users = run(&f.db, ["rank", GROUP]).ok();
+    let users = in_terminal(&f, 80, &["rank", GROUP]);
     assert!(users.contains(" 0.037026 ") && users.contains("01 ") && users.contains("02 "), "{users}");
     assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
+}
+
+/// What a command prints in a terminal of this many columns, which `script` provides.
+fn in_terminal(f: &Fixture, columns: usize, args: &[&str]) -> String {
+    let line = format!("stty cols {columns}; {} {}", env!("CARGO_BIN_EXE_fairshared"), args.join(" "));
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::null());
+    end(command.env("FAIRSHARED_DATABASE_URL", &f.db.url).env("NO_COLOR", "1")).ok()
 }
 
 /// A terminal, played by `script`.

@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fairshared::cli::demo::cluster::{Cluster, DemoKernel, GROUPS, generate};
-use fairshared::cli::demo::people::{Habit, Need, PEOPLE, PROJECTS};
+use fairshared::cli::demo::cluster::{Cluster, generate};
+use fairshared::cli::demo::groups::{DemoKernel, GROUPS};
+use fairshared::cli::demo::jobs::{STARVED_PROJECT, submitted};
+use fairshared::cli::demo::people::{GPU_CLUSTER, Habit, Need, PEOPLE, PROJECTS};
+use fairshared::cli::demo::random::Random;
 
 /// 2026-02-18T10:30:00Z, a Wednesday.
 const NOW: i64 = 1_771_410_600;
 
 fn demo() -> Cluster {
     generate(NOW, 1, 60)
-}
-
-fn person(kernel: &DemoKernel) -> &'static str {
-    PEOPLE[kernel.person].name
 }
 
 #[test]
@@ -60,7 +59,7 @@ fn no_node_ever_holds_more_than_it_has() {
 fn it_looks_like_a_cluster() {
     let cluster = demo();
     let kernels = &cluster.kernels;
-    assert!((4_000..12_000).contains(&kernels.len()), "{} kernels", kernels.len());
+    assert!((8_000..18_000).contains(&kernels.len()), "{} kernels", kernels.len());
     let names: BTreeSet<&str> = PEOPLE.iter().map(|p| p.name).collect();
     assert!(names.len() >= 40);
     assert!(PEOPLE.iter().filter(|p| p.name == "mara").map(|p| p.project).collect::<BTreeSet<_>>().len() == 2);
@@ -70,7 +69,7 @@ fn it_looks_like_a_cluster() {
         assert!(of_group().any(|k| k.placed.is_some() && k.ended_at.is_none()), "{}: something runs", group.name);
     }
     let waiting = kernels.iter().filter(|k| k.placed.is_none()).count();
-    assert!((3..80).contains(&waiting), "{waiting} wait");
+    assert!((30..600).contains(&waiting), "{waiting} wait");
     // No user is in two runs of one job at a time, and what a node failure ended runs again.
     let again = kernels.iter().filter(|k| k.attempt > 0).count();
     assert!(again > 5, "{again} second runs");
@@ -92,14 +91,19 @@ fn it_looks_like_a_cluster() {
 fn people_keep_their_habits() {
     let cluster = demo();
     let mut hours: HashMap<Habit, [u64; 24]> = HashMap::new();
+    let first = cluster.first_day;
     let mut weekend = 0;
-    for kernel in &cluster.kernels {
-        let (Some((_, start)), habit) = (kernel.placed, PEOPLE[kernel.person].habit) else { continue };
-        hours.entry(habit).or_default()[usize::try_from(start.rem_euclid(86_400) / 3_600).unwrap()] += 1;
-        let weekday = (start.div_euclid(86_400) + 3).rem_euclid(7);
-        if habit == Habit::WeekendCruncher && NOW - start > 86_400 {
+    for job in submitted(NOW, first, first.plus(60), &mut Random::seeded(1))
+        .iter()
+        .filter(|job| NOW - job.submitted_at > 86_400)
+    {
+        let habit = PEOPLE[job.person].habit;
+        let hour = job.submitted_at.rem_euclid(86_400) / 3_600;
+        hours.entry(habit).or_default()[usize::try_from(hour).unwrap()] += 1;
+        let weekday = (job.submitted_at.div_euclid(86_400) + 3).rem_euclid(7);
+        if habit == Habit::WeekendCruncher {
             weekend += 1;
-            assert!(weekday >= 5 || kernel.attempt > 0 || weekday == 0, "{}", person(kernel));
+            assert!(weekday >= 5, "{}", PEOPLE[job.person].name);
         }
     }
     assert!(weekend > 100);
@@ -107,6 +111,21 @@ fn people_keep_their_habits() {
         let all = hours[&habit];
         all[range].iter().sum::<u64>() * 100 / all.iter().sum::<u64>()
     };
-    assert!(share(Habit::NightOwl, 18..24) > 80);
-    assert!(share(Habit::Office, 6..18) > 80);
+    assert_eq!((share(Habit::NightOwl, 19..24), share(Habit::Office, 7..17)), (100, 100));
+    assert!(hours[&Habit::Sweep].iter().all(|count| *count > 0));
+}
+
+#[test]
+fn no_whole_node_becomes_free_for_the_starved_project() {
+    for (seed, hour) in (1..=10).zip([0, 2, 5, 7, 10, 12, 15, 17, 20, 23]) {
+        let now = NOW.div_euclid(86_400) * 86_400 + hour * 3_600;
+        let cluster = generate(now, seed, 10);
+        let project = |kernel: &&DemoKernel| {
+            kernel.group == GPU_CLUSTER && PROJECTS[PEOPLE[kernel.person].project].0 == STARVED_PROJECT
+        };
+        let of_project: Vec<&DemoKernel> = cluster.kernels.iter().filter(project).collect();
+        let waiting = of_project.iter().filter(|kernel| kernel.placed.is_none()).count();
+        let running = of_project.iter().filter(|kernel| kernel.placed.is_some() && kernel.ended_at.is_none()).count();
+        assert_eq!((waiting, running), (3, 0), "seed {seed} at {hour}:00");
+    }
 }

@@ -2,7 +2,9 @@
 
 mod cluster;
 mod documented;
+mod hours;
 mod past;
 mod plans;
 pub mod program;
 mod pulse;
+mod walk;

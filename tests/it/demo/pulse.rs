@@ -1,7 +1,8 @@
 //! The demo moves, and stays a cluster that is possible.
 
-use fairshared::cli::demo::cluster::{GROUPS, generate};
+use fairshared::cli::demo::cluster::generate;
 use fairshared::cli::demo::fill::fill;
+use fairshared::cli::demo::groups::GROUPS;
 use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::cli::demo::pulse::step;
 use fairshared::cli::demo::random::Random;

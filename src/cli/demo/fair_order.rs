@@ -1,0 +1,93 @@
+//! The order in which the demo's past starts jobs: that of a server with the options of the group. It is calculated by the
+//! group of a replay, which records usage without a database.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::groups::GroupPlan;
+use super::jobs::Job;
+use super::people::{Need, PEOPLE, PROJECTS, Person, slots};
+use super::policy::policy;
+use crate::domain::identity;
+use crate::domain::ids::{KernelKey, Member};
+use crate::domain::replay::group::{Group, Start};
+use crate::domain::replay::order::Request;
+use crate::domain::replay::policy::Policy;
+use crate::domain::sequencer::Workload;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// Usage is recorded once an hour of the past. More often changes no order, because a progressive order counts what no run
+/// has recorded.
+const SECONDS_BETWEEN_RUNS: i64 = 3_600;
+
+pub(super) struct FairOrder {
+    policy: Policy,
+    group: Group,
+    node: Need,
+    /// The kernels of the demo that run, as the group knows them.
+    running: HashMap<usize, KernelKey>,
+    next_run: i64,
+}
+
+impl FairOrder {
+    /// `None` when the group's options are not valid.
+    pub fn new(plan: &GroupPlan, from: i64) -> Option<Self> {
+        let policy = policy(plan)?;
+        let now = Timestamp::from_seconds(from);
+        let mut group = Group::new(&policy, capacity(plan.node, plan.nodes), now);
+        for person in PEOPLE.iter().filter(|person| person.group == plan.name) {
+            group.know(owner(person), &Arc::from(PROJECTS[person.project].1), &policy);
+        }
+        let next_run = from + SECONDS_BETWEEN_RUNS;
+        Some(Self { policy, group, node: plan.node, running: HashMap::new(), next_run })
+    }
+
+    /// The group offers this number of nodes from now on.
+    pub fn offer(&mut self, nodes: usize, at: i64) {
+        self.group.offer(capacity(self.node, nodes), Timestamp::from_seconds(at));
+    }
+
+    pub fn start(&mut self, kernel: usize, job: &Job, at: i64) {
+        let start = Start { owner: owner(&PEOPLE[job.person]), slots: slots(job.need), told_seconds: None };
+        self.running.insert(kernel, self.group.start(start, Timestamp::from_seconds(at)));
+    }
+
+    pub fn end(&mut self, kernel: usize, at: i64) {
+        if let Some(key) = self.running.remove(&kernel) {
+            self.group.end(key, Timestamp::from_seconds(at));
+        }
+    }
+
+    /// The positions of `jobs`, first to start first.
+    pub fn order(&mut self, jobs: &[Job], at: i64) -> Vec<usize> {
+        let now = Timestamp::from_seconds(at);
+        if at >= self.next_run {
+            self.group.run(now);
+            self.next_run = at + SECONDS_BETWEEN_RUNS;
+        }
+        let sizes: Vec<Amounts> = jobs.iter().map(|job| slots(job.need.times(job.members.into()))).collect();
+        let requests: Vec<Request> = sizes.iter().map(|slots| Request { slots, told_seconds: None }).collect();
+        let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
+        let order = self.group.order(&self.policy, &workloads, &requests, now, jobs.len());
+        order.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()
+    }
+}
+
+pub(super) fn owner(person: &Person) -> Member {
+    Member { user: identity::user(person.name), project: identity::project(PROJECTS[person.project].0) }
+}
+
+fn workload(job: &Job) -> Workload<'static> {
+    Workload {
+        id: Cow::Owned(format!("{:08}", job.number)),
+        owner: owner(&PEOPLE[job.person]),
+        submitted_at: Some(Timestamp::from_seconds(job.submitted_at)),
+        priority: 0,
+    }
+}
+
+fn capacity(node: Need, nodes: usize) -> Amounts {
+    slots(node.times(i64::try_from(nodes).unwrap_or(i64::MAX)))
+}

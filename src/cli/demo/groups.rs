@@ -1,0 +1,45 @@
+//! The resource groups of the demo, and what happens in them: kernels, and nodes that are down.
+
+use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need};
+
+/// A resource group of equal nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupPlan {
+    pub name: &'static str,
+    pub scheduler: &'static str,
+    pub nodes: usize,
+    pub node: Need,
+}
+
+pub const GROUPS: [GroupPlan; 3] = [
+    GroupPlan { name: GPU_CLUSTER, scheduler: "fairshare", nodes: 12, node: Need::new(64, 512, 8) },
+    GroupPlan { name: CPU_FARM, scheduler: "drf", nodes: 16, node: Need::new(64, 256, 0) },
+    GroupPlan { name: INFERENCE, scheduler: "fairshare", nodes: 3, node: Need::new(32, 128, 4) },
+];
+
+/// Times are Unix seconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemoKernel {
+    pub group: &'static str,
+    /// Place in [`PEOPLE`].
+    pub person: usize,
+    /// Counts the jobs of the whole demo; runs of one job share it.
+    pub job: usize,
+    pub attempt: u32,
+    /// Which part of its job, of how many; parts start and die together.
+    pub member: u32,
+    pub members: u32,
+    pub need: Need,
+    /// The node and the start; without, the kernel is pending.
+    pub placed: Option<(usize, i64)>,
+    pub ended_at: Option<i64>,
+}
+
+/// A node that was down; `until` may lie ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    pub group: &'static str,
+    pub node: usize,
+    pub from: i64,
+    pub until: i64,
+}

@@ -1,0 +1,68 @@
+//! The jobs that people hand in during the demo's past.
+
+use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need, PEOPLE, PROJECTS, Person, Wish};
+use super::random::Random;
+use crate::domain::time::{Day, SECONDS_PER_DAY};
+
+/// How long a person waits for a job to start before giving it up.
+const PATIENCE_SECONDS: i64 = 36 * 3_600;
+/// The project in which jobs of whole nodes wait, because the scheduler keeps no whole node for them.
+pub const STARVED_PROJECT: &str = "forecasting";
+/// How long ago that project went over from small jobs to jobs of whole nodes.
+pub const STARVED_SECONDS: i64 = 10 * 3_600;
+/// A node of the GPU cluster.
+const WHOLE_NODE: Need = Need::new(48, 384, 8);
+
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub number: usize,
+    /// Place in [`PEOPLE`].
+    pub person: usize,
+    pub submitted_at: i64,
+    /// Until then it waits for a start.
+    pub gives_up_at: i64,
+    pub seconds: i64,
+    /// Of each member.
+    pub need: Need,
+    pub members: u32,
+    pub attempt: u32,
+}
+
+/// All jobs from `first` to `now`, by the time at which they were handed in.
+pub fn submitted(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let starved_from = now - STARVED_SECONDS;
+    let mut submit = |person: usize, submitted_at: i64, wish: Wish| {
+        let Wish { seconds, need, members, .. } = wish;
+        let gives_up_at = submitted_at + PATIENCE_SECONDS;
+        let small_before = is_starved(&PEOPLE[person]) && need != WHOLE_NODE;
+        let gives_up_at = if small_before { gives_up_at.min(starved_from) } else { gives_up_at };
+        if submitted_at < now && submitted_at <= gives_up_at {
+            jobs.push(Job { number: 0, person, submitted_at, gives_up_at, seconds, need, members, attempt: 0 });
+        }
+    };
+    for day in (0..=today.days_since(first)).map(|n| first.plus(n)) {
+        for (at, person) in PEOPLE.iter().enumerate() {
+            for wish in person.wishes(day, today, random) {
+                submit(at, i64::from(day.0) * SECONDS_PER_DAY + wish.at, wish);
+            }
+        }
+    }
+    for (at, person) in PEOPLE.iter().enumerate().filter(|(_, person)| person.group != INFERENCE) {
+        if is_starved(person) {
+            let seconds = random.range(4 * 3_600, 8 * 3_600);
+            submit(at, starved_from + random.range(60, 3_600), Wish { at: 0, seconds, need: WHOLE_NODE, members: 1 });
+        } else if person.group == CPU_FARM {
+            // A rush in the last quarter of an hour, so that jobs wait on the CPU farm at any hour.
+            let (seconds, need) = (random.range(7_200, 36_000), Need::new(56, 128, 0));
+            submit(at, now - random.range(30, 900), Wish { at: 0, seconds, need, members: 1 });
+        }
+    }
+    jobs.sort_by_key(|job| (job.submitted_at, job.person));
+    jobs.iter_mut().enumerate().for_each(|(number, job)| job.number = number);
+    jobs
+}
+
+fn is_starved(person: &Person) -> bool {
+    person.group == GPU_CLUSTER && PROJECTS[person.project].0 == STARVED_PROJECT
+}

@@ -1,0 +1,87 @@
+//! The nodes of one resource group: what is free on each, which are down, and which one is kept for the job that comes first.
+
+use super::groups::GroupPlan;
+use super::jobs::Job;
+use super::people::Need;
+
+pub(super) struct Nodes {
+    whole: Need,
+    free: Vec<Need>,
+    down: Vec<bool>,
+    /// A node and the number of the job that it is kept for.
+    kept: Option<(usize, usize)>,
+}
+
+impl Nodes {
+    pub fn new(plan: &GroupPlan) -> Self {
+        Self { whole: plan.node, free: vec![plan.node; plan.nodes], down: vec![false; plan.nodes], kept: None }
+    }
+
+    /// A node goes down, or comes back empty.
+    pub fn switch(&mut self, node: usize, down: bool) {
+        self.down[node] = down;
+        self.free[node] = self.whole;
+        self.kept = self.kept.filter(|(kept, _)| *kept != node);
+    }
+
+    /// How many nodes are not down.
+    pub fn up(&self) -> usize {
+        self.down.iter().filter(|down| !**down).count()
+    }
+
+    pub fn give_back(&mut self, node: usize, need: Need) {
+        self.free[node] = self.free[node].plus(need);
+    }
+
+    /// A node for each member, none of them taken yet; `None` when they do not fit.
+    pub fn find(&self, job: &Job) -> Option<Vec<usize>> {
+        let mut free = self.free.clone();
+        (0..job.members)
+            .map(|_| {
+                let node = (0..free.len()).find(|node| self.is_open_to(*node, job) && free[*node].holds(job.need))?;
+                free[node] = free[node].minus(job.need);
+                Some(node)
+            })
+            .collect()
+    }
+
+    /// Takes a node for each member, and returns them; or takes none.
+    pub fn place(&mut self, job: &Job) -> Option<Vec<usize>> {
+        let nodes = self.find(job)?;
+        for node in &nodes {
+            self.free[*node] = self.free[*node].minus(job.need);
+        }
+        self.kept = self.kept.filter(|(_, number)| *number != job.number);
+        Some(nodes)
+    }
+
+    /// Whether a node would be kept for the job. None is kept for a job that needs more than half a node: that is the one
+    /// thing that this scheduler does wrong.
+    pub fn would_keep(&self, job: &Job) -> bool {
+        2 * job.need.gpu <= self.whole.gpu && 2 * job.need.cpu <= self.whole.cpu
+    }
+
+    /// Keeps the emptiest node for a job, so that smaller ones do not take each gap before it.
+    pub fn keep_for(&mut self, job: &Job) {
+        if self.kept.is_none() {
+            let up = (0..self.free.len()).filter(|node| !self.down[*node]);
+            let emptiest = up.max_by_key(|node| (self.free[*node].gpu, self.free[*node].cpu));
+            self.kept = emptiest.map(|node| (node, job.number));
+        }
+    }
+
+    /// The number of the job that a node is kept for.
+    pub fn kept_for(&self) -> Option<usize> {
+        self.kept.map(|(_, number)| number)
+    }
+
+    /// The job that a node was kept for does not wait any more.
+    pub fn keep_none(&mut self) {
+        self.kept = None;
+    }
+
+    fn is_open_to(&self, node: usize, job: &Job) -> bool {
+        let kept_for_other = self.kept.is_some_and(|(kept, number)| kept == node && number != job.number);
+        !self.down[node] && !kept_for_other
+    }
+}
