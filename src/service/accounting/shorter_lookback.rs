@@ -24,7 +24,7 @@ pub async fn warnings(session: &Session, before: &Options) -> Result<Vec<InputWa
     let buckets = if service.keep_buckets_days() < then {
         "; buckets older than `keep_buckets_days` go with them, so that a longer look-back finds that usage no more"
     } else {
-        "; buckets are kept, but the records that other buckets (`decay_unit_days`) need are gone then"
+        "; day totals are kept, so that a longer look-back has its shares again, but kernels of these days can no longer be corrected"
     };
     let (was, is) = (before.lookback_days, state.options.lookback_days);
     let detail = format!(

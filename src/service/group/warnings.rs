@@ -10,8 +10,15 @@ use crate::service::input::warning::InputWarning;
 type Rule = fn(&Facts, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 7] =
-    [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights, half_life_exceeds_lookback, purged_usage];
+const RULES: [Rule; 7] = [
+    unused_slots,
+    only_zeros,
+    no_capacity,
+    not_progressive,
+    flat_misses_domain_weights,
+    half_life_exceeds_lookback,
+    purged_usage,
+];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
