@@ -158,7 +158,7 @@ fn figures(row: &Value) -> Value {
     })
 }
 
-/// What the figures leave of a line for names, in columns. A column stands apart from the next by two.
+/// The columns of a line that the figures leave for names. A column stands apart from the next by two.
 fn room(tier: &Tier, lines: &[Value], line_width: usize) -> usize {
     let cell = |line: &Value, column: &str| line[column].as_str().map_or(0, str::len);
     let width = |column: &&str| lines.iter().map(|line| cell(line, column)).max().unwrap_or(0).max(column.len());

@@ -176,7 +176,7 @@ pub fn looks_like_range(name: &str) -> bool {
         || within('{', '}').is_some_and(|text| text.contains(".."))
 }
 
-/// What looks like a mistake in the names of agents, each with a pointer to its place in the request.
+/// Likely mistakes in the names of agents, each with a pointer to its place in the request.
 pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<InputWarning> {
     let mut ranges = names.filter(|(_, name)| looks_like_range(name));
     let warning = |(pointer, name): (String, &str)| {

@@ -32,7 +32,7 @@ pub struct ConfigurationChanged {
     pub unchanged: usize,
     /// `None`: queues were left alone.
     pub queues: Option<QueuesChanged>,
-    /// What looks like a mistake in the weights; pointers start at `/items/N`.
+    /// Likely mistakes in the weights; pointers start at `/items/N`.
     pub warnings: Vec<InputWarning>,
 }
 

@@ -20,7 +20,7 @@ pub struct WeightsChanged {
     /// Weights that were set before and are not any more.
     pub deleted: u64,
     pub affected: Vec<WeightRow>,
-    /// What looks like a mistake; pointers start at `/items/N`.
+    /// Likely mistakes; pointers start at `/items/N`.
     pub warnings: Vec<InputWarning>,
     pub group: VisibleGroup,
 }

@@ -22,7 +22,7 @@ pub struct Job {
     /// Until then it waits for a start.
     pub gives_up_at: i64,
     pub seconds: i64,
-    /// Of each member.
+    /// The need of each member.
     pub need: Need,
     pub members: u32,
     pub attempt: u32,

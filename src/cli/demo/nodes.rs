@@ -55,7 +55,7 @@ impl Nodes {
         Some(nodes)
     }
 
-    /// Whether a node would be kept for the job. None is kept for a job that needs more than half a node: that is the one
+    /// True if a node would be kept for the job. None is kept for a job that needs more than half a node: that is the one
     /// thing that this scheduler does wrong.
     pub fn would_keep(&self, job: &Job) -> bool {
         2 * job.need.gpu <= self.whole.gpu && 2 * job.need.cpu <= self.whole.cpu

@@ -140,7 +140,7 @@ impl Need {
         Self::new(self.cpu * count, self.mem_gib * count, self.gpu * count)
     }
 
-    /// Whether a job of this need fits into what is free.
+    /// True if a job of this need fits into what is free.
     pub fn holds(self, need: Self) -> bool {
         self.cpu >= need.cpu && self.mem_gib >= need.mem_gib && self.gpu >= need.gpu
     }
@@ -162,7 +162,7 @@ pub fn slots(need: Need) -> Amounts {
 pub struct Wish {
     pub at: i64,
     pub seconds: i64,
-    /// Of each member.
+    /// The need of each member.
     pub need: Need,
     pub members: u32,
 }

@@ -57,7 +57,7 @@ pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> R
         .iter()
         .map(|report| Report { phase: Phase::Terminated, terminated_at: Some(now), ..(*report).clone() })
         .collect();
-    // Of the jobs that wait only the new one is not known yet.
+    // Only the new one of the waiting jobs is not known yet.
     if !starts.iter().any(|(report, _)| report.id == again.id) {
         changed.push(again);
     }

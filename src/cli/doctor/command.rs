@@ -35,7 +35,7 @@ impl Command for Doctor {
     }
 }
 
-/// What a server answers to `GET /doctor`.
+/// The answer of a server to `GET /doctor`.
 #[derive(Deserialize)]
 struct Examination {
     checked_at: Timestamp,

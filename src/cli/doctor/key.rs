@@ -11,7 +11,7 @@ use crate::service::{Clock, SystemClock};
 
 pub const NAME: &str = "key";
 
-/// A key that ends within so many days should be replaced.
+/// A key that ends within this number of days should be replaced.
 const SOON_DAYS: i64 = 14;
 
 const NEW_KEY: &str =

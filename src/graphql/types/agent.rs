@@ -51,13 +51,13 @@ impl Agent {
         DateTime(self.row.updated_at)
     }
 
-    /// What looks like a mistake, as a name that stands for several agents; never a refusal.
+    /// Likely mistakes, as a name that stands for several agents; never a refusal.
     async fn warnings(&self) -> Vec<InputWarning> {
         input_warnings(agents::name_warnings([("/agent_id".to_owned(), &*self.row.agent_id)].into_iter()))
     }
 }
 
-/// What a write of agents has done.
+/// The result of a write of agents.
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct UpsertAgentsResult {
@@ -65,6 +65,6 @@ pub struct UpsertAgentsResult {
     pub upserted_count: u64,
     /// The group with its new capacity.
     pub resource_group: ScalingGroup,
-    /// What looks like a mistake; never a refusal.
+    /// Likely mistakes; never a refusal.
     pub warnings: Vec<InputWarning>,
 }

@@ -151,6 +151,6 @@ pub struct UpsertFairShareWeightsResult {
     pub deleted_count: u64,
     /// The weights that this write set or unset.
     pub affected_weights: Vec<FairShareWeightNode>,
-    /// What looks like a mistake; never a refusal.
+    /// Likely mistakes; never a refusal.
     pub warnings: Vec<InputWarning>,
 }

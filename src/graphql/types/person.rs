@@ -44,7 +44,7 @@ impl Domain {
         DateTime(self.0.created_at)
     }
 
-    /// What looks like a mistake, as an archived domain whose kernels run; never a refusal.
+    /// Likely mistakes, as an archived domain whose kernels run; never a refusal.
     async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
         Ok(input_warnings(service(ctx)?.domain_warnings(&self.0)))
     }
@@ -98,7 +98,7 @@ impl Project {
         DateTime(self.0.created_at)
     }
 
-    /// What looks like a mistake, as an archived project whose kernels run; never a refusal.
+    /// Likely mistakes, as an archived project whose kernels run; never a refusal.
     async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
         Ok(input_warnings(service(ctx)?.project_warnings(&self.0)))
     }
@@ -143,7 +143,7 @@ impl User {
         DateTime(self.0.created_at)
     }
 
-    /// What looks like a mistake, as an archived user whose kernels run; never a refusal.
+    /// Likely mistakes, as an archived user whose kernels run; never a refusal.
     async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
         Ok(input_warnings(service(ctx)?.user_warnings(&self.0)))
     }

@@ -47,7 +47,7 @@ macro_rules! queue {
 }
 queue_keys!(queue);
 
-/// What looks like a mistake in the queues of a group; never a refusal.
+/// Likely mistakes in the queues of a group; never a refusal.
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct QueueWarning {

@@ -64,7 +64,7 @@ impl ScalingGroup {
         self.0.etag().trim_matches('"').to_owned()
     }
 
-    /// What looks like a mistake in the options as the group is now; never a refusal.
+    /// Likely mistakes in the options as the group is now; never a refusal.
     async fn warnings(&self) -> Vec<InputWarning> {
         self.0.warnings().into_iter().map(InputWarning::from).collect()
     }

@@ -24,7 +24,7 @@ pub struct Sequence {
     /// How many workloads are in order, shown or not.
     count: usize,
     pub items: Vec<SequenceItem>,
-    /// What looks like a mistake in the workloads of `input`, to which pointers lead; the order does not depend on it.
+    /// Likely mistakes in the workloads of `input`, to which pointers lead; the order does not depend on it.
     warnings: Vec<InputWarning>,
 }
 

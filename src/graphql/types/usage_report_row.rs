@@ -19,11 +19,11 @@ fn share_texts(shares: &SlotMap<f64>) -> JsonString {
 pub struct ReportWhole {
     /// Rows that match, on all pages together.
     pub count: u64,
-    /// What all rows used together, those of other pages included.
+    /// The usage of all rows together, those of other pages included.
     pub totals: UsageReportTotals,
 }
 
-/// What all rows of a report used together.
+/// The usage of all rows of a report together.
 pub struct UsageReportTotals(pub ReportTotals);
 
 #[Object(rename_fields = "snake_case")]

@@ -39,10 +39,14 @@ impl From<Agent> for AgentView {
 
 /// A node after its write.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "agent_id": "node-01", "available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "alive": true,
+    "schedulable": true, "labels": {"rack": "r7"}, "updated_at": "2026-01-13T10:00:00Z"
+}))]
 pub struct AgentWritten {
     #[serde(flatten)]
     pub agent: AgentView,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,
@@ -96,7 +100,7 @@ pub struct AgentsBody {
 }
 
 impl AgentsBody {
-    /// What looks like a mistake in the names of the agents.
+    /// Likely mistakes in the names of the agents.
     pub fn warnings(&self) -> Vec<InputWarning> {
         let named = self.agents.iter().enumerate().filter_map(|(at, agent)| Some((at, agent.agent_id.as_deref()?)));
         name_warnings(named.map(|(at, name)| (format!("/agents/{at}/agent_id"), name)))
@@ -117,7 +121,7 @@ impl AgentsBody {
 pub struct AgentsWritten {
     /// Agents that were created or replaced.
     pub written: u64,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,

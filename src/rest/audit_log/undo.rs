@@ -29,7 +29,7 @@ pub struct Undo {
 pub struct Undone {
     /// The undo in the audit log, which can be undone as well.
     pub audit_id: i64,
-    /// What looks like a mistake in the options of the group since then, or does not count any more, because it was purged.
+    /// Likely mistakes in the options of the group since then, and usage that does not count any more, because it was purged.
     pub warnings: Vec<InputWarning>,
 }
 

@@ -38,7 +38,7 @@ pub struct ConfigurationWritten {
     pub queues: Option<QueueCounts>,
     /// Every change: weights as the document names them, then those that are pruned, then queues.
     pub items: Vec<ConfigurationChange>,
-    /// What looks like a mistake in the weights or the queues; absent where there is nothing.
+    /// Likely mistakes in the weights or the queues; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,
@@ -112,7 +112,7 @@ impl ConfigurationWritten {
     }
 }
 
-/// What looks like a mistake in the queues, with pointers to those that the document has.
+/// Likely mistakes in the queues, with pointers to those that the document has.
 fn queue_warnings(changed: &ConfigurationChanged, written: &[QueueConfig]) -> Vec<InputWarning> {
     let places: BTreeMap<&str, usize> =
         written.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), at)).collect();

@@ -12,7 +12,7 @@ use crate::rest::problem::Result;
 use crate::service::doctor::CheckResult;
 use crate::service::{Caller, Service};
 
-/// What the checks have found.
+/// The findings of the checks.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "checked_at": "2026-01-13T10:00:00Z",
@@ -24,7 +24,7 @@ use crate::service::{Caller, Service};
     ]
 }))]
 pub struct Examination {
-    /// What the server's clock said.
+    /// The time that the server's clock showed.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
     /// One for each check, always in this order.

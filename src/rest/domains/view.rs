@@ -44,10 +44,13 @@ impl From<Arc<Domain>> for DomainView {
 
 /// A domain after its write.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "name": "research", "display_name": "Research", "archived": false, "archived_at": null, "created_at": "2026-01-13T10:00:00Z"
+}))]
 pub struct DomainWritten {
     #[serde(flatten)]
     pub domain: DomainView,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,

@@ -132,7 +132,7 @@ pub struct WeightsWritten {
     pub upserted: u64,
     /// Weights that were set before and are not any more.
     pub deleted: u64,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,

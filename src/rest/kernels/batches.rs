@@ -348,7 +348,7 @@ fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), co
     IngestWarning { code, detail, index, line, pointer, kernels, ..IngestWarning::default() }
 }
 
-/// What an answer says of the rows of one batch.
+/// The part of an answer that is about the rows of one batch.
 struct BatchRows {
     places: Vec<u64>,
     ids: Vec<Uuid>,

@@ -214,7 +214,7 @@ pub struct EarlierKernels {
     pub source: &'static str,
 }
 
-/// What looks like a mistake in reports that were taken all the same.
+/// Likely mistakes in reports that were taken all the same.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(example = json!({
     "code": "domain_pinned", "project_id": "3c463428-9408-5142-b5df-ec68e15a9e35", "kernels": 12,

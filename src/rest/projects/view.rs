@@ -56,10 +56,14 @@ impl From<Arc<Project>> for ProjectView {
 
 /// A project after its write.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "project_id": "3c463428-9408-5142-b5df-ec68e15a9e35", "name": "climate", "display_name": null, "domain_name": "research",
+    "domain_pinned": true, "archived": false, "archived_at": null, "created_at": "2026-01-13T10:00:00Z"
+}))]
 pub struct ProjectWritten {
     #[serde(flatten)]
     pub project: ProjectView,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,

@@ -34,7 +34,7 @@ pub type QueueBody = WithReason<QueueConfig>;
 pub struct QueueWritten {
     #[schema(value_type = QueueConfig)]
     pub queue: Arc<QueueConfig>,
-    /// What looks like a mistake in the group's queues; never a refusal.
+    /// Likely mistakes in the group's queues; never a refusal.
     pub warnings: Vec<Warning>,
 }
 
@@ -103,7 +103,7 @@ pub struct QueuesWritten {
     pub created: u64,
     pub changed: u64,
     pub deleted: u64,
-    /// What looks like a mistake in the group's queues; never a refusal.
+    /// Likely mistakes in the group's queues; never a refusal.
     pub warnings: Vec<Warning>,
 }
 

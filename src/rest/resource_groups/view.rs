@@ -36,7 +36,7 @@ pub struct ResourceGroup {
     /// When factors and ranks were last calculated.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,
-    /// What looks like a mistake in the options as the group is now; never a refusal.
+    /// Likely mistakes in the options as the group is now; never a refusal.
     pub warnings: Vec<InputWarning>,
     /// Moves with every change of weights, options, agents, capacities, queues and people; for `if_revision`.
     pub config_revision: String,

@@ -27,7 +27,7 @@ pub struct SchedulerOptions {
     pub scheduler: &'static str,
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,
-    /// What looks like a mistake in the options as the group is now; never a refusal.
+    /// Likely mistakes in the options as the group is now; never a refusal.
     pub warnings: Vec<InputWarning>,
     /// Moves with every change of the group's configuration; for `if_revision`.
     pub config_revision: String,

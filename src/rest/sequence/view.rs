@@ -32,7 +32,7 @@ pub struct SequenceAnswer {
     #[schema(format = DateTime)]
     pub calculated_at: Option<String>,
     pub items: Vec<SequenceItem>,
-    /// What looks like a mistake in the request; absent where there is nothing. The order does not depend on it.
+    /// Likely mistakes in the request; absent where there is nothing. The order does not depend on it.
     #[schema(nullable = false)]
     pub warnings: Option<Vec<InputWarning>>,
 }

@@ -83,7 +83,7 @@ pub struct UsageReportAnswer {
     pub totals: UsageReportTotals,
 }
 
-/// What all rows of the report used together, those of other pages included.
+/// The usage of all rows of the report together, those of other pages included.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"resource_usage": {"cpu": "7200"}, "slot_hours": {"cpu": "2"}, "capacity_share": {"cpu": "0.25"}}))]
 pub struct UsageReportTotals {

@@ -50,10 +50,14 @@ impl From<Arc<User>> for UserView {
 
 /// A user after its write.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "user_uuid": "b6023f13-2722-5f04-ba17-970481079475", "name": "alice", "display_name": "Alice Liddell",
+    "archived": false, "archived_at": null, "created_at": "2026-01-13T10:00:00Z"
+}))]
 pub struct UserWritten {
     #[serde(flatten)]
     pub user: UserView,
-    /// What looks like a mistake; absent where there is nothing.
+    /// Likely mistakes; absent where there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<InputWarning>,

@@ -41,7 +41,7 @@ pub enum CheckStatus {
     Fault,
 }
 
-/// What a check has found.
+/// The finding of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(example = json!({
     "check": "capacity", "status": "warning", "detail": "gpu-cluster has no capacity: no usage counts there",
@@ -50,7 +50,7 @@ pub enum CheckStatus {
 pub struct CheckResult {
     pub check: &'static str,
     pub status: CheckStatus,
-    /// What was found, in a sentence.
+    /// The finding, in a sentence.
     pub detail: String,
     /// What to do; `null`: nothing.
     pub remedy: Option<String>,

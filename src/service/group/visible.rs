@@ -101,7 +101,7 @@ impl VisibleGroup {
         Self { of_write, ..self }
     }
 
-    /// What looks like a mistake in the options, and in the write that this follows.
+    /// Likely mistakes in the options, and in the write that this follows.
     pub fn warnings(&self) -> Vec<InputWarning> {
         [self.group.facts.warnings(), self.of_write.clone()].concat()
     }

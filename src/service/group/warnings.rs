@@ -23,7 +23,7 @@ const RULES: [Rule; 7] = [
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
 impl Facts {
-    /// What looks like a mistake in the options, as the group is now.
+    /// Likely mistakes in the options, as the group is now.
     pub fn warnings(&self) -> Vec<InputWarning> {
         let mut warnings = Vec::new();
         for rule in RULES {

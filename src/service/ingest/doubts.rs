@@ -1,4 +1,4 @@
-//! What looks like a mistake in reports that are taken all the same.
+//! Likely mistakes in reports that are taken all the same.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// What looks like a mistake in one report to a group. It needs no database.
+    /// Likely mistakes in one report to a group. It needs no database.
     pub fn find(group: &Profile, report: &Report) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
         let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));

@@ -1,4 +1,4 @@
-//! What looks like a mistake in a request that was accepted all the same.
+//! Likely mistakes in a request that was accepted all the same.
 
 use serde::Serialize;
 use utoipa::ToSchema;

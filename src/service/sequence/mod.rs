@@ -136,7 +136,7 @@ pub struct Sequenced<'a> {
     pub charged: Vec<Charged>,
     /// Why each of `order` waits; empty unless that was asked.
     pub explained: Vec<Explained>,
-    /// What looks like a mistake in the request.
+    /// Likely mistakes in the request.
     pub warnings: Vec<InputWarning>,
 }
 

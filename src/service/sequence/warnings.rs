@@ -1,4 +1,4 @@
-//! What looks like a mistake in a request for a sequence. The order does not depend on it.
+//! Likely mistakes in a request for a sequence. The order does not depend on it.
 
 use super::{Known, PendingWorkload, PlacedWorkload, SequenceInput};
 use crate::domain::fault::escaped;

@@ -41,7 +41,7 @@ const UNDO: &str = "audit_log.undo";
 pub struct UndoneChange {
     /// The entry of the undo in the audit log.
     pub audit_id: i64,
-    /// What looks like a mistake in the options of the group since then, or does not count any more.
+    /// Likely mistakes in the options of the group since then, and usage that does not count any more.
     pub warnings: Vec<InputWarning>,
 }
 

@@ -46,7 +46,7 @@ pub struct ReportRow {
     pub entitled_share: Option<f64>,
 }
 
-/// What all rows of a report used together.
+/// The usage of all rows of a report together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportTotals {
     /// Slot-seconds.

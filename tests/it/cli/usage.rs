@@ -21,7 +21,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
         assert!(table.contains(&format!("`{name}`")), "docs/OPERATIONS.md lacks the command {name}");
     }
     assert!(help.contains(
-        "Exit codes:\n  0  done\n  1  failed, or `audit` or `weights diff` found a difference, or an import file ended early"
+        "Exit codes:\n  0  done\n  1  failed, or `audit` or `weights diff` found a difference, or `doctor` a fault, or an import file ended early"
     ));
     for commands in [&["serve"][..], &["weights", "apply"], &["keys", "create"]] {
         assert!(end(program().args(commands).arg("--help")).ok().contains("Usage: fairshared"));

@@ -191,7 +191,8 @@ queues:
         let written = async || fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision;
         let before = written().await;
         let applied = apply(&f, &["--reason", "new cluster"], QUEUES);
-        assert_eq!(applied.stderr, "1 set, 0 unset, 0 unchanged\nqueues: 2 created, 0 changed, 0 removed\n");
+        let warning = "warning: vision, mem: names a slot that no agent of the group has; agents have `cpu`\n";
+        assert_eq!(applied.stderr, format!("{warning}1 set, 0 unset, 0 unchanged\nqueues: 2 created, 0 changed, 0 removed\n"));
         assert_eq!(written().await, before + 1);
         let rows = queues();
         assert!(rows.starts_with("name,parent,priority,quota,limit,"), "{rows}");

@@ -236,7 +236,7 @@ fn costs_are_exact_however_large_they_are() {
     let options = |weights: Value| Options::parse(json!({"resource_weights": weights}).as_object().unwrap()).unwrap();
     for (capacity, options) in [
         (json!({"mem": "9007199254740993", "cpu": "64"}), options(json!({}))),
-        (json!({"mem": "1180591620717411303424", "cpu": "0.000000000001"}), options(json!({"mem": "0.3", "cpu": "7"}))),
+        (json!({"mem": "590295810358705651712", "cpu": "0.000000000001"}), options(json!({"mem": "0.3", "cpu": "7"}))),
     ] {
         let capacity: Amounts = serde_json::from_value(capacity).unwrap();
         let normalizer = Normalizer::new(&capacity, &options.resource_weights);

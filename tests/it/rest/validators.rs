@@ -17,9 +17,9 @@ async fn patch_if(server: &Server, tag: &str, opts: &Value) -> Answer {
 on_both! {
     async fn an_unchanged_ranking_is_not_sent_again(db: TestDb) {
         let server = Server::with_usage(db).await;
-        for path in [group("/fair-share-status"), group("/fair-share-status?limit=2"),
-            group(&format!("/fair-share-status?user_uuid={}", id("alice")))]
-        {
+        let alice = group(&format!("/fair-share-status?user_uuid={}", id("alice")));
+        let paths = [group("/fair-share-status"), group("/fair-share-status?limit=2"), alice];
+        for (path, weight) in paths.into_iter().zip(["2", "3", "4"]) {
             let tag = server.call("GET", &path, None).await.header("etag").to_owned();
             for seen in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".into()] {
                 let answer = server.get_with(&path, "if-none-match", &seen).await;
@@ -27,7 +27,7 @@ on_both! {
                 assert_eq!(answer.header("etag"), tag);
             }
             assert_eq!(server.get_with(&path, "if-none-match", "\"other\"").await.status, 200);
-            let weights = json!({"items": [{"target_type": "user", "target_id": id("alice"), "weight": "2"}]});
+            let weights = json!({"items": [{"target_type": "user", "target_id": id("alice"), "weight": weight}]});
             server.call("PUT", &group("/fair-share-weights"), Some(&weights)).await.json(200);
             let changed = server.get_with(&path, "if-none-match", &tag).await;
             assert_eq!(changed.status, 200);

@@ -54,6 +54,7 @@ fn sample(name: &str) -> String {
         "taken_at" => "2026-01-13T11:00:00Z".to_owned(),
         "target_type" => "DOMAIN".to_owned(),
         "workload" => r#"{"workload_id": "w", "members": [{"slots": {"cpu": "1"}}]}"#.to_owned(),
+        "available_slots" => r#"{"cpu": "1"}"#.to_owned(),
         "input" => "{}".to_owned(),
         "domain_name" | "target_id" => "research".to_owned(),
         "agent_id" | "queue" | "name" | "source" => "spare".to_owned(),
@@ -109,7 +110,7 @@ fn fields() -> Vec<(String, String)> {
         let required = arguments.split(", ").filter_map(|argument| argument.split_once(": "));
         let required = required.filter(|(_, kind)| kind.ends_with('!')).map(|(name, kind)| match kind {
             "FairShareTargetType!" => format!("{name}: {}", sample(name)),
-            "[QueueInput!]!" => format!("{name}: []"),
+            "[AgentInput!]!" | "[QueueInput!]!" => format!("{name}: []"),
             _ => format!("{name}: {}", json!(sample(name))),
         });
         let mut arguments: Vec<String> = required.collect();

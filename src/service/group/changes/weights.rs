@@ -54,7 +54,7 @@ pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> 
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
-/// What looks like a mistake in `items`, which mean `changes`: a user's weight without a project that replaces others in several
+/// Likely mistakes in `items`, which mean `changes`: a user's weight without a project that replaces others in several
 /// projects. Pointers start at `/items/N`.
 pub(in crate::service) fn warnings(
     people: &Directory,
