@@ -62,7 +62,7 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/queues`);
   await page.getByLabel("Live").uncheck();
-  await page.getByRole("button", { name: "Edit queue robotics" }).click();
+  await page.getByRole("button", { name: "Edit queue language" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA GPUs").fill("12");
   const preview = dialog.getByRole("table", { name: "What queues would deserve" });
@@ -72,7 +72,7 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await dialog.getByText("demo changed this group after you had begun.").waitFor();
   expect(await dialog.getByRole("alert").textContent()).toContain("Weights “meanwhile”");
   const quota = async () => {
-    const answer = await graphql<{ queue: { quota: string } }>(`{ queue(resource_group: "${GROUP}", name: "robotics") { quota } }`);
+    const answer = await graphql<{ queue: { quota: string } }>(`{ queue(resource_group: "${GROUP}", name: "language") { quota } }`);
     return (JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"];
   };
   expect(await quota()).toBe("8");
@@ -81,13 +81,13 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await dialog.getByRole("button", { name: "Keep my changes on the new state" }).click();
   await preview.waitFor();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("The queue robotics is saved.").waitFor();
+  await page.getByText("The queue language is saved.").waitFor();
   expect(await quota()).toBe("12");
   // Nor is an undo made over what came after.
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: null) { weight } }`);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("It was not undone:").waitFor();
-  await graphql(`mutation { upsert_queues(resource_group: "${GROUP}", queues: [{name: "robotics", parent: "research", quota: "{\\"cuda.device\\": 8, \\"cpu\\": 64, \\"mem\\": 549755813888}"}]) { changed_count } }`);
+  await graphql(`mutation { upsert_queues(resource_group: "${GROUP}", queues: [{name: "language", parent: "research", quota: "{\\"cuda.device\\": 8, \\"cpu\\": 64, \\"mem\\": 549755813888}"}]) { changed_count } }`);
   await leave();
 });
 

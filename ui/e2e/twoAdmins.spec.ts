@@ -131,12 +131,12 @@ it("Settings: a setting that another admin saved meanwhile stays, and one's own 
 
 it("Queues: a quota that another admin saved meanwhile is shown, and what one did not touch is taken from there", async () => {
   const queue = async () => {
-    const answer = await graphql<{ queue: { quota: string; priority: number } }>(`{ queue(resource_group: "${GROUP}", name: "robotics") { quota priority } }`);
+    const answer = await graphql<{ queue: { quota: string; priority: number } }>(`{ queue(resource_group: "${GROUP}", name: "language") { quota priority } }`);
     return [(JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"], answer.queue.priority];
   };
   const people = await both(`${GROUP}/queues`);
   const [first, other] = people;
-  for (const { page } of people) await page.getByRole("button", { name: "Edit queue robotics" }).click();
+  for (const { page } of people) await page.getByRole("button", { name: "Edit queue language" }).click();
   const [mine, theirs] = [first.page.getByRole("dialog"), other.page.getByRole("dialog")];
   await mine.getByLabel("Quota of CUDA GPUs").fill("12");
   await mine.getByRole("table", { name: "What queues would deserve" }).waitFor();
@@ -144,7 +144,7 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   await theirs.getByLabel("Quota of CUDA GPUs").fill("10");
   await theirs.getByLabel("Priority").fill("3");
   await theirs.getByRole("button", { name: "Save", exact: true }).click();
-  await other.page.getByText("The queue robotics is saved.").waitFor();
+  await other.page.getByText("The queue language is saved.").waitFor();
 
   await changed(first.page).getByText("second admin changed this group after you had begun.").waitFor();
   await expect.poll(() => rowOf(first.page, "Quota of CUDA GPUs").locator("td").allTextContents()).toEqual(["8", "10 changed", "12"]);
@@ -154,9 +154,9 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   await expect.poll(() => mine.getByLabel("Priority").inputValue()).toBe("3");
   expect(await mine.getByLabel("Quota of CUDA GPUs").inputValue()).toBe("12");
   await mine.getByRole("button", { name: "Save", exact: true }).click();
-  await first.page.getByText("The queue robotics is saved.").waitFor();
+  await first.page.getByText("The queue language is saved.").waitFor();
   expect(await queue()).toEqual(["12", 3]);
-  await graphql(`mutation { upsert_queues(resource_group: "${GROUP}", queues: [{name: "robotics", parent: "research", quota: "{\\"cuda.device\\": 8, \\"cpu\\": 64, \\"mem\\": 549755813888}"}]) { changed_count } }`);
+  await graphql(`mutation { upsert_queues(resource_group: "${GROUP}", queues: [{name: "language", parent: "research", quota: "{\\"cuda.device\\": 8, \\"cpu\\": 64, \\"mem\\": 549755813888}"}]) { changed_count } }`);
   await leave(people);
 });
 

@@ -298,7 +298,7 @@ on_both! {
         ];
         for (method, path) in &targets {
             let send = async |body: &[u8]| server.raw(method, path, "application/json", body.to_vec()).await;
-            for malformed in ["{", "{\"items\":", "[1,", "{\"a\" 1}", "nul", "{} {}", "{}x", "\u{feff}\u{feff}{}"] {
+            for malformed in ["{", "{\"items\":", "[1,", "{\"a\" 1}", "nul", "{} {}", "{}x", "\u{feff}{"] {
                 send(malformed.as_bytes()).await.refused(400, "malformed_json");
             }
             if !path.ends_with("/run") {
