@@ -138,7 +138,7 @@ it("people and queues are tried, and queues are applied with the rest", async ()
   await page.getByLabel("Name of the domain").fill("education");
   await page.getByLabel("New weight").fill("3");
   await page.getByRole("button", { name: "Change a queue" }).click();
-  await page.getByLabel("Name of the queue").fill("theses");
+  await page.getByLabel("Name of the queue").fill("vision");
   await page.getByLabel("Quota of CUDA GPUs").fill("12");
   await preview.getByText("would rise").waitFor();
   await page.getByRole("table", { name: "What queues would deserve" }).waitFor();
@@ -147,13 +147,13 @@ it("people and queues are tried, and queues are applied with the rest", async ()
   const state = async () => {
     const answer = await graphql<{ domain_fair_share: { configured_weight: string }; queue: { quota: string } }>(`{
       domain_fair_share(resource_group: "${GROUP}", domain_name: "education") { configured_weight }
-      queue(resource_group: "${GROUP}", name: "theses") { quota }
+      queue(resource_group: "${GROUP}", name: "vision") { quota }
     }`);
     return [answer.domain_fair_share.configured_weight, (JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"]];
   };
   expect(await state()).toEqual(["3", "12"]);
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect.poll(state).toEqual(["0.5", "4"]);
+  await expect.poll(state).toEqual(["0.5", "16"]);
   expect(complaints).toEqual([]);
   await leave();
 });
