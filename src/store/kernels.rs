@@ -212,24 +212,6 @@ pub async fn ended_before(
     Ok(keys.into_iter().map(KernelKey).collect())
 }
 
-/// Lets the kernels of some projects count for the domain `to` where they count for `from`.
-#[tracing::instrument(name = "db.kernels.set_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn set_domain(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-    from: &str,
-    to: &str,
-    projects: &[ProjectId],
-) -> Result<()> {
-    for part in projects.chunks(bulk::MOST_IDS) {
-        let those = bulk::one_of(db, Column::ProjectId, part.iter().map(|project| project.0));
-        let update = Entity::update_many().col_expr(Column::DomainName, Expr::value(to));
-        let of_group = update.filter(Column::GroupKey.eq(group.0)).filter(Column::DomainName.eq(from));
-        of_group.filter(those).exec(db).await?;
-    }
-    Ok(())
-}
-
 #[tracing::instrument(name = "db.kernels.remove", level = "debug", skip_all, err(level = "debug"))]
 pub async fn remove(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
     for part in keys.chunks(bulk::MOST_IDS) {

@@ -70,14 +70,9 @@ impl Nodes {
         }
     }
 
-    /// The number of the job that a node is kept for.
-    pub fn kept_for(&self) -> Option<usize> {
-        self.kept.map(|(_, number)| number)
-    }
-
-    /// The job that a node was kept for does not wait any more.
-    pub fn keep_none(&mut self) {
-        self.kept = None;
+    /// Keeps a node no longer for a job that does not wait any more.
+    pub fn keep_for_waiting(&mut self, is_waiting: impl Fn(usize) -> bool) {
+        self.kept = self.kept.filter(|(_, number)| is_waiting(*number));
     }
 
     fn is_open_to(&self, node: usize, job: &Job) -> bool {

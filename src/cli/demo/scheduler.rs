@@ -110,9 +110,7 @@ impl Scheduler {
 
     fn start_what_fits(&mut self, at: i64) {
         self.waiting.retain(|_, job| at <= job.gives_up_at);
-        if self.nodes.kept_for().is_some_and(|number| !self.waiting.contains_key(&number)) {
-            self.nodes.keep_none();
-        }
+        self.nodes.keep_for_waiting(|number| self.waiting.contains_key(&number));
         while self.start_first_that_fits(at) {}
     }
 

@@ -53,8 +53,7 @@ pub async fn place_usage(session: &mut Session) -> Result<()> {
     for domain in projects.values() {
         session.know(|state| state.know_domain(domain));
     }
-    let usage = move_totals(session, &projects).await?;
-    move_kernels(session, &projects).await?;
+    let usage = move_totals_and_kernels(session, &projects).await?;
     move_records(session, &projects).await?;
     move_buckets(session, &usage).await?;
     session.forget_kernels();
@@ -78,8 +77,8 @@ fn by_domain(projects: &PlacedProjects) -> BTreeMap<&Arc<str>, Vec<ProjectId>> {
     domains
 }
 
-/// Moves day totals. Returns what runs have recorded of them.
-async fn move_totals(session: &mut Session, projects: &PlacedProjects) -> Result<PlacedUsage> {
+/// Moves day totals and kernels. Returns the usage that runs have recorded of the totals.
+async fn move_totals_and_kernels(session: &mut Session, projects: &PlacedProjects) -> Result<PlacedUsage> {
     let (db, group) = (session.write(), session.key());
     let mut usage = PlacedUsage::new();
     let mut note = |day: Day, domain: &Arc<str>, daily: &Daily| {
@@ -105,17 +104,10 @@ async fn move_totals(session: &mut Session, projects: &PlacedProjects) -> Result
         store::day_totals::histories::add_more(db, group, source, totals).await?;
     }
     for (domain, ids) in by_domain(projects) {
-        placeholder::set_bucket_domain(db, group, UNKNOWN_DOMAIN, domain, &ids).await?;
+        placeholder::set_domain(db, group, UNKNOWN_DOMAIN, domain, &ids).await?;
     }
     session.state_mut().day_domains = DayDomains::default();
     Ok(usage)
-}
-
-async fn move_kernels(session: &mut Session, projects: &PlacedProjects) -> Result<()> {
-    for (domain, ids) in by_domain(projects) {
-        store::kernels::set_domain(session.write(), session.key(), UNKNOWN_DOMAIN, domain, &ids).await?;
-    }
-    Ok(())
 }
 
 /// Gives records the kinds of their new domains.

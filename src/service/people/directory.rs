@@ -6,10 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use uuid::Uuid;
 
-use super::resolution::{Ambiguous, KnownNames, NameHolder, UnknownUuid, resolve};
-use crate::domain::identity;
+use super::named_entities::NamedEntities;
+use super::resolution::{Ambiguous, UnknownUuid};
 use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::maps::FastMap;
 use crate::service::Result;
 use crate::service::work::begun;
 use crate::store::people::{self, Domain, People as Rows, Project, User};
@@ -24,10 +23,8 @@ pub struct Directory {
     /// How often something changed that is shown of someone who was known.
     changes: u64,
     domains: BTreeMap<Arc<str>, Arc<Domain>>,
-    projects: FastMap<ProjectId, Arc<Project>>,
-    users: FastMap<UserId, Arc<User>>,
-    project_names: FastMap<Arc<str>, NameHolder>,
-    user_names: FastMap<Arc<str>, NameHolder>,
+    projects: NamedEntities<Project>,
+    users: NamedEntities<User>,
 }
 
 impl Directory {
@@ -48,11 +45,11 @@ impl Directory {
     }
 
     pub fn project(&self, id: ProjectId) -> Option<&Arc<Project>> {
-        self.projects.get(&id)
+        self.projects.get(id.0)
     }
 
     pub fn user(&self, id: UserId) -> Option<&Arc<User>> {
-        self.users.get(&id)
+        self.users.get(id.0)
     }
 
     /// By name.
@@ -62,60 +59,42 @@ impl Directory {
 
     /// In no order.
     pub fn projects(&self) -> impl Iterator<Item = &Arc<Project>> {
-        self.projects.values()
+        self.projects.rows()
     }
 
     /// In no order.
     pub fn users(&self) -> impl Iterator<Item = &Arc<User>> {
-        self.users.values()
+        self.users.rows()
     }
 
     /// The user that a name stands for: the one that has it, else the UUID that follows from it, known or not.
     pub fn find_user(&self, name: &str) -> std::result::Result<UserId, Ambiguous> {
-        self.resolve_user(name, UnknownUuid::IsName)
+        self.users.resolve(name, UnknownUuid::IsName).map(UserId)
     }
 
     /// The user that a name or a UUID stands for. A name that is stored wins over its reading as a UUID.
     pub fn find_user_or_id(&self, text: &str) -> std::result::Result<UserId, Ambiguous> {
-        self.resolve_user(text, UnknownUuid::IsId)
-    }
-
-    fn resolve_user(&self, text: &str, otherwise: UnknownUuid) -> std::result::Result<UserId, Ambiguous> {
-        let known = |id| {
-            let user = self.users.get(&UserId(id))?;
-            Some(KnownNames { name: user.name.as_deref(), shown: user.shown().map(|name| &**name) })
-        };
-        resolve(text, self.user_names.get(text), || identity::user(text).0, known, otherwise).map(UserId)
+        self.users.resolve(text, UnknownUuid::IsId).map(UserId)
     }
 
     /// The user that a UUID stands for where its spelling is not kept: the one whose stored name it is, else its own.
     pub fn user_of_uuid(&self, id: Uuid) -> UserId {
-        let known = |text: String| self.find_user_or_id(&text).ok().filter(|id| self.users.contains_key(id));
-        known(id.to_string()).or_else(|| known(id.simple().to_string())).unwrap_or(UserId(id))
+        UserId(self.users.id_of_uuid(id))
     }
 
     /// [`Directory::find_user`] for projects.
     pub fn find_project(&self, name: &str) -> std::result::Result<ProjectId, Ambiguous> {
-        self.resolve_project(name, UnknownUuid::IsName)
+        self.projects.resolve(name, UnknownUuid::IsName).map(ProjectId)
     }
 
     /// [`Directory::find_user_or_id`] for projects.
     pub fn find_project_or_id(&self, text: &str) -> std::result::Result<ProjectId, Ambiguous> {
-        self.resolve_project(text, UnknownUuid::IsId)
-    }
-
-    fn resolve_project(&self, text: &str, otherwise: UnknownUuid) -> std::result::Result<ProjectId, Ambiguous> {
-        let known = |id| {
-            let project = self.projects.get(&ProjectId(id))?;
-            Some(KnownNames { name: project.name.as_deref(), shown: project.shown().map(|name| &**name) })
-        };
-        resolve(text, self.project_names.get(text), || identity::project(text).0, known, otherwise).map(ProjectId)
+        self.projects.resolve(text, UnknownUuid::IsId).map(ProjectId)
     }
 
     /// [`Directory::user_of_uuid`] for projects.
     pub fn project_of_uuid(&self, id: Uuid) -> ProjectId {
-        let known = |text: String| self.find_project_or_id(&text).ok().filter(|id| self.projects.contains_key(id));
-        known(id.to_string()).or_else(|| known(id.simple().to_string())).unwrap_or(ProjectId(id))
+        ProjectId(self.projects.id_of_uuid(id))
     }
 
     /// [`Directory::user_of_uuid`] and [`Directory::project_of_uuid`] at once.
@@ -125,29 +104,29 @@ impl Directory {
 
     /// Who has the stored name.
     pub fn user_called(&self, name: &str) -> Option<UserId> {
-        self.user_names.get(name).map(|named| UserId(named.id))
+        self.users.id_of_name(name).map(UserId)
     }
 
     pub fn project_called(&self, name: &str) -> Option<ProjectId> {
-        self.project_names.get(name).map(|named| ProjectId(named.id))
+        self.projects.id_of_name(name).map(ProjectId)
     }
 
     /// The stored names of users with their ids, in no order.
     pub(super) fn user_names(&self) -> impl Iterator<Item = (&Arc<str>, Uuid)> {
-        self.user_names.iter().map(|(name, named)| (name, named.id))
+        self.users.names()
     }
 
     /// [`Directory::user_names`] for projects.
     pub(super) fn project_names(&self) -> impl Iterator<Item = (&Arc<str>, Uuid)> {
-        self.project_names.iter().map(|(name, named)| (name, named.id))
+        self.projects.names()
     }
 
     pub fn user_name(&self, id: UserId) -> Option<Arc<str>> {
-        self.users.get(&id)?.shown().cloned()
+        self.users.shown_name(id.0)
     }
 
     pub fn project_name(&self, id: ProjectId) -> Option<Arc<str>> {
-        self.projects.get(&id)?.shown().cloned()
+        self.projects.shown_name(id.0)
     }
 
     /// The names shown beside the ids of a member.
@@ -160,12 +139,12 @@ impl Directory {
     }
 
     pub fn hides_project(&self, id: ProjectId) -> bool {
-        let Some(project) = self.projects.get(&id) else { return false };
+        let Some(project) = self.projects.get(id.0) else { return false };
         project.archived_at.is_some() || self.hides_domain(&project.domain_name)
     }
 
     pub fn hides_user(&self, id: UserId) -> bool {
-        self.users.get(&id).is_some_and(|user| user.archived_at.is_some())
+        self.users.get(id.0).is_some_and(|user| user.archived_at.is_some())
     }
 
     /// Takes rows that are committed; one that is known as newer stays.
@@ -180,53 +159,25 @@ impl Directory {
             self.domains.insert(Arc::clone(&domain.name), Arc::new(domain));
         }
         for project in rows.projects {
-            let known = self.projects.get(&project.id);
+            let known = self.projects.get(project.id.0);
             if known.is_some_and(|known| known.revision > project.revision) {
                 continue;
             }
             self.moves += u64::from(known.is_some_and(|known| known.domain_name != project.domain_name));
             let of_shown = |row: &Project| (row.domain_name.clone(), row.shown().cloned(), row.archived_at.is_some());
             self.changes += u64::from(known.is_some_and(|known| of_shown(known) != of_shown(&project)));
-            rename(
-                &mut self.project_names,
-                project.id.0,
-                known.and_then(|known| known.name.as_ref()),
-                project.name.as_ref(),
-                |name| identity::project(name).0,
-            );
-            self.projects.insert(project.id, Arc::new(project));
+            self.projects.insert(project);
         }
         for user in rows.users {
-            let known = self.users.get(&user.id);
+            let known = self.users.get(user.id.0);
             if known.is_some_and(|known| known.revision > user.revision) {
                 continue;
             }
             let of_shown = |row: &User| (row.shown().cloned(), row.archived_at.is_some());
             self.changes += u64::from(known.is_some_and(|known| of_shown(known) != of_shown(&user)));
-            let before = known.and_then(|known| known.name.as_ref());
-            rename(&mut self.user_names, user.id.0, before, user.name.as_ref(), |name| identity::user(name).0);
-            self.users.insert(user.id, Arc::new(user));
+            self.users.insert(user);
         }
         self.revision = self.revision.max(until);
-    }
-}
-
-fn rename(
-    names: &mut FastMap<Arc<str>, NameHolder>,
-    id: Uuid,
-    before: Option<&Arc<str>>,
-    after: Option<&Arc<str>>,
-    by_rule: impl Fn(&str) -> Uuid,
-) {
-    if before == after {
-        return;
-    }
-    // Another one may have the name already.
-    if let Some(before) = before.filter(|name| names.get(*name).is_some_and(|named| named.id == id)) {
-        names.remove(before);
-    }
-    if let Some(after) = after {
-        names.insert(Arc::clone(after), NameHolder { id, by_rule: by_rule(after) == id });
     }
 }
 
@@ -260,8 +211,7 @@ impl People {
 
     /// Takes the users that were read.
     pub fn take_users(&self, UsersRead(read): UsersRead) {
-        let mut directory = self.write();
-        (directory.users, directory.user_names) = (read.users, read.user_names);
+        self.write().users = read.users;
     }
 
     /// Never to be held over an await.
@@ -311,7 +261,7 @@ impl People {
     pub fn starts_noted(&self, projects: Vec<Project>) {
         let mut directory = self.write();
         for noted in projects {
-            if let Some(known) = directory.projects.get_mut(&noted.id)
+            if let Some(known) = directory.projects.get_mut(noted.id.0)
                 && known.domain_name == noted.domain_name
                 && known.domain_since < noted.domain_since
             {

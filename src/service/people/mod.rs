@@ -9,6 +9,7 @@ mod change;
 mod directory;
 mod domains;
 mod list;
+mod named_entities;
 mod nearest;
 mod projects;
 mod resolution;

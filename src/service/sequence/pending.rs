@@ -11,9 +11,9 @@ use crate::store::pending_kernels::PendingKernel;
 use crate::store::{self, ConnectionTrait};
 
 /// How many pending kernels are put in order: those that have been known the longest.
-pub(super) const MAX_PENDING_KERNELS: u64 = 100_000;
+const MAX_PENDING_KERNELS: u64 = 100_000;
 
-pub(super) fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
+fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
     PendingWorkload {
         workload_id: Cow::Owned(kernel.id.to_string()),
         user_uuid: Some(kernel.owner.user),
@@ -54,9 +54,8 @@ impl Service {
     )]
     pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
         let visible = self.group(caller, group)?;
-        let kernels = store::pending_kernels::first(self.store().read(), visible.key, MAX_PENDING_KERNELS).await?;
-        let requested = kernels.iter().map(|kernel| kernel.slots.clone()).collect();
-        let workloads = kernels.into_iter().map(workload_of_kernel).collect();
+        let workloads = pending_workloads(self.store().read(), visible.key).await?;
+        let requested = workloads.iter().map(|w| w.requested_slots.as_deref().cloned().unwrap_or_default()).collect();
         let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
         let mut sequenced = self.order_of(visible, input, self.clock().now())?;
         // The kernels are not in the request: warnings about them have no place in it, and are for callers who see all of them.

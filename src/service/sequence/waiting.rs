@@ -6,7 +6,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::memory::{KEPT_OF_EACH, Remembered};
-use super::pending::{MAX_PENDING_KERNELS, workload_of_kernel};
+use super::pending::pending_workloads;
 use super::request::SequenceRequest;
 use super::{Explained, SequenceInput, Sequenced};
 use crate::domain::ids::Member;
@@ -15,7 +15,6 @@ use crate::domain::time::Timestamp;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
 use crate::service::{Error, Result, Service};
-use crate::store;
 
 /// A workload in a sequence.
 #[derive(Clone, Debug)]
@@ -72,17 +71,16 @@ impl Service {
     /// Where a pending kernel stands among all pending kernels of the group.
     async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<Waiting>> {
         let Ok(kernel) = id.parse::<Uuid>() else { return Ok(None) };
-        let kernels = store::pending_kernels::first(self.store().read(), group.key, MAX_PENDING_KERNELS).await?;
-        let only = group.access().only_user();
-        let may_see = |owner: Member| only.is_none_or(|user| user == owner.user);
-        if !kernels.iter().any(|pending| pending.id.0 == kernel && may_see(pending.owner)) {
+        let (kernel, only) = (kernel.to_string(), group.access().only_user());
+        let workloads = pending_workloads(self.store().read(), group.key).await?;
+        let mut visible = workloads.iter().filter(|workload| only.is_none_or(|user| workload.user_uuid == Some(user)));
+        if !visible.any(|workload| workload.workload_id == kernel) {
             return Ok(None);
         }
         let (service, group, now) = (Arc::clone(self), group.clone(), self.clock().now());
         let work = move || {
-            let workloads = kernels.into_iter().map(workload_of_kernel).collect();
             let input = SequenceInput { workloads, explain: true, ..SequenceInput::default() };
-            Ok(in_order(&service.order_of(group, input, now)?, &kernel.to_string()))
+            Ok(in_order(&service.order_of(group, input, now)?, &kernel))
         };
         self.permits.run(work).await
     }

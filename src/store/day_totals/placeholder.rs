@@ -80,20 +80,25 @@ pub async fn remove_rows(
     Ok(())
 }
 
-/// Lets buckets tell the totals of some projects for another domain.
-#[tracing::instrument(name = "db.placeholder.set_bucket_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn set_bucket_domain(
+/// Lets kernels of some projects, and the totals that buckets tell of them, count for the domain `to` where they count for `from`.
+#[tracing::instrument(name = "db.placeholder.set_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn set_domain(
     db: &impl ConnectionTrait,
     group: GroupKey,
     from: &str,
     to: &str,
     projects: &[ProjectId],
 ) -> Result<()> {
-    use bucket_domain::Column::{DomainName, GroupKey};
+    macro_rules! set {
+        ($part:ident, $($table:ident)*) => {$(
+            let those = bulk::one_of(db, $table::Column::ProjectId, $part.iter().map(|project| project.0));
+            let update = $table::Entity::update_many().col_expr($table::Column::DomainName, Expr::value(to));
+            let of_group = update.filter($table::Column::GroupKey.eq(group.0));
+            of_group.filter($table::Column::DomainName.eq(from)).filter(those).exec(db).await?;
+        )*};
+    }
     for part in projects.chunks(bulk::MOST_IDS) {
-        let those = bulk::one_of(db, bucket_domain::Column::ProjectId, part.iter().map(|project| project.0));
-        let update = bucket_domain::Entity::update_many().col_expr(DomainName, Expr::value(to));
-        update.filter(GroupKey.eq(group.0)).filter(DomainName.eq(from)).filter(those).exec(db).await?;
+        set!(part, kernel bucket_domain);
     }
     Ok(())
 }

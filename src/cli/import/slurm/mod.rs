@@ -66,6 +66,17 @@ struct Facts<'a> {
     cluster: &'a str,
     partition: &'a str,
     stage: Stage,
+    times: JobTimes,
+    slots: Amounts,
+    nodes: &'a str,
+    priority: i32,
+    limit_seconds: Option<u32>,
+    times_read: TimesRead,
+    skipped: SkippedFields,
+}
+
+/// When a job was submitted, started and ended, and how long it ran; spans are in seconds.
+struct JobTimes {
     submitted_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     /// A running job has an end when the dump was cut with `--truncate`; then that is the end of what the dump accounts
@@ -76,12 +87,6 @@ struct Facts<'a> {
     /// Why the field that says so cannot be read.
     elapsed_fault: Option<Reason>,
     suspended: u64,
-    slots: Amounts,
-    nodes: &'a str,
-    priority: i32,
-    limit_seconds: Option<u32>,
-    times: TimesRead,
-    skipped: SkippedFields,
 }
 
 impl Facts<'_> {
@@ -93,13 +98,13 @@ impl Facts<'_> {
         if resource_group.is_empty() && !is_list {
             resource_group = self.partition;
         } else if resource_group.is_empty() {
-            let never_ran = self.started_at == terminated_at && names_no_node(self.nodes);
-            self.started_at = self.started_at.filter(|_| !never_ran);
-            if self.started_at.is_some() {
+            let never_ran = self.times.started_at == terminated_at && names_no_node(self.nodes);
+            self.times.started_at = self.times.started_at.filter(|_| !never_ran);
+            if self.times.started_at.is_some() {
                 self.skipped.add("Partition", self.partition);
             }
         }
-        let (job_key, run_of) = match self.started_at {
+        let (job_key, run_of) = match self.times.started_at {
             Some(start) if !self.job_id.is_empty() => (key_of_run(self.job_id, start), self.job_id),
             _ => (self.job_id.to_owned(), ""),
         };
@@ -112,8 +117,8 @@ impl Facts<'_> {
             domain: String::new(),
             told_group: String::new(),
             resource_group: resource_group.to_owned(),
-            submitted_at: self.submitted_at,
-            started_at: self.started_at,
+            submitted_at: self.times.submitted_at,
+            started_at: self.times.started_at,
             terminated_at,
             slots: self.slots,
             agent: single_node(self.nodes),
@@ -121,7 +126,7 @@ impl Facts<'_> {
             priority: self.priority,
             limit_seconds: self.limit_seconds,
             run_micros,
-            times: self.times,
+            times: self.times_read,
             skipped: self.skipped,
             ..ImportedJob::default()
         })
@@ -129,23 +134,23 @@ impl Facts<'_> {
 
     /// When it ended. An end before the start is none if the row says how long the job ran.
     fn end(&mut self) -> Result<Option<Timestamp>, Reason> {
-        if self.elapsed.is_some()
-            && let Some((_, end)) = self.started_at.zip(self.ended_at).filter(|(start, end)| end < start)
+        if self.times.elapsed.is_some()
+            && let Some((_, end)) = self.times.started_at.zip(self.times.ended_at).filter(|(start, end)| end < start)
         {
             self.skipped.add("End", &end.to_string());
-            self.ended_at = None;
+            self.times.ended_at = None;
         }
         let ran = || {
-            let seconds = self.elapsed?.saturating_add(self.suspended);
-            Some(self.started_at?.plus_micros(micros(seconds)))
+            let seconds = self.times.elapsed?.saturating_add(self.times.suspended);
+            Some(self.times.started_at?.plus_micros(micros(seconds)))
         };
         match self.stage {
             Stage::Waits => Err(Reason::NotStarted),
-            Stage::Runs if self.started_at.is_none() => Err(Reason::StartMissing),
-            Stage::Runs => Ok(self.ended_at),
+            Stage::Runs if self.times.started_at.is_none() => Err(Reason::StartMissing),
+            Stage::Runs => Ok(self.times.ended_at),
             Stage::Ended => {
-                let missing = self.elapsed_fault.unwrap_or(Reason::EndMissing);
-                self.ended_at.or_else(ran).map(Some).ok_or(missing)
+                let missing = self.times.elapsed_fault.unwrap_or(Reason::EndMissing);
+                self.times.ended_at.or_else(ran).map(Some).ok_or(missing)
             }
         }
     }
@@ -153,10 +158,10 @@ impl Facts<'_> {
     /// How long it ran: the shorter of what the row says, and of the time between start and end without that for which it
     /// was suspended.
     fn run_micros(&self, end: Option<Timestamp>) -> Option<i64> {
-        let elapsed = self.elapsed.map(micros);
-        let active = self.started_at.zip(end).filter(|_| self.suspended > 0).map(|(start, end)| {
+        let elapsed = self.times.elapsed.map(micros);
+        let active = self.times.started_at.zip(end).filter(|_| self.times.suspended > 0).map(|(start, end)| {
             let between = end.micros() - start.micros();
-            between.saturating_sub(micros(self.suspended))
+            between.saturating_sub(micros(self.times.suspended))
         });
         elapsed.into_iter().chain(active).min()
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::slot_choices::SlotChoices;
 use super::tres::{self, Resources};
-use super::{Facts, Stage, priority};
+use super::{Facts, JobTimes, Stage, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose::{List, Loose, Nested};
 use crate::cli::import::reason::Reason;
@@ -127,30 +127,25 @@ impl Record {
             cluster: &first(&[&self.cluster, &association.cluster]),
             partition: &first(&[&self.partition, &association.partition]),
             stage,
-            submitted_at: times.submitted_at,
-            started_at: times.started_at,
-            ended_at: times.ended_at,
-            elapsed: times.elapsed,
-            elapsed_fault: None,
-            suspended: times.suspended,
             slots: self.slots(slots, times.started_at.is_some(), &mut skipped),
             nodes: &self.nodes.text(),
             priority: self.priority(&mut skipped),
             limit_seconds: self.limit(&mut skipped),
-            times: TimesRead::default(),
+            times,
+            times_read: TimesRead::default(),
             skipped,
         }
         .job()
     }
 
-    fn times(&self, stage: Stage, skipped: &mut SkippedFields) -> Result<RecordTimes, Reason> {
+    fn times(&self, stage: Stage, skipped: &mut SkippedFields) -> Result<JobTimes, Reason> {
         let Nested(times) = &self.time;
         let is_expected = stage == Stage::Runs && times.end.number().is_none();
         let elapsed = times.elapsed.number_or_skip("elapsed", skipped);
         let submitted = instant(&times.submission, &self.submit_time, "submission");
         let ended = if is_expected { Ok(None) } else { instant(&times.end, &self.end_time, "end") };
         let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
-        Ok(RecordTimes {
+        Ok(JobTimes {
             submitted_at: skipped.read("submission", &first(&[&times.submission, &self.submit_time]), submitted),
             started_at: instant(&times.start, &self.start_time, "start")?,
             ended_at: match ended {
@@ -158,6 +153,7 @@ impl Record {
                 ended => skipped.read("end", &first(&[&times.end, &self.end_time]), ended),
             },
             elapsed,
+            elapsed_fault: None,
             suspended: times.suspended.number_or_skip("suspended", skipped).unwrap_or(0),
         })
     }
@@ -187,15 +183,6 @@ impl Record {
         }
         held.slots("tres", skipped)
     }
-}
-
-/// The times of a job, in seconds where they are spans.
-struct RecordTimes {
-    submitted_at: Option<Timestamp>,
-    started_at: Option<Timestamp>,
-    ended_at: Option<Timestamp>,
-    elapsed: Option<u64>,
-    suspended: u64,
 }
 
 impl Entry {

@@ -12,13 +12,13 @@ use chrono_tz::Tz;
 
 use super::slot_choices::SlotChoices;
 use super::tres::{self, Resources};
-use super::{Facts, Stage, micros, priority};
+use super::{Facts, JobTimes, Stage, micros, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::parser::{Header, Parsed, Parser};
 use crate::cli::import::reason::Reason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
-use crate::cli::import::zone::{Clock, Instants};
+use crate::cli::import::zone::{Clock, Instants, TimesRead};
 use crate::cli::import::{ImportError, Options};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -192,7 +192,7 @@ impl Columns {
         }
         let mut skipped = SkippedFields::default();
         self.note_not_utf8(&fields, &mut skipped);
-        let times = self.times(&fields, stage, &mut skipped)?;
+        let (times, times_read) = self.times(&fields, stage, &mut skipped)?;
         let facts = Facts {
             job_id: if raw_id.is_empty() { shown_id } else { raw_id },
             session: (if shown_id.is_empty() { raw_id } else { shown_id }).split(['_', '+']).next().unwrap_or_default(),
@@ -201,12 +201,6 @@ impl Columns {
             cluster: fields.at(self.cluster),
             partition: fields.at(self.partition),
             stage,
-            submitted_at: times.submitted_at,
-            started_at: times.started_at,
-            ended_at: times.ended_at,
-            elapsed: times.elapsed,
-            elapsed_fault: times.elapsed_fault,
-            suspended: times.suspended,
             slots: self.slots(&fields, times.started_at.is_some(), slots, &mut skipped),
             nodes: fields.at(self.node_list),
             priority: self.priority(&fields, &mut skipped),
@@ -214,7 +208,8 @@ impl Columns {
                 let text = fields.at(self.time_limit);
                 skipped.read("Timelimit", text, limit(text))
             },
-            times: times.clock.read,
+            times,
+            times_read,
             skipped,
         };
         facts.job()
@@ -226,7 +221,12 @@ impl Columns {
         bad.for_each(|(field, name)| skipped.add(name.clone(), field));
     }
 
-    fn times(&self, fields: &Fields, stage: Stage, skipped: &mut SkippedFields) -> Result<Times, Reason> {
+    fn times(
+        &self,
+        fields: &Fields,
+        stage: Stage,
+        skipped: &mut SkippedFields,
+    ) -> Result<(JobTimes, TimesRead), Reason> {
         let mut clock = Clock::new(self.zone);
         let mut elapsed_fault = None;
         let mut elapsed = |at: Option<usize>, name: &'static str| {
@@ -246,7 +246,8 @@ impl Columns {
         let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
         let run = elapsed.map(|seconds| micros(seconds.saturating_add(suspended)));
         let (started_at, ended_at) = clock.period(start, end, run);
-        Ok(Times { submitted_at, started_at, ended_at, elapsed, elapsed_fault, suspended, clock })
+        let times = JobTimes { submitted_at, started_at, ended_at, elapsed, elapsed_fault, suspended };
+        Ok((times, clock.read))
     }
 
     fn priority(&self, fields: &Fields, skipped: &mut SkippedFields) -> i32 {
@@ -280,17 +281,6 @@ impl<'l> Fields<'l> {
     fn at(&self, column: Option<usize>) -> &'l str {
         column.map_or("", |at| self.0[at])
     }
-}
-
-/// The times of a row, in seconds where they are spans.
-struct Times {
-    submitted_at: Option<Timestamp>,
-    started_at: Option<Timestamp>,
-    ended_at: Option<Timestamp>,
-    elapsed: Option<u64>,
-    elapsed_fault: Option<Reason>,
-    suspended: u64,
-    clock: Clock,
 }
 
 fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option<Instants>, Reason> {
