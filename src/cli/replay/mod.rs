@@ -62,8 +62,8 @@ struct TraceArgs {
     /// What the files are; their names tell it unless this does
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
     format: Option<String>,
-    /// Replay all jobs as those of this resource group, on its capacities; if the file of capacities does not have it, on those of
-    /// the groups that the jobs name, else of all
+    /// Replay the jobs of this resource group, on its capacities. If no job is of it, all jobs are replayed as those of one group with
+    /// this name, on the capacities that the file has of it, else of the groups that the jobs name, else of all
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told

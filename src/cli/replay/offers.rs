@@ -87,7 +87,10 @@ fn rows_of_replay(
     let offered: BTreeSet<String> = rows.iter().map(|row| row.resource_group.clone()).collect();
     let wanted = match asked {
         None => trace.groups.clone(),
-        Some(group) if offered.contains(group) => BTreeSet::from([group.to_owned()]),
+        // The jobs of one group run on what that group offers, and on nothing else.
+        Some(group) if offered.contains(group) || trace.named_groups.contains(group) => {
+            BTreeSet::from([group.to_owned()])
+        }
         Some(_) if offered.is_disjoint(&trace.named_groups) => offered.clone(),
         Some(_) => trace.named_groups.clone(),
     };

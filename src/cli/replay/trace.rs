@@ -46,13 +46,13 @@ pub(super) fn read(args: &TraceArgs) -> Result<Trace, Failure> {
         Some(file) => in_file(file, Source::open(file).and_then(|mut source| read_domain_map(&mut source)))?,
         None => DomainMap::default(),
     };
-    let mut reading = Reading { domains, ..Reading::default() };
+    let mut readings = Readings { group: args.group.as_deref(), ..Readings::of(&domains) };
     for file in &args.traces {
         let format = format_of(file, args.format.as_deref())?;
         let reader = in_file(file, Source::open(file).and_then(|source| Reader::new(format, source, &options)))?;
-        reading.read(file, reader)?;
+        readings.read(file, reader)?;
     }
-    reading.finish()
+    readings.finish()
 }
 
 /// What is wrong with a file, with its name.
@@ -78,10 +78,52 @@ fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failur
     })
 }
 
-#[derive(Default)]
-struct Reading {
+/// The jobs of the group that `--group` names, and all others. Where files have both, only the former are replayed.
+struct Readings<'a> {
+    group: Option<&'a str>,
+    of_group: Reading<'a>,
+    others: Reading<'a>,
+    dropped: u64,
+}
+
+impl<'a> Readings<'a> {
+    fn of(domains: &'a DomainMap) -> Self {
+        Self { group: None, of_group: Reading::of(domains), others: Reading::of(domains), dropped: 0 }
+    }
+
+    fn read(&mut self, file: &Path, mut reader: Reader) -> Result<(), Failure> {
+        for row in reader.by_ref() {
+            match in_file(file, row)? {
+                Row::Job(job) if self.group == Some(&job.told_group) => self.of_group.take(*job),
+                Row::Job(job) => self.others.take(*job),
+                Row::Dropped(_) => self.dropped += 1,
+            }
+        }
+        match &reader.summary().ended_early {
+            Some(early) => Err(Failure::Unusable(format!("{}: {early}", file.display()))),
+            None => Ok(()),
+        }
+    }
+
+    /// The jobs that are replayed: those of the group, or all as one group if the files have none of it.
+    fn finish(self) -> Result<Trace, Failure> {
+        let Self { group, of_group, others, dropped } = self;
+        if of_group.places.is_empty() {
+            return others.finish(dropped);
+        }
+        let left_out = others.places.len() as u64;
+        let mut trace = of_group.finish(dropped)?;
+        if let Some(group) = group.filter(|_| left_out > 0) {
+            let jobs = counted(left_out, "job of another resource group", "jobs of other resource groups");
+            trace.notes.insert(0, format!("{jobs} left out: the replay is of {group}"));
+        }
+        Ok(trace)
+    }
+}
+
+struct Reading<'a> {
     trace: Trace,
-    domains: DomainMap,
+    domains: &'a DomainMap,
     members: Numbers<Member>,
     size_numbers: Numbers<Amounts>,
     /// The newest job of each project, and the domain that it names.
@@ -91,20 +133,19 @@ struct Reading {
     repeated: u64,
     /// Rows whose job has another owner in an earlier one.
     disputed: u64,
-    dropped: u64,
 }
 
-impl Reading {
-    fn read(&mut self, file: &Path, mut reader: Reader) -> Result<(), Failure> {
-        for row in reader.by_ref() {
-            match in_file(file, row)? {
-                Row::Job(job) => self.take(*job),
-                Row::Dropped(_) => self.dropped += 1,
-            }
-        }
-        match &reader.summary().ended_early {
-            Some(early) => Err(Failure::Unusable(format!("{}: {early}", file.display()))),
-            None => Ok(()),
+impl<'a> Reading<'a> {
+    fn of(domains: &'a DomainMap) -> Self {
+        Self {
+            trace: Trace::default(),
+            domains,
+            members: Numbers::default(),
+            size_numbers: Numbers::default(),
+            homes: BTreeMap::new(),
+            places: FastMap::default(),
+            repeated: 0,
+            disputed: 0,
         }
     }
 
@@ -166,8 +207,8 @@ impl Reading {
         }
     }
 
-    fn finish(self) -> Result<Trace, Failure> {
-        let Self { mut trace, homes, places, repeated, disputed, dropped, .. } = self;
+    fn finish(self, dropped: u64) -> Result<Trace, Failure> {
+        let Self { mut trace, homes, places, repeated, disputed, .. } = self;
         let unfinished = places.values().filter(|place| place.is_none()).count() as u64;
         for person in &mut trace.owners {
             if let Some((_, domain)) = homes.get(&person.member.project) {
@@ -182,7 +223,8 @@ impl Reading {
         if trace.groups.len() > 1 {
             let some: Vec<&str> = trace.groups.iter().take(3).map(String::as_str).collect();
             return Err(Failure::Unusable(format!(
-                "the trace has jobs of {} resource groups ({}{}), and a replay is of one; --group NAME replays all as one",
+                "the trace has jobs of {} resource groups ({}{}), and a replay is of one; --group NAME replays those of one, \
+                 or all as one group if it has another name",
                 trace.groups.len(),
                 some.join(", "),
                 if trace.groups.len() > some.len() { ", ..." } else { "" }

@@ -223,6 +223,20 @@ fn a_group_has_its_own_capacities() {
     let (capacity, notes) = told(&["--group", "all"]);
     assert_eq!(capacity, "8000");
     assert!(notes.contains("capacities of several resource groups are added up: main, other"), "{notes}");
+    // The jobs of one of two groups, on what that group offers.
+    for (group, jobs, left_out) in
+        [("main", 19, "1 job of another resource group"), ("other", 1, "19 jobs of other resource groups")]
+    {
+        let report = replay(folder.path(), &[&GIVEN[..], &["--group", group, "-o", "json"]].concat()).json();
+        assert_eq!(report["jobs"], jobs, "{group}");
+        let (capacity, notes) = told(&["--group", group]);
+        assert_eq!(capacity, "4000");
+        assert!(notes.contains(&format!("note: {left_out} left out: the replay is of {group}\n")), "{notes}");
+    }
+    write("nodes.csv", &[header.to_owned(), row("main")].concat());
+    let refused = replay(folder.path(), &[&GIVEN[..], &["--group", "other"]].concat()).refused(2);
+    assert!(refused.contains("no row offers anything in other; the rows are of main"), "{refused}");
+    write("nodes.csv", &[header.to_owned(), row("main"), row("other")].concat());
     // Jobs that name no group: all that there is.
     write("jobs.csv", &jobs.replace(",resource_group,", ",").replace(",main,", ","));
     assert_eq!(told(&["--group", "all"]).0, "8000");
@@ -283,7 +297,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
             "the trace has no job that has started and ended",
         ),
         ("absent.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "cannot open absent.csv"),
-        ("groups.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "--group NAME replays all as one"),
+        ("groups.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "--group NAME replays those of one"),
         (
             "jobs.csv",
             &["--capacity", "cpu=8", "--capacity", "cpu=9", "--policy", "fifo.yaml"],
