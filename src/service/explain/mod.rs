@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use self::answer::{Explanation, WaitingReason, WaitingWorkload};
 use self::page::Page;
-use self::whom::{Subject, asked, subject};
+use self::whom::{Subject, asked, owner_of_sequence, subject};
 use super::audit::label;
 use super::audit_log::Author;
 use super::group::visible::VisibleGroup;
@@ -81,7 +81,8 @@ impl Service {
         };
         let asked = asked(self, &visible, &input, waiting.as_ref().map(|waiting| waiting.owner))?;
         for _ in 0..TRIES {
-            let subject = subject(self, &visible, &asked, input.domain.as_deref()).await?;
+            let subject = subject(self, &visible, &asked, input.domain.as_deref()).await;
+            let subject = if waiting.is_some() { subject.map_err(owner_of_sequence)? } else { subject? };
             let recount = self.recount(&visible, &subject).await?;
             // Buckets are read from the database, where a run may just have changed them.
             if recount.normalized_usage.to_bits() == subject.share().history.normalized_usage.to_bits() {

@@ -172,6 +172,21 @@ fn other_owner(name: &str) -> Error {
     Error::about(format!("/{name}"), "contradiction", "does not own the workload")
 }
 
+/// The refusal to explain the owner of a workload that stood in a sequence. A sequence takes owners that the server does not
+/// know, because their first job may be the one that waits.
+pub(super) fn owner_of_sequence(error: Error) -> Error {
+    match error {
+        Error::NotFound { code: code @ ("unknown_user" | "unknown_project"), detail } => {
+            let detail = format!(
+                "{detail}: the sequence ranked the workload as that of an owner with the default weight who has used nothing, \
+                 and there is a share to explain once a kernel or a weight names the owner"
+            );
+            Error::NotFound { code, detail }
+        }
+        error => error,
+    }
+}
+
 fn unknown(code: &'static str, kind: &str, name: impl std::fmt::Display) -> Error {
     Error::NotFound { code, detail: format!("there is no {kind} {name}") }
 }

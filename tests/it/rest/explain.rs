@@ -413,6 +413,23 @@ on_both! {
         server.service.forget_sequences();
     }
 
+    async fn the_owner_of_a_workload_may_be_known_from_the_sequence_only(db: TestDb) {
+        let server = used(db, &json!({})).await;
+        let body = json!({"workloads": [
+            {"workload_id": "z1", "user": "zoe", "project": "vision"}, {"workload_id": "n1", "user": "alice", "project": "nowhere"},
+        ]});
+        server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
+        for (workload, code, start) in [("z1", "unknown_user", "there is no user "), ("n1", "unknown_project", "there is no project ")] {
+            let problem = server.call("GET", &group(&format!("/explain?workload={workload}")), None).await.json(404);
+            let detail = problem["detail"].as_str().unwrap();
+            assert_eq!(problem["code"], code);
+            assert!(detail.starts_with(start) && detail.contains("the sequence ranked the workload as that of an owner with the default weight"), "{detail}");
+        }
+        // An owner that is asked about without a sequence is unknown, and no more is to be said.
+        let problem = server.call("GET", &group("/explain?user=zoe&project=vision"), None).await.json(404);
+        assert!(!problem["detail"].as_str().unwrap().contains("sequence"), "{problem}");
+    }
+
     async fn buckets_say_how_much_they_count(db: TestDb) {
         let server = used(db, &json!({"half_life_days": 2, "lookback_days": 6})).await;
         let told = explain(&server, "user=alice").await;
