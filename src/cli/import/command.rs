@@ -1,5 +1,6 @@
 //! The subcommand: `fairshared import sacct dump.txt.gz --rebase-to-now`.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ use super::source::{Progress, Source};
 use super::{FORMATS, ImportError, MemoryUnit, Options, Reader, SlotChoices};
 use crate::cli::client::Client;
 use crate::cli::command::Command;
-use crate::cli::failure::{FAILED, Failure, Outcome};
+use crate::cli::failure::{FAILED, Failure, Outcome, eprint_line};
 use crate::cli::output;
 use crate::config::Config;
 use crate::domain::decimal::Amount;
@@ -121,6 +122,7 @@ impl Command for Import {
             } else {
                 output::print(&report.to_string())?;
             }
+            print_warnings(report.warnings());
             return Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) });
         }
         let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
@@ -129,7 +131,15 @@ impl Command for Import {
         } else {
             output::print(&report.to_string())?;
         }
+        print_warnings(report.warnings());
         Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    }
+}
+
+/// Prints warnings where every command prints them, on standard error.
+fn print_warnings(warnings: Vec<String>) {
+    for warning in warnings {
+        eprint_line(&format!("warning: {warning}"));
     }
 }
 
@@ -202,7 +212,8 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
     let bar = progress_bar(reader.progress());
     let dated = !capacities.is_empty();
     let is_accelerator = |(slot, amount): (SlotName, Amount)| slot.as_str() == GPU && !amount.is_zero();
-    let has_accelerators = capacities.iter().any(|row| row.slots.iter().any(is_accelerator));
+    let with_accelerators = capacities.iter().filter(|row| row.slots.iter().any(is_accelerator));
+    let with_accelerators: BTreeSet<String> = with_accelerators.map(|row| row.resource_group.clone()).collect();
     let (no_aggregate, replace) = (args.no_aggregate, args.replace);
     let extras = Extras { domains, capacities, no_aggregate, replace };
     let loaded = load(&api, clock, reader, &extras).await;
@@ -211,7 +222,8 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
         bar.finish_and_clear();
     }
     let mut report = loaded?;
-    report.without_accelerators = has_accelerators && report.summary.with_accelerators == 0;
+    let is_unused = |group: &String| report.summary.accelerator_use.get(group) == Some(&false);
+    report.unused_accelerators = with_accelerators.into_iter().filter(is_unused).collect();
     report.rebased = rebased.map(|rebased| Rebased { capacities: dated, ..rebased });
     Ok(report)
 }

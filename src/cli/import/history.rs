@@ -13,7 +13,7 @@ use super::domain_map::DomainMap;
 use super::feed::Feed;
 use super::job::ImportedJob;
 use super::outcome::Summary;
-use super::report::write_without_domain;
+use super::report::without_domain;
 use super::{ImportError, Reader};
 use crate::cli::counted::counted;
 use crate::domain::bucket::Daily;
@@ -69,6 +69,18 @@ impl HistoryReport {
         self.summary.dropped_started == 0
     }
 
+    /// Sentences about what a person should look at.
+    pub fn warnings(&self) -> Vec<String> {
+        let of_domains = (!self.without_domain.is_empty()).then(|| {
+            format!(
+                "{}. `fairshared projects set NAME --domain DOMAIN` moves it with the next run; a --domain-map of the \
+                 import names domains at once",
+                without_domain(&self.without_domain)
+            )
+        });
+        self.summary.device_slices.warning(self.summary.unit).into_iter().chain(of_domains).collect()
+    }
+
     pub fn to_json(&self) -> Value {
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
         let mut report = json!({
@@ -106,11 +118,6 @@ impl fmt::Display for HistoryReport {
         if self.left_out > 0 {
             let left_out = totals(self.left_out);
             write!(f, "\n{left_out} left out, of days of which the server has recorded the usage itself")?;
-        }
-        if !self.without_domain.is_empty() {
-            write_without_domain(f, &self.without_domain)?;
-            write!(f, "`fairshared projects set NAME --domain DOMAIN` moves it with the next run; ")?;
-            write!(f, "a --domain-map of the import names domains at once")?;
         }
         Ok(())
     }

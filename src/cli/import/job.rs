@@ -35,6 +35,8 @@ pub struct ImportedJob {
     pub terminated_at: Option<Timestamp>,
     /// What the job held while it ran; a slot the trace says nothing about is absent.
     pub slots: Amounts,
+    /// Resources that are slices of devices and count as whole ones in `slots`.
+    pub device_slices: Vec<String>,
     /// The node, when the job ran on exactly one.
     pub agent: Option<String>,
     pub queue: Option<String>,

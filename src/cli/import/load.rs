@@ -222,7 +222,7 @@ impl Loader<'_> {
         }
         self.report.note_earlier(taken.earlier);
         for WarnedRows { detail, project_name, rows } in taken.warnings {
-            *self.report.warnings.entry((project_name.unwrap_or_default(), detail)).or_default() += rows;
+            *self.report.server_warnings.entry((project_name.unwrap_or_default(), detail)).or_default() += rows;
         }
         self.end_earlier_runs(group, over).await?;
         self.record_if_many(group, lines.len()).await;

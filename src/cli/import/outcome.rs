@@ -1,6 +1,6 @@
 //! What became of the rows of a file: how many were taken, and how many dropped for which reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -71,6 +71,46 @@ impl OwnerlessRows {
     }
 }
 
+/// Resources that a warning names.
+const RESOURCES_NAMED: usize = 5;
+
+/// Rows of jobs that held slices of devices, which count as whole devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceSlices {
+    pub rows: u64,
+    pub first_line: u64,
+    /// The first resources, by Slurm's names.
+    pub resources: BTreeSet<String>,
+}
+
+impl DeviceSlices {
+    fn add(&mut self, resources: &[String], line: u64) {
+        if resources.is_empty() {
+            return;
+        }
+        if self.rows == 0 {
+            self.first_line = line;
+        }
+        self.rows += 1;
+        for resource in resources {
+            if self.resources.len() < RESOURCES_NAMED && !self.resources.contains(resource) {
+                self.resources.insert(resource.clone());
+            }
+        }
+    }
+
+    /// The warning about them, if there are any.
+    pub(super) fn warning(&self, unit: Unit) -> Option<String> {
+        let example = self.resources.first()?;
+        let names = self.resources.iter().cloned().collect::<Vec<_>>().join(", ");
+        let (rows, place) = (counted(self.rows, "row", "rows"), format!("{} {}", unit.as_str(), self.first_line));
+        Some(format!(
+            "slices of devices ({names}) count as whole devices in {rows}, first at {place}: \
+             --slot {example}=NAME makes them a slot of their own"
+        ))
+    }
+}
+
 /// The balance of one file: `rows = taken + dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -88,8 +128,9 @@ pub struct Summary {
     pub without_project: OwnerlessRows,
     /// Rows whose run time is shorter than the time from start to end, and counted instead.
     pub charged_by_run_time: u64,
-    /// Rows of jobs that held an accelerator.
-    pub with_accelerators: u64,
+    /// The resource groups of jobs that ran; true where one of them held an accelerator.
+    pub accelerator_use: BTreeMap<String, bool>,
+    pub device_slices: DeviceSlices,
     /// What places are counted in.
     pub unit: Unit,
     /// The zone of times without an offset; `None` where the format has none.
@@ -104,7 +145,10 @@ impl Summary {
         self.taken += 1;
         self.unmeasured += u64::from(job.started_at.is_some() && job.slots.is_empty());
         self.charged_by_run_time += u64::from(job.charged_by_run_time);
-        self.with_accelerators += u64::from(job.slots.iter().any(|(name, _)| name.as_str() == GPU));
+        if job.started_at.is_some() {
+            self.note_accelerators(job);
+        }
+        self.device_slices.add(&job.device_slices, line);
         self.times.add(job.times);
         self.skipped.add(&job.skipped, line);
         if job.lacks_user {
@@ -112,6 +156,14 @@ impl Summary {
         }
         if job.lacks_project {
             self.without_project.add(job, line);
+        }
+    }
+
+    fn note_accelerators(&mut self, job: &ImportedJob) {
+        let holds_any = job.slots.iter().any(|(name, _)| name.as_str() == GPU);
+        match self.accelerator_use.get_mut(&job.resource_group) {
+            Some(known) => *known |= holds_any,
+            None => _ = self.accelerator_use.insert(job.resource_group.clone(), holds_any),
         }
     }
 
@@ -203,5 +255,7 @@ impl Summary {
         report["charged_by_run_time"] = self.charged_by_run_time.into();
         report["times_by_run_time"] = self.times.by_run_time.into();
         report["dropped_started"] = self.dropped_started.into();
+        let DeviceSlices { rows, first_line, resources } = &self.device_slices;
+        report["device_slices"] = json!({"rows": rows, "first_line": first_line, "resources": resources});
     }
 }

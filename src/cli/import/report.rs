@@ -30,7 +30,7 @@ pub struct Report {
     /// Groups of which no capacity is known, by name.
     pub without_capacity: Vec<String>,
     /// How many rows the server has taken in another way than they say, by the project and the sentence.
-    pub warnings: BTreeMap<(String, String), u64>,
+    pub server_warnings: BTreeMap<(String, String), u64>,
     /// A sentence about slots that kernels use and no agent has, after an import that brought agents.
     pub lacking_slots: Option<String>,
     /// Projects that had no domain, and got that of the map.
@@ -43,8 +43,8 @@ pub struct Report {
     pub groups_without_rows: Vec<String>,
     /// Jobs that never ran, in resource groups that are not there.
     pub without_group: u64,
-    /// The capacities file has accelerators, and no job that ran held one.
-    pub without_accelerators: bool,
+    /// Groups that have accelerators in the capacities file, and of whose jobs that ran none held one.
+    pub unused_accelerators: Vec<String>,
     /// Runs that were known as running and ended, because a later run of their job came.
     pub earlier_runs_ended: u64,
     /// Known kernels that were taken back, because the file has them with other starts.
@@ -89,11 +89,10 @@ const GROUPS_NAMED: usize = 5;
 /// Projects that a warning names.
 const NAMES_SHOWN: usize = 5;
 
-/// Warns of projects whose domain is not known.
-pub(super) fn write_without_domain(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
+/// The beginning of a warning about projects whose domain is not known.
+pub(super) fn without_domain(names: &[String]) -> String {
     let projects = counted(names.len() as u64, "project", "projects");
-    write!(f, "\nwarning: no domain is known of {projects} ({}); ", named(names))?;
-    write!(f, "what they used counts in {UNKNOWN_DOMAIN:?}. ")
+    format!("no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}", named(names))
 }
 
 /// The first names of a list, and how many more there are.
@@ -145,12 +144,57 @@ impl Report {
         self.summary.rows > 0 && self.taken() == 0 && (self.refused_rows() > 0 || self.summary.has_useless_rows())
     }
 
+    /// Sentences about what a person should look at, in the order in which the file and the server were asked.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.summary.device_slices.warning(self.summary.unit).into_iter().collect();
+        if !self.unused_accelerators.is_empty() {
+            let groups = named(&self.unused_accelerators);
+            warnings.push(format!(
+                "the capacities have gpu, and no job held an accelerator in the resource groups {groups}: does the file \
+                 say so in a field that it lacks, like AllocTRES with gres/gpu, AllocGRES or naccelerators?"
+            ));
+        }
+        warnings.extend(self.without_capacity.iter().take(GROUPS_NAMED).map(|group| {
+            format!(
+                "resource group {group} has no capacity: everybody's factor stays 1; give it with --capacities FILE, or \
+                 report its agents"
+            )
+        }));
+        if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
+            let more = counted(more as u64, "more resource group has", "more resource groups have");
+            warnings.push(format!("{more} no capacity; --resource-group NAME puts all rows into one"));
+        }
+        warnings.extend(self.other_histories.iter().map(|(group, name)| {
+            format!(
+                "resource group {group} has the history {name:?}, too: a job of both counts twice; \
+                 `DELETE /resource-groups/…/usage-histories/…` removes a history"
+            )
+        }));
+        warnings.extend(self.lacking_slots.clone());
+        for ((project, sentence), rows) in &self.server_warnings {
+            let place = if project.is_empty() { String::new() } else { format!("project {project}: ") };
+            warnings.push(format!("{place}{sentence} ({})", counted(*rows, "row", "rows")));
+        }
+        if !self.without_domain.is_empty() {
+            warnings.push(format!(
+                "{}. Write a line PROJECT,DOMAIN for each into domains.csv and import again with --domain-map domains.csv, \
+                 which moves it; `fairshared projects list --domain {UNKNOWN_DOMAIN} -o csv` lists them",
+                without_domain(&self.without_domain)
+            ));
+        }
+        if !self.groups_without_rows.is_empty() {
+            let names = self.groups_without_rows.join(", ");
+            warnings.push(format!("no row belongs to what has a capacity in the file: {names}"));
+        }
+        warnings
+    }
+
     pub fn to_json(&self) -> Value {
         let tally = |reason: String, t: &Tally| json!({"reason": reason, "rows": t.rows, "first_line": t.first_line});
         let dropped: Vec<_> = self.summary.dropped.iter().map(|(reason, t)| tally(reason.to_string(), t)).collect();
         let times = self.summary.times;
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
-        let warnings = self.warnings.iter();
+        let warnings = self.server_warnings.iter();
         let warnings: Vec<_> =
             warnings.map(|((project, text), rows)| json!({"project": project, "detail": text, "rows": rows})).collect();
         let mut report = json!({
@@ -165,7 +209,7 @@ impl Report {
             "other_histories": self.other_histories, "without_domain": self.without_domain, "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
-            "jobs_without_resource_group": self.without_group, "accelerators_unused": self.without_accelerators,
+            "jobs_without_resource_group": self.without_group, "accelerators_unused": self.unused_accelerators,
         });
         report["warnings"] = Value::Array(warnings);
         report["lacking_slots"] = json!(self.lacking_slots);
@@ -220,49 +264,10 @@ impl fmt::Display for Report {
             let whose = if self.without_group == 1 { "its" } else { "their" };
             write!(f, "\n{jobs} that never ran left out: no job that ran makes {whose} resource group")?;
         }
-        if self.without_accelerators {
-            write!(
-                f,
-                "\nwarning: the capacities have gpu, and no job of the file held an accelerator: does the file "
-            )?;
-            write!(f, "say so in a field that it lacks, like AllocTRES with gres/gpu, AllocGRES or naccelerators?")?;
-        }
-        for group in self.without_capacity.iter().take(GROUPS_NAMED) {
-            write!(f, "\nwarning: resource group {group} has no capacity: everybody's factor stays 1; give it ")?;
-            write!(f, "with --capacities FILE, or report its agents")?;
-        }
-        if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
-            let more = counted(more as u64, "more resource group has", "more resource groups have");
-            write!(f, "\nwarning: {more} no capacity; --resource-group NAME puts all rows into one")?;
-        }
         if let Some(EarlierRows { rows, before, source }) = &self.earlier {
             let rows = counted(*rows, "row is of a job", "rows are of jobs");
             write!(f, "\n{rows} that ended before {before}, the first day of which the server keeps usage: reports ")?;
             write!(f, "count what they used, by day, in the history {source:?}; shares and lists of kernels do not")?;
-            for (group, name) in &self.other_histories {
-                write!(
-                    f,
-                    "\nwarning: resource group {group} has the history {name:?}, too: a job of both counts twice; "
-                )?;
-                write!(f, "`DELETE /resource-groups/…/usage-histories/…` removes a history")?;
-            }
-        }
-        if let Some(sentence) = &self.lacking_slots {
-            write!(f, "\nwarning: {sentence}")?;
-        }
-        for ((project, sentence), rows) in &self.warnings {
-            let place = if project.is_empty() { String::new() } else { format!("project {project}: ") };
-            write!(f, "\nwarning: {place}{sentence} ({})", counted(*rows, "row", "rows"))?;
-        }
-        if !self.without_domain.is_empty() {
-            write_without_domain(f, &self.without_domain)?;
-            write!(f, "Write a line PROJECT,DOMAIN for each into domains.csv ")?;
-            write!(f, "and import again with --domain-map domains.csv, which moves it; ")?;
-            write!(f, "`fairshared projects list --domain {UNKNOWN_DOMAIN} -o csv` lists them")?;
-        }
-        if !self.groups_without_rows.is_empty() {
-            let names = self.groups_without_rows.join(", ");
-            write!(f, "\nwarning: no row belongs to what has a capacity in the file: {names}")?;
         }
         write!(f, "\n{:.1} seconds", self.seconds)?;
         if self.took_nothing() {

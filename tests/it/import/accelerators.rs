@@ -1,5 +1,6 @@
 //! Accelerators, wherever the accounting says that a job held some.
 
+use fairshared::cli::import::outcome::DeviceSlices;
 use fairshared::cli::import::{Options, SlotChoices};
 use serde_json::{Value, json};
 
@@ -172,6 +173,30 @@ fn slices_of_devices_and_billing_become_slots_of_their_own() {
     }
     let gres = dump_with("AllocCPUS|AllocGRES", "4|gpu:1g.5gb:2", &["gres/gpu:1g.5gb=mig"]).only_job();
     assert_eq!(slots(&gres), "cpu=4 mig=2");
+}
+
+#[test]
+fn slices_that_count_as_whole_devices_are_noted() {
+    let noted = |outcome: &Outcome| {
+        let DeviceSlices { rows, first_line, resources } = &outcome.summary.device_slices;
+        (*rows, *first_line, resources.iter().cloned().collect::<Vec<_>>())
+    };
+    let slices = "cpu=4,gres/gpu:1g.5gb=2,gres/gpu:a100=1,gres/gpu=3";
+    for (list, choices, expected) in [
+        (slices, &[][..], &["gres/gpu:1g.5gb"][..]),
+        (slices, &["gres/gpu:1g.5gb=mig.small"], &[]),
+        ("cpu=4,gres/gpu:1g.5gb=2,gres/gpu:2g.10gb=1", &["gres/gpu:1g.5gb"], &["gres/gpu:2g.10gb"]),
+        ("cpu=4,gres/gpu:a100_3g.20gb=1,gres/gpu:1g.10gb+me=1", &[], &["gres/gpu:1g.10gb+me", "gres/gpu:a100_3g.20gb"]),
+        ("cpu=4,gres/gpu:a100=1,gres/gpu:h100_80gb=1,gres/mig=1,gres/nic:1g.5gb=1", &[], &[]),
+    ] {
+        let outcome = dump_with("AllocTRES", list, choices);
+        let rows = u64::from(!expected.is_empty());
+        let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        assert_eq!(noted(&outcome), (rows, 2 * rows, expected), "{list} {choices:?}");
+    }
+    assert_eq!(noted(&dump("AllocCPUS|AllocGRES", "4|gpu:1g.5gb:2")).2, ["gres/gpu:1g.5gb"]);
+    let tres = json!([{"type": "cpu", "count": 8}, {"type": "gres", "name": "gpu:1g.5gb", "count": 2}]);
+    assert_eq!(noted(&document(&tres, &json!({}))).2, ["gres/gpu:1g.5gb"]);
 }
 
 #[test]

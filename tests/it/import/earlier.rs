@@ -165,8 +165,8 @@ async fn a_second_history_of_the_same_jobs_is_warned_of() {
     let old = row(1, "ann", "2016-12-30T00:00:00Z", "2016-12-30T10:00:00Z", 4);
     let jobs = file(folder.path(), "jobs.csv", head.to_owned() + &old);
     run(&db, ["import", "csv", &jobs, "--history"]).ok();
-    let told = run(&db, ["import", "csv", &jobs]).ok();
-    let warning = "\nwarning: resource group east has the history \"jobs.csv\", too: a job of both counts twice; ";
+    let told = run(&db, ["import", "csv", &jobs]).stderr;
+    let warning = "warning: resource group east has the history \"jobs.csv\", too: a job of both counts twice; ";
     assert!(told.contains(warning), "{told}");
 }
 

@@ -34,20 +34,26 @@ on_both! {
         assert_eq!((report.groups, report.without_group, report.succeeded()), (0, 1, true));
     }
 
-    async fn accelerators_that_no_job_held_are_a_warning(db: TestDb) {
+    async fn accelerators_that_no_job_of_a_group_held_are_a_warning(db: TestDb) {
         let desk = Desk::new(db).await;
         let nodes = |gpu: &str| {
-            let rows = format!("east,n[1-2],64,512,{gpu},2026-01-01T00:00:00Z,\n");
+            let rows = ["east", "west", "idle"].map(|group| format!("{group},{group}[1-2],64,512,{gpu},2026-01-01T00:00:00Z,\n")).concat();
             desk.file("nodes.csv", format!("resource_group,agent_id,cpu,mem_gib,gpu,from,to\n{rows}"))
         };
-        let row = |gpu: &str| format!("1,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,{gpu}\n");
-        for (offered, held, is_warned) in [("8", "", true), ("8", "0", true), ("8", "1", false), ("0", "", false), ("", "", false)] {
-            let mut args = desk.args(&row(held));
+        // The jobs of the one group say nothing about those of the other. The idle group has no jobs, which is another warning.
+        let row = |group: &str, job: u32, gpu: &str| {
+            format!("{job},ann,ml,research,{group},2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,{gpu}\n")
+        };
+        for (offered, held, warned) in
+            [("8", "", &["east"][..]), ("8", "0", &["east"]), ("8", "1", &[]), ("0", "", &[]), ("", "", &[])]
+        {
+            let mut args = desk.args(&(row("east", 1, held) + &row("west", 2, "1") + &row("west", 3, "")));
             args.capacities = Some(nodes(offered));
             let report = desk.import(&args).await;
-            assert_eq!(report.without_accelerators, is_warned, "{offered} {held}");
-            let said = report.to_string();
-            assert_eq!(said.contains("\nwarning: the capacities have gpu, and no job of the file held"), is_warned, "{said}");
+            assert_eq!(report.unused_accelerators, warned, "{offered} {held}");
+            let said = "the capacities have gpu, and no job held an accelerator in the resource groups east: ";
+            let is_said = report.warnings().iter().any(|warning| warning.starts_with(said));
+            assert_eq!(is_said, !warned.is_empty(), "{:?}", report.warnings());
         }
     }
 }

@@ -61,3 +61,13 @@ fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reaso
     let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric());
     if name.split(':').all(is_name) { Ok((format!("gres/{name}"), amount)) } else { Err(Reason::BadResources(field)) }
 }
+
+/// True for a type that is a part of a device by one of NVIDIA's profiles: `1g.5gb`, `a100_3g.20gb`, `1g.10gb+me`.
+pub(super) fn is_device_slice(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_profile = |part: &str| {
+        let profile = part.split_once("g.").and_then(|(slices, memory)| Some((slices, memory.strip_suffix("gb")?)));
+        profile.is_some_and(|(slices, memory)| is_number(slices) && is_number(memory))
+    };
+    name.to_ascii_lowercase().split([':', '_', '-', '+']).any(is_profile)
+}

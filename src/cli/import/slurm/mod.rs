@@ -18,12 +18,12 @@ pub mod slot_choices;
 mod text;
 mod tres;
 
+use self::tres::HeldSlots;
 use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
 use super::reason::Reason;
 use super::skipped::SkippedFields;
 use super::zone::TimesRead;
-use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: Format = Format {
@@ -67,7 +67,7 @@ struct Facts<'a> {
     partition: &'a str,
     stage: Stage,
     times: JobTimes,
-    slots: Amounts,
+    held: HeldSlots,
     nodes: &'a str,
     priority: i32,
     limit_seconds: Option<u32>,
@@ -120,7 +120,8 @@ impl Facts<'_> {
             submitted_at: self.times.submitted_at,
             started_at: self.times.started_at,
             terminated_at,
-            slots: self.slots,
+            slots: self.held.slots,
+            device_slices: self.held.device_slices,
             agent: single_node(self.nodes),
             queue: Some(self.partition.to_owned()).filter(|_| !is_list),
             priority: self.priority,

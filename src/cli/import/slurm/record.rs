@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::slot_choices::SlotChoices;
-use super::tres::{self, Resources};
+use super::tres::{self, HeldSlots, Resources};
 use super::{Facts, JobTimes, Stage, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose::{List, Loose, Nested};
@@ -13,7 +13,6 @@ use crate::cli::import::reason::Reason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::zone::TimesRead;
 use crate::domain::decimal::Amount;
-use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// Slurm's words for no job are the largest numbers of 32 bits.
@@ -127,7 +126,7 @@ impl Record {
             cluster: &first(&[&self.cluster, &association.cluster]),
             partition: &first(&[&self.partition, &association.partition]),
             stage,
-            slots: self.slots(slots, times.started_at.is_some(), &mut skipped),
+            held: self.held(slots, times.started_at.is_some(), &mut skipped),
             nodes: &self.nodes.text(),
             priority: self.priority(&mut skipped),
             limit_seconds: self.limit(&mut skipped),
@@ -163,7 +162,7 @@ impl Record {
         priority(value.map_or(0, |value| u32::try_from(value).unwrap_or(u32::MAX)))
     }
 
-    fn slots(&self, choices: &SlotChoices, started: bool, skipped: &mut SkippedFields) -> Amounts {
+    fn held(&self, choices: &SlotChoices, started: bool, skipped: &mut SkippedFields) -> HeldSlots {
         let list = self.tres_alloc_str.text();
         let mut held = Resources::new(choices);
         let List(entries) = &self.tres.0.allocated;

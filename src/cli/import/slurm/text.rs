@@ -11,7 +11,7 @@
 use chrono_tz::Tz;
 
 use super::slot_choices::SlotChoices;
-use super::tres::{self, Resources};
+use super::tres::{self, HeldSlots, Resources};
 use super::{Facts, JobTimes, Stage, micros, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::parser::{Header, Parsed, Parser};
@@ -20,7 +20,6 @@ use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
 use crate::cli::import::zone::{Clock, Instants, TimesRead};
 use crate::cli::import::{ImportError, Options};
-use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// What sacct puts between fields unless told otherwise.
@@ -201,7 +200,7 @@ impl Columns {
             cluster: fields.at(self.cluster),
             partition: fields.at(self.partition),
             stage,
-            slots: self.slots(&fields, times.started_at.is_some(), slots, &mut skipped),
+            held: self.held(&fields, times.started_at.is_some(), slots, &mut skipped),
             nodes: fields.at(self.node_list),
             priority: self.priority(&fields, &mut skipped),
             limit_seconds: {
@@ -258,7 +257,7 @@ impl Columns {
     }
 
     /// What a job that never started asked for is nothing that it held.
-    fn slots(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> Amounts {
+    fn held(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> HeldSlots {
         let mut held = Resources::new(slots);
         held.add_list(fields.at(self.alloc_tres), skipped);
         if started {

@@ -57,6 +57,13 @@ pub(super) struct Resources<'a> {
     lacks_memory: bool,
 }
 
+/// What one job held.
+pub(super) struct HeldSlots {
+    pub slots: Amounts,
+    /// Resources by Slurm's names that are slices of devices and count as whole ones.
+    pub device_slices: Vec<String>,
+}
+
 /// The columns that say it where the list is missing.
 pub(super) struct Columns<'a> {
     /// The name of the column, and what it says.
@@ -168,10 +175,11 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The slots. `gres/gpu` counts its typed entries, too, so these only matter without it; one that the user made a
+    /// The slots, and what was counted as whole devices and is a slice of one. `gres/gpu` counts its typed entries, too, so these only matter without it; one that the user made a
     /// slot of its own is none of the others any more.
-    pub(super) fn slots(self, field: &'static str, skipped: &mut SkippedFields) -> Amounts {
+    pub(super) fn slots(self, field: &'static str, skipped: &mut SkippedFields) -> HeldSlots {
         let Self { choices, held, .. } = self;
+        let mut device_slices = Vec::new();
         let mut slots: BTreeMap<Cow<str>, Amount> = BTreeMap::new();
         let (mut gpus, mut typed_gpus, mut chosen_gpus) = (None, None, Amount::ZERO);
         for (name, amount) in held {
@@ -183,6 +191,9 @@ impl<'a> Resources<'a> {
                     None
                 }
                 _ if is_typed_gpu && choice.is_none() => {
+                    if gres::is_device_slice(&name) {
+                        device_slices.push(name.to_string());
+                    }
                     typed_gpus = Some(typed_gpus.unwrap_or(Amount::ZERO).saturating_add(amount));
                     None
                 }
@@ -206,7 +217,7 @@ impl<'a> Resources<'a> {
         let is_other = |name: &str| !matches!(name, CPU | MEM | GPU);
         let mut slots: Vec<_> = slots.into_iter().collect();
         slots.sort_by_key(|(name, _)| is_other(name));
-        amounts::slots(field, slots.into_iter(), skipped)
+        HeldSlots { slots: amounts::slots(field, slots.into_iter(), skipped), device_slices }
     }
 }
 
