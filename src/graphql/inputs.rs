@@ -140,7 +140,8 @@ pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[Place]) -> V
     for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
         let at = pointer.strip_prefix("/items/").and_then(|at| at.parse::<usize>().ok());
         if let Some(place) = at.and_then(|at| places.get(at)) {
-            pointer.clone_from(&place.pointer);
+            // A mutation about one weight has no list: the warning is about its target.
+            *pointer = if place.pointer.is_empty() { "/target_id".to_owned() } else { place.pointer.clone() };
         }
     }
     warnings

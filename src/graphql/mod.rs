@@ -18,6 +18,7 @@ mod page;
 mod parameters;
 mod query;
 mod queue_input;
+mod response_warnings;
 mod scalars;
 mod share_list;
 mod types;
@@ -31,6 +32,7 @@ pub use http::{is_page_request, router};
 pub use mutation::Mutation;
 pub use query::Query;
 
+use self::response_warnings::ResponseWarnings;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Error, Service};
 
@@ -69,8 +71,9 @@ pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Respo
 
 /// Answers a request that [`prepare`] has let pass. Every error has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
-    let request = request.data(caller).data(guard::Budget::default());
-    errors::explain(schema.execute(request).await)
+    let warnings = ResponseWarnings::default();
+    let request = request.data(caller).data(guard::Budget::default()).data(warnings.clone());
+    warnings.add_to(errors::explain(schema.execute(request).await))
 }
 
 /// A key is missing.

@@ -11,6 +11,7 @@ use super::inputs::{
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
 use super::queue_input::{QueueInput, read_queues};
+use super::response_warnings::ResponseWarnings;
 use super::scalars::{DateTime, Decimal, JsonString, Uuid};
 use super::types::{
     ApiKey, AuditEntry, CreatedKey, Domain, DomainFairShare, JobRun, KeyRole, Project, ProjectFairShare, ScalingGroup,
@@ -118,7 +119,7 @@ impl PolicyMutation {
     }
 
     /// Unsets a weight, so that the group's default applies. A user's is unset in all projects unless
-    /// one is named.
+    /// one is named. Likely mistakes are `warnings` in the `extensions` of the response.
     async fn reset_fair_share_weight(
         &self,
         ctx: &Context<'_>,
@@ -133,7 +134,8 @@ impl PolicyMutation {
         let target = target.map_err(|fault| Error::Invalid(vec![fault]))?;
         let mut items = Items::default();
         items.add_by_id("", target, MaybeUndefined::Null);
-        write(ctx, resource_group, items, reason).await?;
+        let changed = write(ctx, resource_group, items, reason).await?;
+        ResponseWarnings::add(ctx, changed.warnings)?;
         Ok(true)
     }
 
@@ -209,9 +211,11 @@ impl PolicyMutation {
     }
 
     /// Makes the weights, options, queues and domains of projects that a change has set as they were before it, all or nothing.
-    /// The change is told by its id, or by the number that it has in REST. Answers the entry of the undo.
+    /// The change is named by its id, or by the number that it has in REST. Answers the entry of the undo; likely mistakes are
+    /// `warnings` in the `extensions` of the response.
     async fn undo_change(&self, ctx: &Context<'_>, id: ID, reason: Option<String>) -> Result<AuditEntry> {
         let undone = service(ctx)?.undo(caller(ctx)?.clone(), AuditEntry::number(&id)?, reason).await?;
+        ResponseWarnings::add(ctx, undone.warnings)?;
         let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone.audit_id]).await?;
         Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished("entry"))?))
     }

@@ -29,7 +29,8 @@ pub struct Undo {
 pub struct Undone {
     /// The undo in the audit log, which can be undone as well.
     pub audit_id: i64,
-    /// Likely mistakes in the options of the group since then, and usage that does not count any more, because it was purged.
+    /// Likely mistakes in the options of the group since then; usage that does not count any more, because it was purged; and
+    /// records that the next purge removes, because the undo has shortened the look-back.
     pub warnings: Vec<InputWarning>,
 }
 

@@ -1,23 +1,34 @@
 //! A look-back that was shortened: what it reached before goes with the next purge.
 
 use crate::domain::options::Options;
-use crate::service::Result;
+use crate::domain::time::Day;
 use crate::service::group::session::Session;
+use crate::service::group::state::GroupState;
 use crate::service::input::warning::InputWarning;
-use crate::store::records;
+use crate::service::{Result, Service};
+use crate::store::{ConnectionTrait, records};
 
-/// A warning if the options of the session's group reach less far than `before`, and the next purge removes records therefore.
+/// [`warnings_in`] the state that a session has changed.
 pub async fn warnings(session: &Session, before: &Options) -> Result<Vec<InputWarning>> {
-    let (state, service) = (session.state(), session.service());
+    warnings_in(session.service(), session.read(), session.state(), before, session.now.day()).await
+}
+
+/// A warning if the options of a group reach less far than those before, and the next purge removes records therefore.
+pub async fn warnings_in(
+    service: &Service,
+    db: &impl ConnectionTrait,
+    state: &GroupState,
+    before: &Options,
+    today: Day,
+) -> Result<Vec<InputWarning>> {
     let reach = |options: &Options| options.lookback_days + options.decay_unit_days;
-    let others = service.longest_reach_but(session.group());
+    let others = service.longest_reach_but(&state.group.name);
     let (now, then) = (reach(&state.options).max(others), reach(before).max(others));
     if now >= then {
         return Ok(Vec::new());
     }
-    let today = session.now.day();
     let (from, until) = (state.group.records_from.max(Some(today.back(then))), today.back(now));
-    let lost = records::count(session.read(), session.key(), from, until).await?;
+    let lost = records::count(db, state.group.key, from, until).await?;
     if lost == 0 {
         return Ok(Vec::new());
     }

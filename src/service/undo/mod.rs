@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::accounting::shorter_lookback;
 use super::audit_log::{AuditEntry, AuditFilter, Author};
 use super::audit_names;
 use super::group::changes::projects;
@@ -41,7 +42,7 @@ const UNDO: &str = "audit_log.undo";
 pub struct UndoneChange {
     /// The entry of the undo in the audit log.
     pub audit_id: i64,
-    /// Likely mistakes in the options of the group since then, and usage that does not count any more.
+    /// Likely mistakes in the options of the group since then, and usage that does not count any more or soon will not.
     pub warnings: Vec<InputWarning>,
 }
 
@@ -70,11 +71,14 @@ impl Service {
                 }
                 session.learn_people().await?;
                 recorded.require_unchanged(session, &entry).await?;
-                recorded.take_back(session, id, reason).await
+                let options = session.state().options.clone();
+                let audit_id = recorded.take_back(session, id, reason).await?;
+                Ok((audit_id, shorter_lookback::warnings(session, &options).await?))
             };
-            let (audit_id, visible) = Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
+            let ((audit_id, of_undo), visible) =
+                Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
             projects::show_elsewhere(&service, &group, &moved).await;
-            Ok(UndoneChange { audit_id, warnings: visible.warnings() })
+            Ok(UndoneChange { audit_id, warnings: visible.warned(of_undo).warnings() })
         })
         .await
     }

@@ -58,7 +58,7 @@ pub struct SimulatedFairShares {
     pub workloads: Option<Orders>,
     /// How the order of the kernels changes that are reported as pending.
     pub pending: PendingMoves,
-    /// What would look like a mistake in the options.
+    /// Likely mistakes in the changes, and in the options that would be in force.
     pub warnings: Vec<InputWarning>,
 }
 

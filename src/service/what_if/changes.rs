@@ -11,6 +11,7 @@ use crate::service::group::calculate::Moment;
 use crate::service::group::changes::options::{OptionsChange, OptionsPatch};
 use crate::service::group::changes::weights::{self, WeightItem};
 use crate::service::group::state::GroupState;
+use crate::service::input::warning::InputWarning;
 use crate::service::people::Directory;
 use crate::service::weights::Target;
 use crate::service::{Caller, Error, Fault, Faults, Result};
@@ -77,8 +78,8 @@ impl Changes {
         if self.projects.is_empty() { Ok(()) } else { caller.require_all_groups() }
     }
 
-    /// Puts projects into their domains, lets users come and go, and sets weights.
-    pub fn make_people_and_weights(&self, state: &mut GroupState, people: &Directory) -> Result<()> {
+    /// Puts projects into their domains, lets users come and go, and sets weights. Returns likely mistakes in the weights.
+    pub fn make_people_and_weights(&self, state: &mut GroupState, people: &Directory) -> Result<Vec<InputWarning>> {
         self.check_projects(state, people)?;
         for (project, domain) in &self.projects {
             state.know_project(*project, domain);
@@ -161,7 +162,7 @@ impl Changes {
         faults.or(gone)
     }
 
-    fn weigh(&self, state: &mut GroupState, people: &Directory, gone: &BTreeSet<Member>) -> Result<()> {
+    fn weigh(&self, state: &mut GroupState, people: &Directory, gone: &BTreeSet<Member>) -> Result<Vec<InputWarning>> {
         let mut faults = Faults::default();
         for (at, item) in self.weights.iter().enumerate() {
             if let Target::User(user, Some(project)) = item.target
@@ -173,11 +174,15 @@ impl Changes {
         }
         faults.or(())?;
         let changes = weights::plan_in(state, people, &self.weights).map_err(below_weights)?;
+        let mut warnings = weights::warnings(people, &self.weights, &changes);
+        for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
+            *pointer = weights_pointer(pointer);
+        }
         for change in changes {
             weights::know_in(state, people, &change.target)?;
             state.hierarchy.set_weight(&change.target, change.to);
         }
-        Ok(())
+        Ok(warnings)
     }
 
     /// Lets the agents offer another capacity, and sets options. Returns whether usage has to be calculated again.
@@ -203,13 +208,16 @@ impl Changes {
     }
 }
 
+/// The pointer into the list of weights that stands for a pointer into the items of a write.
+fn weights_pointer(pointer: &str) -> String {
+    pointer.strip_prefix("/items").map_or_else(|| pointer.to_owned(), |rest| format!("/weights{rest}"))
+}
+
 /// Weights are checked by the code of all writes, which calls them items.
 pub fn below_weights(error: Error) -> Error {
     let Error::Invalid(mut faults) = error else { return error };
     for fault in &mut faults {
-        if let Some(rest) = fault.pointer.strip_prefix("/items") {
-            fault.pointer = format!("/weights{rest}");
-        }
+        fault.pointer = weights_pointer(&fault.pointer);
     }
     Error::Invalid(faults)
 }

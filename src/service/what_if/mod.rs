@@ -18,6 +18,7 @@ use self::answer::SimulatedFairShares;
 use self::changes::Changes;
 use self::compare::Side;
 use self::request::FairShareSimulation;
+use super::accounting::shorter_lookback;
 use super::group::calculate::Moment;
 use super::group::fork::Fork;
 use super::group::published::PublishedGroup;
@@ -26,6 +27,7 @@ use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::Terms;
+use super::input::warning::InputWarning;
 use super::sequence::pending::pending_workloads;
 use super::work::{detached, free_aside};
 use super::{Caller, Result, Service};
@@ -97,7 +99,8 @@ impl Service {
             self.know_trails(&fork.snapshot, &fork.picture.facts).await?;
         }
         let pending = pending_workloads(&fork.snapshot, fork.state.group.key).await?;
-        let made = Made::of(&self, fork, &changes, moment).await?;
+        let mut made = Made::of(&self, fork, &changes, moment).await?;
+        let warnings = std::mem::take(&mut made.warnings);
         let service = Arc::clone(&self);
         let seen_by = (caller.clone(), group.clone());
         let compute = move || {
@@ -106,7 +109,7 @@ impl Service {
             let before = seen(Arc::clone(&made.before))?;
             let (after, was) =
                 parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before, moment));
-            let after = seen(after)?;
+            let after = seen(after)?.warned(warnings);
             let sides = [was, Side::of(&service, &after, moment)];
             let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
             Ok(WhatIf { before, after, answer })
@@ -135,12 +138,15 @@ struct Made {
     /// Whether the next picture has other rows.
     reshapes: bool,
     changed: Vec<Owner>,
+    /// Likely mistakes in the changes.
+    warnings: Vec<InputWarning>,
 }
 
 impl Made {
     async fn of(service: &Service, fork: Fork, changes: &Changes, moment: Moment) -> Result<Self> {
         let Fork { mut state, picture, snapshot } = fork;
-        changes.make_people_and_weights(&mut state, &service.people())?;
+        let mut warnings = changes.make_people_and_weights(&mut state, &service.people())?;
+        let options = state.options.clone();
         let recalculates = changes.make_the_rest(&mut state, &snapshot, moment).await?;
         let mut changed = Vec::new();
         if recalculates {
@@ -149,12 +155,14 @@ impl Made {
             let recount = state.group.run_times_made && !state.knows_run_times(from);
             changed = state.prepare(&snapshot, moment.certain, recount).await?;
         }
-        Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed })
+        let today = moment.now.day();
+        warnings.extend(shorter_lookback::warnings_in(service, &snapshot, &state, &options, today).await?);
+        Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed, warnings })
     }
 
     /// The picture that would follow.
     fn picture(self, service: &Service, moment: Moment) -> Arc<PublishedGroup> {
-        let Self { mut state, before, recalculates, reshapes, mut changed } = self;
+        let Self { mut state, before, recalculates, reshapes, mut changed, .. } = self;
         if recalculates {
             changed.extend(state.calculate(moment.certain));
         }

@@ -184,6 +184,21 @@ on_both! {
         server.graphql(&mutation(28)).await;
         let answer = server.graphql(&mutation(7)).await["data"]["update_scheduler_options"].clone();
         assert_eq!(found(&answer), expected(&[("lookback_shortened", "/scheduler_opts/lookback_days", 1)]));
+        // An undo that shortens the look-back, and a simulation of it, say the same.
+        server.graphql(&mutation(28)).await;
+        let entry = server.get("/audit-log?limit=1").await["items"][0]["id"].clone();
+        let undone = server.call("POST", &format!("/audit-log/{entry}/undo"), None).await.json(200);
+        assert_eq!(found(&undone), expected(&[("lookback_shortened", "/scheduler_opts/lookback_days", 1)]));
+        server.graphql(&mutation(28)).await;
+        let simulated = json!({"scheduler_opts": {"lookback_days": 7}});
+        let answer = server.call("POST", &group("/fair-share-simulations"), Some(&simulated)).await.json(200);
+        assert_eq!(found(&answer), expected(&[("lookback_shortened", "/scheduler_opts/lookback_days", 1)]));
+        let entry = server.get("/audit-log?limit=1").await["items"][0]["id"].clone();
+        let undone = server.graphql(&format!(r#"mutation {{ back: undo_change(id: "{entry}") {{ action }} }}"#)).await;
+        assert_eq!(undone["data"]["back"]["action"], json!("audit_log.undo"), "{undone}");
+        let warned = &undone["extensions"];
+        assert_eq!(found(warned), expected(&[("lookback_shortened", "/scheduler_opts/lookback_days", 1)]), "{undone}");
+        assert_eq!(warned["warnings"][0]["path"], json!(["back"]));
         // Where another group looks as far back, nothing is lost.
         server.graphql(&mutation(28)).await;
         server.call("PUT", "/resource-groups/other", Some(&json!({}))).await.json(201);
@@ -220,6 +235,17 @@ on_both! {
         );
         let answer = server.graphql(&mutation).await["data"]["upsert_fair_share_weights"].clone();
         assert_eq!(found(&answer), expected(&[("weight_in_several_projects", "/items/0", 1)]));
+
+        let simulated = json!({"weights": [weigh("bob", None, "1"), weigh("alice", None, "3")]});
+        let answer = server.call("POST", &group("/fair-share-simulations"), Some(&simulated)).await.json(200);
+        assert_eq!(found(&answer), expected(&[("weight_in_several_projects", "/weights/1", 1)]));
+        let reset = format!(r#"mutation {{ reset_fair_share_weight(resource_group: "gpu-cluster", target_type: USER, target_id: "{alice}") }}"#);
+        let answer = server.graphql(&reset).await;
+        assert_eq!(answer["data"], json!({"reset_fair_share_weight": true}));
+        assert_eq!(found(&answer["extensions"]), expected(&[("weight_in_several_projects", "/target_id", 1)]), "{answer}");
+        assert_eq!(answer["extensions"]["warnings"][0]["path"], json!(["reset_fair_share_weight"]));
+        // A second reset replaces nothing, so that its answer has no extensions.
+        assert_eq!(server.graphql(&reset).await, json!({"data": {"reset_fair_share_weight": true}}));
     }
 
     async fn archiving_where_kernels_run(db: TestDb) {
