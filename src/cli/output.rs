@@ -131,7 +131,9 @@ impl Rows {
             Format::Ndjson => Sink::Ndjson(stdout()),
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(stdout());
-                writer.write_record(columns).map_err(written)?;
+                writer
+                    .write_record(columns.iter().map(|column| harmless_cell((*column).to_owned())))
+                    .map_err(written)?;
                 Sink::Csv(Box::new(writer))
             }
         };
@@ -151,7 +153,9 @@ impl Rows {
                 serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
-            Sink::Csv(writer) => writer.write_record(cells(row, &self.columns)?).map_err(written)?,
+            Sink::Csv(writer) => {
+                writer.write_record(cells(row, &self.columns)?.into_iter().map(harmless_cell)).map_err(written)?;
+            }
         }
         self.count += 1;
         Ok(())
@@ -218,6 +222,14 @@ fn heading(column: &str) -> Cell {
 /// Whether the person at the terminal wants none of its colours and weights (no-color.org).
 fn is_plain() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// A cell of CSV that no spreadsheet runs. Spreadsheets take a text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
+/// return for a formula, and reports contain names that users have chosen: such a text gets an apostrophe before it. A
+/// number stays as it is. `ui/src/lib/csv.ts` has the same rule for the web pages.
+fn harmless_cell(cell: String) -> String {
+    let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() { format!("'{cell}") } else { cell }
 }
 
 /// Why a row of CSV was not written; a reader that has gone is known by the kind of the error.

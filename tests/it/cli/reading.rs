@@ -121,6 +121,26 @@ on_both! {
         assert!(run_with_input(&f.db, &["sequence", "nowhere", "-"], b"{\"workloads\":[]}").refused(2).contains("no resource group"));
     }
 
+    async fn csv_has_no_cell_that_a_spreadsheet_runs(db: TestDb) {
+        let f = two_users(db).await;
+        let ml = id("ml").to_string();
+        let show = |display_name: &str| {
+            run(&f.db, ["projects", "set", &ml, &format!("--display-name={display_name}")]).ok();
+            run(&f.db, ["projects", "list", "-o", "csv"]).ok()
+        };
+        for text in ["=1+1", "+cmd|x", "-1+1", "-inf", "@SUM(A1)"] {
+            let csv = show(text);
+            assert!(csv.contains(&format!(",'{text},{ml},")), "{csv}");
+        }
+        for number in ["-1.5", "+2", "-2e-7"] {
+            let csv = show(number);
+            assert!(csv.contains(&format!(",{number},{ml},")), "{csv}");
+        }
+        show("=A1");
+        assert!(run(&f.db, ["projects", "show", &ml, "-o", "csv"]).ok().contains("display_name,'=A1\n"));
+        assert_eq!(run(&f.db, ["projects", "show", &ml, "-o", "json"]).json()["display_name"], "=A1");
+    }
+
     async fn a_report_as_csv_has_what_was_used_of_the_capacity(db: TestDb) {
         let f = two_users(db).await;
         let csv = run(&f.db, ["usage", GROUP, "--from", "2026-01-12", "--to", "2026-01-13", "--by", "project", "-o", "csv"]).ok();
