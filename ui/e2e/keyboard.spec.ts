@@ -2,7 +2,7 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { adminKey, person, shutDown } from "./browser.ts";
-import { weightOf } from "./configured.ts";
+import { setOrder, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
 import { inSight } from "./sight.ts";
 
@@ -27,6 +27,8 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 }
 
 it("a domain's weight is raised, explained, saved and taken back by keys alone", async () => {
+  // The server warns of this order, because domains have different weights.
+  await setOrder("flat");
   const { page, complaints, goto, leave } = await person(adminKey());
   const before = await weightOf("research");
   await goto(`${GROUP}/shares`);
@@ -67,6 +69,7 @@ it("a domain's weight is raised, explained, saved and taken back by keys alone",
   await tabTo(page, page.getByRole("button", { name: "Undo" }));
   await page.keyboard.press("Enter");
   await expect.poll(() => weightOf("research")).toBe(before);
+  await setOrder("tiered");
   expect(complaints).toEqual([]);
   await leave();
 });

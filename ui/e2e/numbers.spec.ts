@@ -114,7 +114,7 @@ it("settings and weights that cannot be read are refused at their fields", async
   await goto(`${GROUP}/settings`);
   const bar = page.getByRole("region", { name: "Changes that are not saved" });
   const save = bar.getByRole("button", { name: "Save" });
-  for (const name of ["Weight of CUDA GPUs", "Gain of history"]) {
+  for (const name of ["Weight of CUDA GPUs", "Usage penalty"]) {
     const field = page.getByLabel(name);
     await expectFaults(field);
     expect(await save.isDisabled(), name).toBe(true);

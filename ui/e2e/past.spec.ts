@@ -63,7 +63,7 @@ it("domains are compared now, over 7 and over 28 days, and the choice is in the 
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/overview`);
   const card = page.locator("section.card", { hasText: "Domains: used against entitled" });
-  await card.getByText("In the wrong hands:").waitFor();
+  await card.getByText("Misallocated share:").waitFor();
   expect(await card.locator("dt").allTextContents()).toEqual(["Now", "7 days", "28 days"]);
   for (const figure of await card.locator("dd").allTextContents()) expect(figure).toMatch(/^[\d.]+ %$/);
   const told = await graphql<{ fairness: { entries: { edges: { node: { domain_name: string; used_share: string } }[] } } }>(
@@ -172,7 +172,7 @@ it("queues show the division of a day, fairness the window that ends there, and 
   const day = daysAgo(3);
   const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${daysAgo(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
   await goto(`${GROUP}/fairness?at=${day}`);
-  const figure = page.locator(".figures > div", { hasText: "In the wrong hands" }).locator("dd");
+  const figure = page.locator(".figures > div", { hasText: "Misallocated share" }).locator("dd");
   expect(await figure.textContent()).toBe(percent(Number(told.fairness.misallocated_share)));
   expect(await page.getByRole("tab", { name: "last hour" }).count()).toBe(0);
   expect(await page.getByRole("tab", { name: "now" }).count()).toBe(0);

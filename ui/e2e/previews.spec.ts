@@ -79,12 +79,18 @@ it("what the server would refuse is explained, and cannot be saved", async () =>
   const bar = page.getByRole("region", { name: "Changes that are not saved" });
   await bar.getByText(/decay_unit_days/).first().waitFor();
   expect(await bar.getByRole("alert").count()).toBe(1);
+  expect(await bar.getByText("must not exceed").count()).toBe(1);
+  // The reason is at the field, too, and goes with it.
+  const field = page.locator(".field", { has: page.getByLabel("Bucket length, days") });
+  expect(await field.locator(".fault").textContent()).toBe("decay_unit_days must not exceed lookback_days.");
+  expect(await page.getByLabel("Bucket length, days").getAttribute("aria-invalid")).toBe("true");
   expect(await bar.getByText("Calculating").count()).toBe(0);
   expect(await bar.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
   await page.getByLabel("Bucket length, days").fill("");
   await page.getByLabel("Half-life, days").fill("21");
   await bar.getByText(/would rise|no user's rank|Nothing would change/).waitFor();
   expect(await bar.getByRole("button", { name: "Save" }).isEnabled()).toBe(true);
+  expect(await field.locator(".fault").count()).toBe(0);
   expect(await halfLife()).toBe(7);
   expect(sent).toEqual([]);
   expect(complaints).toEqual([]);

@@ -36,38 +36,9 @@ async function started(args: string[], found: RegExp, env: Record<string, string
   return { child, told };
 }
 
-/** Accelerators that each queue of the tests is promised; cores and memory go with them. */
-const QUOTAS: [string, string | null, number][] = [
-  ["research", null, 32],
-  ["life-science", null, 16],
-  ["education", null, 8],
-  ["industry", null, 16],
-  ["vision", "research", 16],
-  ["language", "research", 8],
-  ["robotics", "research", 8],
-  ["genomics", "life-science", 8],
-  ["imaging", "life-science", 8],
-  ["ml-course", "education", 4],
-  ["theses", "education", 4],
-  ["forecasting", "industry", 16],
-];
-
-/** Compares all users of the GPU cluster at once, by recorded usage, so that a weight moves ranks of users in every domain. */
-async function configure(address: string, key: string): Promise<void> {
-  const send = async (method: string, path: string, body: unknown): Promise<void> => {
-    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    const answer = await fetch(`${address}/resource-groups/gpu-cluster/${path}`, { method, headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  };
-  await send("PATCH", "scheduler-options", { scheduler_opts: { order: null, sequence_mode: null } });
-  const slots = (gpus: number) => ({ cpu: 8 * gpus, mem: `${64 * gpus}Gi`, "cuda.device": gpus });
-  await send("PUT", "queues", { queues: QUOTAS.map(([name, parent, gpus]) => ({ name, parent, quota: slots(gpus) })) });
-}
-
 /** A demo with these arguments, for all tests of a run. */
 export async function demo(project: TestProject, ...args: string[]): Promise<() => void> {
   const { child, told } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/[^#]*#key=(\S+)[^]*Ctrl-C/);
-  await configure(told[1] ?? "", told[2] ?? "");
   project.provide("address", told[1] ?? "");
   project.provide("key", told[2] ?? "");
   project.provide("program", PROGRAM);

@@ -1,7 +1,7 @@
 // What people come for, from the beginning to the end, through the page and against the real server.
 import { afterAll, expect, it } from "vitest";
 import { address, adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
-import { halfLife, weightOf } from "./configured.ts";
+import { gpusOf, halfLife, quotaOf, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
@@ -64,10 +64,10 @@ it("a change is found in the audit log and undone there", async () => {
   await expect.poll(() => halfLife()).toBe(7);
   await page.getByLabel("Action").selectOption({ label: "every action" });
   // What somebody types stays while the page follows what others do.
-  await page.getByLabel("By whom").fill("nobody at all");
+  await page.getByLabel("Author").fill("nobody at all");
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "6", reason: "meanwhile") { weight } }`);
   await page.getByText("“meanwhile”").waitFor();
-  await page.getByLabel("By whom").press("Enter");
+  await page.getByLabel("Author").press("Enter");
   await page.getByText("Nothing was changed").waitFor();
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: null) { weight } }`);
   expect(complaints).toEqual([]);
@@ -203,15 +203,14 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   expect(await page.getByRole("region", { name: "The plan" }).count()).toBe(0);
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Quota of CUDA GPUs").fill("8");
+  const quota = await quotaOf("vision");
+  expect(gpusOf(quota)).toBe("8");
+  await dialog.getByLabel("Quota of CUDA GPUs").fill("16");
   await dialog.getByRole("row", { name: /^vision CUDA/ }).waitFor();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue vision is saved.").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect.poll(async () => {
-    const answer = await graphql<{ queue: { quota: string } }>(`{ queue(resource_group: "${GROUP}", name: "vision") { quota } }`);
-    return (JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"];
-  }).toBe("16");
+  await expect.poll(() => quotaOf("vision")).toBe(quota);
   await leave();
 });
 

@@ -2,7 +2,7 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { address, adminKey, graphql, person, shutDown, type Person } from "./browser.ts";
-import { halfLife, setWeight, weightOf } from "./configured.ts";
+import { gpusOf, halfLife, quotaOf, resetQueue, setWeight, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
 
 let second = "";
@@ -132,8 +132,9 @@ it("Settings: a setting that another admin saved meanwhile stays, and one's own 
 it("Queues: a quota that another admin saved meanwhile is shown, and what one did not touch is taken from there", async () => {
   const queue = async () => {
     const answer = await graphql<{ queue: { quota: string; priority: number } }>(`{ queue(resource_group: "${GROUP}", name: "language") { quota priority } }`);
-    return [(JSON.parse(answer.queue.quota) as Record<string, string>)["cuda.device"], answer.queue.priority];
+    return [gpusOf(answer.queue.quota), answer.queue.priority];
   };
+  const begun = await quotaOf("language");
   const people = await both(`${GROUP}/queues`);
   const [first, other] = people;
   for (const { page } of people) await page.getByRole("button", { name: "Edit queue language" }).click();
@@ -147,7 +148,7 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   await other.page.getByText("The queue language is saved.").waitFor();
 
   await changed(first.page).getByText("second admin changed this group after you had begun.").waitFor();
-  await expect.poll(() => rowOf(first.page, "Quota of CUDA GPUs").locator("td").allTextContents()).toEqual(["8", "10 changed", "12"]);
+  await expect.poll(() => rowOf(first.page, "Quota of CUDA GPUs").locator("td").allTextContents()).toEqual([gpusOf(begun), "10 changed", "12"]);
   expect(await mine.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
   expect(await queue()).toEqual(["10", 3]);
   await changed(first.page).getByRole("button", { name: "Keep my changes on the new state" }).click();
@@ -156,7 +157,7 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   await mine.getByRole("button", { name: "Save", exact: true }).click();
   await first.page.getByText("The queue language is saved.").waitFor();
   expect(await queue()).toEqual(["12", 3]);
-  await graphql(`mutation { upsert_queues(resource_group: "${GROUP}", queues: [{name: "language", parent: "research", quota: "{\\"cuda.device\\": 8, \\"cpu\\": 64, \\"mem\\": 549755813888}"}]) { changed_count } }`);
+  await resetQueue("language", "research", begun);
   await leave(people);
 });
 

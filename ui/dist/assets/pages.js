@@ -1,4 +1,4 @@
-import{t as e}from"./jsxRuntime.module.js";import{L as t,o as n}from"./States.js";import{a as r,t as i}from"./Scroll.js";var a=t(`
+import{t as e}from"./jsxRuntime.module.js";import{J as t,o as n,v as r}from"./States.js";import{t as i}from"./Scroll.js";var a=t(`
   query Explain($group: String!, $tier: String, $domain: String, $project: String, $user: String, $place: Int) {
     explain_fair_share(resource_group: $group, tier: $tier, domain: $domain, project: $project, user: $user, place: $place)
   }

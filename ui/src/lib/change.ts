@@ -8,6 +8,26 @@ import { ago } from "./time.ts";
 const SIMULATE = graphql(`query SimulateShares($group: String!, $input: JSONString!) { simulate_fair_shares(resource_group: $group, input: $input) }`);
 const APPLY = graphql(`mutation ApplyShares($group: String!, $input: JSONString!) { apply_fair_share_simulation(resource_group: $group, input: $input) }`);
 const UNDO = graphql(`mutation UndoChange($id: ID!, $reason: String) { undo_change(id: $id, reason: $reason) { id } }`);
+/** What looks like a mistake in a group as it is now. */
+export const GROUP_WARNINGS = graphql(`query GroupWarnings($group: String!) { resource_group(name: $group) { warnings { code pointer detail count } } }`);
+
+/** Something that a write has made and that looks like a mistake: of options and weights it is about a place in the request, of queues about a queue and a slot. */
+export interface WriteWarning {
+  code: string;
+  detail: string;
+  pointer?: string | null;
+  /** The number of places that it is about; none: one. */
+  count?: number | null;
+  queue?: string | null;
+  slot?: string | null;
+}
+
+/** A write that was made. */
+export interface Written {
+  warnings: WriteWarning[];
+  /** The way back; it answers what the server warns of then. */
+  undo: () => Promise<WriteWarning[]>;
+}
 
 export interface WeightChange {
   target_type: "domain" | "project" | "user";
@@ -96,7 +116,7 @@ export interface Simulated {
   /** How the order of the kernels changes that are reported as pending. */
   pending: { count: number; moved: number };
   workloads: { items: { workload_id: string; position_before: number; position_after: number }[] } | null;
-  warnings: { detail: string }[];
+  warnings: WriteWarning[];
   fairness: FairnessChange[];
 }
 
@@ -134,7 +154,7 @@ export function undoAction(id: string, reason: string | null): Action {
 }
 
 /** Makes the change, on the grounds of the configuration that a preview was made from. Returns the way back. */
-export async function apply(group: string, change: Change, basis: string, reason: string | null): Promise<{ made: Simulated; undo?: () => Promise<void> }> {
+export async function apply(group: string, change: Change, basis: string, reason: string | null): Promise<{ made: Simulated; undo?: Written["undo"] }> {
   const input = applicable(change, basis, reason);
   const answer = await guarded(group, request(APPLY, { group, input: JSON.stringify(input) }));
   const made = JSON.parse(answer.apply_fair_share_simulation) as Simulated;
@@ -143,9 +163,12 @@ export async function apply(group: string, change: Change, basis: string, reason
   return id === null || id === undefined ? { made } : { made, undo: () => undo(group, String(id)) };
 }
 
-export async function undo(group: string, id: string, reason: string | null = null): Promise<void> {
+/** Takes a change back. Its answer has no warnings, so the group is asked for those of its new state; if that fails, the change is undone all the same. */
+export async function undo(group: string, id: string, reason: string | null = null): Promise<WriteWarning[]> {
   await request(UNDO, { id, reason });
   changed(group);
+  const now = await request(GROUP_WARNINGS, { group }).catch(() => null);
+  return now?.resource_group?.warnings ?? [];
 }
 
 const LAST = graphql(`

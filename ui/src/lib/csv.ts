@@ -1,9 +1,12 @@
 // Tables as CSV files of the browser.
 
+/** Spreadsheets take a text that begins so for a formula, and names are what users have chosen. `src/cli/output.rs` has the same rule for the commands. */
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 function cell(value: string | number | null | undefined): string {
   const text = value === null || value === undefined ? "" : String(value);
-  // A spreadsheet must not take a name for a formula.
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d/.test(text) ? `'${text}` : text;
+  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { dayTicks } from "./dayTicks.ts";
+import { dayRange, dayTicks } from "./dayTicks.ts";
 
 const seconds = (moment: string): number => Date.parse(moment) / 1000;
 const ticks = (from: string, to: string, fitting: number): string[] => dayTicks(seconds(from), seconds(to), fitting).map((at) => new Date(at * 1000).toISOString());
@@ -31,4 +31,11 @@ it("names a day at least, never more than fit, and no moment within a day", () =
       expect(found.every((at) => at % 86_400 === 0)).toBe(true);
     }
   }
+});
+
+it("reaches from the first day to the last, and half a day beyond bars and a single day", () => {
+  const [first, last] = [seconds("2026-10-24T00:00:00Z"), seconds("2026-10-28T00:00:00Z")];
+  expect(dayRange([first, last], false)).toEqual([first, last]);
+  expect(dayRange([first, last], true)).toEqual([first - 43_200, last + 43_200]);
+  expect(dayRange([first], false)).toEqual([first - 43_200, first + 43_200]);
 });

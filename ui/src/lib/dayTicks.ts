@@ -26,6 +26,12 @@ const months = (step: number): Every => (from, to) => {
 
 const STEPS = [...[1, 2, 4, 7, 14].map(days), ...[1, 2, 3, 6, 12, 24, 60, 120].map(months)];
 
+/** The part of a time axis that holds all moments: half a day more on each side where bars stand at them, or where there is one moment only. */
+export function dayRange(times: readonly number[], hasBars: boolean): [number, number] {
+  const [first = 0, last = first] = [times[0], times.at(-1)];
+  return hasBars || first === last ? [first - DAY / 2, last + DAY / 2] : [first, last];
+}
+
 /** The days between two moments that are named, as near to one another as so many labels fit (at least two). All times are seconds since 1970. */
 export function dayTicks(from: number, to: number, fitting: number): number[] {
   const most = Math.max(2, fitting);

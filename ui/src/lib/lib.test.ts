@@ -31,6 +31,7 @@ describe("slots", () => {
   it("are shown in the units of their readers", () => {
     expect(amount("mem", String(2 ** 40))).toBe("1024 GiB");
     expect(amount("cpu", "64")).toBe("64 cores");
+    expect(amount("cuda.device", "1")).toBe("1 GPU");
     expect(["cuda.device", "rocm.device", "cuda.shares", "gpu", "tpu.device", "licence"].map(slotName)).toEqual(["CUDA GPUs", "ROCm GPUs", "CUDA GPU shares", "GPUs", "TPU devices", "licence"]);
     expect(["cuda.device", "cpu", "mem"].map(slotLabel)).toEqual(["CUDA GPUs", "CPU, cores", "Memory, GiB"]);
     expect([amountOf("cuda.device", "1"), amountOf("cpu", "2"), amountOf("mem", 2 ** 31), amountOf("licence", "3")]).toEqual(["1 CUDA GPU", "2 CPU cores", "2 GiB of memory", "3 licence"]);

@@ -39,9 +39,10 @@ export function slotLabel(slot: string): string {
   return device(slot) ? slotName(slot) : `${slotName(slot)}, ${unit(slot)}`;
 }
 
-/** `64 cores` */
+/** `64 cores`, `1 GPU` */
 export function amount(slot: string, value: string | number): string {
-  return `${significant(num(value) / scale(slot))} ${unit(slot)}`;
+  const shown = significant(num(value) / scale(slot));
+  return `${shown} ${shown === "1" ? unit(slot).replace(/s$/, "") : unit(slot)}`;
 }
 
 /** `8 CUDA GPUs`, `64 CPU cores`, `512 GiB of memory`: for where nothing else says which slot it is. */

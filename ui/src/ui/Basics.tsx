@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { exact, ago } from "../lib/time.ts";
+import { Said } from "./Said.tsx";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class"> & { kind?: "primary" | "plain" | "danger"; small?: boolean };
 
@@ -29,7 +30,7 @@ export function Field({ label, hint, fault, children }: FieldProps) {
       {children({ id, "aria-describedby": `${id}-about`, "aria-invalid": fault ? "true" : undefined, class: "input" })}
       <div id={`${id}-about`}>
         {hint && <div class="hint">{hint}</div>}
-        {fault && <div class="fault">{fault}</div>}
+        {fault && <div class="fault"><Said text={fault} /></div>}
       </div>
     </div>
   );

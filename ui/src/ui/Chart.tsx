@@ -1,7 +1,7 @@
 // Values over time with uPlot, and the same values as a table for those who do not see charts.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { dayTicks } from "../lib/dayTicks.ts";
+import { dayRange, dayTicks } from "../lib/dayTicks.ts";
 import { lettersAt } from "../lib/letters.ts";
 import { theme } from "../lib/theme.ts";
 
@@ -102,7 +102,8 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
         // A line is a line in the legend, too, and no empty box that could be ticked.
         legend: { markers: { width: (_, at) => (series[at - 1]?.bars ? 6 : 1.5), dash: (_, at) => (series[at - 1]?.dash ? "dashed" : "solid"), stroke: (_, at) => resolved(series[at - 1]?.fill ?? series[at - 1]?.colour ?? "--ink") } },
         hooks: { draw: [draw], setLegend: [(chart) => element.classList.toggle("read", typeof chart.legend.idx === "number")] },
-        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max, upsideDown ? 0.5 : Infinity) : [0, max > 0 ? max * 1.08 : 1]) } },
+        // uPlot's own range of a single moment is almost three years long.
+        scales: { x: { range: () => dayRange(times, series.some((one) => one.bars)) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max, upsideDown ? 0.5 : Infinity) : [0, max > 0 ? max * 1.08 : 1]) } },
         // uPlot's own days begin when those of the reader's zone do, which is another moment where summer time ends.
         axes: [{ ...axis, space: LABEL, splits: (_, __, min, max, step, space) => dayTicks(min, max, ((max - min) / step) * (space / LABEL)), values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],
         series: [

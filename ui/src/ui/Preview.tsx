@@ -60,16 +60,7 @@ interface PreviewProps extends Simulation {
 
 export function Preview({ data, error, retry, brief, knownWarnings, owners }: PreviewProps) {
   if (error) {
-    return (
-      <>
-        <Failure error={error} {...(error.faults.length === 0 ? { retry } : {})} />
-        {error.faults.map((fault) => (
-          <p key={fault.pointer} class="bad small">
-            {fault.pointer}: {fault.detail}
-          </p>
-        ))}
-      </>
-    );
+    return <Failure error={error} {...(error.faults.length === 0 ? { retry } : {})} />;
   }
   if (!data) return <Loading />;
   const movers = [...data.winners.slice(0, brief ? 4 : 10), ...data.losers.slice(0, brief ? 4 : 10)];
@@ -98,7 +89,7 @@ export function Preview({ data, error, retry, brief, knownWarnings, owners }: Pr
 function Fairness({ data }: { data: Simulated }) {
   return (
     <details open>
-      <summary>In the wrong hands, with today's weights and with these</summary>
+      <summary>Misallocated share, with today's weights and with these</summary>
       <Scroll>
         <table class="data cards">
           <caption class="visually-hidden">Misallocated share and Jain's index before and after</caption>
@@ -106,8 +97,8 @@ function Fairness({ data }: { data: Simulated }) {
             <tr>
               <th scope="col">Among</th>
               <th scope="col" class="number">Days</th>
-              <th scope="col" class="number" data-name="In the wrong hands now">Now</th>
-              <th scope="col" class="number" data-name="In the wrong hands then">Then</th>
+              <th scope="col" class="number" data-name="Misallocated share now">Now</th>
+              <th scope="col" class="number" data-name="Misallocated share then">Then</th>
               <th scope="col" class="number wraps">Jain's index now</th>
               <th scope="col" class="number" data-name="Jain's index then">Then</th>
             </tr>
@@ -133,7 +124,7 @@ function Fairness({ data }: { data: Simulated }) {
   );
 }
 
-/** By how much another part is in the wrong hands. */
+/** By how much the misallocated share changes. */
 const trend = (by: number): string => (by === 0 ? "" : points(by));
 
 function Movers({ data }: { data: Simulated }) {

@@ -1,9 +1,8 @@
 // What is about to change, who would rise and fall, why; and the two ways out: save or discard.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { graphql } from "../gql.ts";
-import { apply, applyAction, changed, overtaken, type Change } from "../lib/change.ts";
-import { ApiError } from "../lib/client.ts";
+import { apply, applyAction, changed, GROUP_WARNINGS, overtaken, type Change } from "../lib/change.ts";
+import { ApiError, type Fault } from "../lib/client.ts";
 import { newestRevision, noteOwnSave, useMeanwhile } from "../lib/meanwhile.ts";
 import { useQuery } from "../lib/query.ts";
 import { summary } from "../lib/summary.ts";
@@ -15,8 +14,6 @@ import { Calculating, Preview, useSimulation } from "./Preview.tsx";
 import { useInSight } from "./inSight.ts";
 import { Failure } from "./States.tsx";
 import { done } from "./Toast.tsx";
-
-const WARNINGS = graphql(`query WarningsNow($group: String!) { resource_group(name: $group) { warnings { detail } } }`);
 
 interface SaveBarProps {
   group: string;
@@ -31,19 +28,21 @@ interface SaveBarProps {
   values: DraftValue[] | undefined;
   /** Hears of it when other clients have changed something, and when that is settled. */
   onMeanwhile?: (is: boolean) => void;
+  /** Hears of the faults that the server finds in the change, to show them at their fields. */
+  onFaults?: (faults: Fault[]) => void;
   /** What was done, once it is. */
   said: string;
   clear: () => void;
   children: ComponentChildren;
 }
 
-export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhile, said, clear, children }: SaveBarProps) {
+export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhile, onFaults, said, clear, children }: SaveBarProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const [whole, setWhole] = useState(false);
   const simulated = useSimulation(group, change);
-  const now = useQuery(WARNINGS, { group });
+  const now = useQuery(GROUP_WARNINGS, { group });
   const bar = useRef<HTMLElement>(null);
   const told = useRef<HTMLDivElement>(null);
   useInSight(bar);
@@ -59,6 +58,13 @@ export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhi
     changed(group);
     told.current?.scrollTo(0, 0);
   }, [isOvertaken, group]);
+  const refused = simulated.error;
+  const heardFaults = useRef(onFaults);
+  heardFaults.current = onFaults;
+  useEffect(() => {
+    heardFaults.current?.(refused?.faults ?? []);
+    return () => heardFaults.current?.([]);
+  }, [refused]);
   // What was refused is below the preview, where a small screen would not show it.
   useEffect(() => {
     if (error && !refusedAt(error)) told.current?.scrollTo(0, told.current.scrollHeight);
@@ -73,7 +79,7 @@ export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhi
     try {
       const { made, undo } = await apply(group, change, basis, why);
       if (made.applied) noteOwnSave(group, made.applied.config_revision);
-      done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, ...(undo ? { undo } : {}) };
+      done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, warnings: made.warnings, ...(undo ? { undo } : {}) };
       clear();
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
@@ -102,11 +108,6 @@ export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhi
           </div>
         )}
         {error && !overtaken(error) && <Failure error={error} />}
-        {error?.faults.map((fault) => (
-          <p key={fault.pointer} class="bad small">
-            {fault.pointer}: {fault.detail}
-          </p>
-        ))}
       </div>
       <div class="row">
         <div style={{ flex: "1 1 220px" }}>

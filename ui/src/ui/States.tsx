@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Answer } from "../lib/query.ts";
 import type { ApiError } from "../lib/client.ts";
 import { Button } from "./Basics.tsx";
+import { Said } from "./Said.tsx";
 
 export function Loading() {
   return (
@@ -23,6 +24,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** A refusal in words. Several faults of one request are listed; a single one is the message itself. */
 export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
   if (error.isForbidden) {
     return (
@@ -31,11 +33,12 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
       </Empty>
     );
   }
+  const faults = error.faults.filter(({ detail }) => detail !== error.message);
   return (
     <div class="note bad" role="alert">
       <div class="row">
-        <span>
-          {error.message} <span class="muted small">({error.code})</span>
+        <span title={faults.length === 0 ? error.faults[0]?.pointer : undefined}>
+          <Said text={error.message} /> <span class="muted small">({error.code})</span>
         </span>
         {retry && (
           <Button small onClick={retry}>
@@ -43,6 +46,15 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
           </Button>
         )}
       </div>
+      {faults.length > 0 && (
+        <ul class="marks">
+          {faults.map(({ pointer, detail }) => (
+            <li key={pointer + detail} class="small" title={pointer}>
+              <Said text={detail} />
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

@@ -1,13 +1,15 @@
-// What was just done, with a way back.
+// What was just done, what the server warned of, and a way back. It stays until a person closes it or writes something else.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { overtaken } from "../lib/change.ts";
+import { overtaken, type Written, type WriteWarning } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
 import { Button } from "./Basics.tsx";
+import { WriteWarnings } from "./WriteWarnings.tsx";
 
 export interface Done {
   text: ComponentChildren;
-  undo?: () => Promise<void>;
+  warnings?: WriteWarning[];
+  undo?: Written["undo"];
 }
 
 export const done = signal<Done | null>(null);
@@ -16,16 +18,20 @@ export function Toast() {
   const shown = done.value;
   const undo = async () => {
     done.value = null;
-    await shown?.undo?.().catch((error: unknown) => {
+    try {
+      const warnings = await shown?.undo?.();
+      done.value = { text: "It is undone.", warnings: warnings ?? [] };
+    } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       done.value = { text: `It was not undone: ${overtaken(error) ?? error.message}` };
-    });
+    }
   };
   return (
     <div aria-live="polite">
       {shown && (
         <div class="toast">
           <div>{shown.text}</div>
+          <WriteWarnings warnings={shown.warnings ?? []} />
           <div class="row">
             {shown.undo && <Button small onClick={undo}>Undo</Button>}
             <Button small kind="plain" onClick={() => (done.value = null)}>

@@ -40,7 +40,7 @@ export default function Audit({ group }: PageProps) {
       <Card flush>
         <div class="pad row">
           <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...Object.entries(ACTIONS)]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
-          <ByWhom key={params.get("actor")} actor={params.get("actor") ?? ""} choose={(actor) => change({ actor, page: null })} />
+          <Author key={params.get("actor")} actor={params.get("actor") ?? ""} choose={(actor) => change({ actor, page: null })} />
           <label class="row small">
             <span class="word">from</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
           </label>
@@ -98,9 +98,9 @@ export default function Audit({ group }: PageProps) {
 }
 
 /** What is typed stays while the page follows the group, and counts once it is complete. */
-function ByWhom({ actor, choose }: { actor: string; choose: (actor: string) => void }) {
+function Author({ actor, choose }: { actor: string; choose: (actor: string) => void }) {
   const [typed, setTyped] = useState(actor);
-  return <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => choose(event.currentTarget.value)} />;
+  return <input class="input" style={{ width: "160px" }} type="search" aria-label="Author" placeholder="author" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => choose(event.currentTarget.value)} />;
 }
 
 function logAction(variables: VariablesOf<typeof LOG>): Action {
@@ -120,8 +120,8 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
   const act = async (event: Event) => {
     event.preventDefault();
     try {
-      await undo(entry.resource_group ?? "", entry.id, reason.trim() || null);
-      done.value = { text: "The change is undone. It has an entry of its own, which can be undone, too." };
+      const warnings = await undo(entry.resource_group ?? "", entry.id, reason.trim() || null);
+      done.value = { text: "The change is undone. It has an entry of its own, which can be undone, too.", warnings };
       setAsking(false);
       then();
     } catch (cause) {

@@ -35,7 +35,7 @@ export function PastStanding({ group, tier, id, domain, day }: PastProps) {
         return (
           <Figures
             items={[
-              ["Rank", <Rank of={{ rank: row.rank, previous_rank, lookback_end: day }} among={among} />, "1 goes first"],
+              ["Rank", <Rank of={{ rank: row.rank, previous_rank, lookback_end: day }} among={among} />, "1 starts first"],
               ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
               ["Usage that counted, of capacity", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
               entitled(tier, row),

@@ -95,7 +95,7 @@ function Choose({ group }: { group: string }) {
                     <caption class="visually-hidden">Users</caption>
                     <thead>
                       <tr>
-                        <th scope="col" class="number">Rank</th>
+                        <th scope="col" class="number" style={{ width: "80px" }}>Rank</th>
                         <th scope="col" class="name">User</th>
                         <th scope="col" class="number">Factor</th>
                       </tr>

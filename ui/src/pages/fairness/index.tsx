@@ -36,7 +36,7 @@ const FAIRNESS = graphql(`
 const HISTORY = graphql(`
   query FairnessHistory($group: String!, $from: Date!, $to: Date!, $tier: FairnessTier!) {
     fairness_history(resource_group: $group, from: $from, to: $to, tier: $tier, first: 1000) {
-      edges { node { day misallocated_share jains_index } }
+      edges { node { day misallocated_share jains_index active } }
     }
   }
 `);
@@ -84,8 +84,8 @@ export default function Fairness({ group }: PageProps) {
             <>
               <Figures
                 items={[
-                  ["In the wrong hands", percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
-                  ["Jain's index", significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
+                  ["Misallocated share", fairness.active === 0 ? "–" : percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
+                  ["Jain's index", fairness.active === 0 ? "–" : significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
                   ["Active", fairness.active, "Used something in the window, or hold or ask for something now"],
                 ]}
               />
@@ -168,8 +168,8 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
     const days = (answer.data?.fairness_history.edges ?? []).map((edge) => edge.node).toSorted((a, b) => a.day.localeCompare(b.day));
     return {
       times: days.map((day) => Date.parse(`${day.day}T00:00:00Z`) / 1000),
-      misallocated: [{ name: "In the wrong hands, %", values: days.map((day) => 100 * num(day.misallocated_share)), colour: "--accent" }],
-      jains: [{ name: "Jain's index", values: days.map((day) => num(day.jains_index)), colour: "--accent" }],
+      misallocated: [{ name: "Misallocated share, %", values: days.map((day) => (day.active === 0 ? null : 100 * num(day.misallocated_share))), colour: "--accent" }],
+      jains: [{ name: "Jain's index", values: days.map((day) => (day.active === 0 ? null : num(day.jains_index))), colour: "--accent" }],
     };
   }, [answer.data]);
   return (
@@ -184,7 +184,7 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
                 <Chart title="Misallocated share by day, in percent of all usage" times={chart.times} series={chart.misallocated} shown={asPercent} when={dayOf} height={220} />
                 <Chart title="Jain's index by day" times={chart.times} series={chart.jains} shown={shown} when={dayOf} height={220} />
               </div>
-              <p class="muted small">A day is judged by who still waited at its end: what no other owner asked for is not in the wrong hands.</p>
+              <p class="muted small">A day is judged by the work that still waited at its end: what no other owner asked for is not misallocated.</p>
             </>
           )
         }

@@ -43,7 +43,7 @@ export default function Keys() {
   return (
     <Page
       title="Keys"
-      about="A key lets a program or a person in. The text of a key is shown once, when it is made. After that its id tells it from others."
+      about="A key lets a program or a person in. The text of a key is shown once, when it is made. After that it is recognised by its id."
       actions={
         <>
           <CopyAs action={{ document: KEYS, variables: { first: PAGE, offset: 0 }, rest: { path: ["keys"] }, command: ["keys", "list"] }} />
@@ -221,7 +221,7 @@ function MakeKey({ close }: { close: () => void }) {
             />
           )}
         </Field>
-        {error && error.faults.length === 0 && <Failure error={error} />}
+        {error && !faultOf("/label") && !faultOf("/user") && <Failure error={error} />}
         <div class="row">
           <Button kind="primary" type="submit">
             Make the key

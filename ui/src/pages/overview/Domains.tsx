@@ -29,12 +29,18 @@ export function Domains({ group, names, windows }: { group: string; names: strin
   const window = windows.find(({ id }) => id === wished) ?? windows.find(({ id }) => id === USUAL) ?? windows[0];
   const rows = window ? served(names, window.entries.edges.map((edge) => edge.node)) : [];
   const full = fullBar(rows.flatMap((row) => [row.used, row.entitled]));
+  if (names.length === 0) {
+    return (
+      <Card title="Domains: used against entitled">
+        <Empty title="No domain yet">Domains appear with their first kernel.</Empty>
+      </Card>
+    );
+  }
   return (
     <Card title="Domains: used against entitled" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
-      <p class="muted small">In the wrong hands: what domains used beyond what they are entitled to, as a part of all that was used.</p>
+      <p class="muted small">Misallocated share: what domains used beyond what they are entitled to, as a part of all that was used.</p>
       <Figures items={windows.map(({ name, misallocated_share }) => [name, percent(num(misallocated_share)), "What domains used beyond what they are entitled to, as a part of all that was used"])} />
       {window && <Tabs label="Window" tabs={windows.map(({ id, name }) => [id, name])} chosen={window.id} choose={(next) => change({ window: next === USUAL ? null : next })} />}
-      {rows.length === 0 && <Empty title="No domain yet">Domains appear with their first kernel.</Empty>}
       {rows.map(({ name, used, entitled }) => (
         <div key={name} class="stack tight">
           <div class="barlabel">

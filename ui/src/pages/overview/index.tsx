@@ -108,9 +108,15 @@ function Capacity({ data }: { data: Data }) {
   const waiting = slots(data.resource_group?.waiting);
   const all = ordered([...Object.keys(capacity), ...Object.keys(used)]);
   const exceeded = all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null);
+  if (all.length === 0) {
+    return (
+      <Card title="Capacity and use now">
+        <Empty title="Nothing is offered">Nodes are reported with an admin key, by <code>PUT /resource-groups/NAME/agents/NODE</code> or <code>fairshared agents set</code>.</Empty>
+      </Card>
+    );
+  }
   return (
     <Card title="Capacity and use now">
-      {all.length === 0 && <Empty title="Nothing is offered">Nodes are reported with an admin key, by <code>PUT /resource-groups/NAME/agents/NODE</code> or <code>fairshared agents set</code>.</Empty>}
       {all.map((slot) => {
         const whole = num(capacity[slot]);
         const held = num(used[slot]);

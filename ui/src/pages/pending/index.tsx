@@ -18,7 +18,7 @@ export default function Pending({ group }: PageProps) {
     <Page
       title="Pending"
       actions={<CopyAs action={{ document: PENDING, variables: { group }, rest: { path: ["resource-groups", group, "kernels"], query: { status: "PENDING" } }, command: ["kernels", "list", group, ["--status", "PENDING"]] }} />}
-      about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which a scheduler would be told to start them now."}
+      about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which the scheduler would start them now."}
     >
       <Shown answer={answer}>
         {(data) =>

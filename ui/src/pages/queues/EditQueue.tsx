@@ -1,7 +1,7 @@
 // One queue to change or to add, with what every queue would deserve then.
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { changed, overtaken } from "../../lib/change.ts";
+import { changed, overtaken, type Written } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import { newestRevision, useMeanwhile } from "../../lib/meanwhile.ts";
 import { slots } from "../../lib/numbers.ts";
@@ -50,10 +50,10 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
     setBegun({ queue: there, revision: shown });
   };
   const values = shown === begun.revision ? undefined : changedFields(draft, queue ? draftOf(queue, known) : null, there ? draftOf(there, known) : null, known);
-  const act = async (what: () => Promise<() => Promise<void>>, text: string) => {
+  const act = async (what: () => Promise<Written>, text: string) => {
     setError(undefined);
     try {
-      done.value = { text, undo: await what() };
+      done.value = { text, ...(await what()) };
       close();
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;

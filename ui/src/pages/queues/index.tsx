@@ -92,7 +92,7 @@ function Live({ answer, edit }: { answer: Answer<Data>; edit: ((name: string) =>
       {(data) =>
         data.queues.count === 0 ? (
           <Card>
-            <Empty title="This group has no queues">Queues divide the capacity that is there now; ranks do not need them. {edit && "Add one, or several from a file with fairshared weights apply."}</Empty>
+            <Empty title="This group has no queues">Queues divide the capacity that is there now; ranks do not need them. {edit && <>Add one, or several from a file with <code>fairshared weights apply</code>.</>}</Empty>
           </Card>
         ) : (
           <Division data={data} edit={edit} />

@@ -24,7 +24,7 @@ export const QUEUES = graphql(`
 
 export const SAVE_QUEUES = graphql(`
   mutation SaveQueues($group: String!, $queues: [QueueInput!]!, $reason: String, $basis: String) {
-    upsert_queues(resource_group: $group, queues: $queues, reason: $reason, if_revision: $basis) { created_count changed_count warnings { detail } }
+    upsert_queues(resource_group: $group, queues: $queues, reason: $reason, if_revision: $basis) { created_count changed_count warnings { code queue slot detail } }
   }
 `);
 

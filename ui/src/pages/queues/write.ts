@@ -1,5 +1,5 @@
 // Writes of queues, each on the grounds of what its preview was made from, and with a way back.
-import { changed, guarded } from "../../lib/change.ts";
+import { changed, guarded, type Written, type WriteWarning } from "../../lib/change.ts";
 import { request } from "../../lib/client.ts";
 import type { Action } from "../../lib/copy.ts";
 import { inRest } from "./division.ts";
@@ -32,12 +32,12 @@ export function removeAction(group: string, name: string, { reason, basis }: Ter
 }
 
 /** Writes the queues as they are told. The way back writes those that were there, and removes those that were not. */
-export async function saveQueues(group: string, queues: Queue[], before: Queue[], terms: Terms): Promise<() => Promise<void>> {
-  await guarded(group, request(SAVE_QUEUES, { group, queues, ...terms }));
+export async function saveQueues(group: string, queues: Queue[], before: Queue[], terms: Terms): Promise<Written> {
+  const warnings = await write(group, queues, terms);
   const known = new Set(before.map((queue) => queue.name));
   const added = queues.map((queue) => queue.name).filter((name) => !known.has(name));
-  return wayBack(group, async (basis) => {
-    if (before.length > 0) await guarded(group, request(SAVE_QUEUES, { group, queues: before, reason: "undone", basis }));
+  const undo = await wayBack(group, async (basis) => {
+    const found = before.length > 0 ? await write(group, before, { reason: "undone", basis }) : [];
     // The first write is refused where another client has changed something; those that follow at once have no revision to name.
     let only = before.length > 0 ? null : basis;
     // Children were written after their parents.
@@ -45,22 +45,29 @@ export async function saveQueues(group: string, queues: Queue[], before: Queue[]
       await guarded(group, request(DELETE_QUEUE, { group, name, reason: "undone", basis: only }));
       only = null;
     }
+    return found;
   });
+  return { warnings, undo };
 }
 
-export async function removeQueue(group: string, queue: Queue, terms: Terms): Promise<() => Promise<void>> {
+async function write(group: string, queues: Queue[], terms: Terms): Promise<WriteWarning[]> {
+  const answer = await guarded(group, request(SAVE_QUEUES, { group, queues, ...terms }));
+  return answer.upsert_queues.warnings;
+}
+
+export async function removeQueue(group: string, queue: Queue, terms: Terms): Promise<Written> {
   await guarded(group, request(DELETE_QUEUE, { group, name: queue.name, ...terms }));
-  return wayBack(group, async (basis) => {
-    await guarded(group, request(SAVE_QUEUES, { group, queues: [queue], reason: "undone", basis }));
-  });
+  // The server answers the removal of a queue without warnings.
+  return { warnings: [], undo: await wayBack(group, (basis) => write(group, [queue], { reason: "undone", basis })) };
 }
 
 /** An undo that is refused where another write has changed the configuration since. */
-async function wayBack(group: string, undo: (basis: string | null) => Promise<void>): Promise<() => Promise<void>> {
+async function wayBack(group: string, undo: (basis: string | null) => Promise<WriteWarning[]>): Promise<Written["undo"]> {
   const answer = await request(BASIS, { group });
   changed(group);
   return async () => {
-    await undo(answer.resource_group?.config_revision ?? null);
+    const warnings = await undo(answer.resource_group?.config_revision ?? null);
     changed(group);
+    return warnings;
   };
 }

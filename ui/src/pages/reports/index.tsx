@@ -94,7 +94,7 @@ export default function Reports({ group }: PageProps) {
             ) : (
               <>
                 <Table rows={usage_report.edges.map((edge) => edge.node)} stepped={step !== ""} />
-                <p class="pad muted small">Who used nothing in these days has no row. Entitled parts are what the weights of now say, among those who used something.</p>
+                <p class="pad muted small">Owners without usage in these days have no row. Entitled parts follow from the present weights, among the owners with usage.</p>
                 <Pager page={page} size={PAGE} count={usage_report.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
               </>
             )

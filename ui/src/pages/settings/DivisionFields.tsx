@@ -5,8 +5,9 @@ import { partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
 import { parse } from "./options.ts";
 
-export function DivisionFields({ option, value, readOnly, set }: OptionProps) {
+export function DivisionFields({ option, value, readOnly, refused, set }: OptionProps) {
   const read = parse(option, value);
+  const fault = "fault" in read ? read.fault : refused;
   return (
     <div class="stack whole">
       <div class="grid">
@@ -14,9 +15,9 @@ export function DivisionFields({ option, value, readOnly, set }: OptionProps) {
           <OneField key={field.name} field={field} value={value} readOnly={readOnly} set={set} />
         ))}
       </div>
-      <details open={"fault" in read}>
+      <details open={fault !== undefined}>
         <summary>All of it, as JSON</summary>
-        <Field label={option.name} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={"fault" in read ? read.fault : undefined}>
+        <Field label={option.name} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={fault}>
           {(props) => <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={option.standard} value={value} onInput={(event) => set(event.currentTarget.value)} />}
         </Field>
       </details>

@@ -10,20 +10,22 @@ export interface OptionProps {
   value: string;
   inForce: unknown;
   readOnly: boolean;
+  /** Why the server refuses the value. */
+  refused: string | undefined;
   set: (value: string) => void;
   /** What the group offers. */
   slots: string[];
 }
 
 export function OptionField(props: OptionProps) {
-  const { option, value, inForce, readOnly, set } = props;
+  const { option, value, inForce, readOnly, refused, set } = props;
   if (option.kind === "slots") return <SlotWeights {...props} />;
   if (option.kind === "json") return <DivisionFields {...props} />;
   const read = parse(option, value);
   const range = option.range ? ` ${option.range[0]} to ${option.range[1]}.` : "";
   const shown = inForce === undefined || inForce === null ? option.standard : String(inForce);
   return (
-    <Field label={option.unit ? `${option.name}, ${option.unit}` : option.name} hint={`${option.effect}${range} Default: ${option.standard}.`} fault={"fault" in read ? read.fault : undefined}>
+    <Field label={option.unit ? `${option.name}, ${option.unit}` : option.name} hint={`${option.effect}${range} Default: ${option.standard}.`} fault={"fault" in read ? read.fault : refused}>
       {(field) =>
         option.choices ? (
           <Select {...field} disabled={readOnly} options={[["", `the default (${option.standard})`], ...option.choices]} value={value} onChange={(event) => set(event.currentTarget.value)} />

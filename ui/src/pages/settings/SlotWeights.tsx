@@ -2,10 +2,11 @@
 import { useId } from "preact/hooks";
 import { amountFault } from "../../lib/quantity.ts";
 import { ordered, slotName } from "../../lib/units.ts";
+import { Said } from "../../ui/Said.tsx";
 import { keysOf, partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
 
-export function SlotWeights({ option, value, readOnly, set, slots }: OptionProps) {
+export function SlotWeights({ option, value, readOnly, refused, set, slots }: OptionProps) {
   const known = ordered([...slots, ...keysOf(value)]);
   const isSet = keysOf(value).length > 0;
   const id = useId();
@@ -44,6 +45,7 @@ export function SlotWeights({ option, value, readOnly, set, slots }: OptionProps
         </tbody>
       </table>
       <div class="hint">{option.effect}</div>
+      {refused && <div class="fault"><Said text={refused} /></div>}
     </div>
   );
 }

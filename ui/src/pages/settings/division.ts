@@ -40,13 +40,13 @@ export const DIVISION_FIELDS: DivisionField[] = [
     of: ["quota_over_quota"],
   },
   { path: ["options", "over_quota_by"], name: "Over quota by", standard: "weight", choices: [["weight", "weight: by over-quota weights"], ["quota", "quota: in proportion to quotas"]], effect: "How queues at the top share what is left when every queue has its quota.", of: ["quota_over_quota"] },
-  { path: ["options", "history_gain"], name: "Gain of history", standard: "0", effect: "How strongly past usage lowers what is left for a queue. 0: not at all.", of: ["quota_over_quota"] },
+  { path: ["options", "history_gain"], name: "Usage penalty", standard: "0", effect: "How strongly past usage lowers what is left for a queue. 0: not at all.", of: ["quota_over_quota"] },
   { path: ["options", "history_base"], name: "Base of history", standard: "cluster", choices: [["cluster", "cluster: as a part of the group"], ["siblings", "siblings: as a part of all siblings"]], effect: "What past usage is compared with. It matters only with a gain above 0.", of: ["quota_over_quota"] },
   { path: ["options", "rule"], name: "Rule of smallest shares", standard: "floor", choices: [["floor", "floor: the share is at least that"], ["on_top", "on_top: the rest is divided on top of it"]], effect: "How smallest shares and weights come together.", of: ["min_share"] },
   { path: ["options", "proportion_variant"], name: "Variant", standard: "kube_batch", choices: [["kube_batch", "kube_batch"], ["volcano", "volcano: keeps guarantees"]], effect: "Whose proportion it is.", of: ["proportion"] },
   { path: ["options", "node_order"], name: "Order of nodes", standard: "pack", choices: [["pack", "pack: the fullest node first"], ["spread", "spread: the emptiest node first"]], effect: "Where plans of reclaims place a workload." },
   { path: ["options", "reclaimer_utilization_multiplier"], name: "Multiplier of the reclaimer", standard: "1", effect: "How much emptier than its victim a queue has to be to reclaim." },
-  { path: ["options", "search_budget_ms"], name: "Search budget, milliseconds", standard: "1000", effect: "After so many steps (1,000 for each) the search for victims ends without an answer. At most 60000.", isWhole: true },
+  { path: ["options", "search_budget_ms"], name: "Search budget, milliseconds", standard: "1000", effect: "After this budget (1,000 steps for each millisecond) the search for victims ends without an answer. At most 60000.", isWhole: true },
 ];
 
 /** The fault of what is typed into a field of numbers. */

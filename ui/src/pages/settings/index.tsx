@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
+import type { Fault } from "../../lib/client.ts";
 import { inWords } from "../../lib/inWords.ts";
 import { basisOf } from "../../lib/meanwhile.ts";
 import { slots } from "../../lib/numbers.ts";
@@ -16,7 +17,7 @@ import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { changedOptions, changedScheduler, isEmpty, optionPatch, rebased, type Configured, type Draft, type Values } from "./draft.ts";
 import { OptionField } from "./OptionField.tsx";
-import { parse, SCHEDULERS, SECTIONS, text } from "./options.ts";
+import { parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
 import { told } from "./told.ts";
 
 const SETTINGS = graphql(`
@@ -45,6 +46,7 @@ function Form({ group, now }: { group: string; now: Group }) {
   const configured = configuredOf(now);
   const inForce = JSON.parse(now.scheduler_opts ?? "{}") as Values;
   const [draft, setDraft] = useState<Draft | null>(null);
+  const [faults, setFaults] = useState<Fault[]>([]);
   const readOnly = !isAdmin();
   const offered = Object.keys(slots(now.capacity));
   // A draft that changes nothing any more is over, and the next one begins at what is there then.
@@ -84,15 +86,22 @@ function Form({ group, now }: { group: string; now: Group }) {
                 inForce={inForce[option.key]}
                 slots={offered}
                 readOnly={readOnly}
+                refused={faultOf(option, faults)}
                 set={(value) => edit((old) => ({ ...old, edits: { ...old.edits, [option.key]: value } }))}
               />
             ))}
           </div>
         </Card>
       ))}
-      {draft && <Save group={group} draft={draft} now={configured} setDraft={setDraft} />}
+      {draft && <Save group={group} draft={draft} now={configured} setDraft={setDraft} onFaults={setFaults} />}
     </>
   );
+}
+
+/** The fault that the server has found in an option, or in a part of it. */
+function faultOf(option: Option, faults: Fault[]): string | undefined {
+  const place = `/scheduler_opts/${option.key}`;
+  return faults.find(({ pointer }) => pointer === place || pointer.startsWith(`${place}/`))?.detail;
 }
 
 interface SaveProps {
@@ -100,9 +109,10 @@ interface SaveProps {
   draft: Draft;
   now: Configured;
   setDraft: (draft: Draft | null) => void;
+  onFaults: (faults: Fault[]) => void;
 }
 
-function Save({ group, draft, now, setDraft }: SaveProps) {
+function Save({ group, draft, now, setDraft, onFaults }: SaveProps) {
   const { begun, edits } = draft;
   const changed = changedOptions(draft);
   const scheduler = changedScheduler(draft);
@@ -120,6 +130,7 @@ function Save({ group, draft, now, setDraft }: SaveProps) {
       change={faulty ? null : change}
       begun={begun.revision}
       rebase={(revision, isKept) => setDraft(isKept ? rebased(draft, { ...now, revision }) : { ...draft, begun: { ...begun, revision } })}
+      onFaults={onFaults}
       values={now.revision === begun.revision ? undefined : values}
       said={`The settings of ${group} are saved.`}
       clear={() => setDraft(null)}

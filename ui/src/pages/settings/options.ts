@@ -21,12 +21,12 @@ export interface Section {
 }
 
 export const SCHEDULERS: [string, string][] = [
-  ["fairshare", "fairshare: who has used least for the weight goes first"],
+  ["fairshare", "fairshare: the user with the least usage for the weight starts first"],
   ["fifo", "fifo: first come, first served"],
   ["lifo", "lifo: last come, first served"],
-  ["drf", "drf: the smallest dominant share of what runs now goes first"],
-  ["saturation", "saturation: the queue that lacks most of its share goes first"],
-  ["score", "score: the queue with the best score of its division goes first"],
+  ["drf", "drf: the smallest dominant share of what runs now starts first"],
+  ["saturation", "saturation: the queue that lacks most of its share starts first"],
+  ["score", "score: the queue with the best score of its division starts first"],
 ];
 
 export const SECTIONS: Section[] = [
@@ -36,14 +36,14 @@ export const SECTIONS: Section[] = [
       { key: "half_life_days", name: "Half-life", kind: "whole", unit: "days", range: [1, 3650], standard: "7", effect: "After this time usage counts half. A short one forgives quickly; a long one remembers heavy users." },
       { key: "lookback_days", name: "Look-back", kind: "whole", unit: "days", range: [1, 3650], standard: "28", effect: "Older usage does not count at all." },
       { key: "decay", name: "Decay", kind: "choice", choices: [["flat", "flat: by whole half-lives"], ["continuous", "continuous: a little every day"]], standard: "flat", effect: "Whether usage loses half of its weight at the end of each half-life (flat), or a little every day (continuous)." },
-      { key: "decay_unit_days", name: "Bucket length", kind: "whole", unit: "days", range: [1, 365], standard: "1", effect: "Usage of so many days is kept and decayed together; at most the look-back." },
+      { key: "decay_unit_days", name: "Bucket length", kind: "whole", unit: "days", range: [1, 365], standard: "1", effect: "Usage of this number of days is kept and decayed together; at most the look-back." },
       { key: "resource_weights", name: "Weights of slots", kind: "slots", standard: "{}", effect: "How much usage of each slot counts. Without any weight every slot counts 1; with some, a slot without one does not count." },
     ],
   },
   {
-    title: "Who goes first",
+    title: "Order of starts",
     options: [
-      { key: "default_weight", name: "Default weight", kind: "weight", standard: "1.0", effect: "The weight of everyone for whom none is set." },
+      { key: "default_weight", name: "Default weight", kind: "weight", standard: "1.0", effect: "The weight of all domains, projects and users that have none of their own." },
       { key: "order", name: "Order of users (order)", kind: "choice", choices: [["flat", "flat: all users of the group at once"], ["tiered", "tiered: domains, then projects, then users"]], standard: "flat", effect: "With flat, a domain of many users receives more than its weight says; tiered keeps to the weights of domains. An example from another cluster, which was full: domains of the weights 2, 1, 1 and 0.5 received 34.5, 22.5, 21.6 and 21.4 % with flat, and 44.0, 22.2, 22.2 and 11.5 % with tiered." },
       { key: "sequence_mode", name: "Sequences", kind: "choice", choices: [["plain", "plain: by recorded usage"], ["progressive", "progressive: counts what runs, too"]], standard: "plain", effect: "Progressive counts what was started since the last run and what it will still use, so that short jobs share fairly too." },
       { key: "expected_seconds", name: "Expected run time", kind: "whole", unit: "seconds", range: [1, 86400], standard: "as the slice interval", effect: "How long a kernel is taken to run while no kernel has ended yet." },

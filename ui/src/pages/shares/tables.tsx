@@ -55,7 +55,7 @@ function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
       <tr>
         {head("Name", "name", "name", "As the scheduler calls it")}
         {head("Rank", "rank", "number", "Domains and users in the group, projects in their domain", <div class="phone-only">Factor</div>)}
-        {head("Factor", "factor", "number wide-only", "2 to the power of −(usage ÷ weight), between 0 and 1; higher goes first")}
+        {head("Factor", "factor", "number wide-only", "2 to the power of −(usage ÷ weight), between 0 and 1; higher starts first")}
         {head("Used, entitled", "usage", "", "Decayed usage as a part of what all domains have used together, beside what weights entitle to among those that are active", <div class="wide-only small muted">{scaleOf(tiers)}</div>)}
         {day ? head("Effective weight", "weight", "number", "What divided the usage: of a user the weights of all three tiers multiplied") : head("Weight", "weight", "number", "What an admin has set, else the group's default")}
       </tr>

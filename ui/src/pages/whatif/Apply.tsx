@@ -1,6 +1,6 @@
 // The scenario, made: all of it, or nothing of what was refused.
 import { useEffect, useState } from "preact/hooks";
-import { apply, applyAction, overtaken, type Change } from "../../lib/change.ts";
+import { apply, applyAction, overtaken, type Change, type Written, type WriteWarning } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import { noteOwnSave, type Meanwhile } from "../../lib/meanwhile.ts";
 import { Button, Field, Note } from "../../ui/Basics.tsx";
@@ -56,27 +56,35 @@ export function Apply({ group, change, queues, before, basis, meanwhile, keep, r
     if (basis === undefined) return;
     setBusy(true);
     setError(undefined);
-    const undos: (() => Promise<void>)[] = [];
+    const warnings: WriteWarning[] = [];
+    const undos: Written["undo"][] = [];
     const undo = async () => {
-      for (const back of undos.toReversed()) await back();
+      const found: WriteWarning[] = [];
+      for (const back of undos.toReversed()) found.push(...(await back()));
+      return found;
     };
     try {
       let now = basis;
       if (change) {
         const { made, undo } = await apply(group, change, basis, told);
+        warnings.push(...made.warnings);
         if (undo) undos.push(undo);
         now = made.applied?.config_revision ?? basis;
         noteOwnSave(group, now);
       }
       // Queues are a write of their own, on the grounds of just what the first one left.
-      if (queues.length > 0) undos.push(await saveQueues(group, queues, before, { reason: told, basis: now }));
-      done.value = { text: `Applied. ${said.replaceAll("would ", "")}`, ...(undos.length > 0 ? { undo } : {}) };
+      if (queues.length > 0) {
+        const written = await saveQueues(group, queues, before, { reason: told, basis: now });
+        warnings.push(...written.warnings);
+        undos.push(written.undo);
+      }
+      done.value = { text: `Applied. ${said.replaceAll("would ", "")}`, warnings, ...(undos.length > 0 ? { undo } : {}) };
       reset();
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
       setError(cause);
       if (cause.code === "config_changed") refused(String(cause.extra["config_revision"]));
-      if (undos.length > 0) done.value = { text: "All but the queues is applied.", undo };
+      if (undos.length > 0) done.value = { text: "All but the queues is applied.", warnings, undo };
     }
     setBusy(false);
   };

@@ -31,14 +31,16 @@ interface OneProps {
 function OneWeight({ group, row, known, edit, remove }: OneProps) {
   const ofUser = useUserWeight(group, row);
   const now = row.tier === "user" ? ofUser : known.find(({ tier, name }) => tier === row.tier && name === row.name);
-  const about = now ? `Now ${now.weight}${now.isSet ? "" : ", the default"}.` : row.name === "" ? undefined : `No ${row.tier} of this name is known.`;
+  const about = now && `Now ${now.weight}${now.isSet ? "" : ", the default"}.`;
+  const isNamed = row.name !== "" && (row.tier !== "user" || row.project !== "");
+  const unknown = isNamed && !now ? `No ${row.tier} of this name is known${row.tier === "user" ? " in this project" : ""}.` : undefined;
   return (
     <div class="row entry labelled">
       <div style={{ width: "110px" }}>
         <Field label="Tier">{(props) => <Select {...props} options={[["domain", "domain"], ["project", "project"], ["user", "user"]]} value={row.tier} onChange={(event) => edit({ tier: event.currentTarget.value as Row["tier"] })} />}</Field>
       </div>
       <div style={{ flex: "1 1 120px" }}>
-        <Field label={`Name of the ${row.tier}`}>{(props) => <input {...props} list={row.tier === "user" ? undefined : `${row.tier}s`} value={row.name} onInput={(event) => edit({ name: event.currentTarget.value })} />}</Field>
+        <Field label={`Name of the ${row.tier}`} fault={unknown}>{(props) => <input {...props} list={row.tier === "user" ? undefined : `${row.tier}s`} value={row.name} onInput={(event) => edit({ name: event.currentTarget.value })} />}</Field>
       </div>
       {row.tier === "user" && (
         <div style={{ flex: "1 1 110px" }}>
