@@ -116,6 +116,19 @@ it("a queue is added, and removed after a preview", async () => {
   await leave();
 });
 
+it("a queue that others are below is not removed, and the form names them", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/queues`);
+  await page.getByRole("button", { name: "Edit queue education" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Remove…" }).click();
+  await dialog.getByText("Below this queue there are ml-course, theses.").waitFor();
+  expect(await dialog.getByRole("button", { name: "Remove it" }).isDisabled()).toBe(true);
+  expect(await dialog.getByRole("alert").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
 it("people and queues are tried, and queues are applied with the rest", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   const { kernels } = await graphql<{ kernels: { edges: { node: { user_name: string } }[] } }>(`{ kernels(resource_group: "${GROUP}", status: PENDING, first: 1000) { edges { node { user_name } } } }`);

@@ -6,7 +6,7 @@ import { ApiError } from "../../lib/client.ts";
 import { newestRevision, useMeanwhile } from "../../lib/meanwhile.ts";
 import { slots } from "../../lib/numbers.ts";
 import { ordered, slotLabel, slotName } from "../../lib/units.ts";
-import { Button, Field, focusFault, Select } from "../../ui/Basics.tsx";
+import { Button, Field, focusFault, Note, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { MeanwhileNote } from "../../ui/MeanwhileNote.tsx";
@@ -34,7 +34,9 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const [isRemoving, setRemoving] = useState(false);
   const faults = draftFaults(draft);
   const isFaulty = !isRemoving && Object.keys(faults).length > 0;
-  const divisions = useDivisions(input.name && !isFaulty ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
+  const children = data.queues.edges.filter(({ node }) => node.parent === queue?.name).map(({ node }) => node.name);
+  const isKept = isRemoving && children.length > 0;
+  const divisions = useDivisions(input.name && !isFaulty && !isKept ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
   const terms = { reason: reason.trim() || null, basis: begun.revision ?? null };
   const refusedAt = error?.code === "config_changed" ? String(error.extra["config_revision"]) : undefined;
   const shown = data.resource_group?.config_revision;
@@ -121,7 +123,9 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           <input type="checkbox" checked={draft.reclaimable} onChange={(event) => set({ reclaimable: event.currentTarget.checked })} />
           What it has beyond its share may be reclaimed
         </label>
-        {isFaulty ? <p class="bad small">The preview appears once every field can be read.</p> : <DivisionPreview {...divisions} />}
+        {isFaulty && <p class="bad small">The preview appears once every field can be read.</p>}
+        {isKept && <Note kind="warn">Below this queue there {children.length === 1 ? "is" : "are"} {children.join(", ")}. Remove what is below it first, or put it below another queue.</Note>}
+        {!isFaulty && !isKept && <DivisionPreview {...divisions} />}
         <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         {error && !overtaken(error) && <Failure error={error} />}
         {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={close} />}
@@ -131,7 +135,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
               Remove it
             </Button>
             <Button onClick={() => setRemoving(false)}>Keep it</Button>
-            <CopyAs what="the removal of the queue" action={removeAction(group, queue.name, terms)} />
+            {!isKept && <CopyAs what="the removal of the queue" action={removeAction(group, queue.name, terms)} />}
           </div>
         ) : (
           <div class="row">

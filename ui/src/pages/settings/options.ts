@@ -54,8 +54,8 @@ export const SECTIONS: Section[] = [
     options: [
       { key: "slice_interval_seconds", name: "Slice interval", kind: "whole", unit: "seconds", range: [1, 86400], standard: "300", effect: "How often usage is recorded and factors are calculated." },
       { key: "gap_policy", name: "Gaps", kind: "choice", choices: [["interpolate", "interpolate: kernels ran through"], ["ignore", "ignore: nothing was used"]], standard: "interpolate", effect: "What fills the time in which this service was down." },
-      { key: "max_gap_hours", name: "Longest gap", kind: "whole", unit: "hours", range: [0, 8760], standard: "24", effect: "Of a longer gap only so much is filled." },
-      { key: "kernel_timeout_seconds", name: "Kernel time-out", kind: "whole", unit: "seconds", range: [60, 31536000], standard: "off", effect: "A running kernel that was not reported for so long ended at its last report." },
+      { key: "max_gap_hours", name: "Longest gap", kind: "whole", unit: "hours", range: [0, 8760], standard: "24", effect: "A longer gap is filled up to this length only." },
+      { key: "kernel_timeout_seconds", name: "Kernel time-out", kind: "whole", unit: "seconds", range: [60, 31536000], standard: "off", effect: "A running kernel without a report within this time counts as ended at its last report." },
     ],
   },
   {
