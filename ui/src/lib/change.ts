@@ -1,6 +1,6 @@
 // A change of weights, options, capacity, projects or people: tried, made, and taken back.
 import { graphql } from "../gql.ts";
-import { ApiError, request } from "./client.ts";
+import { ApiError, request, requestWithWarnings, type WriteWarning } from "./client.ts";
 import type { Action } from "./copy.ts";
 import { revision } from "./query.ts";
 import { ago } from "./time.ts";
@@ -9,18 +9,7 @@ const SIMULATE = graphql(`query SimulateShares($group: String!, $input: JSONStri
 const APPLY = graphql(`mutation ApplyShares($group: String!, $input: JSONString!) { apply_fair_share_simulation(resource_group: $group, input: $input) }`);
 const UNDO = graphql(`mutation UndoChange($id: ID!, $reason: String) { undo_change(id: $id, reason: $reason) { id } }`);
 /** What looks like a mistake in a group as it is now. */
-export const GROUP_WARNINGS = graphql(`query GroupWarnings($group: String!) { resource_group(name: $group) { warnings { code pointer detail count } } }`);
-
-/** Something that a write has made and that looks like a mistake: of options and weights it is about a place in the request, of queues about a queue and a slot. */
-export interface WriteWarning {
-  code: string;
-  detail: string;
-  pointer?: string | null;
-  /** The number of places that it is about; none: one. */
-  count?: number | null;
-  queue?: string | null;
-  slot?: string | null;
-}
+export const GROUP_WARNINGS = graphql(`query GroupWarnings($group: String!) { resource_group(name: $group) { warnings { detail } } }`);
 
 /** A write that was made. */
 export interface Written {
@@ -163,12 +152,10 @@ export async function apply(group: string, change: Change, basis: string, reason
   return id === null || id === undefined ? { made } : { made, undo: () => undo(group, String(id)) };
 }
 
-/** Takes a change back. Its answer has no warnings, so the group is asked for those of its new state; if that fails, the change is undone all the same. */
 export async function undo(group: string, id: string, reason: string | null = null): Promise<WriteWarning[]> {
-  await request(UNDO, { id, reason });
+  const { warnings } = await requestWithWarnings(UNDO, { id, reason });
   changed(group);
-  const now = await request(GROUP_WARNINGS, { group }).catch(() => null);
-  return now?.resource_group?.warnings ?? [];
+  return warnings;
 }
 
 const LAST = graphql(`

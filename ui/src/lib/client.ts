@@ -8,6 +8,17 @@ export interface Fault {
   detail: string;
 }
 
+/** Something that a write has made and that looks like a mistake: of options and weights it is about a place in the request, of queues about a queue and a slot. */
+export interface WriteWarning {
+  code: string;
+  detail: string;
+  pointer?: string | null;
+  /** The number of places that it is about; none: one. */
+  count?: number | null;
+  queue?: string | null;
+  slot?: string | null;
+}
+
 /** What the server refused, or that it could not be reached. */
 export class ApiError extends Error {
   constructor(
@@ -81,14 +92,30 @@ interface GraphQLError {
   extensions?: { code?: string; errors?: Fault[] } & Record<string, unknown>;
 }
 
-/** Asks the server. Whatever it refuses is thrown as an ApiError. */
-export async function request<R, V>(doc: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
+interface GraphQLAnswer<R> {
+  data: R;
+  errors?: GraphQLError[];
+  extensions?: { warnings?: WriteWarning[] };
+}
+
+async function answerTo<R, V>(doc: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<GraphQLAnswer<R>> {
   const response = await send("POST", "../graphql", { query: queryText(doc), variables }, signal);
   if (!response.ok) throw told(await refusal(response));
-  const answer: { data: R; errors?: GraphQLError[] } = await response.json();
+  const answer: GraphQLAnswer<R> = await response.json();
   const first = answer.errors?.[0];
   if (first) throw told(new ApiError(first.extensions?.code ?? "failed", first.message, first.extensions?.errors ?? [], first.extensions ?? {}));
-  return answer.data;
+  return answer;
+}
+
+/** Asks the server. Whatever it refuses is thrown as an ApiError. */
+export async function request<R, V>(doc: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
+  return (await answerTo(doc, variables, signal)).data;
+}
+
+/** Makes a write whose result has no field for warnings: they are in the extensions of the response. */
+export async function requestWithWarnings<R, V>(doc: TadaDocumentNode<R, V>, variables: V): Promise<{ data: R; warnings: WriteWarning[] }> {
+  const { data, extensions } = await answerTo(doc, variables);
+  return { data, warnings: extensions?.warnings ?? [] };
 }
 
 const texts = new WeakMap<object, string>();

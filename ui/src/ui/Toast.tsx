@@ -1,8 +1,8 @@
 // What was just done, what the server warned of, and a way back. It stays until a person closes it or writes something else.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { overtaken, type Written, type WriteWarning } from "../lib/change.ts";
-import { ApiError } from "../lib/client.ts";
+import { overtaken, type Written } from "../lib/change.ts";
+import { ApiError, type WriteWarning } from "../lib/client.ts";
 import { Button } from "./Basics.tsx";
 import { WriteWarnings } from "./WriteWarnings.tsx";
 

@@ -1,5 +1,5 @@
 // The warnings of a write: the server has made it, and something in it looks like a mistake.
-import type { WriteWarning } from "../lib/change.ts";
+import type { WriteWarning } from "../lib/client.ts";
 import { inWords } from "../lib/inWords.ts";
 import { Said } from "./Said.tsx";
 

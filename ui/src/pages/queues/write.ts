@@ -1,6 +1,6 @@
 // Writes of queues, each on the grounds of what its preview was made from, and with a way back.
-import { changed, guarded, type Written, type WriteWarning } from "../../lib/change.ts";
-import { request } from "../../lib/client.ts";
+import { changed, guarded, type Written } from "../../lib/change.ts";
+import { request, type WriteWarning } from "../../lib/client.ts";
 import type { Action } from "../../lib/copy.ts";
 import { inRest } from "./division.ts";
 import { BASIS, DELETE_QUEUE, SAVE_QUEUES, type Queue } from "./query.ts";

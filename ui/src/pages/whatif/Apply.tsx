@@ -1,7 +1,7 @@
 // The scenario, made: all of it, or nothing of what was refused.
 import { useEffect, useState } from "preact/hooks";
-import { apply, applyAction, overtaken, type Change, type Written, type WriteWarning } from "../../lib/change.ts";
-import { ApiError } from "../../lib/client.ts";
+import { apply, applyAction, overtaken, type Change, type Written } from "../../lib/change.ts";
+import { ApiError, type WriteWarning } from "../../lib/client.ts";
 import { noteOwnSave, type Meanwhile } from "../../lib/meanwhile.ts";
 import { Button, Field, Note } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
