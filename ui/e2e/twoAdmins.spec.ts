@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { address, adminKey, graphql, person, shutDown, type Person } from "./browser.ts";
 import { gpusOf, halfLife, quotaOf, resetQueue, setWeight, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
+import { inSight } from "./sight.ts";
 
 let second = "";
 let research: string | null = null;
@@ -148,6 +149,9 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   await other.page.getByText("The queue language is saved.").waitFor();
 
   await changed(first.page).getByText("second admin changed this group after you had begun.").waitFor();
+  // The form is longer than the window; what stops it is on the screen all the same.
+  expect(await inSight(changed(first.page).getByText("Nothing of yours is saved."))).toBe(true);
+  expect(await inSight(changed(first.page).getByRole("button", { name: "Keep my changes on the new state" }))).toBe(true);
   await expect.poll(() => rowOf(first.page, "Quota of CUDA GPUs").locator("td").allTextContents()).toEqual([gpusOf(begun), "10 changed", "12"]);
   expect(await mine.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
   expect(await queue()).toEqual(["10", 3]);

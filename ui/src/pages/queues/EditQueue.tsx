@@ -73,6 +73,11 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   return (
     <Dialog title={queue ? `Queue ${queue.name}` : "A new queue"} close={close}>
       <form class="stack" onSubmit={save}>
+        {meanwhile && (
+          <div class="above">
+            <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={close} />
+          </div>
+        )}
         {!queue && (
           <Field label="Name" hint="Kernels of a project count for the queue that is called after it." fault={faultOf("name")}>
             {(props) => <input {...props} required maxLength={64} value={draft.name} onInput={(event) => set({ name: event.currentTarget.value })} />}
@@ -128,7 +133,6 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
         {!isFaulty && !isKept && <DivisionPreview {...divisions} />}
         <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         {error && !overtaken(error) && <Failure error={error} />}
-        {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={close} />}
         {queue && isRemoving ? (
           <div class="row">
             <Button kind="danger" disabled={!divisions.moved || isOvertaken} onClick={() => void act(() => removeQueue(group, asWritten(queue), terms), `The queue ${queue.name} is removed.`)}>
