@@ -1,11 +1,11 @@
-// What single pages answer: a user's own part, places that there are not, kernels of a day, queues, usage and reports.
+// Answers of single pages: a user's own part, places that there are not, kernels of a day, queues, usage and reports.
 import { afterAll, expect, it } from "vitest";
 import { adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
 import { GROUP, pagesOf } from "./pages.ts";
 
 afterAll(shutDown);
 
-/** The address of somebody's part in their first project, as `user.project`. */
+/** The address of a user's part in their first project, as `user.project`. */
 async function memberOf(user: string): Promise<string> {
   const own = (await pagesOf(user)).find(([name]) => name === "mine-entity");
   return own?.[1].split("/").at(-1) ?? "";
@@ -28,7 +28,7 @@ it("a user who was active finds their own part of the fairness, and the figures 
   await leave();
 });
 
-it("a place that nobody can have is refused beside its field, and the page stays", async () => {
+it("a place that no user can have is refused beside its field, and the page stays", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/explain/user/${await memberOf("zoe")}`);
   const field = page.getByLabel("Which weight leads to place");
@@ -36,7 +36,7 @@ it("a place that nobody can have is refused beside its field, and the page stays
   await page.getByText(/^There is no place 99999: the places are 1 to \d+\.$/).waitFor();
   expect(await field.getAttribute("aria-invalid")).toBe("true");
   expect(await page.locator(".waterfall").count()).toBe(1);
-  // The address has it, too: whoever opens the link sees the same.
+  // The address has it, too: a person who opens the link sees the same.
   expect(page.url()).toContain("place=99999");
   await page.reload();
   await page.getByText(/^There is no place 99999/).waitFor();
@@ -55,7 +55,7 @@ it("days lead to a factor and a place, and each tier has the kernels of a day", 
   expect(steps.map((step) => step.replace(/[\d.]+.*/, "").trim())).toEqual(["÷ weight", "→ factor", "→ place"]);
   const figure = page.locator(".figures > div", { hasText: /^Factor/ }).locator("dd");
   expect(steps[1]).toContain(await figure.textContent());
-  // What the server says of the neighbours is a sentence, with numbers that one can read.
+  // The reason for the place of a neighbour is a sentence, with numbers that one can read.
   const before = page.locator("section.card", { hasText: "Who comes before and after" }).locator("p > span").first();
   expect(await before.textContent()).toMatch(/^The user .*has used less for (their|its) weight: .*\.$/);
   expect(await before.textContent()).not.toMatch(/\d\.\d{9}/);
@@ -110,7 +110,7 @@ it("an over-quota weight is tried, written with a limit, and taken back", async 
   await leave();
 });
 
-it("somebody sees the path ahead, and two users of different projects side by side", async () => {
+it("an admin sees the path ahead, and two users of different projects side by side", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/entity/user/${await memberOf("zoe")}`);
   await page.getByRole("heading", { name: "If nothing is run from now on" }).waitFor();
@@ -166,7 +166,7 @@ it("the usage of a domain is the sum of its projects, between two days, beside w
   await leave();
 });
 
-it("a report tells the share of capacity of every slot, in its file as well", async () => {
+it("a report has the share of capacity of every slot, in its file as well", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/reports`);
   const heads = await page.getByRole("columnheader").allTextContents();

@@ -1,4 +1,4 @@
-// A person at a browser. Whatever the page complains about, or asks of another host, fails the test.
+// A person at a browser. A complaint of the page, or a request to another host, fails the test.
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { inject } from "vitest";
@@ -33,9 +33,9 @@ export const DESKTOP: Look = { width: 1440, height: 900, theme: "light" };
 export interface Person {
   context: BrowserContext;
   page: Page;
-  /** What the page complained about so far. */
+  /** The complaints of the page so far. */
   complaints: string[];
-  /** What the server has refused so far, as the browser tells it: only tests that provoke a refusal have any. */
+  /** The refusals of the server so far, as the browser logs them: only tests that provoke a refusal have any. */
   refusals: string[];
   goto: (path: string) => Promise<void>;
   leave: () => Promise<void>;

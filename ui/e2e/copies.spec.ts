@@ -1,4 +1,4 @@
-// What pages let one copy is run as it is: GraphQL and curl against the server, commands with the real program.
+// The texts that pages let one copy are run as they are: GraphQL and curl against the server, commands with the real program.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, expect, it } from "vitest";
@@ -9,7 +9,7 @@ afterAll(shutDown);
 
 const run = promisify(execFile);
 
-/** What a shell makes of a line: `curl` tells its words, `fairshared` is the program. */
+/** The result of a line in a shell: `curl` prints its words, `fairshared` is the program. */
 async function inShell(line: string): Promise<string> {
   const names = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\nfairshared() { "$PROGRAM" "$@"; }\n`;
   const { stdout } = await run("sh", ["-c", names + line], { env: { PATH: process.env["PATH"] ?? "", FAIRSHARED_KEY: adminKey(), PROGRAM: program() }, maxBuffer: 1 << 26 });
@@ -94,7 +94,7 @@ it("a change of weights does the same in all three forms, and so does its undo",
     else if (form === "curl") expect((await curled(text)).status).toBe(200);
     else await inShell(text);
     expect(await weightOf("life-science")).toBe("7");
-    // What was copied goes out from a configuration that is no more.
+    // The copied text names a configuration that is no more.
     if (form === "curl") expect((await curled(text)).body).toContain("config_changed");
 
     await goto(`${GROUP}/audit?action=configuration.apply`);

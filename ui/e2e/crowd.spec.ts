@@ -9,7 +9,7 @@ const PROJECTS = 80;
 
 afterAll(shutDown);
 
-/** Kernels of so many users, each with one of an hour, as lines of JSON. */
+/** One kernel of an hour for each of this number of users, as lines of JSON. */
 function kernels(from: number, to: number): string {
   const id = (kind: number, number: number): string => `00000000-0000-4000-8${kind}00-${String(number).padStart(12, "0")}`;
   const lines = [];

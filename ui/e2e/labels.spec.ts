@@ -15,7 +15,7 @@ afterAll(async () => {
 const before = daysAgo(3);
 
 describe("a page", () => {
-  it("tells keys apart by id and day, also before one is revoked", async () => {
+  it("names keys by id and day, also before one is revoked", async () => {
     const { page, goto } = admin;
     await graphql(`mutation { create_key(role: VIEWER, label: "twin") { key } }`);
     await graphql(`mutation { create_key(role: VIEWER, label: "twin") { key } }`);

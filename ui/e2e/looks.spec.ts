@@ -25,14 +25,14 @@ interface Violation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-/** What axe finds serious or worse. It is put in as the debugger does it, which the policy of the page does not forbid. */
+/** The serious and critical findings of axe. It is put in as the debugger does it, which the policy of the page does not forbid. */
 async function axe({ page }: Person): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: AXE });
   await session.detach();
   const found = await page.evaluate(async () => {
     const { run } = (globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: unknown[] }> } }).axe;
-    // What holds is not described element by element, which takes longer than to find it.
+    // Rules that hold are not described element by element, which takes longer than to find them.
     return (await run({ resultTypes: ["violations"] })).violations;
   });
   const serious = (found as Violation[]).filter(({ impact }) => impact === "serious" || impact === "critical");
@@ -60,21 +60,21 @@ describe.each(LOOKS)("at $width pixels, $theme", (at) => {
     await admin.leave();
   });
 
-  it("why a queue gets what it gets is told of the chosen slot, across the row and in few digits", async () => {
+  it("the reasons for a queue's share are those of the chosen slot, across the row and in few digits", async () => {
     const admin = await person(adminKey(), at);
     const { page, goto } = admin;
     await goto(`${GROUP}/queues?slot=mem`);
     for (const why of await page.getByText("Why?").all()) await why.click();
-    const told = page.locator(".statements li");
-    expect(await told.count()).toBeGreaterThan(5);
-    for (const text of await told.allTextContents()) {
+    const reasons = page.locator(".statements li");
+    expect(await reasons.count()).toBeGreaterThan(5);
+    for (const text of await reasons.allTextContents()) {
       expect(text).not.toMatch(/\d{5}|\.\d{4}|CPU|GPU/);
       expect(text).not.toContain("last digit");
     }
-    expect(await told.filter({ hasText: "of memory" }).first().getAttribute("title")).toMatch(/^gets \d{5,}/);
+    expect(await reasons.filter({ hasText: "of memory" }).first().getAttribute("title")).toMatch(/^gets \d{5,}/);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(1);
     if (at.width === 1440) {
-      for (const line of await told.all()) {
+      for (const line of await reasons.all()) {
         const { lines, above } = await line.evaluate((item) => {
           const { top, height } = item.getBoundingClientRect();
           const beside = [...(item.closest("tr")?.querySelectorAll("td > *") ?? [])].map((one) => one.getBoundingClientRect().bottom);
@@ -96,8 +96,8 @@ describe.each(LOOKS)("at $width pixels, $theme", (at) => {
       expect(await user.page.getByText("You were not active").count(), name).toBe(0);
     }
     await user.leave();
-    const nobody = await person(null, at);
-    await look(nobody, "sign-in", "", at);
-    await nobody.leave();
+    const visitor = await person(null, at);
+    await look(visitor, "sign-in", "", at);
+    await visitor.leave();
   });
 });

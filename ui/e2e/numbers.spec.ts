@@ -6,7 +6,7 @@ import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-/** What a screen reader says of a field besides its name. */
+/** The words of a screen reader about a field besides its name. */
 const described = (field: Locator): Promise<string> =>
   field.evaluate((input) => (input.getAttribute("aria-describedby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent ?? "").join(" "));
 

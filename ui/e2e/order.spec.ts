@@ -19,10 +19,10 @@ it("what would be another order begins with the one that the page of pending wor
   await goto(`${GROUP}/whatif?s=${Buffer.from(JSON.stringify(scenario)).toString("base64url")}`);
   const table = page.getByRole("table", { name: "The order of pending work" });
   await table.waitFor();
-  const told = new Map<string, number>();
-  for (const row of await table.locator("tbody tr").all()) told.set((await row.locator("td.mono").getAttribute("title")) ?? "", Number(await row.locator("td").nth(1).textContent()));
-  expect(told.size).toBeGreaterThan(2);
-  for (const [id, position] of told) expect(shown.get(id), id).toBe(position);
+  const pending = new Map<string, number>();
+  for (const row of await table.locator("tbody tr").all()) pending.set((await row.locator("td.mono").getAttribute("title")) ?? "", Number(await row.locator("td").nth(1).textContent()));
+  expect(pending.size).toBeGreaterThan(2);
+  for (const [id, position] of pending) expect(shown.get(id), id).toBe(position);
 
   // The last one that became known is the first of those that lifo starts.
   const { kernels } = await graphql<{ kernels: { edges: { node: { kernel_id: string; known_order: number; priority: number } }[] } }>(
@@ -30,7 +30,7 @@ it("what would be another order begins with the one that the page of pending wor
   );
   const last = kernels.edges.map((edge) => edge.node).toSorted((a, b) => b.priority - a.priority || b.known_order - a.known_order)[0];
   expect(await table.locator("tbody tr").first().locator("td.mono").getAttribute("title")).toBe(last?.kernel_id);
-  expect(places(await table.locator("tbody tr td:first-child").allTextContents())).toEqual([...told.keys()].map((_, at) => at + 1));
+  expect(places(await table.locator("tbody tr td:first-child").allTextContents())).toEqual([...pending.keys()].map((_, at) => at + 1));
   expect(complaints).toEqual([]);
   await leave();
 });

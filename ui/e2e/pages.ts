@@ -6,7 +6,7 @@ export const GROUP = "gpu-cluster";
 /** The weight of research raised to 20, as an address holds it. */
 const SCENARIO = Buffer.from(JSON.stringify({ weights: [{ tier: "domain", name: "research", project: "", weight: "20" }] })).toString("base64url");
 
-/** The day so many days before today, in UTC. */
+/** The day this number of days before today, in UTC. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 /** The name of each page, and its address. Of today a division is kept, so that queues of a day can be seen. */
@@ -23,7 +23,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
     ["domain", `${GROUP}/entity/domain/research`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
-    ["explain-whom", `${GROUP}/explain`],
+    ["explain-choice", `${GROUP}/explain`],
     ["explain-domain", `${GROUP}/explain/domain/research`],
     ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
     ["overview-past", `${GROUP}/overview?at=${before}`],

@@ -24,7 +24,7 @@ async function users(): Promise<Share[]> {
 
 const moved = (share: Share): number => (share.previous_rank ?? share.rank) - share.rank;
 
-it("ranks tell how far they moved, by an arrow, a number and words", async () => {
+it("ranks show how far they moved, by an arrow, a number and words", async () => {
   const all = await users();
   const up = all.find((share) => moved(share) > 0);
   const down = all.find((share) => moved(share) < 0);
@@ -66,13 +66,13 @@ it("domains are compared now, over 7 and over 28 days, and the choice is in the 
   await card.getByText("Misallocated share:").waitFor();
   expect(await card.locator("dt").allTextContents()).toEqual(["Now", "7 days", "28 days"]);
   for (const figure of await card.locator("dd").allTextContents()) expect(figure).toMatch(/^[\d.]+ %$/);
-  const told = await graphql<{ fairness: { entries: { edges: { node: { domain_name: string; used_share: string } }[] } } }>(
+  const answer = await graphql<{ fairness: { entries: { edges: { node: { domain_name: string; used_share: string } }[] } } }>(
     `{ fairness(resource_group: "${GROUP}", window: "now", tier: DOMAIN) { entries { edges { node { domain_name used_share } } } } }`,
   );
   await card.getByRole("tab", { name: "Now" }).click();
   expect(page.url()).toContain("window=now");
   await card.getByText("What runs at this moment").waitFor();
-  for (const { node } of told.fairness.entries.edges) {
+  for (const { node } of answer.fairness.entries.edges) {
     const line = card.locator(".stack", { has: page.getByRole("link", { name: node.domain_name, exact: true }) });
     expect(await line.textContent()).toContain(`${node.domain_name}${percent(Number(node.used_share))} used`);
   }
@@ -104,10 +104,10 @@ it("a user's page shows factor and rank by day, and when a weight was changed", 
 
 it("shares are shown as of a past day, nothing is polled, and nothing can be changed", async () => {
   const day = daysAgo(5);
-  const told = await graphql<{ fair_share_history: { edges: { node: { rank: number; domain_name: string } }[] } }>(
+  const answer = await graphql<{ fair_share_history: { edges: { node: { rank: number; domain_name: string } }[] } }>(
     `{ fair_share_history(resource_group: "${GROUP}", tier: DOMAIN, from: "${day}", to: "${day}", order: RANK) { edges { node { rank domain_name } } } }`,
   );
-  const expected = told.fair_share_history.edges.map(({ node }) => node.domain_name);
+  const expected = answer.fair_share_history.edges.map(({ node }) => node.domain_name);
   expect(expected.length).toBeGreaterThan(2);
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
@@ -170,14 +170,14 @@ it("queues show the division of a day, fairness the window that ends there, and 
   }
 
   const day = daysAgo(3);
-  const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${daysAgo(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
+  const answer = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${daysAgo(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
   await goto(`${GROUP}/fairness?at=${day}`);
   const figure = page.locator(".figures > div", { hasText: "Misallocated share" }).locator("dd");
-  expect(await figure.textContent()).toBe(percent(Number(told.fairness.misallocated_share)));
+  expect(await figure.textContent()).toBe(percent(Number(answer.fairness.misallocated_share)));
   expect(await page.getByRole("tab", { name: "last hour" }).count()).toBe(0);
   expect(await page.getByRole("tab", { name: "now" }).count()).toBe(0);
 
-  // Who is first today may not have been there on that day.
+  // The first user of today may not have been there on that day.
   const then = await graphql<{ fair_share_history: { edges: { node: { user_uuid: string; project_id: string; rank: number } }[] } }>(
     `{ fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", first: 1) { edges { node { user_uuid project_id rank } } } }`,
   );
@@ -199,7 +199,7 @@ function afterSwitch(): string {
   return daysAgo(days - 1);
 }
 
-/** What each chart of a page writes, and where, in a browser of this zone. What is on a canvas cannot be read, so it is heard as it is written. */
+/** The texts of each chart of a page, and their places, in a browser of this zone. A canvas cannot be read, so its texts are recorded as they are written. */
 async function written(timezoneId: string, path: string): Promise<string[][]> {
   const context = await (await launch()).newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", timezoneId });
   await context.addInitScript(() => {

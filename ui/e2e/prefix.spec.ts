@@ -20,9 +20,9 @@ async function proxied(): Promise<{ at: string; serve: (server: OwnServer) => vo
       answer.writeHead(404).end();
       return;
     }
-    const passed = ask(`${behind}${url.slice(PREFIX.length)}`, { method: asked.method, headers: asked.headers }, (told) => {
-      answer.writeHead(told.statusCode ?? 502, told.headers);
-      told.pipe(answer);
+    const passed = ask(`${behind}${url.slice(PREFIX.length)}`, { method: asked.method, headers: asked.headers }, (passedOn) => {
+      answer.writeHead(passedOn.statusCode ?? 502, passedOn.headers);
+      passedOn.pipe(answer);
     });
     passed.on("error", () => answer.destroy());
     asked.pipe(passed);
@@ -33,7 +33,7 @@ async function proxied(): Promise<{ at: string; serve: (server: OwnServer) => vo
   return { at: `http://127.0.0.1:${port}${PREFIX}`, serve, outside, stop: () => proxy.close() };
 }
 
-it("below a path of a proxy somebody signs in, walks the pages and saves, and nothing outside of it is asked for", async () => {
+it("below a path of a proxy a person signs in, walks the pages and saves, and nothing outside of it is asked for", async () => {
   const proxy = await proxied();
   const server = await emptyServer({ FAIRSHARED_PUBLIC_URL: proxy.at });
   proxy.serve(server);

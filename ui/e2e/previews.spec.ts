@@ -27,7 +27,7 @@ async function gate(page: Page): Promise<{ open: () => void; close: () => void }
   return { open: () => open(), close };
 }
 
-/** What each write of `page` sent. */
+/** The inputs of the writes of `page`. */
 function writes(page: Page): Record<string, unknown>[] {
   const sent: Record<string, unknown>[] = [];
   page.on("request", (request) => {

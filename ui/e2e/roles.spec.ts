@@ -1,4 +1,4 @@
-// What a role may not do is not offered on any page, and is refused to its key.
+// Writes that a role may not make are not offered on any page, and are refused to its key.
 import { afterAll, expect, it } from "vitest";
 import { address, adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
 import { halfLife, setWeight, weightOf } from "./configured.ts";

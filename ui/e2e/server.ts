@@ -16,11 +16,11 @@ declare module "vitest" {
 
 const PROGRAM = process.env["FAIRSHARED_PROGRAM"] ?? fileURLToPath(new URL("../../target/debug/fairshared", import.meta.url));
 
-/** Starts the program, and waits until it has told what `found` looks for. */
-async function started(args: string[], found: RegExp, env: Record<string, string> = {}): Promise<{ child: ChildProcess; told: RegExpExecArray }> {
-  // What a program leaves that is killed goes with the folder for temporary files.
+/** Starts the program, and waits until its output has what `found` looks for. */
+async function started(args: string[], found: RegExp, env: Record<string, string> = {}): Promise<{ child: ChildProcess; output: RegExpExecArray }> {
+  // The files of a program that is killed go with the folder for temporary files.
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env: { TMPDIR: tmpdir(), ...env } });
-  const told = await new Promise<RegExpExecArray>((resolve, reject) => {
+  const output = await new Promise<RegExpExecArray>((resolve, reject) => {
     let text = "";
     const hear = (part: Buffer) => {
       text += part.toString();
@@ -33,14 +33,14 @@ async function started(args: string[], found: RegExp, env: Record<string, string
     child.on("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}: ${text}`)));
   });
   child.removeAllListeners("exit");
-  return { child, told };
+  return { child, output };
 }
 
 /** A demo with these arguments, for all tests of a run. */
 export async function demo(project: TestProject, ...args: string[]): Promise<() => void> {
-  const { child, told } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/[^#]*#key=(\S+)[^]*Ctrl-C/);
-  project.provide("address", told[1] ?? "");
-  project.provide("key", told[2] ?? "");
+  const { child, output } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/[^#]*#key=(\S+)[^]*Ctrl-C/);
+  project.provide("address", output[1] ?? "");
+  project.provide("key", output[2] ?? "");
   project.provide("program", PROGRAM);
   return () => child.kill("SIGTERM");
 }
@@ -57,12 +57,12 @@ export async function emptyServer(env: Record<string, string> = {}): Promise<Own
   const database = ["--database-url", `sqlite://${join(folder, "fairshared.db")}`];
   execFileSync(PROGRAM, ["migrate", "up", ...database], { stdio: "ignore", env: {} });
   const key = execFileSync(PROGRAM, ["keys", "create", "--role", "admin", "--label", "test", ...database], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: {} }).trim();
-  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/, env);
+  const { child, output } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/, env);
   const stop = () => {
     child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
   };
-  return { address: `http://${told[0]}`, key, stop };
+  return { address: `http://${output[0]}`, key, stop };
 }
 
 export default (project: TestProject): Promise<() => void> => demo(project, "--still");

@@ -18,7 +18,7 @@ it("on a phone every column of shares is seen without scrolling", async () => {
   await leave();
 });
 
-it("a weight that is none is told in words, and cannot be saved", async () => {
+it("a weight that is none is refused in words, and cannot be saved", async () => {
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   await page.getByLabel("Weight of domain research").fill("2,5");
@@ -30,7 +30,7 @@ it("a weight that is none is told in words, and cannot be saved", async () => {
   await leave();
 });
 
-it("whoever chooses another group sees the same there", async () => {
+it("a person who chooses another group sees the same there", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/entity/domain/research`);
   await page.getByLabel("Resource group").selectOption("cpu-farm");
@@ -70,10 +70,10 @@ it("in the tree a name is searched among domains, projects and users, now and in
 
 it("names are searched in a past day, and its ranking is copied", async () => {
   const day = daysAgo(3);
-  const told = await graphql<{ fair_share_history: { edges: { node: { user_name: string } }[] } }>(
+  const answer = await graphql<{ fair_share_history: { edges: { node: { user_name: string } }[] } }>(
     `{ fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", order: RANK, first: 1000) { edges { node { user_name } } } }`,
   );
-  const wanted = told.fair_share_history.edges.map((edge) => edge.node.user_name).filter((name) => name.includes("am"));
+  const wanted = answer.fair_share_history.edges.map((edge) => edge.node.user_name).filter((name) => name.includes("am"));
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares?at=${day}`);
   await page.getByLabel("Search by name").fill("AM");

@@ -1,7 +1,7 @@
-// What one sees, as the browser finds it on the screen.
+// The visibility of elements, as the browser finds it on the screen.
 import type { Locator } from "playwright-core";
 
-/** Whether all of `target` is on the screen, and nothing lies over its middle. */
+/** True if all of `target` is on the screen, and nothing lies over its middle. */
 export const inSight = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => {
     const { left, top, right, bottom } = element.getBoundingClientRect();

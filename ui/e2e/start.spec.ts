@@ -82,7 +82,7 @@ it("an empty server says nothing that is not so, to any role, and follows what o
     expect(complaints).toEqual([]);
     await leave();
   }
-  // What the page says of reports is so: they are refused, and make no group.
+  // The sentence of the page about reports is true: they are refused, and make no group.
   const report = await call("/resource-groups/gpu/kernels", server.key, { method: "POST", body: "[]" });
   expect(report.status).toBe(404);
   const { page, leave } = await person(server.key, DESKTOP, server.address);

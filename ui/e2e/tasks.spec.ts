@@ -1,4 +1,4 @@
-// What people come for, from the beginning to the end, through the page and against the real server.
+// Whole tasks of people, from the beginning to the end, through the page and against the real server.
 import { afterAll, expect, it } from "vitest";
 import { address, adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
 import { gpusOf, halfLife, quotaOf, weightOf } from "./configured.ts";
@@ -6,7 +6,7 @@ import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-it("somebody signs in, and the key leaves the address", async () => {
+it("a person signs in, and the key leaves the address", async () => {
   const { page, complaints, leave } = await person(null);
   await page.getByLabel("API key").fill("fsk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -63,7 +63,7 @@ it("a change is found in the audit log and undone there", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
   await expect.poll(() => halfLife()).toBe(7);
   await page.getByLabel("Action").selectOption({ label: "every action" });
-  // What somebody types stays while the page follows what others do.
+  // A typed text stays while the page follows the changes of others.
   await page.getByLabel("Author").fill("nobody at all");
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "6", reason: "meanwhile") { weight } }`);
   await page.getByText("“meanwhile”").waitFor();
@@ -74,7 +74,7 @@ it("a change is found in the audit log and undone there", async () => {
   await leave();
 });
 
-it("somebody finds out why a user is where they are", async () => {
+it("an admin finds out why a user is where they are", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/explain`);
   await page.getByText("The first 20 of 32 by rank.").waitFor();
@@ -92,7 +92,7 @@ it("somebody finds out why a user is where they are", async () => {
   await leave();
 });
 
-it("a scenario is made, sent as a link, opened by somebody else, and applied", async () => {
+it("a scenario is made, sent as a link, opened by another admin, and applied", async () => {
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/whatif`);
   await page.getByRole("button", { name: "Add a weight" }).click();
@@ -114,7 +114,7 @@ it("a scenario is made, sent as a link, opened by somebody else, and applied", a
   await other.leave();
 });
 
-it("whoever was faster is named, and nothing is saved", async () => {
+it("the faster client is named, and nothing is saved", async () => {
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   await page.getByLabel("Live").uncheck();

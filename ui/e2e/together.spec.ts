@@ -6,7 +6,7 @@ import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-it("a weight that somebody else changes appears on open pages by itself", async () => {
+it("a weight that another client changes appears on open pages by itself", async () => {
   const before = await weightOf("education");
   const shares = await person(adminKey());
   const overview = await person(adminKey());
@@ -19,7 +19,7 @@ it("a weight that somebody else changes appears on open pages by itself", async 
   const field = row.getByLabel("Weight of domain education");
   const factor = await row.locator("td").nth(1).textContent();
   const line = overview.page.locator("section.card", { hasText: "Domains: used against entitled" }).locator(".stack", { has: overview.page.getByRole("link", { name: "education", exact: true }) });
-  // What is used goes on growing meanwhile.
+  // Usage goes on growing meanwhile.
   const entitledNow = async () => /entitled to [\d.]+ %/.exec((await line.textContent()) ?? "")?.[0];
   const entitled = await entitledNow();
   expect(entitled).toBeDefined();

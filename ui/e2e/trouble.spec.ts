@@ -1,4 +1,4 @@
-// What goes wrong, as a person meets it: a session ends, somebody was faster, nothing is there.
+// Trouble as a person meets it: a session ends, another client was faster, nothing is there.
 import { afterAll, expect, it } from "vitest";
 import { address, adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
 import { gpusOf, quotaOf, resetQueue, weightOf } from "./configured.ts";
@@ -13,7 +13,7 @@ async function revoke(label: string): Promise<void> {
   await graphql(`mutation { revoke_key(id: "${key?.key_id}") }`);
 }
 
-it("a session that ends is told in words, and whoever signs in again is where they were", async () => {
+it("a session that ends is named in words, and a person who signs in again is where they were", async () => {
   const { page, goto, leave } = await person(await keyOf("VIEWER"));
   const place = `${GROUP}/shares?view=user&q=am`;
   await goto(place);
@@ -59,7 +59,7 @@ it("a group in which nothing has happened yet has every page", async () => {
   await fetch(`${address()}/resource-groups/nothing-yet`, { method: "DELETE", headers });
 });
 
-it("a queue is not saved over what somebody else saved meanwhile, and the page says who and what", async () => {
+it("a queue is not saved over a change of another client, and the page names both", async () => {
   const { page, goto, leave } = await person(adminKey());
   const begun = await quotaOf("language");
   await goto(`${GROUP}/queues`);
@@ -74,7 +74,7 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await dialog.getByText("demo changed this group after you had begun.").waitFor();
   expect(await dialog.getByRole("alert").textContent()).toContain("Weights “meanwhile”");
   expect(await quotaOf("language")).toBe(begun);
-  // What is kept goes out from the newest state, and so does its preview.
+  // A draft that is kept goes out from the newest state, and so does its preview.
   expect(await dialog.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
   await dialog.getByRole("button", { name: "Keep my changes on the new state" }).click();
   await preview.waitFor();

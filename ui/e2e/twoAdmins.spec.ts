@@ -28,7 +28,7 @@ afterAll(async () => {
   await shutDown();
 });
 
-/** What the second admin does by a program of their own, as another browser would send it. */
+/** A write of the second admin by a program, as another browser would send it. */
 const bySecond = (mutation: string): Promise<unknown> => graphql(`mutation { ${mutation} }`, second);
 
 const bar = (page: Page): Locator => page.getByRole("region", { name: "Changes that are not saved" });

@@ -1,4 +1,4 @@
-// What is around every page: the list of pages, the group, live or not, who is signed in.
+// The frame around every page: the list of pages, the group, live or not, and the person who is signed in.
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
@@ -48,7 +48,7 @@ interface FrameProps {
   /** `undefined`: the server has no group yet. */
   group: string | undefined;
   page: string;
-  /** What follows the page in the address: another group has the same domains, projects and users. */
+  /** The rest of the address after the page: another group has the same domains, projects and users. */
   rest: string[];
   children: ComponentChildren;
 }

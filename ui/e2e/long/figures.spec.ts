@@ -1,4 +1,4 @@
-// What the first page weighs, and how long it takes until one can use it.
+// The size of the first page, and the time until one can use it.
 import { gzipSync } from "node:zlib";
 import { afterAll, it } from "vitest";
 import { address, adminKey, figure, launch, person, shutDown } from "../browser.ts";

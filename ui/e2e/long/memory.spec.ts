@@ -26,7 +26,7 @@ it("a tab that is left open does not grow", async () => {
     sizes.push(of("JSHeapUsedSize") / MIB);
     figure(`after ${minute} min: ${(of("JSHeapUsedSize") / MIB).toFixed(1)} MiB of heap, ${of("Nodes")} nodes, ${of("JSEventListeners")} listeners, ${answers} answers so far`);
   }
-  // What is kept for good is there after the first minute.
+  // Memory that is kept for good is there after the first minute.
   expect(sizes.at(-1)).toBeLessThan((sizes[1] ?? 0) + 2);
   expect(answers).toBeGreaterThan(MINUTES * 20);
   expect(complaints).toEqual([]);

@@ -1,4 +1,4 @@
-// What is measured, and takes too long for every change, against a demo that moves.
+// Measurements that take too long for every change, against a demo that moves.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

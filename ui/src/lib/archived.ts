@@ -1,4 +1,4 @@
-// Who is archived: left out of lists and rankings by an admin, while weights and ranks stay as they are.
+// Archived domains, projects and users: an admin leaves them out of lists and rankings, while weights and ranks stay as they are.
 import { graphql } from "../gql.ts";
 import { useQuery } from "./query.ts";
 import { isUser, me } from "./session.ts";
@@ -17,7 +17,7 @@ export interface Who {
   user_uuid?: string | null | undefined;
 }
 
-/** Whether a domain, project or user is archived, or what it belongs to is. Only keys that read all groups know it. */
+/** True for a domain, project or user that is archived itself, or whose parent is. Only keys that read all groups know it. */
 export function useArchived(): (who: Who) => boolean {
   const { data } = useQuery(ARCHIVED, isUser() || me.value?.resource_groups ? null : {}, false);
   if (!data) return () => false;

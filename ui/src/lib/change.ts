@@ -8,7 +8,7 @@ import { ago } from "./time.ts";
 const SIMULATE = graphql(`query SimulateShares($group: String!, $input: JSONString!) { simulate_fair_shares(resource_group: $group, input: $input) }`);
 const APPLY = graphql(`mutation ApplyShares($group: String!, $input: JSONString!) { apply_fair_share_simulation(resource_group: $group, input: $input) }`);
 const UNDO = graphql(`mutation UndoChange($id: ID!, $reason: String) { undo_change(id: $id, reason: $reason) { id } }`);
-/** What looks like a mistake in a group as it is now. */
+/** Likely mistakes in a group as it is now. */
 export const GROUP_WARNINGS = graphql(`query GroupWarnings($group: String!) { resource_group(name: $group) { warnings { detail } } }`);
 
 /** A write that was made. */
@@ -39,7 +39,7 @@ export interface Workload {
   expected_seconds: number | null;
 }
 
-/** What the server takes as a simulation. */
+/** The body of a simulation. */
 export interface Change {
   weights?: WeightChange[];
   scheduler?: string;
@@ -125,7 +125,7 @@ export function simulateAction(group: string, change: Change): Action {
   return { document: SIMULATE, variables: { group, input: JSON.stringify(body) }, rest: { method: "POST", path: simulations(group), body }, command: ["simulate", group, "-"], input: body };
 }
 
-/** What [`apply`] asks: the change without what can be tried only. */
+/** The body of [`apply`]: the change without the parts that can be tried only. */
 function applicable({ weights, scheduler, scheduler_opts, projects }: Change, basis: string, reason: string | null) {
   return { weights, scheduler, scheduler_opts, projects, reason, if_revision: basis, limit: ROWS };
 }
@@ -164,7 +164,7 @@ const LAST = graphql(`
   }
 `);
 
-/** What a write answers. If another client was faster, the refusal learns who it was, and what is shown is made anew. */
+/** The answer of a write. If another client was faster, the refusal names it, and the page reads its data again. */
 export async function guarded<T>(group: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -188,7 +188,7 @@ export function changed(group: string): void {
   revision.value = `${group} changed ${Date.now()}`;
 }
 
-/** Who changed the same meanwhile, in a sentence; `undefined`: that is not what went wrong. */
+/** The client that changed the same meanwhile, in a sentence; `undefined`: the refusal has another reason. */
 export function overtaken(error: ApiError): string | undefined {
   const { actor, at, action, reason } = error.extra;
   if (error.code !== "config_changed" && error.code !== "changed_since") return undefined;

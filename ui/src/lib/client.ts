@@ -1,4 +1,4 @@
-// The one way to the server: GraphQL, and the door to sign in and out.
+// The one way to the server: GraphQL, and the requests that sign in and out.
 import { print } from "@0no-co/graphql.web";
 import type { TadaDocumentNode } from "gql.tada";
 
@@ -19,7 +19,7 @@ export interface WriteWarning {
   slot?: string | null;
 }
 
-/** What the server refused, or that it could not be reached. */
+/** A refusal of the server, or that it could not be reached. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -41,7 +41,7 @@ export class ApiError extends Error {
 
 const listeners = new Set<(error: ApiError) => void>();
 
-/** Hears of every refusal that means that the browser is not signed in, and of every lost connection. */
+/** Calls the listener for every refusal that means that the browser is not signed in, and for every lost connection. */
 export function onTrouble(listener: (error: ApiError) => void): void {
   listeners.add(listener);
 }
@@ -63,11 +63,11 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     return await fetch(url, init);
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw told(new ApiError("unreachable", "The server cannot be reached. What you see may be old."));
+    throw announce(new ApiError("unreachable", "The server cannot be reached. What you see may be old."));
   }
 }
 
-function told(error: ApiError): ApiError {
+function announce(error: ApiError): ApiError {
   if (error.isSignedOut || error.code === "unreachable") for (const listener of listeners) listener(error);
   return error;
 }
@@ -100,10 +100,10 @@ interface GraphQLAnswer<R> {
 
 async function answerTo<R, V>(doc: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<GraphQLAnswer<R>> {
   const response = await send("POST", "../graphql", { query: queryText(doc), variables }, signal);
-  if (!response.ok) throw told(await refusal(response));
+  if (!response.ok) throw announce(await refusal(response));
   const answer: GraphQLAnswer<R> = await response.json();
   const first = answer.errors?.[0];
-  if (first) throw told(new ApiError(first.extensions?.code ?? "failed", first.message, first.extensions?.errors ?? [], first.extensions ?? {}));
+  if (first) throw announce(new ApiError(first.extensions?.code ?? "failed", first.message, first.extensions?.errors ?? [], first.extensions ?? {}));
   return answer;
 }
 

@@ -1,6 +1,6 @@
 // The clipboard, also where a browser has none because the page came without TLS.
 
-/** Whether the text is in the clipboard now. */
+/** True once the text is in the clipboard. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

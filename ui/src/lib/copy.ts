@@ -9,7 +9,7 @@ export interface Action {
   rest?: Rest;
   /** The words of the command after `fairshared`, where there is one. */
   command?: Word[];
-  /** What the command reads from its standard input. */
+  /** The standard input of the command. */
   input?: unknown;
 }
 

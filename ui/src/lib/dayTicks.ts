@@ -32,7 +32,7 @@ export function dayRange(times: readonly number[], hasBars: boolean): [number, n
   return hasBars || first === last ? [first - DAY / 2, last + DAY / 2] : [first, last];
 }
 
-/** The days between two moments that are named, as near to one another as so many labels fit (at least two). All times are seconds since 1970. */
+/** The days between two moments that are named, as near to one another as this number of labels fits (at least two). All times are seconds since 1970. */
 export function dayTicks(from: number, to: number, fitting: number): number[] {
   const most = Math.max(2, fitting);
   for (const every of STEPS) {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { differences } from "./differences.ts";
 
-it("tells what is different, key by key", () => {
+it("finds the differences, key by key", () => {
   expect(differences('{"domain:a":"1","b":2}', '{"domain:a":"2","b":2}')).toEqual([["domain a", "1", "2"]]);
   expect(differences(null, '{"role":"admin"}')).toEqual([["role", "–", "admin"]]);
   expect(differences('{"q":{"quota":{"cpu":"1","mem":"2"}}}', '{"q":{"quota":{"cpu":"3","mem":"2"}}}')).toEqual([["q › quota › CPU", "1 core", "3 cores"]]);

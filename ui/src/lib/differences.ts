@@ -1,8 +1,8 @@
-// What an entry of the audit log has changed, leaf by leaf.
+// The changes of an entry of the audit log, leaf by leaf.
 import { isObject } from "./json.ts";
 import { amount, slotName } from "./units.ts";
 
-/** What the users and projects are called that an entry calls by their ids. */
+/** The name of a user or project that an entry calls by its id. */
 interface Name {
   label: string;
   name: string;
@@ -30,7 +30,7 @@ function leaves(value: unknown, path: string, name: (key: string) => string, int
   return into;
 }
 
-/** What is different between before and after, leaf by leaf, with `names` for what has one. */
+/** The differences between before and after, leaf by leaf, with `names` in place of ids. */
 export function differences(before: string | null, after: string | null, names: readonly Name[] = []): [string, string, string][] {
   const known = new Map(names.map(({ label, name }) => [label, name]));
   const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", (key) => known.get(key) ?? key.replace(/^(domain|queue):/, "$1 "), new Map());

@@ -1,4 +1,4 @@
-// What the server explains, in the shape of `GET /resource-groups/{rg}/explain`.
+// Explanations of the server, in the shape of `GET /resource-groups/{rg}/explain`.
 import { graphql } from "../gql.ts";
 import type { Action } from "./copy.ts";
 
@@ -8,17 +8,17 @@ export const EXPLAIN = graphql(`
   }
 `);
 
-export function explainAction(group: string, whom: Record<string, string>, place: number | null): Action {
-  const { tier, domain, project, user } = whom;
+export function explainAction(group: string, entity: Record<string, string>, place: number | null): Action {
+  const { tier, domain, project, user } = entity;
   return {
     document: EXPLAIN,
-    variables: { group, ...whom, place },
+    variables: { group, ...entity, place },
     rest: { path: ["resource-groups", group, "explain"], query: { tier, domain, project, user, place } },
     command: ["explain", ...(user ? [user] : []), ["--project", project], ["--domain", domain], ["--group", group], ["--place", place]],
   };
 }
 
-export interface Whom {
+export interface ExplainedEntity {
   user_uuid?: string;
   user_name?: string;
   project_id?: string;
@@ -34,7 +34,7 @@ interface Compared {
 
 export interface Neighbour {
   decided_by: string;
-  who?: Whom;
+  who?: ExplainedEntity;
   place?: number;
   theirs?: Compared;
   yours?: Compared;
@@ -71,7 +71,7 @@ export interface PathAhead {
   until: string;
 }
 
-export interface Explanation extends Whom {
+export interface Explanation extends ExplainedEntity {
   tier: string;
   summary: string;
   in_group: boolean;
@@ -93,6 +93,6 @@ export interface Explanation extends Whom {
   costs: { place: number; normalized_usage: string; any_of: Record<string, string> } | null;
 }
 
-export function nameOf(whom: Whom): string {
-  return whom.user_name ?? whom.user_uuid ?? whom.project_name ?? whom.project_id ?? whom.domain_name;
+export function nameOf(entity: ExplainedEntity): string {
+  return entity.user_name ?? entity.user_uuid ?? entity.project_name ?? entity.project_id ?? entity.domain_name;
 }

@@ -1,4 +1,4 @@
-// Whom a part of a name may mean.
+// The domains, projects and users that a part of a name may mean.
 import { graphql, type ResultOf } from "../gql.ts";
 
 export const FIND = graphql(`
@@ -9,7 +9,7 @@ export const FIND = graphql(`
   }
 `);
 
-/** Of any tier, for the palette. */
+/** The same of any tier, for the palette. */
 export const FIND_ANY = graphql(`
   query FindAny($group: String!, $text: String!) {
     domain_fair_shares(resource_group: $group, first: 3, filter: { domain_name: { i_contains: $text } }) { edges { node { domain_name } } }

@@ -1,4 +1,4 @@
-// What a full bar stands for where several bars have one scale.
+// The value of a full bar where several bars have one scale.
 
 const ROUND = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1];
 

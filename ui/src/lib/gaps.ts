@@ -1,4 +1,4 @@
-// What a downtime of the service did to the usage of kernels that ran across it, in words.
+// The effect of a downtime of the service on the usage of kernels that ran across it, in words.
 
 const POLICIES: Record<string, string> = { interpolate: "counted as running through", ignore: "not counted meanwhile" };
 

@@ -9,10 +9,10 @@ const OWN = graphql(`
   }
 `);
 
-/** So many groups are asked; the menu has them all. */
+/** The number of groups that are asked; the menu has them all. */
 const MOST = 20;
 
-/** Of a user the first group in which that user has a place, else the first group. */
+/** The first group in which a user has a place; for other roles the first group. */
 export async function homeGroup(): Promise<string | undefined> {
   for (const group of isUser() ? groups.value.slice(0, MOST) : []) {
     const own = await request(OWN, { group });

@@ -1,4 +1,4 @@
-// What the server says about slots, by the names and in the units that the pages use. The server calls slots as schedulers do, since
+// Sentences of the server about slots, by the names and in the units that the pages use. The server calls slots as schedulers do, since
 // programs read its sentences too; how people call them is a matter of the pages.
 import { num, roundPercent, significant } from "./numbers.ts";
 import { amountOf, hoursOf, ordered, scale, slotName } from "./units.ts";
@@ -14,13 +14,13 @@ const hoursWord = (slot: string): RegExp => new RegExp(`(?<=\\d )(?:GiB-)?hours 
 /** Amounts of bytes; parts such as 1/3 are none. */
 const BYTES = /(?<![\w./-])\d{5,}(\.\d+)?(?![\w/]|\.\d)/g;
 
-/** The one slot that a statement is about: the one of which it tells an amount, since it may name others as reasons. */
+/** The one slot that a statement is about: the one with an amount, since it may name others as reasons. */
 function slotOf(statement: string, known: string[]): string | undefined {
   const hasAmount = (slot: string): boolean => [...statement.matchAll(word(slot))].some(([, value]) => value !== undefined);
   return known.find(hasAmount) ?? known.find((slot) => word(slot).test(statement));
 }
 
-function told(statement: string, slot: string | undefined): string {
+function statementInWords(statement: string, slot: string | undefined): string {
   if (!slot) return statement;
   const inHours = statement.replace(hoursWord(slot), hoursOf(slot));
   if (inHours !== statement) return inHours;
@@ -35,7 +35,7 @@ export function inWords(sentence: string, slots: Iterable<string>): string {
   const known = ordered(slots);
   return sentence
     .split("; ")
-    .map((statement) => told(statement, slotOf(statement, known)))
+    .map((statement) => statementInWords(statement, slotOf(statement, known)))
     .join("; ");
 }
 
@@ -68,6 +68,6 @@ export function statements(sentence: string, slots: Iterable<string>): Statement
   const known = ordered(slots);
   return sentence.split("; ").map((exact) => {
     const slot = slotOf(exact, known);
-    return { text: shortened(told(exact.replace(LAST_DIGIT, ""), slot)), exact, slot };
+    return { text: shortened(statementInWords(exact.replace(LAST_DIGIT, ""), slot)), exact, slot };
   });
 }

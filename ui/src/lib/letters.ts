@@ -11,7 +11,7 @@ interface Run extends Letters {
   last: number;
 }
 
-/** What would touch the letters to the left of it stands with them, each letter once. `width` is that of one letter. */
+/** A letter that would touch those to the left of it stands with them, each letter once. `width` is that of one letter. */
 export function lettersAt(marks: { at: number; letter: string }[], width: number): Letters[] {
   const runs: Run[] = [];
   for (const { at, letter } of marks.toSorted((a, b) => a.at - b.at)) {

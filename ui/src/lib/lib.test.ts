@@ -3,10 +3,10 @@ import { weightOf } from "./decay.ts";
 import { factor, many, percent, points, signed, significant } from "./numbers.ts";
 import { memberId, readMember, withParams } from "./route.ts";
 import { ago, daysBetween, duration, plusDays } from "./time.ts";
-import { amount, amountOf, describe as told, hours, hoursOf, hoursUnit, ordered, slotLabel, slotName } from "./units.ts";
+import { amount, amountOf, describe as described, hours, hoursOf, hoursUnit, ordered, slotLabel, slotName } from "./units.ts";
 
 describe("numbers", () => {
-  it("have so many significant digits", () => {
+  it("have a number of significant digits", () => {
     expect([0, 1, 0.12345, 1234.56, 1234567.8, 0.000012345, 1e20].map((value) => significant(value))).toEqual(["0", "1", "0.1235", "1235", "1\u202f234\u202f568", "0.00001234", "1.000e+20"]);
   });
   it("of things are of one or of many", () => {
@@ -16,7 +16,7 @@ describe("numbers", () => {
     expect(["1", "0.5", "0.0123456", "0.00001234567", "0.0000001", "0"].map(factor)).toEqual(["1", "0.5000", "0.01235", "0.00001235", "1.00e-7", "0"]);
     expect(["0.999999999999", "0.9999999999996", "0.99995"].map(factor)).toEqual(["0.999999999999", "0.999999999999", "0.9999500"]);
   });
-  it("of factors near 1 have digits enough to tell neighbours apart", () => {
+  it("of factors near 1 have digits enough for neighbours to differ", () => {
     expect(["0.999978007629", "0.999968317141", "0.999960596143", "0.999494189705", "0.999491090337", "0.9912345"].map(factor)).toEqual(["0.9999780", "0.9999683", "0.9999606", "0.999494", "0.999491", "0.99123"]);
     expect(points(-0.0213)).toBe("−2.1 pp");
     expect([points(0.0213), points(0), points(0.0001), points(-0.0001)]).toEqual(["+2.1 pp", "0 pp", "< +0.1 pp", "> −0.1 pp"]);
@@ -38,13 +38,13 @@ describe("slots", () => {
     expect([hours("cpu", "7200"), hoursUnit("mem")]).toEqual([2, "GiB-hours"]);
     expect(["cuda.device", "cuda.shares", "cpu", "mem", "licence"].map(hoursOf)).toEqual(["GPU-hours (CUDA)", "GPU-share-hours (CUDA)", "core-hours (CPU)", "GiB-hours (memory)", "unit-hours (licence)"]);
     expect(ordered(["mem", "cpu", "cuda.device"])).toEqual(["cuda.device", "cpu", "mem"]);
-    expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("4 CPU cores, 1 GiB of memory");
-    expect(told({})).toBe("nothing");
+    expect(described({ cpu: "4", mem: String(2 ** 30) })).toBe("4 CPU cores, 1 GiB of memory");
+    expect(described({})).toBe("nothing");
   });
 });
 
 describe("time", () => {
-  it("is told from now", () => {
+  it("is counted from now", () => {
     const now = Date.parse("2026-01-13T12:00:00Z");
     expect(ago("2026-01-13T11:55:00Z", now)).toBe("5 minutes ago");
     expect([duration(30), duration(600), duration(7200), duration(864000)]).toEqual(["30 s", "10 min", "2.0 h", "10 days"]);

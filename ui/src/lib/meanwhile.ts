@@ -1,4 +1,4 @@
-// What other clients changed since a draft was begun. A draft keeps the revision of the configuration at which it was begun: live
+// The changes of other clients since a draft was begun. A draft keeps the revision of the configuration at which it was begun: live
 // refreshes do not move it, and a save names it, so that the second of two admins cannot write over the first unseen.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { graphql, type ResultOf } from "../gql.ts";

@@ -20,7 +20,7 @@ function trim(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Of a factor near 1 the distance from 1 is what tells neighbours apart: so many digits of it are shown. */
+/** Factors near 1 differ in their distance from 1: this number of its digits is shown. */
 const OF_DISTANCE = 3;
 const MOST_PLACES = 12;
 

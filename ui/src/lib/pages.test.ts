@@ -13,6 +13,6 @@ it("reads a list to its end", async () => {
   expect(await readAll(page, 20)).toEqual({ nodes: ALL, count: 7 });
 });
 
-it("stops after so many pages, and says how many there are", async () => {
+it("stops after the largest number of pages, and says how many there are", async () => {
   expect(await readAll(page, 2)).toEqual({ nodes: [1, 2, 3, 4, 5, 6], count: 7 });
 });

@@ -7,12 +7,12 @@ export interface Connection<N> {
 }
 
 export interface Read<N> {
-  /** What was read, of `count` that there are. */
+  /** The rows that were read, of `count` that there are. */
   nodes: N[];
   count: number;
 }
 
-/** What `page` answers, one page after the other, but not more than so many pages. */
+/** Reads the answers of `page`, one page after the other, up to a largest number of pages. */
 export async function readAll<N>(page: (after: string | null) => Promise<Connection<N>>, mostPages: number): Promise<Read<N>> {
   const all: Read<N> = { nodes: [], count: 0 };
   let after: string | null = null;

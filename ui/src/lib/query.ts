@@ -12,7 +12,7 @@ export const isLive = signal(true);
 
 const REVISION = graphql(`query Revision($group: String!) { resource_group(name: $group) { revision } }`);
 const EVERY_MS = 2000;
-/** Pictures change with every kernel; what is shown follows at most so often. */
+/** The state of a group changes with every kernel; a page follows it at most once in this time. */
 const AT_MOST_EVERY_MS = 4000;
 
 /** Asks for the revision of `group` while the page is seen. */
@@ -64,9 +64,9 @@ export function useQuery<R, V>(doc: TadaDocumentNode<R, V>, variables: V | null,
       (data) => setState({ key, data }),
       (error: unknown) => {
         if (aborter.signal.aborted) return;
-        const told = error instanceof ApiError ? error : new ApiError("failed", String(error));
-        // What was seen stays seen while the server is away.
-        setState((old) => (told.code === "unreachable" && old.data && old.key === key ? old : { key, error: told }));
+        const failure = error instanceof ApiError ? error : new ApiError("failed", String(error));
+        // The last answer stays on the screen while the server is away.
+        setState((old) => (failure.code === "unreachable" && old.data && old.key === key ? old : { key, error: failure }));
       },
     );
     return () => aborter.abort();

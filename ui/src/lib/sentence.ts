@@ -1,7 +1,7 @@
-// What the server says, as a sentence of a page: it begins and ends as one, and its numbers are as short as others are.
+// A text of the server as a sentence of a page: it begins and ends as one, and its numbers are as short as others are.
 import { significant } from "./numbers.ts";
 
-/** Decimals with more digits than anybody reads. */
+/** Decimals with more digits than a person reads. */
 const LONG = /(?<![\w.])\d+\.\d{5,}(?![\w.])/g;
 
 /** Numbers of a sentence with six digits; the exact ones belong into a title. */

@@ -1,4 +1,4 @@
-// Who is signed in. The key itself is never kept by the page.
+// The person who is signed in. The key itself is never kept by the page.
 import { signal } from "@preact/signals";
 import { graphql, type ResultOf } from "../gql.ts";
 import { ApiError, closeSession, onTrouble, openSession, request } from "./client.ts";
@@ -23,7 +23,7 @@ export const unreachable = signal(false);
  * without one is an error that browsers write into their console. */
 const NOTE = "fairshared.signed_in";
 
-function nobody(): void {
+function forgetPerson(): void {
   localStorage.removeItem(NOTE);
   me.value = null;
 }
@@ -37,7 +37,7 @@ onTrouble((error) => {
     return;
   }
   if (me.value) signedOutBecause.value = sentence(error);
-  nobody();
+  forgetPerson();
 });
 
 function sentence(error: ApiError): string {
@@ -96,5 +96,5 @@ export async function signOut(): Promise<void> {
     throw error;
   }
   signedOutBecause.value = "You are signed out.";
-  nobody();
+  forgetPerson();
 }

@@ -1,4 +1,4 @@
-// What is checked in keeps to the sizes of the design: the first page, and what each other page adds to it.
+// The files that are checked in keep to the sizes of the design: the first page, and the additions of each other page.
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";

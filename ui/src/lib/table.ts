@@ -19,7 +19,7 @@ export function json({ head, rows }: Table): string {
   return `${JSON.stringify(named, null, 2)}\n`;
 }
 
-/** What the page shows in `table`; a cell's `data-value`, or a number in its title, is the exact form of what it shows. */
+/** Reads a table of the page; a cell's `data-value`, or a number in its title, is the exact form of its text. */
 export function readTable(table: HTMLTableElement): Table {
   const line = (row: HTMLTableRowElement): Cell[] => [...row.cells].flatMap((cell) => [cellOf(cell), ...Array<Cell>(cell.colSpan - 1).fill(null)]);
   const head = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.dataset["name"] ?? textOf(cell).replace(/\s*[↑↓]$/, ""));
@@ -36,7 +36,7 @@ function cellOf(cell: HTMLTableCellElement): Cell {
   return textOf(cell) || null;
 }
 
-/** What is read of an element: what is folded away, and what is there to be pressed, is none of it. */
+/** The text of an element without the parts that are folded away, and without buttons. */
 function textOf(element: Element): string {
   const parts = [...element.childNodes].map((node) => {
     if (node instanceof Text) return node.data;

@@ -33,7 +33,7 @@ export function duration(seconds: number): string {
 
 const DAY_MS = 86_400_000;
 
-/** `2026-01-13` and so many days. */
+/** The day this number of days after `2026-01-13`. */
 export function plusDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -4,7 +4,7 @@ import { num, significant, type Slots } from "./numbers.ts";
 const GIB = 2 ** 30;
 const isBytes = (slot: string): boolean => slot === "mem" || slot.endsWith(".mem") || slot.endsWith("_bytes");
 
-/** What kinds of devices are called; others are called as the slot is. */
+/** The names of kinds of devices; other kinds are named as their slot. */
 const MAKERS: Record<string, string> = { cuda: "CUDA", rocm: "ROCm" };
 
 /** `cuda.device` is of the kind CUDA and a GPU; `null`: that is no slot of devices. */

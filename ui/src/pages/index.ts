@@ -8,9 +8,9 @@ export interface PageDef {
   name: string;
   /** The heading in the menu that it stands under; without one it is reached from other pages. */
   section?: string;
-  /** Whether a role has the page. */
+  /** True for the roles that have the page. */
   for: (role: string) => boolean;
-  /** Whether it is where a role arrives; else that is the first page that the role has. */
+  /** True for the roles that arrive here; others arrive at the first page that they have. */
   home?: (role: string) => boolean;
   /** True for a page that shows something of a server without any group. */
   ofServer?: boolean;

@@ -1,13 +1,13 @@
-// Bars beside numbers: shares, and what is used and waited for. All bars of a list have one scale, which the list tells.
+// Bars beside numbers: shares, and amounts that are used and waited for. All bars of a list have one scale, which is written beside it.
 import { percent, roundPercent } from "../lib/numbers.ts";
 
 const width = (part: number) => ({ width: `${Math.min(100, Math.max(0, part * 100))}%` });
 const at = (part: number) => ({ left: `min(${Math.min(100, Math.max(0, part * 100))}%, calc(100% - 2px))` });
 
-/** What goes beyond the end of its bar has a mark there. */
+/** A value beyond the end of its bar has a mark there. */
 const BEYOND = 1 + 1e-9;
 
-/** What is used as a filled bar, what is entitled as a mark. */
+/** Usage as a filled bar, the entitled share as a mark. */
 export function ShareBar({ used, entitled, of = 1, label }: { used: number; entitled?: number | undefined; of?: number; label?: string }) {
   const whole = of || 1;
   const isCut = Math.max(used, entitled ?? 0) / whole > BEYOND;
@@ -22,7 +22,7 @@ export function ShareBar({ used, entitled, of = 1, label }: { used: number; enti
   );
 }
 
-/** What is held, and behind it what is waited for besides; as parts of what a full bar stands for. */
+/** The amount that is held, and behind it the amount that is waited for besides; as parts of the amount of a full bar. */
 export function UseBar({ held, wanted, mark, label }: { held: number; wanted: number; mark?: number; label: string }) {
   return (
     <div class="bar" role="img" aria-label={label} title={label}>

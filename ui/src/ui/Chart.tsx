@@ -8,8 +8,8 @@ import { theme } from "../lib/theme.ts";
 export interface Series {
   name: string;
   values: (number | null)[];
-  /** What is read where it is not what is drawn, as of bars that stand on others. */
-  told?: (number | null)[];
+  /** The values that are read where they are not those that are drawn, as of bars that stand on others. */
+  exact?: (number | null)[];
   /** A token of `app.css`. */
   colour: string;
   fill?: string;
@@ -39,9 +39,9 @@ interface ChartMark {
   letter: string;
 }
 
-/** So many pixels for each moment leave room for a line between bars that stand on one another. */
+/** The pixels for each moment that leave room for a line between bars that stand on one another. */
 const APART = 12;
-/** So many pixels are for each label of a day. */
+/** The pixels for each label of a day. */
 const LABEL = 64;
 const NO_MARKS: ChartMark[] = [];
 
@@ -115,8 +115,8 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
             points: { show: times.length < 3 },
             ...(one.fill ? { fill: resolved(one.fill) } : {}),
             ...(one.dash ? { dash: [6, 4] } : {}),
-            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), ...(one.told && element.clientWidth >= APART * times.length ? { stroke: resolved("--paper"), width: 1 } : { width: 0 }), points: { show: false } } : {}),
-            value: (_, value, __, at) => read(one.told && at !== null ? (one.told[at] ?? null) : value),
+            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), ...(one.exact && element.clientWidth >= APART * times.length ? { stroke: resolved("--paper"), width: 1 } : { width: 0 }), points: { show: false } } : {}),
+            value: (_, value, __, at) => read(one.exact && at !== null ? (one.exact[at] ?? null) : value),
           })),
         ],
       },
@@ -152,7 +152,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
                 <tr key={at}>
                   <th scope="row">{when(at)}</th>
                   {series.map((one) => {
-                    const value = (one.told ?? one.values)[row];
+                    const value = (one.exact ?? one.values)[row];
                     return (
                       <td key={one.name} class="number">
                         {value === null || value === undefined ? "–" : shown(value)}

@@ -1,4 +1,4 @@
-// What a page asks or is about to do, as a text to do it elsewhere.
+// A question or a write of a page as a text with which it can be made elsewhere.
 import { useState } from "preact/hooks";
 import { basePath } from "../lib/client.ts";
 import { copyText } from "../lib/clipboard.ts";

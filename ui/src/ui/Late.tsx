@@ -7,12 +7,12 @@ import { Loading } from "./States.tsx";
 const loaded = new Map<string, unknown>();
 
 interface LateProps<P> {
-  /** What tells it apart from the others; it stays the same for one place. */
+  /** The name that no other part has; it stays the same for one place. */
   id: string;
   load: () => Promise<{ default: ComponentType<P> }>;
-  /** What it is shown with. */
+  /** The properties that it is shown with. */
   props: P & Attributes;
-  /** What is said where it did not load. */
+  /** The message where it did not load. */
   lost: string;
 }
 

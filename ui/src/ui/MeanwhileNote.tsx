@@ -1,4 +1,4 @@
-// What another client changed since a draft was begun, beside the draft, and the two ways on: keep it on the new state, or drop it.
+// The changes of other clients since a draft was begun, beside the draft, and the two ways on: keep it on the new state, or drop it.
 import { ACTIONS } from "../lib/auditLog.ts";
 import { differences } from "../lib/differences.ts";
 import { authors, type LogEntry, type Meanwhile } from "../lib/meanwhile.ts";

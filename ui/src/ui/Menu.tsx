@@ -26,7 +26,7 @@ export function Menu({ label, title, choices, small = true }: { label: string; t
     items()[0]?.focus();
   };
   /** Also when it closes by itself. */
-  const told = (event: Event) => opener()?.setAttribute("aria-expanded", String((event as ToggleEvent).newState === "open"));
+  const noteState = (event: Event) => opener()?.setAttribute("aria-expanded", String((event as ToggleEvent).newState === "open"));
   const move = (event: KeyboardEvent) => {
     const all = items();
     const now = all.indexOf(document.activeElement as HTMLButtonElement);
@@ -47,7 +47,7 @@ export function Menu({ label, title, choices, small = true }: { label: string; t
           {label} <span aria-hidden="true">▾</span>
         </Button>
       </span>
-      <div ref={list} id={id} class="menu" popover="auto" role="menu" tabIndex={-1} aria-label={title ?? label} onToggle={told} onKeyDown={move}>
+      <div ref={list} id={id} class="menu" popover="auto" role="menu" tabIndex={-1} aria-label={title ?? label} onToggle={noteState} onKeyDown={move}>
         {choices.map((choice) => (
           <button key={choice.name} type="button" role="menuitem" tabIndex={-1} onClick={() => choose(choice)}>
             {choice.name}

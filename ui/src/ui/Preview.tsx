@@ -1,4 +1,4 @@
-// What a change would do, before it is made: who rises, who falls, and which figures change.
+// The effects of a change before it is made: users who rise and fall, and figures that change.
 import { useEffect, useState } from "preact/hooks";
 import { simulate, type Change, type Changed, type Simulated } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
@@ -12,7 +12,7 @@ import { SlopeChart } from "./SlopeChart.tsx";
 import { Failure, Loading } from "./States.tsx";
 
 export interface Simulation {
-  /** What just this change would do; `undefined`: not known yet. */
+  /** The effects of exactly this change; `undefined`: not known yet. */
   data: Simulated | undefined;
   error: ApiError | undefined;
   retry: () => void;
@@ -52,9 +52,9 @@ export function Calculating() {
 
 interface PreviewProps extends Simulation {
   brief?: boolean;
-  /** What is warned of without the change as well: a brief preview does not repeat it. */
+  /** Warnings that the group has without the change as well: a brief preview does not repeat them. */
   knownWarnings?: string[] | undefined;
-  /** Whose each workload is, as far as it is known. */
+  /** The owner of each workload, as far as it is known. */
   owners?: Map<string, string>;
 }
 

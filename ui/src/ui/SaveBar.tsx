@@ -1,4 +1,4 @@
-// What is about to change, who would rise and fall, why; and the two ways out: save or discard.
+// The bar of a draft: its changes, their effects, the reason, and the two ways out: save or discard.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { apply, applyAction, changed, GROUP_WARNINGS, overtaken, type Change } from "../lib/change.ts";
@@ -30,7 +30,7 @@ interface SaveBarProps {
   onMeanwhile?: (is: boolean) => void;
   /** Hears of the faults that the server finds in the change, to show them at their fields. */
   onFaults?: (faults: Fault[]) => void;
-  /** What was done, once it is. */
+  /** The sentence about the change once it is made. */
   said: string;
   clear: () => void;
   children: ComponentChildren;
@@ -44,30 +44,30 @@ export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhi
   const simulated = useSimulation(group, change);
   const now = useQuery(GROUP_WARNINGS, { group });
   const bar = useRef<HTMLElement>(null);
-  const told = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   useInSight(bar);
   const seen = newestRevision(simulated.data?.config_revision, refusedAt(error));
   const meanwhile = useMeanwhile(group, begun, seen, (revision) => rebase(revision, false));
   const isOvertaken = meanwhile !== undefined;
-  const heard = useRef(onMeanwhile);
-  heard.current = onMeanwhile;
+  const listener = useRef(onMeanwhile);
+  listener.current = onMeanwhile;
   useEffect(() => {
-    heard.current?.(isOvertaken);
+    listener.current?.(isOvertaken);
     if (!isOvertaken) return;
     // Without Live nothing else lets the page show the state that the draft is compared with.
     changed(group);
-    told.current?.scrollTo(0, 0);
+    content.current?.scrollTo(0, 0);
   }, [isOvertaken, group]);
   const refused = simulated.error;
-  const heardFaults = useRef(onFaults);
-  heardFaults.current = onFaults;
+  const faultListener = useRef(onFaults);
+  faultListener.current = onFaults;
   useEffect(() => {
-    heardFaults.current?.(refused?.faults ?? []);
-    return () => heardFaults.current?.([]);
+    faultListener.current?.(refused?.faults ?? []);
+    return () => faultListener.current?.([]);
   }, [refused]);
-  // What was refused is below the preview, where a small screen would not show it.
+  // The refusal is below the preview, where a small screen would not show it.
   useEffect(() => {
-    if (error && !refusedAt(error)) told.current?.scrollTo(0, told.current.scrollHeight);
+    if (error && !refusedAt(error)) content.current?.scrollTo(0, content.current.scrollHeight);
   }, [error]);
   // Only what has a preview of just this can be written, and only over the configuration at which the draft was begun.
   const basis = !isOvertaken && simulated.data?.config_revision === begun ? begun : undefined;
@@ -93,7 +93,7 @@ export function SaveBar({ group, title, change, begun, rebase, values, onMeanwhi
   };
   return (
     <section class="bottombar" aria-label="Changes that are not saved" ref={bar}>
-      <div class="stack" ref={told}>
+      <div class="stack" ref={content}>
         {meanwhile && <MeanwhileNote meanwhile={meanwhile} values={values} keep={keep} drop={clear} />}
         <strong>{title}</strong>
         <div class="row">{children}</div>

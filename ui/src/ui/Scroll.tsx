@@ -1,4 +1,4 @@
-// What may be wider than the screen: it scrolls sideways, by keyboard too, and can be saved.
+// A table that may be wider than the screen: it scrolls sideways, by keyboard too, and can be saved.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { labelCells } from "./cards.ts";

@@ -4,7 +4,7 @@ import type { Mover } from "../lib/change.ts";
 const HEIGHT = 18;
 const LEFT = 160;
 const RIGHT = 280;
-/** So many letters of a name have room on a phone, too. */
+/** The number of letters of a name that have room on a phone, too. */
 const MOST = 15;
 
 export function SlopeChart({ movers }: { movers: Mover[] }) {

@@ -1,4 +1,4 @@
-// What a view shows while it has no answer, an empty one, or a refusal.
+// The states of a view that has no answer, an empty one, or a refusal.
 import type { ComponentChildren } from "preact";
 import type { Answer } from "../lib/query.ts";
 import type { ApiError } from "../lib/client.ts";

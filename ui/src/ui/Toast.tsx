@@ -1,4 +1,4 @@
-// What was just done, what the server warned of, and a way back. It stays until a person closes it or writes something else.
+// The last change, the warnings of the server about it, and a way back. It stays until a person closes it or writes something else.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { overtaken, type Written } from "../lib/change.ts";

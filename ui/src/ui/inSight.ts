@@ -1,8 +1,8 @@
-// What is typed in stays in sight above a bar that sticks to the lower edge of the window.
+// The field that is being edited stays in sight above a bar that sticks to the lower edge of the window.
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** So much is free between the bar and what has the focus, in pixels. */
+/** The free space between the bar and the element with the focus, in pixels. */
 const GAP = 12;
 
 export function useInSight(ref: RefObject<HTMLElement>): void {

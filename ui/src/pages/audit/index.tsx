@@ -1,4 +1,4 @@
-// Who changed what, when and why: what was before, what was after.
+// The audit log: the author, time and reason of every change, and the state before and after it.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf, type VariablesOf } from "../../gql.ts";
@@ -97,7 +97,7 @@ export default function Audit({ group }: PageProps) {
   );
 }
 
-/** What is typed stays while the page follows the group, and counts once it is complete. */
+/** A typed name stays while the page follows the group, and counts once it is complete. */
 function Author({ actor, choose }: { actor: string; choose: (actor: string) => void }) {
   const [typed, setTyped] = useState(actor);
   return <input class="input" style={{ width: "160px" }} type="search" aria-label="Author" placeholder="author" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => choose(event.currentTarget.value)} />;

@@ -1,4 +1,4 @@
-// What the letters at the lines of a chart stand for.
+// The meaning of the letters at the lines of a chart.
 import type { Mark } from "./marks.ts";
 import { LETTERS } from "./marks.ts";
 

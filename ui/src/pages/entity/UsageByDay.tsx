@@ -70,7 +70,7 @@ export function UsageByDay({ group, tier, id, buckets, options: { decay, half_li
   );
 }
 
-/** So many days until the last one, or from one day to another. */
+/** A number of days until the last one, or from one day to another. */
 function Days({ range, last }: { range: Range; last: string }) {
   const [params, change] = useParams();
   const isSpan = range.last === last && !params.get("from");
@@ -95,7 +95,7 @@ interface ChartOfProps {
 /** Bars that stand on one another. What stands highest is drawn first, so that the others cover all of it but its own part. */
 function bars(parts: Part[]): Series[] {
   const heights = parts.map((_, at) => (parts[0]?.values ?? []).map((__, day) => parts.slice(0, at + 1).reduce((sum, part) => sum + (part.values[day] ?? 0), 0)));
-  return parts.map(({ name, values }, at): Series => ({ name, values: heights[at] ?? [], told: values, colour: `--part-${at + 1}`, fill: `--part-${at + 1}`, bars: true })).toReversed();
+  return parts.map(({ name, values }, at): Series => ({ name, values: heights[at] ?? [], exact: values, colour: `--part-${at + 1}`, fill: `--part-${at + 1}`, bars: true })).toReversed();
 }
 
 function OfParts({ rows, isCut, tier, slot, range, buckets, options, last, marks }: ChartOfProps & { rows: Parameters<typeof stacked>[0]; isCut: boolean; tier: string }) {
@@ -138,7 +138,7 @@ function Counting({ slot, range, buckets, options, last, marks }: ChartOfProps) 
         { name: `Used, ${unit}`, values: days.used, colour: "--accent", fill: "--faint", bars: true },
         { name: `Still counts, ${unit}`, values: days.counts, colour: "--accent", fill: "--accent", bars: true },
       ],
-      // What the group offers today is a mean over the hours that have passed.
+      // The capacity of today is a mean over the hours that have passed.
       capacity: (range.last === last ? days.offered.slice(0, -1) : days.offered).findLast((value) => value !== null),
     };
   }, [buckets, slot, range, last, options]);

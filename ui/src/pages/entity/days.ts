@@ -17,7 +17,7 @@ export interface Days {
   /** Hours of the slot's unit. */
   used: number[];
   counts: number[];
-  /** What the group offered that day, in the same unit; null where it is not known. */
+  /** The capacity of the group on that day, in the same unit; null where it is not known. */
   offered: (number | null)[];
 }
 
@@ -47,7 +47,7 @@ export function byDay(buckets: Bucket[], slot: string, { first, count }: Range, 
   return { days, used, counts, offered };
 }
 
-/** What was offered on every day: one of which it is not known counts as the one before it, and the first ones as the one after. */
+/** The capacity of every day: a day without a known one counts as the day before it, and the first days as the one after. */
 export function filled(offered: (number | null)[]): (number | null)[] {
   let known = offered.find((value) => value !== null) ?? null;
   return offered.map((value) => (known = value ?? known));

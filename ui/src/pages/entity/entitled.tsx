@@ -1,4 +1,4 @@
-// What an entity's weight stands for, beside its factor.
+// The share that an entity's weight entitles it to, beside its factor.
 import type { ComponentChildren } from "preact";
 import { num, percent } from "../../lib/numbers.ts";
 

@@ -1,4 +1,4 @@
-// What the role may know of what happened around an entity.
+// The events around an entity that the role may know.
 import { useMemo } from "preact/hooks";
 import { useQuery } from "../../lib/query.ts";
 import { isAdmin, isUser } from "../../lib/session.ts";
@@ -7,7 +7,7 @@ import { marksOf, type Mark } from "./marks.ts";
 import { MARKS, WEIGHT_CHANGES } from "./query.ts";
 import { targets } from "./who.ts";
 
-/** Marks of the days until `last`, so many of them. */
+/** Marks of a number of days until `last`. */
 export function useMarks(group: string, share: Parameters<typeof targets>[0], last: string, days: number): Mark[] {
   const first = plusDays(last, 1 - days);
   const seen = useQuery(MARKS, isUser() ? null : { group });

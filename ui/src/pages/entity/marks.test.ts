@@ -26,7 +26,7 @@ it("puts what happened in one line, the last first, each change once", () => {
   ]);
 });
 
-it("names whom a page is about", () => {
+it("names the entity of a page", () => {
   expect(named("domain", "research")).toEqual({ tier: "DOMAIN", domain: "research", project: null, user: null });
   expect(named("user", "u.p")).toEqual({ tier: "USER", domain: null, project: "p", user: "u" });
   expect(targets({ domain_name: "d" })).toEqual({ domain: "domain:d", project: "domain:d", user: "domain:d" });

@@ -1,4 +1,4 @@
-// What happened while usage and ranks changed: changes of weights, gaps, runs that failed.
+// Events beside usage and ranks: changes of weights, gaps, runs that failed.
 import { gapPolicy } from "../../lib/gaps.ts";
 import { many } from "../../lib/numbers.ts";
 
@@ -18,7 +18,7 @@ interface Happened {
   changes: { id: string; at: string; actor: string; action: string; reason: string | null }[];
 }
 
-/** What each letter stands for. */
+/** The meaning of each letter. */
 export const LETTERS: Record<Mark["letter"], string> = { W: "a weight changed", G: "a gap in recording", F: "a job failed" };
 
 const DAY = 86_400;

@@ -1,4 +1,4 @@
-// What the projects of a domain, or the users of a project, used by day: the largest on their own, the rest together.
+// The usage by day of the projects of a domain, or of the users of a project: the largest on their own, the rest together.
 import { useEffect, useState } from "preact/hooks";
 import { graphql, type ResultOf, type VariablesOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";

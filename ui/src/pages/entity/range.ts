@@ -1,4 +1,4 @@
-// The days that the charts of an entity show: so many until the last one, or from one day to another.
+// The days that the charts of an entity show: a number of days until the last one, or from one day to another.
 import { useMemo } from "preact/hooks";
 import { readDay } from "../../lib/past.ts";
 import { useParams } from "../../lib/route.ts";

@@ -1,4 +1,4 @@
-// Whom a page of an entity is about, as the queries of its history name it.
+// The entity of a page, as the queries of its history name it.
 import { readMember } from "../../lib/route.ts";
 
 export type Tier = "domain" | "project" | "user";
@@ -17,7 +17,7 @@ interface Placed {
   user_uuid?: string;
 }
 
-/** What the audit log calls the weights that an entity's usage is divided by; a tier that it has not is left to the domain. */
+/** The names in the audit log of the weights that divide an entity's usage; a tier that it has not is left to the domain. */
 export function targets({ domain_name, project_id, user_uuid }: Placed): { domain: string; project: string; user: string } {
   const domain = `domain:${domain_name ?? ""}`;
   const project = project_id ? `project:${project_id}` : domain;

@@ -26,8 +26,8 @@ import { Empty, Shown } from "../../ui/States.tsx";
 import { type Kernels, kernelsOf } from "./records.ts";
 import { conclusion, waterfall } from "./waterfall.ts";
 
-/** Whom the address names, as the server asks for it. */
-function subject(rest: string[]): Record<string, string> | null {
+/** The domain, project or user that the address names, in the variables of the query. */
+function readSubject(rest: string[]): Record<string, string> | null {
   const [tier, id] = rest;
   const member = id ? readMember(id) : null;
   if (tier === "domain" && id) return { tier, domain: id };
@@ -42,8 +42,8 @@ function placeIn(typed: string, of: number): number | null {
 }
 
 export default function Explain({ group, rest }: PageProps) {
-  const whom = subject(rest);
-  return whom ? <Explained group={group} whom={whom} /> : <Choose group={group} />;
+  const subject = readSubject(rest);
+  return subject ? <Explained group={group} subject={subject} /> : <Choose group={group} />;
 }
 
 const FIND = graphql(`
@@ -129,39 +129,39 @@ function Choose({ group }: { group: string }) {
   );
 }
 
-function Explained({ group, whom }: { group: string; whom: Record<string, string> }) {
+function Explained({ group, subject }: { group: string; subject: Record<string, string> }) {
   const [params, change] = useParams();
-  const answer = useQuery(EXPLAIN, { group, ...whom, place: null });
+  const answer = useQuery(EXPLAIN, { group, ...subject, place: null });
   const isArchived = useArchived();
   return (
     <Shown answer={answer}>
       {(data) => {
-        const told = JSON.parse(data.explain_fair_share) as Explanation;
+        const explanation = JSON.parse(data.explain_fair_share) as Explanation;
         const typed = params.get("place") ?? "";
-        const place = placeIn(typed, told.of);
+        const place = placeIn(typed, explanation.of);
         return (
-          <Page title={<>{nameOf(told)}<Archived is={isArchived(told)} /></>} crumbs={<Crumbs group={group} told={told} />} actions={<><CopyAs action={explainAction(group, whom, place)} /><CopyLink /><Link class="button" href={pathOf(group, told)}>Usage by day</Link></>}>
+          <Page title={<>{nameOf(explanation)}<Archived is={isArchived(explanation)} /></>} crumbs={<Crumbs group={group} explanation={explanation} />} actions={<><CopyAs action={explainAction(group, subject, place)} /><CopyLink /><Link class="button" href={pathOf(group, explanation)}>Usage by day</Link></>}>
             <Note>
-              <strong title={told.summary}>{inWords(told.summary, told.buckets.flatMap((bucket) => Object.keys(bucket.resource_usage)))}</strong>
+              <strong title={explanation.summary}>{inWords(explanation.summary, explanation.buckets.flatMap((bucket) => Object.keys(bucket.resource_usage)))}</strong>
             </Note>
             <Figures
               items={[
-                ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
-                ...rankBeside(told),
-                ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-                ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
-                ["Effective weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
-                ["Calculated", <When at={told.rules.calculated_at} />, "Past days are under “Usage by day”"],
+                ["Place", <>{explanation.place ?? "–"} <small>of {explanation.of}</small></>, explanation.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
+                ...rankBeside(explanation),
+                ["Factor", <span title={explanation.formula.fair_share_factor}>{factor(explanation.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+                ["Usage that counts, of capacity", <span title={explanation.formula.normalized_usage}>{percent(num(explanation.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
+                ["Effective weight", explanation.formula.effective_weight, "The weights of domain, project and user, multiplied"],
+                ["Calculated", <When at={explanation.rules.calculated_at} />, "Past days are under “Usage by day”"],
               ]}
             />
-            <Days group={group} told={told} />
+            <Days group={group} explanation={explanation} />
             <div class="grid">
-              <Weights told={told} />
-              <Neighbours group={group} told={told} />
+              <Weights explanation={explanation} />
+              <Neighbours group={group} explanation={explanation} />
             </div>
             <div class="grid">
-              <Outlook ahead={told.if_nothing_is_run} />
-              <Change group={group} whom={whom} told={told} typed={typed} place={place} ask={(next) => change({ place: next })} />
+              <Outlook ahead={explanation.if_nothing_is_run} />
+              <Change group={group} subject={subject} explanation={explanation} typed={typed} place={place} ask={(next) => change({ place: next })} />
             </div>
           </Page>
         );
@@ -175,27 +175,27 @@ function rankBeside({ rank, place }: Explanation): [string, number, string][] {
   return rank === null || rank === place ? [] : [["Rank", rank, "In the order of factors: all are compared at once, and equals share a rank"]];
 }
 
-/** The page of whom this is about. */
-function pathOf(group: string, told: Explanation): string {
-  const id = told.user_uuid ? memberId({ user: told.user_uuid, project: told.project_id ?? "" }) : (told.project_id ?? told.domain_name);
-  return groupPath(group, "entity", told.tier, id);
+/** The page of the domain, project or user that is explained. */
+function pathOf(group: string, explanation: Explanation): string {
+  const id = explanation.user_uuid ? memberId({ user: explanation.user_uuid, project: explanation.project_id ?? "" }) : (explanation.project_id ?? explanation.domain_name);
+  return groupPath(group, "entity", explanation.tier, id);
 }
 
-function Crumbs({ group, told }: { group: string; told: Explanation }) {
+function Crumbs({ group, explanation }: { group: string; explanation: Explanation }) {
   return (
     <>
-      <Link href={groupPath(group, "explain")}>Explain</Link> / {[told.domain_name, told.project_name].filter(Boolean).join(" / ")}
+      <Link href={groupPath(group, "explain")}>Explain</Link> / {[explanation.domain_name, explanation.project_name].filter(Boolean).join(" / ")}
     </>
   );
 }
 
-function Days({ group, told }: { group: string; told: Explanation }) {
-  const days = waterfall(told.buckets);
-  const then = conclusion(told);
+function Days({ group, explanation }: { group: string; explanation: Explanation }) {
+  const days = waterfall(explanation.buckets);
+  const then = conclusion(explanation);
   const said = then.map(({ name, shown }) => `${name}: ${shown}`).join("; ");
   return (
     <Card title="From days to the place" aside={<span class="muted small">days of UTC</span>}>
-      {days.length === 0 && <p class="muted">Nothing that was used in the last {told.rules.lookback_days} days counts.</p>}
+      {days.length === 0 && <p class="muted">Nothing that was used in the last {explanation.rules.lookback_days} days counts.</p>}
       <div class="waterfall" role="img" aria-label={`The days whose usage counts, as parts of all that counts; the same values are in the table below. What follows from them: ${said}.`}>
         {[...days, ...then].map((step) => (
           <div key={step.name} class={step.kind} title={step.title}>
@@ -224,24 +224,24 @@ function Days({ group, told }: { group: string; told: Explanation }) {
               </tr>
             </thead>
             <tbody>
-              {told.buckets.toReversed().map((bucket) => (
+              {explanation.buckets.toReversed().map((bucket) => (
                 <tr key={bucket.period_start}>
                   <th scope="row" class="nowrap">{bucket.period_start}</th>
                   <td class="all">{used(bucket.resource_usage)}</td>
                   <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
                   <td class="number">{percent(num(bucket.decay_weight))}</td>
                   <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
-                  <td class="all"><KernelsOf group={group} told={told} bucket={bucket} /></td>
+                  <td class="all"><KernelsOf group={group} explanation={explanation} bucket={bucket} /></td>
                 </tr>
               ))}
             </tbody>
           </table>
         </Scroll>
       </details>
-      <pre class="code" title={told.formula.text}>{shortened(told.formula.text)}</pre>
-      {(num(told.unrecorded.normalized_usage) > 0 || num(told.committed.normalized_usage) > 0) && (
+      <pre class="code" title={explanation.formula.text}>{shortened(explanation.formula.text)}</pre>
+      {(num(explanation.unrecorded.normalized_usage) > 0 || num(explanation.committed.normalized_usage) > 0) && (
         <p class="muted small">
-          Not in the factor yet: {percent(num(told.unrecorded.normalized_usage))} that no run has recorded, and {percent(num(told.committed.normalized_usage))} that running kernels are expected to use. Progressive sequences count both.
+          Not in the factor yet: {percent(num(explanation.unrecorded.normalized_usage))} that no run has recorded, and {percent(num(explanation.committed.normalized_usage))} that running kernels are expected to use. Progressive sequences count both.
         </p>
       )}
     </Card>
@@ -255,13 +255,13 @@ function used(usage: Record<string, string>): string {
 }
 
 /** The kernels of one day, read when they are opened. */
-function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; bucket: BucketPart }) {
+function KernelsOf({ group, explanation, bucket }: { group: string; explanation: Explanation; bucket: BucketPart }) {
   const [open, setOpen] = useState(false);
   const [found, setFound] = useState<Kernels>();
   const [error, setError] = useState<ApiError>();
   const { period_start: from, period_end: to } = bucket;
-  const [user, project] = [told.user_uuid ?? null, told.project_id ?? null];
-  const domain = told.tier === "domain" ? told.domain_name : null;
+  const [user, project] = [explanation.user_uuid ?? null, explanation.project_id ?? null];
+  const domain = explanation.tier === "domain" ? explanation.domain_name : null;
   useEffect(() => {
     if (!open || found) return;
     setError(undefined);
@@ -291,11 +291,11 @@ function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; 
   );
 }
 
-function Weights({ told }: { told: Explanation }) {
+function Weights({ explanation }: { explanation: Explanation }) {
   return (
     <Card title="Which weights divide it">
       <dl class="facts">
-        {told.weights.map((weight) => (
+        {explanation.weights.map((weight) => (
           <>
             <dt>{weight.tier}</dt>
             <dd>
@@ -310,7 +310,7 @@ function Weights({ told }: { told: Explanation }) {
   );
 }
 
-function Neighbours({ group, told }: { group: string; told: Explanation }) {
+function Neighbours({ group, explanation }: { group: string; explanation: Explanation }) {
   const one = (title: string, neighbour: Neighbour | null, none: string) => (
     <div class="stack tight">
       <h3>{title}</h3>
@@ -328,7 +328,7 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
               {neighbour.place && <span class="muted"> at place {neighbour.place}</span>}
             </div>
           ) : (
-            <div>Another {told.tier}, whom your key may not see</div>
+            <div>Another {explanation.tier}, which your key may not see</div>
           )}
           <p><Said text={neighbour.because} /></p>
         </>
@@ -337,28 +337,28 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
   );
   return (
     <Card title="Who comes before and after">
-      {one("Directly before", told.above, "This is the first place.")}
-      {one("Directly after", told.below, "This is the last place.")}
+      {one("Directly before", explanation.above, "This is the first place.")}
+      {one("Directly after", explanation.below, "This is the last place.")}
     </Card>
   );
 }
 
 interface ChangeProps {
   group: string;
-  whom: Record<string, string>;
-  told: Explanation;
-  /** What stands in the field, and the place that it names. */
+  subject: Record<string, string>;
+  explanation: Explanation;
+  /** The text of the field, and the place that it names. */
   typed: string;
   place: number | null;
   ask: (place: string | null) => void;
 }
 
-function Change({ group, whom, told, typed, place, ask }: ChangeProps) {
-  const cost = told.costs;
+function Change({ group, subject, explanation, typed, place, ask }: ChangeProps) {
+  const cost = explanation.costs;
   // Asked on its own, so that the page stays whatever is typed.
-  const answer = useQuery(EXPLAIN, place === null ? null : { group, ...whom, place });
-  const there = place === null ? told : answer.data && !answer.isLoading ? (JSON.parse(answer.data.explain_fair_share) as Explanation) : null;
-  const fault = typed !== "" && place === null ? `There is no place ${typed}: the places are 1 to ${told.of}.` : answer.error?.message;
+  const answer = useQuery(EXPLAIN, place === null ? null : { group, ...subject, place });
+  const there = place === null ? explanation : answer.data && !answer.isLoading ? (JSON.parse(answer.data.explain_fair_share) as Explanation) : null;
+  const fault = typed !== "" && place === null ? `There is no place ${typed}: the places are 1 to ${explanation.of}.` : answer.error?.message;
   return (
     <Card title="What would change it">
       {cost && (
@@ -366,7 +366,7 @@ function Change({ group, whom, told, typed, place, ask }: ChangeProps) {
           {percent(num(cost.normalized_usage))} of the look-back's capacity more, and it would be place {cost.place}: {Object.entries(cost.any_of).map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursOf(slot)}`).join(", or ")}.
         </p>
       )}
-      <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`} fault={fault}>
+      <Field label="Which weight leads to place" hint={`1 to ${explanation.of}, if all else stays as it is.`} fault={fault}>
         {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={typed} onInput={(event) => ask(event.currentTarget.value.trim())} />}
       </Field>
       <ul aria-live="polite">

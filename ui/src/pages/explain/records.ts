@@ -29,7 +29,7 @@ export interface Asked {
 export interface Kernels {
   /** Slot-seconds by kernel and slot. */
   sums: Map<string, Record<string, number>>;
-  /** Records that were summed, of so many. */
+  /** Records that were summed, and the number of all. */
   read: number;
   count: number;
 }

@@ -9,7 +9,7 @@ export interface Step {
   length: number;
   shown: string;
   kind: "part" | "sum" | "then";
-  /** What the bar is a part of, where that is no day. */
+  /** The whole of which the bar is a part, where that is no day. */
   title?: string;
 }
 
@@ -33,7 +33,7 @@ export function waterfall(buckets: BucketPart[], most = 14): Step[] {
   return steps;
 }
 
-/** What follows the sum of the days: the weight that divides it, the factor, the place in the line. */
+/** The steps after the sum of the days: the weight that divides it, the factor, the place in the line. */
 export function conclusion({ formula, place, of, buckets }: Pick<Explanation, "formula" | "place" | "of" | "buckets">): Step[] {
   const total = buckets.reduce((sum, bucket) => sum + num(bucket.contribution), 0);
   const exponent = num(formula.exponent);

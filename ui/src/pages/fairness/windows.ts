@@ -6,7 +6,7 @@ export function daysOf(window: string): number {
   return Number(/^(\d+)d$/.exec(window)?.[1] ?? 0);
 }
 
-/** So many days of which the last is `day`. */
+/** The window of this number of days of which the last is `day`. */
 export function endingAt(day: string, days: number): string {
   return `${plusDays(day, 1 - days)}..${day}`;
 }

@@ -1,4 +1,4 @@
-// What the service does on its own: the jobs, their last runs, and running one now.
+// The jobs of the service: their last runs, and running one now.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
@@ -186,8 +186,8 @@ function took(from: string, to: string): string {
 
 function counts(json: string): string {
   const all = Object.entries(JSON.parse(json) as Record<string, unknown>).filter((entry): entry is [string, number] => typeof entry[1] === "number" && entry[1] > 0);
-  const told = (name: string, value: number): string => (value === 1 ? name.replace(/s(?=_|$)/, "") : name).replaceAll("_", " ");
-  return all.map(([name, value]) => `${count(value)} ${told(name, value)}`).join(", ") || "nothing to do";
+  const counted = (name: string, value: number): string => (value === 1 ? name.replace(/s(?=_|$)/, "") : name).replaceAll("_", " ");
+  return all.map(([name, value]) => `${count(value)} ${counted(name, value)}`).join(", ") || "nothing to do";
 }
 
 function RunNow({ name, group, then }: { name: string; group: string | null; then: () => void }) {

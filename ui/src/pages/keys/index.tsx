@@ -142,7 +142,7 @@ function createAction(wanted: VariablesOf<typeof CREATE>): Action {
   };
 }
 
-/** The end of the day in so many days. */
+/** The end of the day this number of days from now. */
 const dayAfter = (days: number): string => `${plusDays(today(), days + 1)}T00:00:00Z`;
 
 const ROLES: [string, string][] = [

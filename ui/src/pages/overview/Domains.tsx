@@ -1,4 +1,4 @@
-// What domains use beside what they are entitled to, over one window after the other.
+// The usage of domains beside their entitled shares, over one window after the other.
 import { Link } from "wouter-preact";
 import { useArchived } from "../../lib/archived.ts";
 import { fullBar } from "../../lib/fullBar.ts";
@@ -16,7 +16,7 @@ type Fairness = PastWindow["fairness"];
 export interface Window extends Fairness {
   id: string;
   name: string;
-  /** What it holds, in a sentence. */
+  /** The time that it covers, in a sentence. */
   about: string;
 }
 

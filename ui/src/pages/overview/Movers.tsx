@@ -1,4 +1,4 @@
-// Whose rank moved most since the day before, now or on a day that is over.
+// The users whose ranks moved most since the day before, now or on a day that is over.
 import { Link } from "wouter-preact";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { shortDay } from "../../lib/time.ts";

@@ -1,4 +1,4 @@
-// Who is first and who is last in line.
+// The first and the last users in line.
 import { Link } from "wouter-preact";
 import { factor } from "../../lib/numbers.ts";
 import { groupPath, memberId } from "../../lib/route.ts";

@@ -1,4 +1,4 @@
-// What is used and waited for of a slot, as parts of a bar that has room for both.
+// The amounts of a slot that are used and waited for, as parts of a bar that has room for both.
 
 interface Scaled {
   used: number;

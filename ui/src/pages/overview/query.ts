@@ -1,4 +1,4 @@
-// What the overview asks.
+// The queries of the overview.
 import { graphql, type ResultOf } from "../../gql.ts";
 
 export const OVERVIEW = graphql(`

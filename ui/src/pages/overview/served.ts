@@ -1,4 +1,4 @@
-// What every domain received in a window beside what it was entitled to.
+// The usage of every domain in a window beside its entitled share.
 import { num } from "../../lib/numbers.ts";
 
 interface Entry {

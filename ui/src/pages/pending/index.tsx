@@ -1,4 +1,4 @@
-// What waits, in the order that a scheduler would be given now, each with its first reason.
+// Pending kernels in the order that a scheduler would be given now, each with its first reason.
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { count, factor, many, slots } from "../../lib/numbers.ts";

@@ -1,4 +1,4 @@
-// The order in which a scheduler would be told to start kernels that wait.
+// The order in which the scheduler would start pending kernels.
 import { graphql, type ResultOf } from "../../gql.ts";
 
 export const PENDING = graphql(`

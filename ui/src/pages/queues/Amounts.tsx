@@ -1,4 +1,4 @@
-// What a queue has, asks for and deserves of one slot, as a bar and as numbers.
+// The allocation, request and fair share of a queue in one slot, as a bar and as numbers.
 import { num, percent, slots } from "../../lib/numbers.ts";
 import { amount } from "../../lib/units.ts";
 import { UseBar } from "../../ui/Bars.tsx";
@@ -7,7 +7,7 @@ import { overQuota } from "./division.ts";
 interface AmountsProps {
   name: string;
   slot: string;
-  /** What a full bar stands for. */
+  /** The amount of a full bar. */
   whole: number;
   of: { quota: string; fair_share: string; allocated: string; request: string; saturation_ratio: string };
 }
@@ -18,12 +18,12 @@ interface OfQueue {
   request: string;
 }
 
-/** What a full bar stands for: `capacity`, or the most that a queue has, asks for or deserves where that is more. */
+/** The amount of a full bar: `capacity`, or the most that a queue has, asks for or deserves where that is more. */
 export function wholeOf(rows: OfQueue[], slot: string, capacity: number): number {
   return Math.max(capacity, ...rows.flatMap((row) => [row.fair_share, row.allocated, row.request].map((json) => num(slots(json)[slot]))));
 }
 
-/** What the bars show, and their scale. */
+/** The meaning of the bars, and their scale. */
 export function AmountsLegend({ slot, whole, capacity }: { slot: string; whole: number; capacity: number }) {
   return (
     <div class="legend">

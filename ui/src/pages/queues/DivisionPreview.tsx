@@ -1,4 +1,4 @@
-// What queues would deserve, before they are changed.
+// The shares that queues would deserve, before they are changed.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
 import type { Slots } from "../../lib/numbers.ts";

@@ -49,7 +49,7 @@ function Table({ rows }: { rows: Row[] }) {
   const known = ordered(rows.flatMap((row) => Object.keys(slots(row.fair_share))));
   const wished = params.get("slot");
   const slot = wished && known.includes(wished) ? wished : (known[0] ?? "");
-  // What there was to divide is not kept.
+  // The capacity of a past division is not kept.
   const most = wholeOf(rows, slot, 0);
   return (
     <>

@@ -1,4 +1,4 @@
-// Who would have to give back so that a workload could run now. Nothing is done.
+// The workloads that would have to give back so that another could run now. Nothing is done.
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";

@@ -14,17 +14,17 @@ it("tries queues with all that they have", () => {
   expect(changed.map(({ name, quota }) => [name, quota])).toEqual([["a", '{"cpu":"6"}'], ["b", '{"cpu":"3"}'], ["c", "{}"]]);
   const asked = simulation(data, changed, { cpu: "9" }) as { options: object; capacity: object; queues: { name: string; request?: object }[] };
   expect([asked.options, asked.capacity]).toEqual([{ rounding: "down" }, { cpu: "9" }]);
-  // What a parent asks for is what its children ask for.
-  expect(asked.queues.map((told) => told.request)).toEqual([undefined, { cpu: "4" }, undefined]);
+  // The request of a parent is that of its children.
+  expect(asked.queues.map((queue) => queue.request)).toEqual([undefined, { cpu: "4" }, undefined]);
 });
 
-it("tells which amounts are others", () => {
+it("finds the amounts that differ", () => {
   const of = (fair_share: Record<string, string>) => ({ queues: [{ name: "a", fair_share }] });
   expect(movedQueues(of({ cpu: "1", mem: "2" }), of({ cpu: "1.5", mem: "2" }))).toEqual([{ queue: "a", slot: "cpu", from: "1", to: "1.5" }]);
   expect(movedQueues({ queues: [] }, of({ cpu: "1" }))).toEqual([{ queue: "a", slot: "cpu", from: "0", to: "1" }]);
 });
 
-it("tells what is over quota, and how far a share is taken", () => {
+it("knows the part over quota, and how far a share is taken", () => {
   expect([overQuota("5", "3"), overQuota("2", "3"), overQuota("5", "unlimited")]).toEqual([2, 0, 0]);
   expect(JSON.parse(saturation('{"cpu":"2","gpu":"1","mem":"0"}', '{"cpu":"4","mem":"0"}'))).toEqual({ cpu: "0.5", gpu: "inf", mem: "0" });
 });

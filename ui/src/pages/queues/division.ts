@@ -1,4 +1,4 @@
-// What queues would deserve if some of them were others, in the form in which the server is asked.
+// Simulations of divisions in which some queues differ, in the form in which the server is asked.
 import { num, slots, type Slots } from "../../lib/numbers.ts";
 import { ordered } from "../../lib/units.ts";
 import type { Configured, Data, Queue } from "./query.ts";
@@ -16,7 +16,7 @@ const ALGORITHMS: Record<string, string> = {
 /** How an algorithm divides, in words. */
 export const dividedBy = (algorithm: string): string => ALGORITHMS[algorithm] ?? `Divided by ${algorithm}`;
 
-/** So many pixels stands a queue to the right of its parent. */
+/** The pixels by which a queue stands to the right of its parent. */
 export const INDENT = 18;
 
 /** Parents before their children, each with its depth. */
@@ -39,7 +39,7 @@ export function asNow<T extends { queue: string }>(rows: T[], now: { name: strin
   return rows.toSorted((a, b) => place(a) - place(b)).map((row) => ({ ...row, name: row.queue, parent: now[place(row)]?.parent ?? null }));
 }
 
-/** What a queue deserves beyond its quota; nothing where the quota has no end. */
+/** The part of a queue's fair share beyond its quota; nothing where the quota has no end. */
 export function overQuota(fairShare: string, quota: string): number {
   return quota === "unlimited" ? 0 : Math.max(0, num(fairShare) - num(quota));
 }
@@ -57,7 +57,7 @@ export const asWritten = (queue: Configured): Queue => ({ ...queue });
 /** A queue as REST has it. */
 export function inRest(queue: Queue): Record<string, unknown> {
   const read = (json: string | null | undefined): unknown => (json ? (JSON.parse(json) as unknown) : undefined);
-  const told = {
+  const written = {
     ...queue,
     mode: queue.mode?.toLowerCase(),
     children_over_quota_by: queue.children_over_quota_by?.toLowerCase(),
@@ -66,7 +66,7 @@ export function inRest(queue: Queue): Record<string, unknown> {
     guarantee: read(queue.guarantee),
     over_quota_weight: read(queue.over_quota_weight),
   };
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null && value !== undefined));
+  return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== null && value !== undefined));
 }
 
 /** The queues with some of them changed or new, or without one. */
@@ -77,17 +77,17 @@ export function withChanges(data: Data, changes: Queue[], removed?: string): Que
   return [...known, ...changes.filter((queue) => !names.has(queue.name))].filter((queue) => queue.name !== removed);
 }
 
-/** What `simulate_division` takes: these queues, with what each asks for and has now. */
+/** The input of `simulate_division`: these queues, with the request and the allocation of each now. */
 export function simulation(data: Data, queues: Queue[], capacity: Slots = {}): Record<string, unknown> {
   const parents = new Set(queues.map((queue) => queue.parent));
   const now = new Map(data.division.queues.map((queue) => [queue.name, queue]));
-  const told = queues.map((queue) => {
+  const written = queues.map((queue) => {
     const demand = parents.has(queue.name) ? undefined : now.get(queue.name);
     return { ...inRest(queue), ...(demand ? { request: slots(demand.request), allocated: slots(demand.allocated) } : {}) };
   });
   const { options = {} } = JSON.parse(data.division.options) as { options?: Record<string, unknown> };
   const dividing = Object.fromEntries(Object.entries(options).filter(([name]) => OF_DIVISION.includes(name)));
-  return { algorithm: data.division.algorithm, options: dividing, capacity: { ...slots(data.division.capacity), ...capacity }, queues: told };
+  return { algorithm: data.division.algorithm, options: dividing, capacity: { ...slots(data.division.capacity), ...capacity }, queues: written };
 }
 
 export interface Deserved {

@@ -24,7 +24,7 @@ function typed(json: string | null | undefined, known: string[]): Slots {
   return Object.fromEntries(known.map((slot) => [slot, typedAmount(slot, amounts[slot] ?? "")]));
 }
 
-/** What was typed as the server takes it; slots that the form does not show stay. */
+/** The typed values as the server takes them; slots that the form does not show stay. */
 function written(json: string | null | undefined, texts: Slots): string {
   const kept = Object.entries(slots(json)).filter(([slot]) => !(slot in texts));
   const set = Object.entries(texts).filter(([, text]) => text.trim() !== "");
@@ -33,8 +33,8 @@ function written(json: string | null | undefined, texts: Slots): string {
 
 /** An over-quota weight: one number, or numbers by slot. */
 function weights(json: string | null | undefined): string | Slots {
-  const told: unknown = json ? JSON.parse(json) : "";
-  return typeof told === "object" && told !== null ? (told as Slots) : String(told ?? "");
+  const value: unknown = json ? JSON.parse(json) : "";
+  return typeof value === "object" && value !== null ? (value as Slots) : String(value ?? "");
 }
 
 const MAX_PRIORITY = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-// What every queue deserves now, what it has and asks for, and why; editing the tree; planning a reclaim.
+// The fair share of every queue now, its allocation and request, and the reasons; editing the tree; planning a reclaim.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import type { Action } from "../../lib/copy.ts";
@@ -30,7 +30,7 @@ const STATES: Record<string, [string, string]> = {
 };
 const WAITS: [string, string] = ["waits for its fair share", "warn"];
 
-/** Whether it asks for something of which it has less than its fair share. */
+/** True if it asks for a slot of which it has less than its fair share. */
 function waits({ request, allocated, fair_share }: Divided): boolean {
   const [asked, has, part] = [request, allocated, fair_share].map(slots);
   return Object.keys(asked ?? {}).some((slot) => num(has?.[slot]) < Math.min(num(asked?.[slot]), num(part?.[slot])));
@@ -180,18 +180,18 @@ function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue:
   );
 }
 
-/** What the server says of this slot and of all slots. It is wider than its cell: the row below what it has in one line is its place. */
+/** The reasons about this slot and about all slots. They are wider than their cell, so they have the row below it. */
 function Why({ sentence, slot, known, depth }: { sentence: string; slot: string; known: string[]; depth: number }) {
-  const told = statements(sentence, known).filter((statement) => statement.slot === slot || statement.slot === undefined);
+  const reasons = statements(sentence, known).filter((statement) => statement.slot === slot || statement.slot === undefined);
   return (
     <details class="small">
       <summary>Why?</summary>
       <div class="across">
         <ul class="statements" style={{ maxWidth: `min(110ch, calc(100cqw - ${40 + depth * INDENT}px))` }}>
-          {told.map(({ text, exact }) => (
+          {reasons.map(({ text, exact }) => (
             <li key={exact} title={exact}>{text}</li>
           ))}
-          {told.length === 0 && <li title={sentence}>asks for nothing of this slot, and gets nothing</li>}
+          {reasons.length === 0 && <li title={sentence}>asks for nothing of this slot, and gets nothing</li>}
         </ul>
       </div>
     </details>

@@ -12,13 +12,13 @@ export interface Terms {
 }
 
 export function saveAction(group: string, queues: Queue[], { reason, basis }: Terms): Action {
-  const told = queues.map(inRest);
+  const documents = queues.map(inRest);
   return {
     document: SAVE_QUEUES,
     variables: { group, queues, reason, basis },
-    rest: { method: "PUT", path: ["resource-groups", group, "queues"], body: { queues: told, reason, if_revision: basis } },
+    rest: { method: "PUT", path: ["resource-groups", group, "queues"], body: { queues: documents, reason, if_revision: basis } },
     command: ["weights", "apply", group, ["--file", "-"], ["--reason", reason]],
-    input: { queues: told },
+    input: { queues: documents },
   };
 }
 
@@ -31,7 +31,7 @@ export function removeAction(group: string, name: string, { reason, basis }: Ter
   };
 }
 
-/** Writes the queues as they are told. The way back writes those that were there, and removes those that were not. */
+/** Writes the queues. The way back writes those that were there, and removes those that were not. */
 export async function saveQueues(group: string, queues: Queue[], before: Queue[], terms: Terms): Promise<Written> {
   const warnings = await write(group, queues, terms);
   const known = new Set(before.map((queue) => queue.name));

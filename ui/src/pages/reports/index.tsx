@@ -1,4 +1,4 @@
-// What was used in some days, by whom: on the screen, and as CSV.
+// The usage of some days and of its owners: on the screen, and as CSV.
 import { Fragment } from "preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";

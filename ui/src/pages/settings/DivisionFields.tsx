@@ -28,8 +28,8 @@ export function DivisionFields({ option, value, readOnly, refused, set }: Option
 function OneField({ field, value, readOnly, set }: { field: DivisionField; value: string; readOnly: boolean; set: (value: string) => void }) {
   const { name, path, standard, choices, effect, isWhole } = field;
   const write = (text: string) => {
-    const told = text.trim();
-    set(withPart(value, path, told === "" ? undefined : isWhole && /^\d+$/.test(told) ? Number(told) : told));
+    const trimmed = text.trim();
+    set(withPart(value, path, trimmed === "" ? undefined : isWhole && /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed));
   };
   return (
     <Field label={name} hint={`${effect} Default: ${standard}.`} fault={fieldFault(field, partOf(value, path))}>

@@ -13,7 +13,7 @@ export interface OptionProps {
   /** Why the server refuses the value. */
   refused: string | undefined;
   set: (value: string) => void;
-  /** What the group offers. */
+  /** The slots that the group offers. */
   slots: string[];
 }
 

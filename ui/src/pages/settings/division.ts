@@ -1,4 +1,4 @@
-// What can be said of a division with a field: the algorithm and the options that it reads.
+// The parts of a division that have a field: the algorithm and the options that it reads.
 import { isObject, type JsonObject } from "../../lib/json.ts";
 import { amountFault, wholeFault } from "../../lib/quantity.ts";
 

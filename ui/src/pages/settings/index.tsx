@@ -18,7 +18,7 @@ import { Empty, Shown } from "../../ui/States.tsx";
 import { changedOptions, changedScheduler, isEmpty, optionPatch, rebased, type Configured, type Draft, type Values } from "./draft.ts";
 import { OptionField } from "./OptionField.tsx";
 import { parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
-import { told } from "./told.ts";
+import { optionInWords } from "./optionInWords.ts";
 
 const SETTINGS = graphql(`
   query Settings($group: String!) {
@@ -121,7 +121,7 @@ function Save({ group, draft, now, setDraft, onFaults }: SaveProps) {
   const change = { ...(scheduler ? { scheduler } : {}), ...(changed.length > 0 ? { scheduler_opts: options } : {}) };
   const values = [
     ...(scheduler ? [{ name: "Order of pending work", begun: begun.scheduler, now: now.scheduler, draft: scheduler }] : []),
-    ...changed.map((option) => ({ name: option.name, begun: told(option, text(option, begun.values)), now: told(option, text(option, now.values)), draft: told(option, edits[option.key] ?? "") })),
+    ...changed.map((option) => ({ name: option.name, begun: optionInWords(option, text(option, begun.values)), now: optionInWords(option, text(option, now.values)), draft: optionInWords(option, edits[option.key] ?? "") })),
   ];
   return (
     <SaveBar

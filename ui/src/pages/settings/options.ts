@@ -77,7 +77,7 @@ function slotsFault(weights: JsonObject): string | undefined {
   return Object.values(weights).map((weight) => amountFault(String(weight))).find(Boolean);
 }
 
-/** What the server takes for an edited text, or what is wrong with it. */
+/** The value of an edited text, or its fault. */
 export function parse(option: Option, edited: string): { value: unknown } | { fault: string } {
   const trimmed = edited.trim();
   if (trimmed === "") return { value: null };

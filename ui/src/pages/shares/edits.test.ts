@@ -48,7 +48,7 @@ describe("pasted lines", () => {
     ]);
   });
 
-  it("that are wrong are told by number", () => {
+  it("that are wrong are named by number", () => {
     const { rows, faults } = readPaste("domain research\nuser a 2\nproject p -1");
     expect(rows).toEqual([]);
     expect(faults.map((fault) => fault.slice(0, 7))).toEqual(["Line 1:", "Line 2:", "Line 3:"]);

@@ -35,7 +35,7 @@ export function rebased(draft: Draft, revision: string, rows: ReadonlyMap<string
 /** The edits with one more; a weight that is as it was is no edit. */
 export function withEdit(edits: Edits, shown: Edit["row"], text: string): Edits {
   const next = new Map(edits);
-  // What it was when its edit was begun, also if a live refresh shows another weight meanwhile.
+  // The row as it was when its edit was begun, also if a live refresh shows another weight meanwhile.
   const row = edits.get(shown.key)?.row ?? shown;
   const weight = text.trim() === "" ? null : text.trim();
   const same = weight === row.configured || (weight !== null && row.configured !== null && num(weight) === num(row.configured));
@@ -44,7 +44,7 @@ export function withEdit(edits: Edits, shown: Edit["row"], text: string): Edits 
   return next;
 }
 
-/** What the server takes. */
+/** The edits as the server takes them. */
 export function items(edits: Iterable<Edit>): WeightChange[] {
   const item = ({ row, weight }: Edit): WeightChange => ({
     target_type: row.tier,

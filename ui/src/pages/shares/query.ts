@@ -1,4 +1,4 @@
-// What the tree of shares asks of the server, and the rows that it makes of the answers.
+// The queries of the tree of shares, and the rows that it makes of the answers.
 import { graphql, type ResultOf } from "../../gql.ts";
 import type { Ranked } from "../../ui/Rank.tsx";
 
@@ -51,7 +51,7 @@ export type Tier = "domain" | "project" | "user";
 /** A row of any tier in one form. */
 export interface Row {
   tier: Tier;
-  /** What tells rows apart. */
+  /** The key of a row, which no other row has. */
   key: string;
   /** The domain's name, or the id of the project or the user. */
   id: string;
@@ -134,7 +134,7 @@ export function rowsOf(domains: ResultOf<typeof DOMAINS>, projects: ResultOf<typ
   ];
 }
 
-/** What is known of a day besides its rows. */
+/** The facts about a day besides its rows. */
 export interface Then {
   day: string;
   /** How many of the tier were ranked together. */
@@ -150,7 +150,7 @@ export const PAST_COUNTS = graphql(`
   }
 `);
 
-/** What a day that is over left of a domain, project or user. Weights of that day are known as the one that divided the usage. */
+/** The row of a domain, project or user on a day that is over. Of the weights of that day only the one that divided the usage is known. */
 export function pastRow(tier: Tier, node: PastNode, then: Then): Row {
   const project = node.project_name ?? node.project_id ?? "";
   const names = { domain: node.domain_name ?? "", project, user: node.user_name ?? node.user_uuid ?? "" };

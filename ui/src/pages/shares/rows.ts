@@ -41,7 +41,7 @@ export function useRows(wanted: Wanted) {
 /** The day before is read as a whole, so that each row finds its own rank; of longer lists it is left out. */
 const MOST = 1000;
 
-/** What is known of a past day besides its rows; `null`: it is now. */
+/** The facts about a past day besides its rows; `null`: it is now. */
 function usePast(wanted: Wanted, count: number): Then | null {
   const { group, day, tier, inside, search = "", skip = false } = wanted;
   const counts = useQuery(PAST_COUNTS, day === null || skip || tier === "project" ? null : { group, day }, false);
@@ -73,7 +73,7 @@ function past({ group, tier, inside = {}, first = PAGE, offset = 0, search = "" 
   return { group, day, tier: tier.toUpperCase(), domain: inside.domain ?? null, project: inside.project ?? null, search: search || null, first, offset };
 }
 
-/** What all domains have used together: the whole that bars are parts of. */
+/** The usage of all domains together: the whole that bars are parts of. */
 export function useWhole(group: string, day: string | null): number {
   const { rows } = useRows({ group, day, tier: "domain", first: 1000 });
   return (rows ?? []).reduce((sum, row) => sum + num(row.usage), 0);

@@ -149,7 +149,7 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   );
 }
 
-/** Domains and projects that are called so, at most so many of each, above the users. */
+/** The largest number of domains, and of projects, with the searched name above the users. */
 const FOUND = 20;
 
 /** In the tree a name may be one of any tier. */
@@ -173,7 +173,7 @@ function Nothing({ day }: { day: string | null }) {
   return <Empty title="Nothing is here yet">Domains, projects and users appear with their first kernel in this group.</Empty>;
 }
 
-/** An answer has at most so many rows. */
+/** The largest number of rows of an answer. */
 const MOST = 1000;
 
 /** A row with what is below it, once it is opened. What is open is part of the address. */

@@ -1,4 +1,4 @@
-// What makes the first group and the key of its scheduler.
+// The mutations that make the first group and the key of its scheduler.
 import { graphql } from "../../gql.ts";
 import type { Action } from "../../lib/copy.ts";
 

@@ -20,7 +20,7 @@ interface ApplyProps {
   /** `null`: only queues are changed. */
   change: Change | null;
   queues: Queue[];
-  /** Those of them that are there, as they are. */
+  /** The present state of those of them that exist. */
   before: Queue[];
   /** The configuration that the preview of just this was made from; `undefined`: there is no preview yet. */
   basis: string | undefined;
@@ -51,7 +51,7 @@ export function Apply({ group, change, queues, before, basis, meanwhile, keep, r
   useEffect(() => setError(undefined), [what]);
   const why = onlyTried(change);
   if (why) return <Note>{why}</Note>;
-  const told = reason.trim() || null;
+  const given = reason.trim() || null;
   const act = async () => {
     if (basis === undefined) return;
     setBusy(true);
@@ -66,7 +66,7 @@ export function Apply({ group, change, queues, before, basis, meanwhile, keep, r
     try {
       let now = basis;
       if (change) {
-        const { made, undo } = await apply(group, change, basis, told);
+        const { made, undo } = await apply(group, change, basis, given);
         warnings.push(...made.warnings);
         if (undo) undos.push(undo);
         now = made.applied?.config_revision ?? basis;
@@ -74,7 +74,7 @@ export function Apply({ group, change, queues, before, basis, meanwhile, keep, r
       }
       // Queues are a write of their own, on the grounds of just what the first one left.
       if (queues.length > 0) {
-        const written = await saveQueues(group, queues, before, { reason: told, basis: now });
+        const written = await saveQueues(group, queues, before, { reason: given, basis: now });
         warnings.push(...written.warnings);
         undos.push(written.undo);
       }
@@ -98,8 +98,8 @@ export function Apply({ group, change, queues, before, basis, meanwhile, keep, r
           {busy ? "Applying…" : "Apply exactly this"}
         </Button>
         {isCalculating && !meanwhile && <Calculating />}
-        {change && basis !== undefined && !meanwhile && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
-        {queues.length > 0 && basis !== undefined && !meanwhile && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: told, basis: change ? null : basis })} />}
+        {change && basis !== undefined && !meanwhile && <CopyAs what="this change" action={applyAction(group, change, basis, given)} />}
+        {queues.length > 0 && basis !== undefined && !meanwhile && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: given, basis: change ? null : basis })} />}
       </div>
     </div>
   );

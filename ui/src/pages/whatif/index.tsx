@@ -62,7 +62,7 @@ export default function WhatIf({ group }: PageProps) {
   const faulty = isFaulty(scenario);
   const wanted = faulty ? null : changeOf(scenario, read);
   const pending = work.data?.kernels.edges.map((edge) => edge.node) ?? [];
-  // Who would be gone has nothing to wait for.
+  // A user who would be gone has no pending work.
   const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
   const waiting = pending.filter((kernel) => !isGone(kernel.user_name, kernel.project_name));
   const workloads = workloadsOf(waiting);

@@ -1,4 +1,4 @@
-// What a scenario holds, part by part.
+// The parts of a scenario, each with its form.
 import { useId } from "preact/hooks";
 import { slots } from "../../lib/numbers.ts";
 import { amountFault, weightFault } from "../../lib/quantity.ts";

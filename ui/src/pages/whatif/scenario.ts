@@ -51,7 +51,7 @@ export function encode(scenario: Scenario): string {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** What an address says; what cannot be read is an empty scenario. */
+/** The scenario of an address; one that cannot be read is empty. */
 export function decode(text: string | null): Scenario {
   if (!text) return EMPTY;
   try {
@@ -78,7 +78,7 @@ export function isFaulty(scenario: Scenario): boolean {
   return faults.some((fault) => fault !== undefined);
 }
 
-/** What the server takes; rows that are not filled in yet are left out. `null`: there is nothing to try. */
+/** The change as the server takes it; rows that are not filled in yet are left out. `null`: there is nothing to try. */
 export function changeOf(scenario: Scenario, parse: (key: string, text: string) => unknown): Change | null {
   const options = Object.entries(scenario.options).filter(([key]) => key !== "scheduler");
   const parts: Change = {
@@ -90,8 +90,8 @@ export function changeOf(scenario: Scenario, parse: (key: string, text: string) 
     scheduler_opts: Object.fromEntries(options.map(([key, text]) => [key, parse(key, text)])),
     ...(scenario.options["scheduler"] ? { scheduler: scenario.options["scheduler"] } : {}),
   };
-  const told = Object.entries(parts).filter(([, part]) => typeof part === "string" || Object.keys(part as object).length > 0);
-  return told.length > 0 ? (Object.fromEntries(told) as Change) : null;
+  const filled = Object.entries(parts).filter(([, part]) => typeof part === "string" || Object.keys(part as object).length > 0);
+  return filled.length > 0 ? (Object.fromEntries(filled) as Change) : null;
 }
 
 function addedOf({ user, project, domain, weight }: Scenario["added"][number]) {

@@ -1,4 +1,4 @@
-// What an option is set to, in words.
+// The value of an option in words.
 import { isObject, type JsonObject } from "../../lib/json.ts";
 import { ordered, slotName } from "../../lib/units.ts";
 import { keysOf, partOf } from "./maps.ts";
@@ -9,7 +9,7 @@ function leaves(map: JsonObject): [string, string][] {
   return Object.entries(map).flatMap(([key, inner]): [string, string][] => (isObject(inner) ? leaves(inner) : [[key, typeof inner === "string" ? inner : JSON.stringify(inner)]]));
 }
 
-export function told(option: Option, text: string): string {
+export function optionInWords(option: Option, text: string): string {
   if (text.trim() === "") return "default";
   if (option.kind === "slots") return ordered(keysOf(text)).map((slot) => `${slotName(slot)} ${partOf(text, [slot])}`).join(", ") || "default";
   if (option.kind !== "json") return text.trim();

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { fieldsFor } from "./division.ts";
 import { OPTIONS } from "./options.ts";
-import { told } from "./told.ts";
+import { optionInWords } from "./optionInWords.ts";
 
 const option = (key: string) => OPTIONS.find((option) => option.key === key)!;
 
 it("says what an option is set to in words", () => {
-  expect(told(option("resource_weights"), '{"cuda.device":"1","mem":"0.1"}')).toBe("CUDA GPUs 1, Memory 0.1");
-  expect(told(option("division"), '{"algorithm":"drf","options":{"search_budget_ms":5,"strategies":["quota"]}}')).toBe('algorithm drf, search budget ms 5, strategies ["quota"]');
-  expect([told(option("half_life_days"), " 3 "), told(option("division"), ""), told(option("division"), "{")]).toEqual(["3", "default", "{"]);
+  expect(optionInWords(option("resource_weights"), '{"cuda.device":"1","mem":"0.1"}')).toBe("CUDA GPUs 1, Memory 0.1");
+  expect(optionInWords(option("division"), '{"algorithm":"drf","options":{"search_budget_ms":5,"strategies":["quota"]}}')).toBe('algorithm drf, search budget ms 5, strategies ["quota"]');
+  expect([optionInWords(option("half_life_days"), " 3 "), optionInWords(option("division"), ""), optionInWords(option("division"), "{")]).toEqual(["3", "default", "{"]);
 });
 
 it("has the fields that an algorithm reads", () => {
