@@ -126,9 +126,9 @@ pub struct Kernel {
 /// Kernels, each with what it was before.
 pub type Changed = [(Option<Kernel>, Kernel)];
 
-/// What becomes of the time between an inferred end and the report that the kernel ran on.
+/// The rule for the time between an inferred end and the report that the kernel ran on.
 #[derive(Clone, Copy, Debug)]
-pub struct Doubt {
+pub struct InferredEndRule {
     pub now: Timestamp,
     /// Time before this is not counted.
     pub kept_from: Timestamp,
@@ -230,14 +230,14 @@ impl Kernel {
     }
 
     /// The kernel before `report`, without an inferred end that the report disproves. Time after that end which
-    /// `doubt` leaves out counts as a suspension.
+    /// `rule` leaves out counts as a suspension.
     #[must_use]
-    pub fn doubted(mut self, report: &Report, doubt: Doubt) -> Self {
+    pub fn without_disproved_end(mut self, report: &Report, rule: InferredEndRule) -> Self {
         let (true, Some(end)) = (self.end_inferred && report.phase.stage() > 1, self.report.terminated_at) else {
             return self;
         };
         let before = self.report.changes.clone();
-        let until = report.terminated_at.map_or(doubt.now, |told| told.min(doubt.now)).min(doubt.kept_from);
+        let until = report.terminated_at.map_or(rule.now, |told| told.min(rule.now)).min(rule.kept_from);
         if until > end && report.phase != Phase::Suspended {
             self.report.changes.note(end, true);
             self.report.changes.note(until, false);

@@ -10,7 +10,7 @@ use super::columns::{big_integer, big_integer_null, integer, primary, table, uui
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The knowledge that a reversal of this migration loses.
 pub const LOSES: &str = "which kernels count in the history of earlier kernels: reported again, they would count twice";
 
 /// One row for each kernel that ended long before it was reported, so that a second report of it adds nothing, also when the kernel

@@ -9,7 +9,7 @@ use super::columns::{big_integer_null, integer_null};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The knowledge that a reversal of this migration loses.
 pub const LOSES: &str = "before which day the buckets and day totals of each group were purged, and since when capacities were observed on each day";
 
 #[async_trait]

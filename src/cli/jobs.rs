@@ -99,7 +99,7 @@ async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Fail
     print(&format!("the clock is trusted: {}", trusted["trusted_at"].as_str().unwrap_or_default()))
 }
 
-/// What a run counted, without zeros, with the day before which things went: `kernels 12 (before 2026-01-05)`.
+/// The counts of a run, without zeros, with the day before which things went: `kernels 12 (before 2026-01-05)`.
 fn done(counts: &Map<String, Value>) -> String {
     let counted = counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
     let parts = counted.map(|(kind, count)| match counts.get(&format!("{kind}_before")).and_then(Value::as_str) {

@@ -23,7 +23,7 @@ struct Page<'a> {
     /// Of rankings.
     #[serde(borrow, default, deserialize_with = "some")]
     calculated_at: Option<&'a RawValue>,
-    /// Of reports, over the rows of all pages.
+    /// Totals of reports, over the rows of all pages.
     #[serde(borrow, default, deserialize_with = "some")]
     totals: Option<&'a RawValue>,
 }

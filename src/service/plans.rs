@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::group::live_kernels::LiveKernels;
 use super::group::published::PublishedGroup;
 use super::group::published::cluster::ClusterSnapshot;
-use super::group::published::facts::Facts;
+use super::group::published::facts::GroupSnapshotData;
 use super::group::visible::VisibleGroup;
 use super::people::who;
 use super::{Caller, Error, Fault, Result, Service};
@@ -88,7 +88,7 @@ impl Service {
 }
 
 /// The workload in its queue; a queue that is named must be there.
-fn pending(facts: &Facts, request: PlanRequest, project: Option<ProjectId>) -> Result<Pending> {
+fn pending(facts: &GroupSnapshotData, request: PlanRequest, project: Option<ProjectId>) -> Result<Pending> {
     let queue: Arc<str> = match (&request.queue, project) {
         (Some(name), _) if facts.queues.contains_key(name.as_str()) || name == DEFAULT_QUEUE => {
             Arc::from(name.as_str())

@@ -27,7 +27,7 @@ pub struct ClockRecord {
     pub held: Option<Held>,
 }
 
-/// What the clock of the database's own machine says; `None`: the database is a file of this machine.
+/// The time by the clock of the database's own machine; `None`: the database is a file of this machine.
 #[tracing::instrument(name = "db.clock.database_now", level = "debug", skip_all, err(level = "debug"))]
 pub async fn database_now(db: &impl ConnectionTrait) -> Result<Option<Timestamp>> {
     if db.get_database_backend() != DbBackend::Postgres {

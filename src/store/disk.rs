@@ -10,9 +10,9 @@ use super::{Result, Store};
 /// Bytes on the disk of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// What this process may still write.
+    /// Bytes that this process may still write.
     pub free: u64,
-    /// What the files of the database take.
+    /// Bytes that the files of the database take.
     pub database: u64,
 }
 

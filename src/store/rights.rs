@@ -1,4 +1,4 @@
-//! What the user of a `PostgreSQL` database may do there. Since version 15 a database lets no user but its owner make tables in the
+//! The rights of a `PostgreSQL` user in the database. Since version 15 a database lets no user but its owner make tables in the
 //! schema `public`.
 
 use sea_orm::sqlx::postgres::PgDatabaseError;

@@ -4,26 +4,27 @@ use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::open::shown;
 use crate::config::Config;
-use crate::service::doctor::Finding;
+use crate::service::doctor::CheckOutcome;
 
 pub const NAME: &str = "address";
 
 /// Asks the server whether it lives, which needs no key.
-pub async fn examine_server(client: &Client, config: &Config) -> Result<Finding, Finding> {
+pub async fn examine_server(client: &Client, config: &Config) -> Result<CheckOutcome, CheckOutcome> {
     let server = config.server.as_ref().map(ToString::to_string).unwrap_or_default();
     match client.get(["healthz"]).send().await {
-        Ok(_) => Ok(Finding::ok(format!("{server} answers"))),
-        Err(Failure::Refused(refusal)) => Err(Finding::fault(
+        Ok(_) => Ok(CheckOutcome::ok(format!("{server} answers"))),
+        Err(Failure::Refused(refusal)) => Err(CheckOutcome::fault(
             refusal.to_string(),
             "ask again later; the log of the server says why it does not serve",
         )),
-        Err(failure) => {
-            Err(Finding::fault(failure.to_string(), "is the server running, and are --server and --ca-file right?"))
-        }
+        Err(failure) => Err(CheckOutcome::fault(
+            failure.to_string(),
+            "is the server running, and are --server and --ca-file right?",
+        )),
     }
 }
 
 /// The finding about a database that a service has opened.
-pub fn of_database(config: &Config) -> Finding {
-    Finding::ok(format!("the database {} opens", shown(&config.database_url)))
+pub fn of_database(config: &Config) -> CheckOutcome {
+    CheckOutcome::ok(format!("the database {} opens", shown(&config.database_url)))
 }

@@ -13,7 +13,7 @@ use crate::cli::failure::{FAILED, Failure, Outcome};
 use crate::cli::output::{OutputArgs, print_list};
 use crate::config::Config;
 use crate::domain::time::Timestamp;
-use crate::service::doctor::{CheckResult, Finding, check_names};
+use crate::service::doctor::{CheckOutcome, CheckResult, check_names};
 
 /// Check the installation: one line for each check, and what to do; exits with 1 if there is a fault
 #[derive(Parser)]
@@ -37,7 +37,7 @@ impl Command for Doctor {
 
 /// The answer of a server to `GET /doctor`.
 #[derive(Deserialize)]
-struct Examination {
+struct ServerChecks {
     checked_at: Timestamp,
     items: Vec<Value>,
 }
@@ -49,7 +49,7 @@ async fn examine_server(config: &Config) -> Result<Vec<Value>, Failure> {
     let reached = address::examine_server(&client, config).await;
     let is_reached = reached.is_ok();
     rows.push(row(&reached.unwrap_or_else(|finding| finding).of(address::NAME)));
-    let key = if is_reached { key::examine(&client, config).await } else { Finding::not_checked(UNREACHED) };
+    let key = if is_reached { key::examine(&client, config).await } else { CheckOutcome::not_checked(UNREACHED) };
     rows.push(row(&key.of(key::NAME)));
     let answer = if is_reached { ask(&client).await } else { Err(UNREACHED.to_owned()) };
     add_answer(&mut rows, answer);
@@ -67,7 +67,7 @@ async fn examine_database(config: &Config) -> Vec<Value> {
         Ok(_) => vec![address::of_database(config).of(address::NAME)],
         Err(_) => database::examine(config).await,
     };
-    results.push(Finding::ok("a command on the database needs no key").of(key::NAME));
+    results.push(CheckOutcome::ok("a command on the database needs no key").of(key::NAME));
     let mut rows: Vec<Value> = results.iter().map(row).collect();
     let known = rows.len();
     add_answer(&mut rows, answer);
@@ -80,21 +80,21 @@ async fn examine_database(config: &Config) -> Vec<Value> {
 const UNREACHED: &str = "the server is not reached";
 
 /// The answer of the service, or why there is none.
-async fn ask(client: &Client) -> Result<Examination, String> {
+async fn ask(client: &Client) -> Result<ServerChecks, String> {
     let asked = async { client.get(["doctor"]).send().await?.json().await };
     asked.await.map_err(|failure: Failure| failure.to_string())
 }
 
 /// Adds the rows of an answer, or says of each of its checks why it was not made.
-fn add_answer(rows: &mut Vec<Value>, answer: Result<Examination, String>) {
+fn add_answer(rows: &mut Vec<Value>, answer: Result<ServerChecks, String>) {
     match answer {
-        Ok(Examination { checked_at, items }) => {
+        Ok(ServerChecks { checked_at, items }) => {
             rows.push(row(&skew::examine(checked_at).of(skew::NAME)));
             rows.extend(items);
         }
         Err(reason) => {
             let names = std::iter::once(skew::NAME).chain(check_names());
-            rows.extend(names.map(|name| row(&Finding::not_checked(reason.clone()).of(name))));
+            rows.extend(names.map(|name| row(&CheckOutcome::not_checked(reason.clone()).of(name))));
         }
     }
 }

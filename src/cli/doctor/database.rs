@@ -3,7 +3,7 @@
 use super::address;
 use crate::cli::open::{close, connect_existing, shown};
 use crate::config::Config;
-use crate::service::doctor::{CheckResult, Finding, rights, schema};
+use crate::service::doctor::{CheckOutcome, CheckResult, rights, schema};
 use crate::store::Store;
 use crate::store::rights::DatabaseRights;
 
@@ -13,10 +13,10 @@ pub async fn examine(config: &Config) -> Vec<CheckResult> {
         Ok(store) => store,
         Err(failure) => {
             let remedy = "is the database running, and is --database-url right? `fairshared migrate up` makes a missing SQLite file";
-            return vec![Finding::fault(failure.to_string(), remedy).of(address::NAME)];
+            return vec![CheckOutcome::fault(failure.to_string(), remedy).of(address::NAME)];
         }
     };
-    let address = Finding::ok(format!("the database {} answers", shown(&config.database_url)));
+    let address = CheckOutcome::ok(format!("the database {} answers", shown(&config.database_url)));
     let results = vec![address.of(address::NAME), schema_of(&store).await, rights_of(&store).await];
     close(&store).await;
     results
@@ -26,7 +26,7 @@ async fn schema_of(store: &Store) -> CheckResult {
     let found = match store.schema().await {
         Ok(found) => schema::finding(found.applied.len(), &found.pending),
         Err(error) => {
-            Finding::fault(error.to_string(), "see the check `rights`, or run the version that made the database")
+            CheckOutcome::fault(error.to_string(), "see the check `rights`, or run the version that made the database")
         }
     };
     found.of(schema::NAME)
@@ -34,5 +34,5 @@ async fn schema_of(store: &Store) -> CheckResult {
 
 async fn rights_of(store: &Store) -> CheckResult {
     let found = DatabaseRights::of(store.read()).await;
-    found.map_or_else(|error| Finding::not_checked(error.to_string()), rights::finding).of(rights::NAME)
+    found.map_or_else(|error| CheckOutcome::not_checked(error.to_string()), rights::finding).of(rights::NAME)
 }

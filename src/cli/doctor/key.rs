@@ -6,7 +6,7 @@ use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::config::Config;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
-use crate::service::doctor::Finding;
+use crate::service::doctor::CheckOutcome;
 use crate::service::{Clock, SystemClock};
 
 pub const NAME: &str = "key";
@@ -18,19 +18,19 @@ const NEW_KEY: &str =
     "an administrator makes one: `fairshared keys create --role viewer --label NAME`; give it as FAIRSHARED_KEY";
 
 /// Asks the server what the key is.
-pub async fn examine(client: &Client, config: &Config) -> Finding {
+pub async fn examine(client: &Client, config: &Config) -> CheckOutcome {
     if config.key.is_none() {
-        return Finding::fault("no key is given", NEW_KEY);
+        return CheckOutcome::fault("no key is given", NEW_KEY);
     }
     let asked = async { client.get(["whoami"]).send().await?.json::<Value>().await };
     match asked.await {
         Ok(key) => describe(&key, SystemClock.now()),
-        Err(Failure::Refused(refusal)) => Finding::fault(refusal.to_string(), NEW_KEY),
-        Err(failure) => Finding::fault(failure.to_string(), "see the check `address`"),
+        Err(Failure::Refused(refusal)) => CheckOutcome::fault(refusal.to_string(), NEW_KEY),
+        Err(failure) => CheckOutcome::fault(failure.to_string(), "see the check `address`"),
     }
 }
 
-fn describe(key: &Value, now: Timestamp) -> Finding {
+fn describe(key: &Value, now: Timestamp) -> CheckOutcome {
     let text = |name: &str| key[name].as_str().unwrap_or_default();
     let (label, role) = (text("label"), text("role"));
     let groups = key["resource_groups"].as_array().map(|groups| {
@@ -39,13 +39,13 @@ fn describe(key: &Value, now: Timestamp) -> Finding {
     });
     let known = format!("{label:?} has the role {role}{}", groups.unwrap_or_default());
     let Some(end) = text("expires_at").parse::<Timestamp>().ok() else {
-        return Finding::ok(format!("{known}, and does not end"));
+        return CheckOutcome::ok(format!("{known}, and does not end"));
     };
     if end.micros() - now.micros() < SOON_DAYS * MICROS_PER_DAY {
-        return Finding::warning(
+        return CheckOutcome::warning(
             format!("{known}, and ends at {end}"),
             "replace it before: `fairshared keys create`, then `keys revoke`",
         );
     }
-    Finding::ok(format!("{known}, and ends at {end}"))
+    CheckOutcome::ok(format!("{known}, and ends at {end}"))
 }

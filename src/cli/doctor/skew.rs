@@ -1,7 +1,7 @@
 //! The check `skew`: how far the clock of this machine is from that of the server.
 
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::doctor::Finding;
+use crate::service::doctor::CheckOutcome;
 use crate::service::{Clock, SystemClock};
 
 pub const NAME: &str = "skew";
@@ -10,13 +10,13 @@ pub const NAME: &str = "skew";
 const MAX_SKEW_SECONDS: i64 = 10;
 
 /// Compares with what the server's clock said for the answer that has just come.
-pub fn examine(server: Timestamp) -> Finding {
+pub fn examine(server: Timestamp) -> CheckOutcome {
     let skew = (SystemClock.now().micros() - server.micros()) / MICROS_PER_SECOND;
     if skew.abs() <= MAX_SKEW_SECONDS {
-        return Finding::ok("this machine's clock agrees with the server's");
+        return CheckOutcome::ok("this machine's clock agrees with the server's");
     }
     let (seconds, side) = (skew.abs(), if skew > 0 { "ahead of" } else { "behind" });
-    Finding::warning(
+    CheckOutcome::warning(
         format!(
             "this machine's clock is {seconds} seconds {side} the server's: reports from here may be refused or misplaced"
         ),

@@ -126,7 +126,7 @@ pub(super) struct ProjectRow {
 }
 
 impl ProjectRow {
-    /// What a file calls the project.
+    /// The name by which a file calls the project.
     fn name(&self) -> Option<&str> {
         self.name.as_deref().or(self.display_name.as_deref())
     }
@@ -217,7 +217,7 @@ impl Api {
         Ok(changed)
     }
 
-    /// What the server says of slots that kernels use and no agent has; nothing, if the key may not ask.
+    /// The finding of the server about slots that kernels use and no agent has; none, if the key may not ask.
     pub async fn lacking_slots(&self) -> Option<String> {
         let found: Value = self.0.get(["doctor"]).send().await.ok()?.json().await.ok()?;
         let mut rows = found["items"].as_array()?.iter();

@@ -1,4 +1,4 @@
-//! What the server says of rows whose jobs ended before it keeps usage.
+//! The answer of the server to rows whose jobs ended before it keeps usage.
 
 use serde::Deserialize;
 

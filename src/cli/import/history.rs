@@ -1,4 +1,4 @@
-//! `--history`: what jobs of years gone by used on each day, for reports; no kernels are made.
+//! `--history`: the usage of jobs of years gone by on each day, for reports; no kernels are made.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -46,7 +46,7 @@ struct Row<'a> {
 pub struct HistoryReport {
     /// The name of the history.
     pub source: String,
-    /// What became of the rows of the file.
+    /// The balance of the rows of the file.
     pub summary: Summary,
     /// Jobs that the file has twice, and that were taken once.
     pub repeated: u64,
@@ -198,7 +198,7 @@ fn row<'a>((day, user, project, domain): &'a Place, daily: &'a Daily) -> Row<'a>
     Row { day: *day, user, project, domain_name: domain, resource_usage: &daily.usage, jobs: daily.records }
 }
 
-/// What jobs used, by group.
+/// The usage of jobs, by group.
 struct Totals {
     today: Day,
     groups: BTreeMap<String, BTreeMap<Place, Daily>>,

@@ -20,7 +20,7 @@ pub const UNKNOWN: &str = "unknown";
 pub struct ImportedJob {
     /// Tells this run from every other run in its resource group.
     pub job_key: String,
-    /// What `job_key` says without the start that it holds; empty when it holds none.
+    /// The part of `job_key` without the start that it holds; empty when it holds none.
     pub run_of: String,
     /// Shared by the runs, array tasks or parts of one submission.
     pub session_key: String,
@@ -28,12 +28,12 @@ pub struct ImportedJob {
     pub project: String,
     pub domain: String,
     pub resource_group: String,
-    /// What the trace calls the resource group where another name was asked for; else empty.
+    /// The trace's name of the resource group where another name was asked for; else empty.
     pub told_group: String,
     pub submitted_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
-    /// What the job held while it ran; a slot the trace says nothing about is absent.
+    /// The amounts that the job held while it ran; a slot that the trace does not name is absent.
     pub slots: Amounts,
     /// Resources that are slices of devices and count as whole ones in `slots`.
     pub device_slices: Vec<String>,

@@ -1,4 +1,4 @@
-//! What became of the rows of a file: how many were taken, and how many dropped for which reason.
+//! The balance of the rows of a file: how many were taken, and how many dropped for which reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -117,7 +117,7 @@ pub struct Summary {
     /// Rows that stand for something: no header, comment or blank line.
     pub rows: u64,
     pub taken: u64,
-    /// Of the taken: ran, but the trace names no amount of anything, so they add no usage.
+    /// Rows taken of jobs that ran, but of which the trace names no amount of anything, so that they add no usage.
     pub unmeasured: u64,
     pub dropped: BTreeMap<Reason, Tally>,
     /// Dropped rows of jobs that ran, or of which the row does not say that they did not.
@@ -131,7 +131,7 @@ pub struct Summary {
     /// The resource groups of jobs that ran; true where one of them held an accelerator.
     pub accelerator_use: BTreeMap<String, bool>,
     pub device_slices: DeviceSlices,
-    /// What places are counted in.
+    /// The unit in which places are counted.
     pub unit: Unit,
     /// The zone of times without an offset; `None` where the format has none.
     pub zone: Option<&'static str>,
@@ -175,7 +175,7 @@ impl Summary {
         tally.rows += 1;
     }
 
-    /// Whether a row was dropped because it cannot be read, and not because it says nothing yet.
+    /// True if a row was dropped because it cannot be read, and not because it says nothing yet.
     pub fn has_useless_rows(&self) -> bool {
         self.dropped.keys().any(|reason| *reason == Reason::OtherRecord || reason.may_drop_usage())
     }

@@ -1,4 +1,4 @@
-//! What an import says at its end, to people and to programs.
+//! The report of an import at its end, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,11 +15,11 @@ use crate::domain::names::UNKNOWN_DOMAIN;
 /// The balance of one import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// What became of the rows of the file.
+    /// The balance of the rows of the file.
     pub summary: Summary,
-    /// Of the rows taken: kernels that are new or not what they were.
+    /// Kernels of the rows taken that are new or not what they were.
     pub changed: u64,
-    /// Of the rows taken: refused by the service, by code.
+    /// Rows taken that the service refused, by code.
     pub refused: Refusals,
     pub groups: u64,
     pub new_groups: u64,
@@ -49,7 +49,7 @@ pub struct Report {
     pub earlier_runs_ended: u64,
     /// Known kernels that were taken back, because the file has them with other starts.
     pub replaced: u64,
-    /// Of the rows taken: those of jobs that ended before the server keeps usage, which count in reports alone.
+    /// Rows taken of jobs that ended before the server keeps usage, which count in reports alone.
     pub earlier: Option<EarlierRows>,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,

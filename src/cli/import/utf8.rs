@@ -42,7 +42,7 @@ impl<R: BufRead> MendedText<R> {
         let Err(error) = std::str::from_utf8(&self.text) else { return Ok(()) };
         if count > 0 && error.error_len().is_none() {
             self.begun = self.text.split_off(error.valid_up_to());
-            // So few bytes make no text yet.
+            // The bytes are the beginning of one character, which the next bytes complete.
             return if self.text.is_empty() { self.fill() } else { Ok(()) };
         }
         self.begun = if count > 0 { split_begun(&mut self.text) } else { Vec::new() };

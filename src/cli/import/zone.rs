@@ -1,4 +1,4 @@
-//! Which instant a local time means.
+//! The instants that local times mean.
 
 use chrono::{DateTime, Days, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
@@ -20,7 +20,7 @@ pub struct TimesRead {
     pub never: bool,
 }
 
-/// Which of its two instants a time means that the clock showed twice.
+/// The instant that a time means which the clock showed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatedTime {
     /// The first, because nothing says which of the two is meant.
@@ -31,12 +31,12 @@ pub enum RepeatedTime {
 
 /// The instants that one text may mean: two for a local time that the clock showed twice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instants {
+pub(super) struct PossibleInstants {
     first: Timestamp,
     second: Option<Timestamp>,
 }
 
-impl Instants {
+impl PossibleInstants {
     /// A time that is known for certain.
     pub(super) fn only(time: Timestamp) -> Self {
         Self { first: time, second: None }
@@ -63,34 +63,34 @@ impl Clock {
     }
 
     /// RFC 3339, with an offset or without.
-    pub(super) fn read(&mut self, text: &str, field: &'static str) -> Result<Instants, Reason> {
+    pub(super) fn read(&mut self, text: &str, field: &'static str) -> Result<PossibleInstants, Reason> {
         let with_offset = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_str(text, BASIC_OFFSET));
         let instants = match with_offset {
-            Ok(time) => in_range(time.timestamp_micros()).map(Instants::only),
+            Ok(time) => in_range(time.timestamp_micros()).map(PossibleInstants::only),
             Err(_) => text.parse().ok().and_then(|local| self.read_local(local)),
         };
         instants.ok_or(Reason::BadTime(field))
     }
 
     /// The instants of a local time; `None` outside the years 1970 to 9999.
-    pub(super) fn read_local(&mut self, local: NaiveDateTime) -> Option<Instants> {
+    pub(super) fn read_local(&mut self, local: NaiveDateTime) -> Option<PossibleInstants> {
         self.read.assumed = true;
         let found = self.zone.from_local_datetime(&local).map(|time| time.timestamp_micros());
         if let Some(only) = found.single() {
-            return in_range(only).map(Instants::only);
+            return in_range(only).map(PossibleInstants::only);
         }
         if let (Some(first), Some(second)) = (found.earliest(), found.latest()) {
-            return Some(Instants { first: in_range(first)?, second: in_range(second) });
+            return Some(PossibleInstants { first: in_range(first)?, second: in_range(second) });
         }
         self.read.never = true;
         let day_before = local.checked_sub_days(Days::new(1))?;
         let offset = self.zone.offset_from_local_datetime(&day_before).latest()?.fix();
         let time = offset.from_local_datetime(&local).single()?;
-        in_range(time.timestamp_micros()).map(Instants::only)
+        in_range(time.timestamp_micros()).map(PossibleInstants::only)
     }
 
     /// The first of the instants.
-    pub(super) fn first(&mut self, instants: Instants) -> Timestamp {
+    pub(super) fn first(&mut self, instants: PossibleInstants) -> Timestamp {
         if instants.second.is_some() {
             self.read.repeated.get_or_insert(RepeatedTime::First);
         }
@@ -100,8 +100,8 @@ impl Clock {
     /// The start and the end of a run that took `run_micros`, if the row says how long it took.
     pub(super) fn period(
         &mut self,
-        start: Option<Instants>,
-        end: Option<Instants>,
+        start: Option<PossibleInstants>,
+        end: Option<PossibleInstants>,
         run_micros: Option<i64>,
     ) -> (Option<Timestamp>, Option<Timestamp>) {
         let (Some(starts), Some(ends)) = (start, end) else {
@@ -121,7 +121,7 @@ impl Clock {
 }
 
 /// The pair whose difference is closest to `run`; `None` where two pairs are equally close.
-fn closest_pair(starts: Instants, ends: Instants, run: i64) -> Option<(Timestamp, Timestamp)> {
+fn closest_pair(starts: PossibleInstants, ends: PossibleInstants, run: i64) -> Option<(Timestamp, Timestamp)> {
     let pairs = starts.each().flat_map(|start| ends.each().map(move |end| (start, end)));
     let pairs = pairs.filter(|(start, end)| start <= end);
     let mut by_distance: Vec<_> =

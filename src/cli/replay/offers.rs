@@ -1,4 +1,4 @@
-//! What the cluster offers in a replay: as a file tells it, as the command line does, or as much as the jobs need.
+//! The capacity of the cluster in a replay: from a file, from the command line, or as much as the jobs need.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ fn listed(names: impl Iterator<Item = impl AsRef<str>> + Clone) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} others", shown.join(", ")) }
 }
 
-/// What each slot needs to be used for so many seconds, in whole units, and at least what the largest job asks for.
+/// The capacity that each slot needs to be used for `seconds`, in whole units, and at least what the largest job asks for.
 fn enough(trace: &Trace, seconds: f64) -> Amounts {
     let largest = trace.largest();
     let offered = trace

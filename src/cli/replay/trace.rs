@@ -19,7 +19,7 @@ use crate::domain::replay::history::{History, Job, Numbers, Offer, Person};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::Timestamp;
 
-/// What was read of a trace, before it is known what the cluster offered.
+/// The jobs of a trace, before it is known what the cluster offered.
 #[derive(Default)]
 pub(super) struct Trace {
     jobs: Vec<Job>,
@@ -55,7 +55,7 @@ pub(super) fn read(args: &TraceArgs) -> Result<Trace, Failure> {
     readings.finish()
 }
 
-/// What is wrong with a file, with its name.
+/// The failure to read a file, with its name.
 pub(super) fn in_file<T>(file: &Path, read: Result<T, ImportError>) -> Result<T, Failure> {
     read.map_err(|error| match error {
         ImportError::Open { .. } => Failure::Unusable(error.to_string()),
@@ -275,12 +275,12 @@ impl<'a> Reading<'a> {
 }
 
 impl Trace {
-    /// Whose job that is.
+    /// The owner of the job at `place`.
     fn owner(&self, place: usize) -> Member {
         self.owners[self.jobs[place].owner as usize].member
     }
 
-    /// What is replayed on a cluster that offers this.
+    /// The history that is replayed on a cluster with these offers.
     pub fn history(&mut self, offers: Vec<Offer>) -> Result<History, Failure> {
         let mut history = History {
             jobs: std::mem::take(&mut self.jobs),
@@ -317,7 +317,7 @@ impl Trace {
         Ok(history)
     }
 
-    /// What the jobs used, by slot, in slot-seconds.
+    /// The usage of the jobs, by slot, in slot-seconds.
     pub fn used(&self) -> Usages {
         let mut sum = Usages::default();
         for job in &self.jobs {

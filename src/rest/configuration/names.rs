@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
 use crate::service::Service;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 /// Ids by display name; `None`: more than one has it.
 struct Directory<'a> {
@@ -68,7 +68,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn of(service: &'a Service, facts: &'a Facts) -> Self {
+    pub fn of(service: &'a Service, facts: &'a GroupSnapshotData) -> Self {
         Self {
             projects: Directory::new(
                 "project",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::domain::queues::QueueConfig;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 /// A queue in a configuration: keys that have their defaults are left out.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,7 +34,7 @@ pub fn said(queue: &QueueConfig) -> Map<String, Value> {
 }
 
 /// All queues of a group; `None` if there are none.
-pub fn entries(group: &Facts) -> Option<Vec<QueueEntry>> {
+pub fn entries(group: &GroupSnapshotData) -> Option<Vec<QueueEntry>> {
     let queues: Vec<_> = group.queues.values().map(|queue| QueueEntry(QueueConfig::clone(queue))).collect();
     Some(queues).filter(|queues| !queues.is_empty())
 }

@@ -14,7 +14,7 @@ use crate::domain::queues::QueueConfig;
 use crate::domain::reading::{at_most, at_most_if_any, too_long};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::Service;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::weight_input::MAX_ITEMS;
 use crate::service::weights::WeightRow;
 
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Named {
 
 impl Configuration {
     /// The document that sets just these weights, and the queues as they are.
-    pub fn of(service: &Service, group: &Facts, weights: &[WeightRow]) -> Self {
+    pub fn of(service: &Service, group: &GroupSnapshotData, weights: &[WeightRow]) -> Self {
         let names = Names::of(service, group);
         let mut document =
             Self { resource_group: Some(group.name.to_string()), queues: entries(group), ..Self::default() };

@@ -23,7 +23,7 @@ use crate::service::{Caller, Service};
             "remedy": "choose a look-back of several half-lives: `fairshared options set GROUP lookback_days=28 half_life_days=7`"}
     ]
 }))]
-pub struct Examination {
+pub struct DoctorReport {
     /// The time that the server's clock showed.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
@@ -34,12 +34,12 @@ pub struct Examination {
 /// Makes every check of the server and its groups: schema, rights in the database, disk, clock, capacity, slots, domains, mode,
 /// look-back, options and purge. A key that is limited to groups gets the checks of those groups.
 #[utoipa::path(
-    get, path = "/doctor", operation_id = "get_doctor", tag = "Operations", responses((status = 200, body = Examination))
+    get, path = "/doctor", operation_id = "get_doctor", tag = "Operations", responses((status = 200, body = DoctorReport))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
-) -> Result<Json<Examination>> {
+) -> Result<Json<DoctorReport>> {
     let items = service.examine(&caller).await?;
-    Ok(Json(Examination { checked_at: service.clock().now(), items }))
+    Ok(Json(DoctorReport { checked_at: service.clock().now(), items }))
 }

@@ -1,3 +1,3 @@
-//! What an administrator should look at.
+//! The state of the installation, with what an administrator should look at.
 
 pub mod get;

@@ -15,11 +15,11 @@ use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{Delivery, Ingested, batch_of};
-use crate::service::ingest::doubts::{Doubt, Doubts};
 use crate::service::ingest::earlier::HISTORY;
 use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
+use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
@@ -98,7 +98,7 @@ pub struct Batches {
     under_way: Option<UnderWay>,
     /// The group as it was when the request came.
     profile: VisibleGroup,
-    doubts: Doubts,
+    mistakes: ReportMistakes,
     answer: IngestAnswer,
 }
 
@@ -115,7 +115,7 @@ impl Batches {
         Ok(Self {
             service,
             profile,
-            doubts: Doubts::default(),
+            mistakes: ReportMistakes::default(),
             caller,
             group,
             counting,
@@ -312,10 +312,10 @@ impl Batches {
     }
 
     fn count(&mut self, rows: BatchRows, refused: Vec<Refused>) {
-        let BatchRows { places, ids, doubts } = rows;
+        let BatchRows { places, ids, mistakes } = rows;
         let refused_at: HashSet<usize> = refused.iter().map(|row| row.at).collect();
-        for (at, doubt) in doubts.into_iter().filter(|(at, _)| !refused_at.contains(at)) {
-            self.doubts.note(places.get(at).copied().unwrap_or_default(), doubt);
+        for (at, mistake) in mistakes.into_iter().filter(|(at, _)| !refused_at.contains(at)) {
+            self.mistakes.note(places.get(at).copied().unwrap_or_default(), mistake);
         }
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
@@ -333,7 +333,7 @@ impl Batches {
         };
         let mut answer = self.answer;
         outcome.and(flushed)?;
-        let doubtful = self.doubts.warnings(&self.profile).into_iter();
+        let doubtful = self.mistakes.warnings(&self.profile).into_iter();
         answer.warnings.extend(doubtful.map(|found| doubtful_rows(found, self.counting)));
         answer.errors.sort_by_key(|e| (e.index, e.line));
         Ok((answer, self.present))
@@ -353,16 +353,16 @@ struct BatchRows {
     places: Vec<u64>,
     ids: Vec<Uuid>,
     /// Mistakes with the place of their row in the batch.
-    doubts: Vec<(usize, Doubt)>,
+    mistakes: Vec<(usize, ReportMistake)>,
 }
 
 impl BatchRows {
     fn of(places: Vec<u64>, batch: &[Incoming], group: &VisibleGroup) -> Self {
         let ids = batch.iter().map(|incoming| incoming.report.id.0).collect();
         let doubts_at = |(at, incoming): (usize, &Incoming)| {
-            Doubt::find(group, &incoming.report).map(move |doubt| (at, doubt)).collect::<Vec<_>>()
+            ReportMistake::find(group, &incoming.report).map(move |mistake| (at, mistake)).collect::<Vec<_>>()
         };
-        Self { places, ids, doubts: batch.iter().enumerate().flat_map(doubts_at).collect() }
+        Self { places, ids, mistakes: batch.iter().enumerate().flat_map(doubts_at).collect() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was used on one day: the sum of its records or, where these are purged, its day total. Day totals are kept for
+//! The usage of one day: the sum of its records or, where these are purged, its day total. Day totals are kept for
 //! `keep_buckets_days`, far longer than records, so that buckets can be summed again after a purge.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::store::ConnectionTrait;
 use crate::store::day_totals::{self, OfDay};
 use crate::store::records::{day_sums, ranges};
 
-/// What a run has recorded and taken back. The database has the records already, but not the day totals.
+/// Usage that a run has recorded and taken back. The database has the records already, but not the day totals.
 #[derive(Clone, Copy)]
 pub struct UnsavedUsage<'a> {
     pub added: &'a Sums,

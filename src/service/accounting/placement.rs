@@ -27,7 +27,7 @@ const PAGE: u64 = 20_000;
 
 /// Projects that have left the placeholder, each with its domain.
 type PlacedProjects = BTreeMap<ProjectId, Arc<str>>;
-/// What counted for the placeholder, by the domain for which it counts now.
+/// Usage that counted for the placeholder, by the domain for which it counts now.
 type PlacedUsage = BTreeMap<Arc<str>, BTreeMap<Day, Daily>>;
 
 /// Moves what counted for the placeholder to the domains of those projects that have one now.

@@ -1,4 +1,4 @@
-//! A look-back that was shortened: what it reached before goes with the next purge.
+//! A look-back that was shortened: records that it reached before go with the next purge.
 
 use crate::domain::options::Options;
 use crate::domain::time::Day;

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::service::Result;
 
 pub(super) struct Capacity;
@@ -13,24 +13,24 @@ impl Check for Capacity {
         "capacity"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     if subject.groups.is_empty() {
         let remedy = "make one: `fairshared groups create NAME`, or import what ran: `fairshared import`";
-        return Finding::warning("there is no resource group", remedy);
+        return CheckOutcome::warning("there is no resource group", remedy);
     }
     let lacking = subject.names(|group| group.facts.capacity.is_empty());
     if lacking.is_empty() {
-        return Finding::ok("every resource group has capacity");
+        return CheckOutcome::ok("every resource group has capacity");
     }
     let has_agents =
         subject.groups.iter().any(|group| group.facts.capacity.is_empty() && !group.facts.agent_slots.is_empty());
     let why = if has_agents { ", or agents that are out of service only" } else { "" };
-    Finding::warning(
+    CheckOutcome::warning(
         format!("no agents that offer anything{why}, so that new usage does not count: {}", listed(&lacking, NAMED)),
         "report the agents: `fairshared agents set GROUP AGENT --slot cpu=64`, or import them with `--capacities FILE`",
     )

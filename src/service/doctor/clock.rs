@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, Subject};
+use super::{Check, CheckOutcome, Subject};
 use crate::domain::time::MICROS_PER_SECOND;
 use crate::service::Result;
 use crate::store::{self, clock::Held};
@@ -18,31 +18,31 @@ impl Check for ServerClock {
         "clock"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         examine(subject).boxed()
     }
 }
 
-async fn examine(subject: &Subject<'_>) -> Result<Finding> {
+async fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
     let service = subject.service;
     let remedy = "set the clock right, or say that it is: `fairshared jobs trust-clock`";
     if let Some(doubt) = service.clock.doubt() {
-        return Ok(Finding::fault(doubt.detail(), remedy));
+        return Ok(CheckOutcome::fault(doubt.detail(), remedy));
     }
     // A command watches no clock; a server that doubts its own stores that.
     if let Some(Held { wall, reference, .. }) = store::clock::read(service.store().read()).await?.held {
         let detail =
             format!("a server doubts its clock: it said {wall} where {reference} was expected, and its jobs hold");
-        return Ok(Finding::fault(detail, remedy));
+        return Ok(CheckOutcome::fault(detail, remedy));
     }
     let now = service.clock().now();
     let Some(database) = store::clock::database_now(service.store().read()).await? else {
-        return Ok(Finding::ok(format!("the server's clock says {now} and is believed")));
+        return Ok(CheckOutcome::ok(format!("the server's clock says {now} and is believed")));
     };
     let skew = (database.micros() - now.micros()) / MICROS_PER_SECOND;
     if skew.abs() > MAX_SKEW_SECONDS {
         let detail = format!("the database's clock is {skew} seconds from the server's, which says {now}");
-        return Ok(Finding::warning(detail, "let both machines set their clocks by the same source, such as NTP"));
+        return Ok(CheckOutcome::warning(detail, "let both machines set their clocks by the same source, such as NTP"));
     }
-    Ok(Finding::ok(format!("the server's clock says {now} and is believed; the database's agrees")))
+    Ok(CheckOutcome::ok(format!("the server's clock says {now} and is believed; the database's agrees")))
 }

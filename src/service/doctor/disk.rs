@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, Subject};
+use super::{Check, CheckOutcome, Subject};
 use crate::service::Result;
 use crate::service::work::blocking;
 use crate::store::disk::DiskSpace;
@@ -22,24 +22,24 @@ impl Check for Disk {
         "disk"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { examine(subject) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Result<Finding> {
+fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
     let Some(space) = blocking(|| subject.service.store().disk_space())? else {
-        return Ok(Finding::not_checked("the database is PostgreSQL, whose disk only its own machine sees"));
+        return Ok(CheckOutcome::not_checked("the database is PostgreSQL, whose disk only its own machine sees"));
     };
     let DiskSpace { free, database } = space;
     let detail = format!("{} are free beside a database of {}", shown(free), shown(database));
     let remedy = "make room, or move the database: `fairshared backup` copies it while the server runs";
     Ok(if free < FAULT_BYTES {
-        Finding::fault(detail, remedy)
+        CheckOutcome::fault(detail, remedy)
     } else if free < WARNING_BYTES || free < database / 100 * FREE_PERCENT {
-        Finding::warning(detail, remedy)
+        CheckOutcome::warning(detail, remedy)
     } else {
-        Finding::ok(detail)
+        CheckOutcome::ok(detail)
     })
 }
 

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::service::Result;
 
@@ -14,12 +14,12 @@ impl Check for Domains {
         "domains"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     let people = subject.service.people();
     let is_seen = |id| {
         subject.caller.groups.is_none() || subject.groups.iter().any(|group| group.facts.rows.project(id).is_some())
@@ -30,11 +30,11 @@ fn examine(subject: &Subject<'_>) -> Finding {
     let mut names: Vec<String> =
         unplaced.map(|project| project.shown().map_or_else(|| project.id.to_string(), ToString::to_string)).collect();
     if names.is_empty() {
-        return Finding::ok("every project has a domain");
+        return CheckOutcome::ok("every project has a domain");
     }
     names.sort_unstable();
     let count = names.len();
-    Finding::warning(
+    CheckOutcome::warning(
         format!(
             "{count} in the domain `{UNKNOWN_DOMAIN}`, so that weights of domains do not reach them: {}",
             listed(&names, NAMED)

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::service::Result;
 
 pub(super) struct Lookback;
@@ -13,17 +13,17 @@ impl Check for Lookback {
         "look_back"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     let short = subject.names(|group| group.facts.options.half_life_days > group.facts.options.lookback_days);
     if short.is_empty() {
-        return Finding::ok("no half-life is longer than its look-back");
+        return CheckOutcome::ok("no half-life is longer than its look-back");
     }
-    Finding::warning(
+    CheckOutcome::warning(
         format!(
             "the half-life is longer than the look-back, so that usage is forgotten all at once: {}",
             listed(&short, NAMED)

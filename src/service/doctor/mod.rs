@@ -1,4 +1,4 @@
-//! What an administrator should look at, as the service can see it: one check a file.
+//! Checks of an installation, as far as the service can see it: one check a file.
 //!
 //! A check never changes anything, and one that cannot be made says so instead of hiding the others. A new check is one file, named
 //! here as a module and in [`CHECKS`].
@@ -52,19 +52,19 @@ pub struct CheckResult {
     pub status: CheckStatus,
     /// The finding, in a sentence.
     pub detail: String,
-    /// What to do; `null`: nothing.
+    /// Advice in a sentence; `null`: there is nothing to do.
     pub remedy: Option<String>,
 }
 
 /// A finding of one check, before it has the check's name.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct CheckOutcome {
     status: CheckStatus,
     detail: String,
     remedy: Option<String>,
 }
 
-impl Finding {
+impl CheckOutcome {
     pub fn ok(detail: impl Into<String>) -> Self {
         Self { status: CheckStatus::Ok, detail: detail.into(), remedy: None }
     }
@@ -87,7 +87,7 @@ impl Finding {
     }
 }
 
-/// What checks look at: the service, and the groups that the caller's key reaches, by name.
+/// The subject of the checks: the service, and the groups that the caller's key reaches, by name.
 struct Subject<'a> {
     service: &'a Service,
     caller: &'a Caller,
@@ -104,14 +104,14 @@ impl Subject<'_> {
 trait Check: Sync {
     fn name(&self) -> &'static str;
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>>;
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>>;
 }
 
 /// Every check, in the order of the answer.
 const CHECKS: &[&dyn Check] = &[
     &schema::SchemaVersion,
     &rights::DatabaseRights,
-    &writes::Writes,
+    &writes::WriteAvailability,
     &disk::Disk,
     &clock::ServerClock,
     &capacity::Capacity,
@@ -140,7 +140,7 @@ impl Service {
         let mut results = Vec::with_capacity(CHECKS.len());
         for check in CHECKS {
             let found = check.examine(&subject).await;
-            results.push(found.unwrap_or_else(|error| Finding::not_checked(error.to_string())).of(check.name()));
+            results.push(found.unwrap_or_else(|error| CheckOutcome::not_checked(error.to_string())).of(check.name()));
         }
         Ok(results)
     }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::domain::options::SequenceMode;
 use crate::service::Result;
 
@@ -14,17 +14,17 @@ impl Check for Mode {
         "mode"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     let is_progressive = |mode| mode == SequenceMode::Progressive;
     let without_effect = subject
         .names(|group| is_progressive(group.facts.options.sequence_mode) && group.facts.scheduler.grows().is_none());
     if !without_effect.is_empty() {
-        return Finding::warning(
+        return CheckOutcome::warning(
             format!(
                 "`sequence_mode` is progressive, and the scheduler has no such order: {}",
                 listed(&without_effect, NAMED)
@@ -41,5 +41,5 @@ fn examine(subject: &Subject<'_>) -> Finding {
         say(&plain, "plain, where only recorded usage counts"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Finding::ok(if parts.is_empty() { "there is no resource group".to_owned() } else { parts.join("; ") })
+    CheckOutcome::ok(if parts.is_empty() { "there is no resource group".to_owned() } else { parts.join("; ") })
 }

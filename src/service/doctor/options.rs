@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::service::Result;
 
 /// Codes of warnings that the checks `look_back`, `mode` and `capacity` make.
@@ -16,12 +16,12 @@ impl Check for GroupOptions {
         "options"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     let warnings = subject.groups.iter().flat_map(|group| {
         let warnings = group.facts.warnings().into_iter();
         let own = warnings.filter(|warning| !OF_OTHER_CHECKS.contains(&warning.code));
@@ -29,7 +29,7 @@ fn examine(subject: &Subject<'_>) -> Finding {
     });
     let warnings: Vec<String> = warnings.collect();
     if warnings.is_empty() {
-        return Finding::ok("no options look like a mistake");
+        return CheckOutcome::ok("no options look like a mistake");
     }
-    Finding::warning(listed(&warnings, NAMED), "`fairshared options get GROUP` says what each means")
+    CheckOutcome::warning(listed(&warnings, NAMED), "`fairshared options get GROUP` says what each means")
 }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::Result;
 use crate::store::{jobs::JobRun, records};
@@ -18,12 +18,12 @@ impl Check for Purge {
         "purge"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         examine(subject).boxed()
     }
 }
 
-async fn examine(subject: &Subject<'_>) -> Result<Finding> {
+async fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
     let service = subject.service;
     let runs: Vec<JobRun> =
         service.last_job_runs(subject.caller).await?.into_iter().filter(|run| run.job == "purge").collect();
@@ -32,7 +32,10 @@ async fn examine(subject: &Subject<'_>) -> Result<Finding> {
         runs.iter().filter(|run| ["failed", "panicked"].contains(&&*run.status)).map(of).collect();
     if !failed.is_empty() {
         let detail = format!("the last purge failed: {}", listed(&failed, NAMED));
-        return Ok(Finding::fault(detail, "`fairshared jobs list` says why; `fairshared jobs run purge` tries again"));
+        return Ok(CheckOutcome::fault(
+            detail,
+            "`fairshared jobs list` says why; `fairshared jobs run purge` tries again",
+        ));
     }
     let now = service.clock().now();
     let late: Vec<String> =
@@ -47,12 +50,12 @@ async fn examine(subject: &Subject<'_>) -> Result<Finding> {
     };
     if !late.is_empty() {
         let detail = format!("no purge ran for {LATE_DAYS} days: {}; {next}", listed(&late, NAMED));
-        return Ok(Finding::warning(
+        return Ok(CheckOutcome::warning(
             detail,
             "a server runs it once a day: is one running? `fairshared jobs list` shows the last runs",
         ));
     }
     let last: Option<Timestamp> = runs.iter().map(|run| run.started_at).max();
     let last = last.map_or_else(|| "no purge has run yet".to_owned(), |at| format!("the last purge began {at}"));
-    Ok(Finding::ok(format!("{last}; {next}")))
+    Ok(CheckOutcome::ok(format!("{last}; {next}")))
 }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, Subject};
+use super::{Check, CheckOutcome, Subject};
 use crate::service::Result;
 use crate::store::rights::DatabaseRights as Rights;
 
@@ -16,18 +16,18 @@ impl Check for DatabaseRights {
         NAME
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(finding(Rights::of(subject.service.store().read()).await?)) }.boxed()
     }
 }
 
-/// What the rights mean; none are known of `SQLite`.
-pub fn finding(rights: Option<Rights>) -> Finding {
+/// The outcome that rights stand for; none are known of `SQLite`.
+pub fn finding(rights: Option<Rights>) -> CheckOutcome {
     match rights {
-        None => Finding::ok("the database is a file of this server: its rights are those of the file"),
+        None => CheckOutcome::ok("the database is a file of this server: its rights are those of the file"),
         Some(rights) => match rights.lacking() {
-            None => Finding::ok(format!("the database user {:?} may do all that is needed", rights.user)),
-            Some((detail, remedy)) => Finding::fault(detail, remedy),
+            None => CheckOutcome::ok(format!("the database user {:?} may do all that is needed", rights.user)),
+            Some((detail, remedy)) => CheckOutcome::fault(detail, remedy),
         },
     }
 }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, Subject};
+use super::{Check, CheckOutcome, Subject};
 use crate::service::Result;
 
 pub const NAME: &str = "schema";
@@ -15,7 +15,7 @@ impl Check for SchemaVersion {
         NAME
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move {
             let schema = subject.service.store().schema().await?;
             Ok(finding(schema.applied.len(), &schema.pending))
@@ -24,14 +24,17 @@ impl Check for SchemaVersion {
     }
 }
 
-/// What it means that so many migrations are applied, and others are not.
-pub fn finding(applied: usize, pending: &[String]) -> Finding {
+/// The outcome where `applied` migrations are applied, and those of `pending` are not.
+pub fn finding(applied: usize, pending: &[String]) -> CheckOutcome {
     match pending.first() {
-        None => Finding::ok(format!("all {applied} migrations are applied")),
+        None => CheckOutcome::ok(format!("all {applied} migrations are applied")),
         Some(first) => {
             let lacking = pending.len();
             let detail = format!("the database lacks {lacking} migrations, from {first} on");
-            Finding::fault(detail, "`fairshared migrate up` applies them; make a backup first: `fairshared backup`")
+            CheckOutcome::fault(
+                detail,
+                "`fairshared migrate up` applies them; make a backup first: `fairshared backup`",
+            )
         }
     }
 }

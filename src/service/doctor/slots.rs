@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::domain::slots::SlotName;
 use crate::service::Result;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 pub(super) struct Slots;
 
@@ -17,20 +17,20 @@ impl Check for Slots {
         "slots"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
-    let of_group = |facts: &Facts| {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
+    let of_group = |facts: &GroupSnapshotData| {
         lacking(facts).into_iter().map(|slot| format!("`{slot}` in {}", facts.name)).collect::<Vec<_>>()
     };
     let lacking: Vec<String> = subject.groups.iter().flat_map(|group| of_group(&group.facts)).collect();
     if lacking.is_empty() {
-        return Finding::ok("agents have every slot that kernels hold or ask for");
+        return CheckOutcome::ok("agents have every slot that kernels hold or ask for");
     }
-    Finding::warning(
+    CheckOutcome::warning(
         format!(
             "kernels hold or ask for slots that no agent has, so that these cost nothing: {}",
             listed(&lacking, NAMED)
@@ -40,7 +40,7 @@ fn examine(subject: &Subject<'_>) -> Finding {
 }
 
 /// The slots that kernels of the group hold, ask for or used in the look-back, and that no agent has, by name.
-fn lacking(facts: &Facts) -> BTreeSet<SlotName> {
+fn lacking(facts: &GroupSnapshotData) -> BTreeSet<SlotName> {
     let held = facts.demand.iter().flat_map(|(_, held)| [&held.allocated, &held.pending]);
     let held = held.flat_map(|amounts| amounts.iter().filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot));
     let used = facts.rows.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);

@@ -3,28 +3,28 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, Finding, Subject};
+use super::{Check, CheckOutcome, Subject};
 use crate::service::Result;
 
-pub(super) struct Writes;
+pub(super) struct WriteAvailability;
 
-impl Check for Writes {
+impl Check for WriteAvailability {
     fn name(&self) -> &'static str {
         "writes"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<Finding>> {
+    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Finding {
+fn examine(subject: &Subject<'_>) -> CheckOutcome {
     match subject.service.health.refuses_writes() {
-        None => Finding::ok("writes are taken"),
+        None => CheckOutcome::ok("writes are taken"),
         Some(condition) => {
             let remedy =
                 format!("remove the cause: {} in docs/OPERATIONS.md, \"When writes are refused\"", condition.code);
-            Finding::fault(condition.detail, remedy)
+            CheckOutcome::fault(condition.detail, remedy)
         }
     }
 }

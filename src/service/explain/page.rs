@@ -22,7 +22,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::Result;
 use crate::service::audit_log::Author;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::group::published::trails::TrailBook;
 use crate::service::group::visible::VisibleGroup;
 
@@ -37,7 +37,7 @@ pub(super) struct Page<'a> {
     pub now: Timestamp,
 }
 
-fn parts(usage: &Usages, facts: &Facts, now: Timestamp) -> Beside {
+fn parts(usage: &Usages, facts: &GroupSnapshotData, now: Timestamp) -> Beside {
     let scale = Scale { options: &facts.options, today: now.day() };
     Beside { resource_usage: usage.clone(), normalized_usage: exact(scale.charge(usage, &facts.today)) }
 }
@@ -54,7 +54,7 @@ fn date(then: &Then) -> OutlookDate {
 }
 
 impl Page<'_> {
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &GroupSnapshotData {
         self.group.facts()
     }
 

@@ -12,17 +12,17 @@ use crate::domain::slots::Usages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::trail::{Trail, with};
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 /// What is not recorded yet, by owner and day.
 pub(super) struct Sums(FastMap<Owner, BTreeMap<Day, Usages>>);
 
-fn moment(facts: &Facts, now: Timestamp) -> Moment {
+fn moment(facts: &GroupSnapshotData, now: Timestamp) -> Moment {
     Moment { since: facts.options.window_start(now.day()).start(), now }
 }
 
 /// The domain, project or user itself that a member's usage counts for.
-fn counts_for(facts: &Facts, member: Member, tier: Tier) -> Option<Owner> {
+fn counts_for(facts: &GroupSnapshotData, member: Member, tier: Tier) -> Option<Owner> {
     match tier {
         Tier::Domain => Some(Owner::Domain(Arc::clone(&facts.rows.project(member.project)?.domain_name))),
         Tier::Project => Some(Owner::Project(member.project)),
@@ -32,7 +32,7 @@ fn counts_for(facts: &Facts, member: Member, tier: Tier) -> Option<Owner> {
 
 impl Sums {
     /// Of everybody in these tiers.
-    pub fn of(facts: &Facts, tiers: &[Tier], now: Timestamp) -> Self {
+    pub fn of(facts: &GroupSnapshotData, tiers: &[Tier], now: Timestamp) -> Self {
         let mut sums: FastMap<Owner, BTreeMap<Day, Usages>> = FastMap::default();
         let moment = moment(facts, now);
         for member in facts.outstanding.owners() {
@@ -51,7 +51,7 @@ impl Sums {
     }
 
     /// The owner's trail once that is recorded.
-    pub fn trail(&self, owner: &Owner, trail: &Trail, facts: &Facts) -> Trail {
+    pub fn trail(&self, owner: &Owner, trail: &Trail, facts: &GroupSnapshotData) -> Trail {
         let mut grown = Arc::clone(trail);
         for (day, usage) in self.0.get(owner).into_iter().flatten() {
             let scale = Scale { options: &facts.options, today: *day };
@@ -69,7 +69,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    pub fn of(facts: &Facts, owner: &Owner, now: Timestamp) -> Self {
+    pub fn of(facts: &GroupSnapshotData, owner: &Owner, now: Timestamp) -> Self {
         let mut beside = Self { unrecorded: Usages::default(), committed: Usages::default() };
         match owner {
             Owner::User(member) => beside.add(facts, *member, now),
@@ -84,7 +84,7 @@ impl Beside {
         beside
     }
 
-    fn add(&mut self, facts: &Facts, member: Member, now: Timestamp) {
+    fn add(&mut self, facts: &GroupSnapshotData, member: Member, now: Timestamp) {
         let own = facts.rows.user(member).map(|row| row.share.run_times()).unwrap_or_default();
         let expected = Expected::new(own, facts.run_times, &facts.options);
         self.unrecorded.add(&facts.outstanding.unrecorded(member, moment(facts, now)));

@@ -1,4 +1,4 @@
-//! Whom a request to explain means, and how that one stands.
+//! The domain, project or user that a request to explain means, and its row.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::service::people::who;
 use crate::service::shares::UserPlace;
 use crate::service::{Error, Fault, Result, Service, VisibleGroup};
 
-/// Whom a request names.
+/// The domain, project or user that a request names.
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
     Domain(Arc<str>),
@@ -126,7 +126,7 @@ fn too_much(name: &str, tier: Tier) -> Error {
     Error::about(format!("/{name}"), "contradiction", said)
 }
 
-/// Whom `input` names; `waits` is the owner of the workload that it asks about.
+/// The domain, project or user that `input` names; `waits` is the owner of the workload that it asks about.
 pub(super) fn asked(
     service: &Service,
     group: &VisibleGroup,
@@ -191,7 +191,7 @@ fn unknown(code: &'static str, kind: &str, name: impl std::fmt::Display) -> Erro
     Error::NotFound { code, detail: format!("there is no {kind} {name}") }
 }
 
-/// How whom `asked` names stands. A `domain` that is named as well has to be the one.
+/// The row of the domain, project or user that `asked` names. A `domain` that is named as well has to be its domain.
 pub(super) async fn subject(
     service: &Service,
     group: &VisibleGroup,

@@ -12,7 +12,7 @@ use crate::domain::parallel;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::{Result, Service};
 use crate::store;
 
@@ -118,7 +118,7 @@ struct Present<'a> {
 }
 
 impl<'a> Present<'a> {
-    fn of(facts: &'a Facts, member: Member) -> Self {
+    fn of(facts: &'a GroupSnapshotData, member: Member) -> Self {
         Self { kernels: facts.outstanding.of(member), waits: facts.waits(member) }
     }
 }
@@ -131,7 +131,7 @@ struct Rest {
 }
 
 impl Rest {
-    fn of(facts: &Facts, span: Span, now: Timestamp) -> Self {
+    fn of(facts: &GroupSnapshotData, span: Span, now: Timestamp) -> Self {
         let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
         let moment = Moment { since: span.start, now: span.end };
         Self { normalizer, moment, is_over: span.end < now }

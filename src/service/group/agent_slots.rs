@@ -1,4 +1,4 @@
-//! What the agents of a group offer together (FAIR_SHARE §1).
+//! The slots that the agents of a group offer together (FAIR_SHARE §1).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::published::facts::Facts;
+use super::published::facts::GroupSnapshotData;
 use super::published::trails::TrailBook;
 use crate::domain::capacity::CapacityCalendar;
 use crate::domain::explain::count::Scale;
@@ -17,7 +17,7 @@ impl Service {
     pub(in crate::service) async fn know_trails<'a>(
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
-        facts: &'a Facts,
+        facts: &'a GroupSnapshotData,
     ) -> Result<&'a TrailBook> {
         facts.trails.get_or_try_init(|| self.read_trails(db, facts)).await
     }
@@ -30,7 +30,11 @@ impl Service {
         Ok(())
     }
 
-    async fn read_trails(&self, db: &(impl ConnectionTrait + StreamTrait), facts: &Facts) -> Result<TrailBook> {
+    async fn read_trails(
+        &self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        facts: &GroupSnapshotData,
+    ) -> Result<TrailBook> {
         let Scale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
         store::buckets::load(db, &facts.name, &mut ledger, None).await?;

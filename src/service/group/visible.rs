@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::published::PublishedGroup;
 use super::published::answers::Answers;
 use super::published::entitlements::Entitlement;
-use super::published::facts::Facts;
+use super::published::facts::GroupSnapshotData;
 use super::published::profile::Profile;
 use super::published::rows::UserShare;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
@@ -24,7 +24,7 @@ use crate::service::{Error, Result};
 pub struct VisibleGroup {
     group: Arc<PublishedGroup>,
     access: Access,
-    /// What looked like a mistake in the write that this follows.
+    /// Likely mistakes in the write that this follows.
     of_write: Vec<InputWarning>,
 }
 
@@ -54,7 +54,7 @@ impl VisibleGroup {
     }
 
     /// The facts as the service itself works with them.
-    pub(in crate::service) fn facts(&self) -> &Facts {
+    pub(in crate::service) fn facts(&self) -> &GroupSnapshotData {
         &self.group.facts
     }
 
@@ -64,7 +64,7 @@ impl VisibleGroup {
     }
 
     /// Everything in the group, for callers who may see more than one user's rows.
-    pub fn whole(&self) -> Result<&Facts> {
+    pub fn whole(&self) -> Result<&GroupSnapshotData> {
         self.access.require_reader()?;
         Ok(&self.group.facts)
     }

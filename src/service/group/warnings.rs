@@ -1,13 +1,13 @@
 //! What in a group's options looks like a mistake. A warning never refuses anything: what it speaks of may come later.
 
-use super::published::facts::Facts;
+use super::published::facts::GroupSnapshotData;
 use crate::domain::fault::escaped;
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::sequencer::Growing;
 use crate::domain::slots::SlotName;
 use crate::service::input::warning::InputWarning;
 
-type Rule = fn(&Facts, &mut Vec<InputWarning>);
+type Rule = fn(&GroupSnapshotData, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
 const RULES: [Rule; 7] = [
@@ -22,7 +22,7 @@ const RULES: [Rule; 7] = [
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
-impl Facts {
+impl GroupSnapshotData {
     /// Likely mistakes in the options, as the group is now.
     pub fn warnings(&self) -> Vec<InputWarning> {
         let mut warnings = Vec::new();
@@ -51,7 +51,7 @@ impl Facts {
 }
 
 /// A weight for a slot that is probably misspelt.
-fn unused_slots(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn unused_slots(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     for (slot, _) in group.options.resource_weights.iter() {
         if !group.offers(slot) && !group.uses(slot) {
             warnings.push(InputWarning::at(
@@ -64,7 +64,7 @@ fn unused_slots(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// The mode is not that of the scheduler.
-fn not_progressive(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.grows().is_none() {
         warnings.push(InputWarning::at(
             "/scheduler_opts/sequence_mode",
@@ -75,7 +75,7 @@ fn not_progressive(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// Domains have weights that the order delivers only by chance.
-fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn flat_misses_domain_weights(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     if group.options.order != Order::Flat || group.scheduler.grows() != Some(Growing::Usage) {
         return;
     }
@@ -95,7 +95,7 @@ fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// The look-back reaches days whose buckets and day totals are purged.
-fn purged_usage(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn purged_usage(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let Some((from, last)) = group.totals_from.zip(group.calculation.as_ref()) else { return };
     let first = group.options.window_start(last.lookback_end);
     if first < from {
@@ -109,7 +109,7 @@ fn purged_usage(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// Usage of no slot counts.
-fn only_zeros(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn only_zeros(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let weights = &group.options.resource_weights;
     if !weights.is_empty() && weights.iter().all(|(_, weight)| weight.is_zero()) {
         warnings.push(InputWarning::at(
@@ -121,7 +121,7 @@ fn only_zeros(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// Usage is divided by capacity, and none of the slots that count has any.
-fn no_capacity(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn no_capacity(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let weighted = || group.options.resource_weights.iter().filter(|(_, weight)| !weight.is_zero());
     if weighted().next().is_some() && !weighted().any(|(slot, _)| group.offers(slot)) {
         warnings.push(InputWarning::at(
@@ -133,7 +133,7 @@ fn no_capacity(group: &Facts, warnings: &mut Vec<InputWarning>) {
 }
 
 /// Usage leaves the look-back window before it has lost half of its weight.
-fn half_life_exceeds_lookback(group: &Facts, warnings: &mut Vec<InputWarning>) {
+fn half_life_exceeds_lookback(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let (half_life, lookback) = (group.options.half_life_days, group.options.lookback_days);
     if half_life > lookback {
         let detail = format!(

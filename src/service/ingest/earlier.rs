@@ -31,9 +31,9 @@ use crate::store::{self, ConnectionTrait};
 /// The name of the history in every group.
 pub const HISTORY: &str = "earlier-kernels";
 
-/// What of a batch belongs into the history.
+/// The reports of a batch that belong into the history.
 pub struct EarlierReports {
-    /// What ended until then belongs there.
+    /// A kernel that ended until then belongs there.
     limit: Timestamp,
     /// Kernels that count already, in the history or in what was recorded.
     counted: BTreeMap<KernelId, EarlierKernel>,

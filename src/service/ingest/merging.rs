@@ -7,7 +7,7 @@ use super::earlier::EarlierReports;
 use super::homes::{Placed, settle_domains};
 use super::incoming::{Incoming, Named, Refused};
 use crate::domain::ids::{KernelId, KernelKey};
-use crate::domain::kernel::{Doubt, Kernel, Report};
+use crate::domain::kernel::{InferredEndRule, Kernel, Report};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
@@ -53,7 +53,7 @@ impl Known {
         mut self,
         mut reports: Placed,
         names: &[Named],
-        doubt: Doubt,
+        rule: InferredEndRule,
         kept: Kept,
         refused: &mut Vec<Refused>,
     ) -> Reported {
@@ -71,7 +71,7 @@ impl Known {
             if !names[at].has_domain {
                 keep_domain(known, &mut report);
             }
-            match (take(known, report, doubt, kept), current) {
+            match (take(known, report, rule, kept), current) {
                 (Ok(kernel), Some(current)) => *current = kernel,
                 (Ok(kernel), None) => merged.push((self.here.remove(&id), kernel)),
                 (Err(fault), _) => refused.push(Refused { at, fault }),
@@ -91,10 +91,15 @@ fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
 }
 
 /// What is known after `report`.
-fn take(known: Option<&Kernel>, report: Box<Report>, doubt: Doubt, kept: Kept) -> std::result::Result<Kernel, Fault> {
+fn take(
+    known: Option<&Kernel>,
+    report: Box<Report>,
+    rule: InferredEndRule,
+    kept: Kept,
+) -> std::result::Result<Kernel, Fault> {
     kept.check(known, &report)?;
     let is_kept = known.map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
-    let before = known.map(|known| known.clone().doubted(&report, doubt));
+    let before = known.map(|known| known.clone().without_disproved_end(&report, rule));
     let merged = is_kept.and_then(|()| Kernel::merge(before, report));
     merged.map_err(|conflict| Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()))
 }
@@ -161,8 +166,8 @@ pub(super) async fn merge(
 ) -> Result<(Reported, Vec<KernelKey>)> {
     let group = &session.state().group;
     let known = Known::look_up(session.read(), &group.name, &reports).await?;
-    let doubt = doubt(&session.state().options, session.now);
-    let mut merged = known.merge(reports, names, doubt, Kept::of(group), refused);
+    let rule = inferred_end_rule(&session.state().options, session.now);
+    let mut merged = known.merge(reports, names, rule, Kept::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
     merged.retain(|(old, kernel)| old.as_ref() != Some(kernel));
     Ok((merged, seen))
@@ -185,12 +190,12 @@ fn to_be_noted(session: &Session, merged: &Reported) -> Vec<KernelKey> {
 }
 
 /// What becomes of the time after an inferred end.
-fn doubt(options: &Options, now: Timestamp) -> Doubt {
+fn inferred_end_rule(options: &Options, now: Timestamp) -> InferredEndRule {
     let kept_hours = match options.gap_policy {
         GapPolicy::Interpolate => options.max_gap_hours,
         GapPolicy::Ignore => 0,
     };
-    Doubt { now, kept_from: now.plus_micros(-(i64::from(kept_hours) * MICROS_PER_HOUR)) }
+    InferredEndRule { now, kept_from: now.plus_micros(-(i64::from(kept_hours) * MICROS_PER_HOUR)) }
 }
 
 /// Kernels as they would be after the batches of a dry run.
@@ -227,8 +232,8 @@ impl Service {
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
         let kept = Kept::of(&stored);
-        let doubt = doubt(&picture.options, self.certain_now());
-        let merged = known.merge(reports, &names, doubt, kept, &mut refused);
+        let rule = inferred_end_rule(&picture.options, self.certain_now());
+        let merged = known.merge(reports, &names, rule, kept, &mut refused);
         rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));
         Ok(refused)
     }

@@ -1,11 +1,11 @@
 //! Kernels on their way in: what a scheduler sends, how it is checked, merged and stored, and ends that no report names.
 
 pub mod batch;
-pub mod doubts;
 pub mod earlier;
 pub mod homes;
 pub mod incoming;
 pub mod inferred;
 pub mod merging;
+pub mod mistakes;
 pub mod newcomers;
 pub mod registration;

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use uuid::Uuid;
 
 use super::named_entities::NamedEntities;
-use super::resolution::{Ambiguous, UnknownUuid};
+use super::resolution::{AmbiguousName, UnknownUuid};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::service::Result;
 use crate::service::work::begun;
@@ -68,12 +68,12 @@ impl Directory {
     }
 
     /// The user that a name stands for: the one that has it, else the UUID that follows from it, known or not.
-    pub fn find_user(&self, name: &str) -> std::result::Result<UserId, Ambiguous> {
+    pub fn find_user(&self, name: &str) -> std::result::Result<UserId, AmbiguousName> {
         self.users.resolve(name, UnknownUuid::IsName).map(UserId)
     }
 
     /// The user that a name or a UUID stands for. A name that is stored wins over its reading as a UUID.
-    pub fn find_user_or_id(&self, text: &str) -> std::result::Result<UserId, Ambiguous> {
+    pub fn find_user_or_id(&self, text: &str) -> std::result::Result<UserId, AmbiguousName> {
         self.users.resolve(text, UnknownUuid::IsId).map(UserId)
     }
 
@@ -83,12 +83,12 @@ impl Directory {
     }
 
     /// [`Directory::find_user`] for projects.
-    pub fn find_project(&self, name: &str) -> std::result::Result<ProjectId, Ambiguous> {
+    pub fn find_project(&self, name: &str) -> std::result::Result<ProjectId, AmbiguousName> {
         self.projects.resolve(name, UnknownUuid::IsName).map(ProjectId)
     }
 
     /// [`Directory::find_user_or_id`] for projects.
-    pub fn find_project_or_id(&self, text: &str) -> std::result::Result<ProjectId, Ambiguous> {
+    pub fn find_project_or_id(&self, text: &str) -> std::result::Result<ProjectId, AmbiguousName> {
         self.projects.resolve(text, UnknownUuid::IsId).map(ProjectId)
     }
 
@@ -102,7 +102,7 @@ impl Directory {
         Member { user: self.user_of_uuid(user), project: self.project_of_uuid(project) }
     }
 
-    /// Who has the stored name.
+    /// The user that has the stored name.
     pub fn user_called(&self, name: &str) -> Option<UserId> {
         self.users.id_of_name(name).map(UserId)
     }

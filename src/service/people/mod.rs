@@ -24,5 +24,5 @@ pub use directory::{Directory, People};
 pub use domains::DomainChange;
 pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;
-pub use resolution::{Ambiguous, is_text_of_id};
+pub use resolution::{AmbiguousName, is_text_of_id};
 pub use users::UserChange;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::resolution::{Ambiguous, KnownNames, NameHolder, UnknownUuid, resolve};
+use super::resolution::{AmbiguousName, KnownNames, NameHolder, UnknownUuid, resolve};
 use crate::domain::identity;
 use crate::domain::maps::FastMap;
 use crate::store::people::{Project, User};
@@ -61,7 +61,7 @@ impl<E: NamedEntity> NamedEntities<E> {
     }
 
     /// The id that a text stands for, known or not.
-    pub(super) fn resolve(&self, text: &str, otherwise: UnknownUuid) -> Result<Uuid, Ambiguous> {
+    pub(super) fn resolve(&self, text: &str, otherwise: UnknownUuid) -> Result<Uuid, AmbiguousName> {
         let known = |id| {
             let row = self.rows.get(&id)?;
             Some(KnownNames { name: row.name().map(|name| &**name), shown: row.shown().map(|name| &**name) })

@@ -35,9 +35,9 @@ pub(super) enum UnknownUuid {
 
 /// A name that means two entities: one has it, and the other has its UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ambiguous;
+pub struct AmbiguousName;
 
-impl Ambiguous {
+impl AmbiguousName {
     /// The fault of a request that names so at `pointer`.
     pub fn fault(self, pointer: impl Into<String>, name: &str) -> Fault {
         let detail = format!("{name:?} is the name of one and by the rule of names the UUID of another; give the UUID");
@@ -53,10 +53,10 @@ pub(super) fn resolve<'a>(
     by_rule: impl FnOnce() -> Uuid,
     known: impl Fn(Uuid) -> Option<KnownNames<'a>>,
     otherwise: UnknownUuid,
-) -> Result<Uuid, Ambiguous> {
+) -> Result<Uuid, AmbiguousName> {
     if let Some(holder) = holder {
         let is_other = !holder.by_rule && known(by_rule()).is_some_and(|names| names.name.is_none());
-        return if is_other { Err(Ambiguous) } else { Ok(holder.id) };
+        return if is_other { Err(AmbiguousName) } else { Ok(holder.id) };
     }
     let by_rule = by_rule();
     let Ok(reading) = Uuid::try_parse(text) else { return Ok(by_rule) };

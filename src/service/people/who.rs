@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::Directory;
-use super::resolution::{Ambiguous, is_text_of_id};
+use super::resolution::{AmbiguousName, is_text_of_id};
 use crate::domain::identity::{check_label, reads_as_uuid};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::service::{Caller, Fault};
@@ -98,7 +98,7 @@ pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str
     }
 }
 
-fn called<T>(pointer: impl Into<String>, name: &str, find: impl FnOnce(&str) -> Result<T, Ambiguous>) -> Found<T> {
+fn called<T>(pointer: impl Into<String>, name: &str, find: impl FnOnce(&str) -> Result<T, AmbiguousName>) -> Found<T> {
     let pointer = pointer.into();
     if let Err(error) = check_label(name) {
         return Err(Fault::about(pointer, "invalid_name", error));

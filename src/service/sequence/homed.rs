@@ -6,11 +6,11 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::sequencer::{Standings, Workload};
 use crate::domain::slots::Usages;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 /// A project that is new has used nothing, but its domain may have.
 pub(super) struct Homed<'a> {
-    pub facts: &'a Facts,
+    pub facts: &'a GroupSnapshotData,
     pub homes: &'a Homes,
     /// Of the owners of the workloads that are put in order, one by one.
     pub known: &'a [Option<Known>],

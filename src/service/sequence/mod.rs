@@ -22,7 +22,7 @@ use self::homed::Homed;
 use super::group::published::PublishedGroup;
 use super::group::published::division::Division;
 use super::group::published::entitlements::Part;
-use super::group::published::facts::Facts;
+use super::group::published::facts::GroupSnapshotData;
 use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
@@ -315,13 +315,17 @@ fn known(rows: &Rows, owners: &[Member]) -> Vec<Option<Known>> {
 }
 
 /// The domains of projects that the group does not have yet.
-fn homes<'o>(people: &Directory, facts: &Facts, owners: impl Iterator<Item = &'o Member>) -> Homes {
+fn homes<'o>(people: &Directory, facts: &GroupSnapshotData, owners: impl Iterator<Item = &'o Member>) -> Homes {
     let new = owners.map(|owner| owner.project).filter(|project| facts.rows.project(*project).is_none());
     new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
 }
 
 /// The places of those that are not among the kernels yet, with their owners.
-fn placed(people: &Directory, facts: &Facts, placed: &[PlacedWorkload<'_>]) -> Result<Vec<(usize, Member)>> {
+fn placed(
+    people: &Directory,
+    facts: &GroupSnapshotData,
+    placed: &[PlacedWorkload<'_>],
+) -> Result<Vec<(usize, Member)>> {
     let mut faults = Faults::default();
     let (mut found, mut listed) = (Vec::with_capacity(placed.len()), FastSet::default());
     for (at, entry) in placed.iter().enumerate() {

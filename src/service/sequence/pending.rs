@@ -1,4 +1,4 @@
-//! What waits of a group as its kernels tell, in the order in which a scheduler would be told to start it now.
+//! The pending kernels of a group, in the order in which a scheduler should start them now.
 
 use std::borrow::Cow;
 

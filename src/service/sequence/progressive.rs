@@ -8,7 +8,7 @@ use crate::domain::sequencer::progressive::{self, GroupAccounts, Homes, Tariff};
 use crate::domain::sequencer::{Growing, Standings, Workload};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 
 /// What a workload asks for.
 struct Wish {
@@ -40,14 +40,14 @@ pub(super) struct Asked<'a, 'p> {
 
 impl<'a> Asked<'a, '_> {
     /// The workloads, the positions of the first of them, and what those are charged.
-    pub fn order(self, facts: &Facts, growing: Growing, now: Timestamp) -> Ordered<'a> {
+    pub fn order(self, facts: &GroupSnapshotData, growing: Growing, now: Timestamp) -> Ordered<'a> {
         match growing {
             Growing::Usage => self.by_usage(facts, now),
             Growing::DominantShare => self.by_dominant_share(facts),
         }
     }
 
-    fn by_usage(self, facts: &Facts, now: Timestamp) -> Ordered<'a> {
+    fn by_usage(self, facts: &GroupSnapshotData, now: Timestamp) -> Ordered<'a> {
         let Self { workloads: pending, owners, placed, homes, most, explain } = self;
         let (workloads, wishes) = with_wishes(pending, owners);
         let by_owner = progressive::by_owner(&workloads);
@@ -73,7 +73,7 @@ impl<'a> Asked<'a, '_> {
     }
 
     /// Usage costs nothing here: what counts is what is occupied.
-    fn by_dominant_share(self, facts: &Facts) -> Ordered<'a> {
+    fn by_dominant_share(self, facts: &GroupSnapshotData) -> Ordered<'a> {
         let Self { workloads: pending, owners, placed, most, explain, .. } = self;
         let tariff = Tariff::new(&facts.today, &facts.options);
         let second = MICROS_PER_SECOND.unsigned_abs();

@@ -1,4 +1,4 @@
-//! Why one workload of a group waits: one of its last sequences, or one that is reported as a pending kernel.
+//! The reason why one workload of a group waits: one of its last sequences, or one that is reported as a pending kernel.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ pub struct Waiting {
     /// How many workloads the sequence has.
     pub of: usize,
     pub explained: Explained,
-    /// Whether equals start in reverse.
+    /// True if equals start in reverse.
     pub latest_first: bool,
 }
 
 impl Service {
-    /// Keeps what a scheduler was told last, so that it can be explained.
+    /// Keeps the last answers to a scheduler, so that they can be explained.
     pub fn remember_sequence(&self, group: VisibleGroup, at: Timestamp, request: Bytes) {
         self.sequences.keep(Remembered { at, group, request });
     }
@@ -42,7 +42,7 @@ impl Service {
         self.sequences.forget(self.clock().now());
     }
 
-    /// Where a workload stands in the last sequence of the group that has it. A pending kernel, by its id, is known to every server
+    /// The position of a workload in the last sequence of the group that has it. A pending kernel, by its id, is known to every server
     /// of a database, whatever server was asked for sequences; it stands in the order in which pending kernels would start
     /// now. Keys of users may ask about their own users' workloads.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
@@ -68,7 +68,7 @@ impl Service {
         })
     }
 
-    /// Where a pending kernel stands among all pending kernels of the group.
+    /// The position of a pending kernel among all pending kernels of the group.
     async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<Waiting>> {
         let Ok(kernel) = id.parse::<Uuid>() else { return Ok(None) };
         let (kernel, only) = (kernel.to_string(), group.access().only_user());

@@ -8,7 +8,7 @@ use crate::domain::parallel;
 use crate::domain::slots::{Amounts, SlotName};
 use crate::service::Service;
 use crate::service::group::agent_slots::slot_not_offered;
-use crate::service::group::published::facts::Facts;
+use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::people::Directory;
 
@@ -17,40 +17,40 @@ const MAX_SUGGESTIONS: u64 = 3;
 
 /// An owner that the server does not know, or a slot that no agent has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Doubt {
+enum UnknownReference {
     User(uuid::Uuid),
     Project(uuid::Uuid),
     Slot(SlotName),
 }
 
-/// What is doubtful, each once, in the order of the first place.
-struct Doubts<'a> {
+/// The unknown references of a request, each once, in the order of the first place.
+struct WarningList<'a> {
     people: &'a Directory,
-    facts: &'a Facts,
-    /// Whether names of all groups may be suggested, or only those that this group knows.
+    facts: &'a GroupSnapshotData,
+    /// Names of all groups may be suggested; otherwise only those that this group knows.
     names_all: bool,
     suggestions: u64,
-    places: FastMap<Doubt, usize>,
+    places: FastMap<UnknownReference, usize>,
     found: Vec<(InputWarning, u64)>,
     /// Places that are not listed.
     more: u64,
 }
 
 /// A workload that waits or has started, as far as warnings are concerned.
-struct Asked<'a> {
+struct WorkloadReferences<'a> {
     user: Option<&'a str>,
     project: Option<&'a str>,
     slots: Option<&'a Amounts>,
 }
 
-impl<'a> From<&'a PendingWorkload<'_>> for Asked<'a> {
+impl<'a> From<&'a PendingWorkload<'_>> for WorkloadReferences<'a> {
     fn from(workload: &'a PendingWorkload<'_>) -> Self {
         let PendingWorkload { user, project, requested_slots, .. } = workload;
         Self { user: user.as_deref(), project: project.as_deref(), slots: requested_slots.as_deref() }
     }
 }
 
-impl<'a> From<&'a PlacedWorkload<'_>> for Asked<'a> {
+impl<'a> From<&'a PlacedWorkload<'_>> for WorkloadReferences<'a> {
     fn from(workload: &'a PlacedWorkload<'_>) -> Self {
         let PlacedWorkload { user, project, requested_slots, .. } = workload;
         Self { user: user.as_deref(), project: project.as_deref(), slots: requested_slots.as_deref() }
@@ -61,7 +61,7 @@ impl<'a> From<&'a PlacedWorkload<'_>> for Asked<'a> {
 /// started workloads, each with its place in the request.
 pub(super) fn find(
     service: &Service,
-    facts: &Facts,
+    facts: &GroupSnapshotData,
     names_all: bool,
     input: &SequenceInput,
     (owners, known): (&[Member], &[Option<Known>]),
@@ -77,84 +77,90 @@ pub(super) fn find(
         return Vec::new();
     }
     let (people, places, found) = (&service.people(), FastMap::default(), Vec::new());
-    let mut doubts = Doubts { people, facts, names_all, suggestions: 0, places, found, more: 0 };
+    let mut warnings = WarningList { people, facts, names_all, suggestions: 0, places, found, more: 0 };
     for at in doubtful.into_iter().flatten() {
         // The owners that a group knows are known to the server.
         let owner = known[at].is_none().then_some(owners[at]);
-        doubts.look("workloads", at, owner, &Asked::from(&input.workloads[at]));
+        warnings.look("workloads", at, owner, &WorkloadReferences::from(&input.workloads[at]));
     }
     for (at, owner) in placed {
-        doubts.look("placed", *at, Some(*owner), &Asked::from(&input.placed[*at]));
+        warnings.look("placed", *at, Some(*owner), &WorkloadReferences::from(&input.placed[*at]));
     }
-    doubts.finish()
+    warnings.finish()
 }
 
-fn lacks_any(facts: &Facts, slots: &Amounts) -> bool {
+fn lacks_any(facts: &GroupSnapshotData, slots: &Amounts) -> bool {
     slots.iter().any(|(slot, amount)| !amount.is_zero() && facts.lacks_slot(slot))
 }
 
-impl Doubts<'_> {
-    fn look(&mut self, list: &str, at: usize, owner: Option<Member>, asked: &Asked<'_>) {
+impl WarningList<'_> {
+    fn look(&mut self, list: &str, at: usize, owner: Option<Member>, asked: &WorkloadReferences<'_>) {
         if let Some(Member { user, project }) = owner {
             if self.people.user(user).is_none() {
-                self.note(Doubt::User(user.0), || pointer(list, at, asked.user, ["user", "user_uuid"]), asked.user);
+                self.note(
+                    UnknownReference::User(user.0),
+                    || pointer(list, at, asked.user, ["user", "user_uuid"]),
+                    asked.user,
+                );
             }
             if self.people.project(project).is_none() {
                 let place = || pointer(list, at, asked.project, ["project", "project_id"]);
-                self.note(Doubt::Project(project.0), place, asked.project);
+                self.note(UnknownReference::Project(project.0), place, asked.project);
             }
         }
         for (slot, amount) in asked.slots.into_iter().flat_map(Amounts::iter) {
             if !amount.is_zero() && self.facts.lacks_slot(slot) {
                 let place = || format!("/{list}/{at}/requested_slots/{}", escaped(slot.as_str()));
-                self.note(Doubt::Slot(slot), place, None);
+                self.note(UnknownReference::Slot(slot), place, None);
             }
         }
     }
 
-    /// Counts one more place of `doubt`, which the request calls `name` if it does so by a name.
-    fn note(&mut self, doubt: Doubt, pointer: impl FnOnce() -> String, name: Option<&str>) {
-        if let Some(at) = self.places.get(&doubt) {
+    /// Counts one more place of `reference`, which the request calls `name` if it does so by a name.
+    fn note(&mut self, reference: UnknownReference, pointer: impl FnOnce() -> String, name: Option<&str>) {
+        if let Some(at) = self.places.get(&reference) {
             self.found[*at].1 += 1;
         } else if self.found.len() < MAX_WARNINGS {
-            let (code, detail) = self.describe(doubt, name);
-            self.places.insert(doubt, self.found.len());
+            let (code, detail) = self.describe(reference, name);
+            self.places.insert(reference, self.found.len());
             self.found.push((InputWarning::at(pointer(), code, detail), 1));
         } else {
             self.more += 1;
         }
     }
 
-    fn describe(&mut self, doubt: Doubt, name: Option<&str>) -> (&'static str, String) {
-        let (code, kind, id) = match doubt {
-            Doubt::User(id) => ("unknown_user", "user", id),
-            Doubt::Project(id) => ("unknown_project", "project", id),
-            Doubt::Slot(slot) => return ("slot_not_offered", slot_not_offered(slot, &self.facts.agent_slots)),
+    fn describe(&mut self, reference: UnknownReference, name: Option<&str>) -> (&'static str, String) {
+        let (code, kind, id) = match reference {
+            UnknownReference::User(id) => ("unknown_user", "user", id),
+            UnknownReference::Project(id) => ("unknown_project", "project", id),
+            UnknownReference::Slot(slot) => {
+                return ("slot_not_offered", slot_not_offered(slot, &self.facts.agent_slots));
+            }
         };
         let Some(name) = name else {
             return (code, format!("the server knows no {kind} {id}: {COUNTS_AS_NEW}"));
         };
         let detail = format!("the server knows no {kind} {name:?}: {COUNTS_AS_NEW}");
-        match self.nearest(doubt, name) {
+        match self.nearest(reference, name) {
             Some(known) => (code, format!("{detail}; the nearest name that it knows is {known:?}")),
             None => (code, detail),
         }
     }
 
-    fn nearest(&mut self, doubt: Doubt, name: &str) -> Option<std::sync::Arc<str>> {
+    fn nearest(&mut self, reference: UnknownReference, name: &str) -> Option<std::sync::Arc<str>> {
         if self.suggestions == MAX_SUGGESTIONS {
             return None;
         }
         self.suggestions += 1;
         let rows = &self.facts.rows;
-        match doubt {
-            Doubt::User(_) => {
+        match reference {
+            UnknownReference::User(_) => {
                 self.people.nearest_user_name(name, |id| self.names_all || !rows.memberships(id).is_empty())
             }
-            Doubt::Project(_) => {
+            UnknownReference::Project(_) => {
                 self.people.nearest_project_name(name, |id| self.names_all || rows.project(id).is_some())
             }
-            Doubt::Slot(_) => None,
+            UnknownReference::Slot(_) => None,
         }
     }
 

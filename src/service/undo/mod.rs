@@ -193,7 +193,7 @@ struct Difference {
     shown: String,
 }
 
-/// Who made the last change of `target` after the entry `since`, as far as the audit log knows. An entry about an option may have
+/// The author of the last change of `target` after the entry `since`, as far as the audit log knows. An entry about an option may have
 /// changed another value of it than the one at `path`.
 async fn last_change(session: &Session, since: i64, target: &str, path: Option<&ValuePath>) -> Result<Option<Author>> {
     let targets = Targets { names: vec![target.to_owned()], prefix: None };

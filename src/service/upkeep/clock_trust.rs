@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::clock_watch::{Doubt, TOLERANCE};
+use super::clock_watch::{ClockSkew, TOLERANCE};
 use super::health::Condition;
 use crate::domain::time::{Span, Timestamp};
 use crate::service::audit::{self, Change};
@@ -36,7 +36,7 @@ pub(in crate::service) struct Runs {
 pub struct Trusted {
     pub trusted_at: Timestamp,
     /// Why it was not believed before.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ClockSkew>,
 }
 
 impl Service {
@@ -44,7 +44,7 @@ impl Service {
     pub(in crate::service) async fn begin_watching(&self, db: &impl ConnectionTrait) -> Result<()> {
         let earlier = store::runs::list(db).await?;
         let known = store::clock::read(db).await?;
-        let held = known.held.map(|h| Doubt { wall: h.wall, reference: h.reference, since_start: true });
+        let held = known.held.map(|h| ClockSkew { wall: h.wall, reference: h.reference, since_start: true });
         // An admin's word counts like a sign of life, also for processes that start before the next heartbeat.
         let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();
         self.clock.begin(last_alive, held);
@@ -110,7 +110,7 @@ impl Service {
         }
     }
 
-    async fn watch_clock(&self) -> Result<Option<Doubt>> {
+    async fn watch_clock(&self) -> Result<Option<ClockSkew>> {
         let known = store::clock::read(self.store.read()).await?;
         self.hear_of_trust(&known).await?;
         let doubt = self.clock.settle();
@@ -131,7 +131,7 @@ impl Service {
         Ok(None)
     }
 
-    fn hold(&self, doubt: Doubt) {
+    fn hold(&self, doubt: ClockSkew) {
         let condition = Condition { code: UNTRUSTED, detail: doubt.detail(), refuses_writes: false };
         self.health.begin(condition, self.clock.now());
     }
@@ -214,7 +214,7 @@ impl Service {
     }
 }
 
-fn told(doubt: Doubt) -> Value {
+fn told(doubt: ClockSkew) -> Value {
     json!({"clock": doubt.wall, "reference": doubt.reference})
 }
 

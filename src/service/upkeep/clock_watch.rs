@@ -12,17 +12,17 @@ pub const TOLERANCE: i64 = MICROS_PER_HOUR;
 /// How far it may lead the last sign of life of an earlier process: no process may have run for so long.
 const TOLERANCE_AT_START: i64 = 7 * MICROS_PER_DAY;
 
-/// Why the clock is not believed.
+/// The difference because of which the clock is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doubt {
-    /// What the clock says.
+pub struct ClockSkew {
+    /// The time that the clock shows.
     pub wall: Timestamp,
-    /// What it should say; at least that, if it is the last sign of life of an earlier process.
+    /// The time that it should show; at least that, if it is the last sign of life of an earlier process.
     pub reference: Timestamp,
     pub since_start: bool,
 }
 
-impl Doubt {
+impl ClockSkew {
     /// In a sentence.
     pub fn detail(&self) -> String {
         let Self { wall, reference, since_start } = self;
@@ -38,11 +38,11 @@ impl Doubt {
     }
 }
 
-/// What the clock is compared with.
+/// The reading with which the clock is compared.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     wall: Timestamp,
-    /// What the steady clock said at that time.
+    /// The reading of the steady clock at that time.
     steady: Duration,
     /// How far the clock may lead.
     lead: i64,
@@ -64,7 +64,7 @@ impl Watch {
 
     /// Compares from now on with the last sign of life of earlier processes. A clock that was `held` is no better
     /// because of a new start: it has to be closer than it was then.
-    pub fn begin(&self, last_alive: Option<Timestamp>, held: Option<Doubt>) {
+    pub fn begin(&self, last_alive: Option<Timestamp>, held: Option<ClockSkew>) {
         let held_lead = held.map(|held| (held.wall.micros() - held.reference.micros() - 1).max(TOLERANCE));
         let lead = held_lead.map_or(TOLERANCE_AT_START, |lead| lead.min(TOLERANCE_AT_START));
         let steady = self.clock.steady();
@@ -96,12 +96,12 @@ impl Watch {
     }
 
     /// Why the clock is not believed now.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn doubt(&self) -> Option<ClockSkew> {
         self.compare().1
     }
 
     /// Takes the clock's reading as right, if it is not doubted. Returns why it is.
-    pub fn settle(&self) -> Option<Doubt> {
+    pub fn settle(&self) -> Option<ClockSkew> {
         let doubt = self.doubt();
         if doubt.is_none() {
             self.trust();
@@ -115,14 +115,14 @@ impl Watch {
         *self.anchor() = Some(Anchor { wall, steady, lead: TOLERANCE, since_start: false });
     }
 
-    fn compare(&self) -> (Timestamp, Option<Doubt>) {
+    fn compare(&self) -> (Timestamp, Option<ClockSkew>) {
         let (wall, anchor) = (self.clock.now(), *self.anchor());
         let Some(anchor) = anchor else { return (wall, None) };
         let passed = self.clock.steady().saturating_sub(anchor.steady);
         let reference = anchor.wall.plus_micros(i64::try_from(passed.as_micros()).unwrap_or(i64::MAX));
         let lead = wall.micros() - reference.micros();
         let agrees = lead >= -TOLERANCE && lead <= anchor.lead;
-        (wall, (!agrees).then_some(Doubt { wall, reference, since_start: anchor.since_start }))
+        (wall, (!agrees).then_some(ClockSkew { wall, reference, since_start: anchor.since_start }))
     }
 
     fn anchor(&self) -> MutexGuard<'_, Option<Anchor>> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use offered::{OfRows, Offered};
+use offered::{OfRows, OfferedCapacity};
 use order::RowOrder;
 pub use question::{Asked, Question, Range};
 
@@ -40,7 +40,7 @@ pub struct ReportRow {
     pub user_name: Option<Arc<str>>,
     /// Slot-seconds.
     pub usage: Usages,
-    /// Of each slot that has capacity, the part of it.
+    /// The part of the capacity of each slot that has one.
     pub capacity_share: SlotMap<f64>,
     pub used_share: Option<f64>,
     pub entitled_share: Option<f64>,
@@ -51,7 +51,7 @@ pub struct ReportRow {
 pub struct ReportTotals {
     /// Slot-seconds.
     pub usage: Usages,
-    /// Of each slot that has capacity, the part of it.
+    /// The part of the capacity of each slot that has one.
     pub capacity_share: SlotMap<f64>,
 }
 
@@ -120,7 +120,7 @@ impl Service {
         };
         let names: Vec<Arc<str>> = groups.iter().map(|group| Arc::clone(&group.name)).collect();
         let known = capacity::until(self.store().read(), &names, to).await?;
-        let offered = Offered::of(&known, &names, question, self.certain_now());
+        let offered = OfferedCapacity::of(&known, &names, question, self.certain_now());
         // What part someone used is known only beside what all others used, and of one group.
         let has_all = question.domain.is_none() && user.is_none() && question.project.is_none();
         let has_shares = has_all && (groups.len() == 1 || question.by.resource_group);
@@ -147,7 +147,7 @@ impl Service {
     }
 
     /// The report with these rows.
-    fn sorted(&self, question: &Question, offered: &Offered, sums: BTreeMap<RowKey, RowSums>) -> UsageReport {
+    fn sorted(&self, question: &Question, offered: &OfferedCapacity, sums: BTreeMap<RowKey, RowSums>) -> UsageReport {
         let mut found = OfRows::default();
         let people = self.people();
         let row = |(key, sums)| report_row(&people, question, offered.of_row(&key, &mut found), key, &sums);
@@ -185,7 +185,7 @@ fn report_row(people: &Directory, question: &Question, offered: &Usages, key: Ro
 struct InProgress<'a> {
     question: &'a Question,
     groups: &'a [VisibleGroup],
-    offered: &'a Offered<'a>,
+    offered: &'a OfferedCapacity<'a>,
     has_shares: bool,
     rows: Rows,
     /// Totals of one group and one period.

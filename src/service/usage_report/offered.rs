@@ -1,4 +1,4 @@
-//! What groups offered in the days of a report.
+//! The capacities of groups in the days of a report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::store::capacity::ByGroup;
 
 /// The capacities of the groups of a report. A capacity holds until the next one that is known, so that the work follows the
 /// changes of the capacity and not the length of the range.
-pub struct Offered<'a> {
+pub struct OfferedCapacity<'a> {
     known: &'a ByGroup,
     groups: &'a [Arc<str>],
     question: &'a Question,
     now: Timestamp,
 }
 
-/// What there was to use, slots times seconds, and for how many microseconds.
+/// Capacity in slot-seconds, and for how many microseconds it was there.
 type Sum = (Usages, u64);
 
-impl<'a> Offered<'a> {
+impl<'a> OfferedCapacity<'a> {
     pub fn of(known: &'a ByGroup, groups: &'a [Arc<str>], question: &'a Question, now: Timestamp) -> Self {
         Self { known, groups, question, now }
     }
@@ -65,7 +65,7 @@ impl<'a> Offered<'a> {
         all
     }
 
-    /// What a group offered from one day to another, both included, today until now. A day of which no capacity is known has
+    /// The capacity of a group from one day to another, both included, today until now. A day of which no capacity is known has
     /// that of the last known day before it, else that of the first known day.
     fn in_group(&self, group: &Arc<str>, from: Day, to: Day) -> Sum {
         let mut sum = Sum::default();
@@ -90,6 +90,6 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// What was offered by group and first day, as far as the report is by them.
+/// Capacity by group and first day, as far as the report is by them.
 #[derive(Debug, Default)]
 pub struct OfRows(BTreeMap<(Option<Arc<str>>, Option<Day>), Usages>);

@@ -56,7 +56,7 @@ impl RowOrder {
     }
 }
 
-/// What rows of the same usage are compared by: the names that are shown, then the ids.
+/// The key that orders rows of the same usage: the names that are shown, then the ids.
 fn names(row: &ReportRow) -> ([Option<&str>; 4], [Option<Uuid>; 2]) {
     (
         [

@@ -1,4 +1,4 @@
-//! What a simulation answers: what changes for whom, who gains and who loses places, and the order of workloads.
+//! The answer of a simulation: what changes for whom, who gains and who loses places, and the order of workloads.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::service::group::published::entitlements::Part;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::warning::InputWarning;
 
-/// What changes, and what does not, if the changes are made.
+/// The state of a group with the changes, beside the present one.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "config_revision": "17.3fa9c2d1", "calculated_at": "2026-01-13T10:05:00Z", "applied": null,
@@ -116,7 +116,7 @@ macro_rules! changed {
         pub struct $list {
             /// How many have another weight, factor, usage, rank or place. Who is merely entitled to more or less is not counted.
             pub changed: u64,
-            /// Of them: how many have a better rank.
+            /// The number of them that have a better rank.
             pub risen: u64,
             /// How many have a worse one.
             pub fallen: u64,
@@ -201,7 +201,7 @@ pub struct PendingMoves {
     pub count: u64,
     /// How many of them change their position.
     pub moved: u64,
-    /// Those that move furthest, at most ten. `workload_id` is the id of the kernel.
+    /// The kernels that move furthest, at most ten. `workload_id` is the id of the kernel.
     pub items: Vec<OrderedWorkload>,
 }
 

@@ -18,7 +18,7 @@ use crate::service::{Caller, Error, Fault, Faults, Result};
 use crate::store::agents::Agent;
 use crate::store::{ConnectionTrait, StreamTrait};
 
-/// What is to be changed, by ids.
+/// The changes of a request, by ids.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     pub weights: Vec<WeightItem>,
@@ -45,12 +45,12 @@ pub struct Removed {
 }
 
 impl Changes {
-    /// Whether options are among the changes.
+    /// True if options are among the changes.
     pub fn sets_options(&self) -> bool {
         self.options.scheduler.is_some() || self.options.scheduler_opts.is_some()
     }
 
-    /// Whether rows come, go, or go elsewhere.
+    /// True if rows come, go, or go elsewhere.
     pub fn reshape(&self) -> bool {
         !(self.projects.is_empty() && self.added.is_empty() && self.removed.is_empty())
     }

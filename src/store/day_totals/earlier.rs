@@ -22,7 +22,7 @@ pub struct EarlierKernel {
     pub until: Timestamp,
 }
 
-/// Those of `ids` that count already.
+/// The kernels among `ids` that count already.
 #[tracing::instrument(name = "db.earlier.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn find(
     db: &impl ConnectionTrait,

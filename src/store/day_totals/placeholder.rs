@@ -1,4 +1,4 @@
-//! What counts for the placeholder domain, in day totals of runs and of histories, and how it comes to count for another one.
+//! Usage that counts for the placeholder domain, in day totals of runs and of histories, and how it comes to count for another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -79,7 +79,7 @@ on_both! {
             assert!(text(&rows, name, "remedy").contains(remedy), "{rows}");
         }
         assert_eq!(text(&rows, "mode", "status"), "ok");
-        // What the next purge removes is no mistake.
+        // Usage that the next purge removes is no mistake.
         assert_eq!(text(&rows, "purge", "status"), "ok");
     }
 

@@ -9,7 +9,7 @@ use super::program::{Server, run};
 use crate::support::database;
 use crate::support::packages::install;
 
-/// What `promtool check metrics` says about `text`; nothing if all is well.
+/// The output of `promtool check metrics` for `text`; empty if all is well.
 fn judge(text: &str) -> String {
     if Command::new("promtool").arg("--version").output().is_err() {
         install("prometheus");

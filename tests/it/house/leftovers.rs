@@ -80,7 +80,7 @@ fn a_registry_out_of_reach_is_no_failure() {
         panic!("it is there")
     };
     assert_eq!(reason, "npm does not reach its registry (ECONNREFUSED), and the packages are not here");
-    // What is wrong in another way is a failure.
+    // An install that fails for another reason is a failure.
     std::fs::write(folder.path().join("package-lock.json"), "{").unwrap();
     assert!(matches!(packages::install_node_packages(folder.path(), &env), Installation::Failed(_)));
 }

@@ -70,7 +70,7 @@ fn generic_resources_count_beside_a_list_that_has_none() {
     assert_eq!(slots(&dump("AllocTRES|AllocGRES", "cpu=8,gres/gpu=2|gpu:v100:4").only_job()), "cpu=8 cuda.device=2");
     let typed = dump("AllocTRES|AllocGRES", "cpu=8,gres/gpu:a100=2|gpu:4,nic:1").only_job();
     assert_eq!(slots(&typed), "cpu=8 cuda.device=2 gres/nic=1");
-    // What a job that never started asked for is nothing that it held.
+    // A job that never started held nothing of what it asked for.
     let header = "JobID|Cluster|User|Account|State|Start|End|AllocTRES|AllocGRES";
     let never = format!("{header}\n1|c1|ann|bio|CANCELLED|None|{START}||gpu:2\n");
     assert_eq!(slots(&read("sacct", never).only_job()), "");

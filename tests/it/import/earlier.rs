@@ -39,7 +39,7 @@ async fn days(desk: &Desk) -> BTreeMap<String, String> {
     days
 }
 
-/// What is expected of [`days`].
+/// The expected answer of [`days`].
 fn seconds(of: &[(&str, u32)]) -> BTreeMap<String, String> {
     of.iter().map(|(day, seconds)| ((*day).to_owned(), seconds.to_string())).collect()
 }
@@ -94,7 +94,7 @@ on_both! {
         let report = desk.import(&desk.args(&more)).await;
         assert_eq!((report.changed, report.known(), earlier(&report)), (1, 1, 2), "{report}");
         assert_eq!(days(&desk).await, seconds(&[("2016-12-30", 86_410), ("2016-12-31", 5)]));
-        // What an admin removes comes with the next import.
+        // A history that an admin removes comes back with the next import.
         desk.fixture.service.delete_history(admin(), "east".into(), "earlier-kernels".into(), None).await.unwrap();
         assert_eq!(days(&desk).await, BTreeMap::new());
         assert_eq!(desk.import(&desk.args(&more)).await.changed, 2);

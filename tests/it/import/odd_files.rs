@@ -125,7 +125,7 @@ fn a_list_of_partitions_is_no_resource_group() {
         let job = outcome.only_job();
         assert_eq!((job.started_at, job.resource_group.as_str(), job.queue), (None, "unknown", None), "{start}");
     }
-    // What ran is charged, although the row does not say where.
+    // A job that ran is charged, although the row does not say where.
     let outcome = dump("debug,high", "COMPLETED", START, "n1");
     assert_eq!(skipped(&outcome), [("Partition", 1)]);
     let job = outcome.only_job();

@@ -76,7 +76,7 @@ fn a_resource_with_a_unit_or_an_odd_one() {
     ] {
         is_taken_without(with("AllocTRES", list), field, expected);
     }
-    // Of more kinds of slots than a kernel may hold the well-known ones stay.
+    // The well-known slots stay where a row has more kinds than a kernel may hold.
     let many: Vec<String> = (0..80).map(|n| format!("gres/x{n}=1")).collect();
     let outcome = with("AllocTRES", format!("{},cpu=4,gres/gpu=2,mem=1G", many.join(",")));
     assert_eq!(skipped(&outcome).len(), 19);

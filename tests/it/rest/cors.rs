@@ -33,7 +33,7 @@ async fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)
     Answer { status: parts.status, headers: parts.headers, bytes }
 }
 
-/// What a browser asks before it sends a request that is not a simple one.
+/// The preflight request of a browser before a request that is not a simple one.
 async fn ask_before(server: &Server, origin: &str, method: &str, path: &str) -> Answer {
     let headers = [
         ("origin", origin),

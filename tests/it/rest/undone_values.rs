@@ -122,7 +122,7 @@ fn settings() -> Vec<Setting> {
     ]
 }
 
-/// Who is named by a refusal: the entry and the actor.
+/// The entry and the actor that a refusal names.
 fn author(refusal: &Answer) -> (Value, Value) {
     assert_eq!(refusal.refused(409, "changed_since"), [""; 0]);
     let problem = refusal.json(409);
@@ -213,7 +213,7 @@ on_both! {
         server.call("GET", &path, None).await.refused(404, "unknown_queue");
     }
 
-    // What an undo after a purge answers is true: shares are those of before.
+    // An undo after a purge restores what it says: shares are those of before.
     async fn a_look_back_and_a_decay_unit_are_undone_after_a_purge(db: TestDb) {
         let server = with_weeks_of_usage(db).await;
         let shares = async || {
@@ -242,7 +242,7 @@ on_both! {
         let server = with_weeks_of_usage(db).await;
         let short = json!({"scheduler_opts": {"lookback_days": 3}});
         let entry = change(&server, "PATCH", &group("/scheduler-options"), &short).await;
-        // What is older than four days goes, day totals and all.
+        // Usage older than four days goes, day totals and all.
         let (_, buckets) = server.service.purge(GROUP, 1).await.unwrap();
         assert!(buckets > 0);
         let named = |answer: &Value| {

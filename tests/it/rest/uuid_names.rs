@@ -107,7 +107,7 @@ on_both! {
             assert_eq!(server.call("POST", "/keys", Some(&key)).await.json(201)["user_uuid"], json!(user));
         }
         assert_eq!(server.get("/users").await["total"], NAMES.len());
-        // What GET answers means the same when it comes back.
+        // An answer of GET means the same when it comes back.
         let whole = server.get(&group("/configuration")).await;
         let again = server.call("PUT", &group("/configuration?prune=true"), Some(&whole)).await.json(200);
         assert_eq!((&again["set"], &again["unset"]), (&json!(0), &json!(0)), "{again}");
@@ -186,7 +186,7 @@ on_both! {
             assert_eq!(server.get(&format!("/users/{}", escaped(name))).await["user_uuid"], json!(identity::user(name)));
             let put = server.call("PUT", &format!("/users/{}", escaped(name)), Some(&json!({}))).await.json(200);
             assert_eq!(put["name"], name);
-            // Who has another name since is still found by the one that the id follows from.
+            // A user with another name since is still found by the name that the id follows from.
             server.call("PUT", &format!("/users/{}", escaped(name)), Some(&json!({"name": format!("x{name}")}))).await.json(200);
             let row = named(&format!("l{name}"), name, name);
             assert_eq!(server.call("POST", &group("/kernels"), Some(&row)).await.json(200)["accepted"], 1);

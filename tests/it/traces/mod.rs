@@ -14,7 +14,7 @@ use fairshared::domain::kernel::Kernel;
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::tier::Tier;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow};
-use fairshared::service::group::published::facts::Facts;
+use fairshared::service::group::published::facts::GroupSnapshotData;
 use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
 use fairshared::service::sequence::{PendingWorkload, SequenceInput};
@@ -176,14 +176,14 @@ async fn kernels(service: &Service, group: &str) -> Vec<Kernel> {
 }
 
 /// Names as in the file, from what the service shows.
-fn user_name(group: &Facts, member: Member) -> String {
+fn user_name(group: &GroupSnapshotData, member: Member) -> String {
     let user = group.rows.user(member).and_then(|row| row.user_name.clone()).expect("users have names");
     let project =
         group.rows.project(member.project).and_then(|row| row.project_name.clone()).expect("projects have names");
     format!("user {user} in {project}")
 }
 
-fn entity(group: &Facts, row: &BucketRow) -> String {
+fn entity(group: &GroupSnapshotData, row: &BucketRow) -> String {
     match (row.member(), row.project) {
         (Some(member), _) => user_name(group, member),
         (None, Some(id)) => format!("project {}", group.rows.project(id).unwrap().project_name.as_ref().unwrap()),
@@ -191,7 +191,7 @@ fn entity(group: &Facts, row: &BucketRow) -> String {
     }
 }
 
-fn assert_sums(group: &Facts, stored: &[BucketRow], trace: &Trace, rows: &[&Plain]) {
+fn assert_sums(group: &GroupSnapshotData, stored: &[BucketRow], trace: &Trace, rows: &[&Plain]) {
     let mut sums = expected::Sums::new();
     for row in stored {
         assert_eq!(row.period_start, row.period_end, "buckets of one day");
@@ -209,7 +209,7 @@ fn assert_sums(group: &Facts, stored: &[BucketRow], trace: &Trace, rows: &[&Plai
     assert_eq!(sums.len(), direct.len(), "{}: usage that the file does not have", group.name);
 }
 
-fn assert_ranking(service: &Service, group: &Facts, trace: &Trace, rows: &[&Plain]) {
+fn assert_ranking(service: &Service, group: &GroupSnapshotData, trace: &Trace, rows: &[&Plain]) {
     let today = millis(trace.now) / 86_400_000;
     let standings = expected::ranking(rows, today, trace.capacity);
     let by_name: BTreeMap<&str, &Standing> = standings.iter().map(|s| (s.user.as_str(), s)).collect();

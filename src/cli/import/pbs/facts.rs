@@ -14,16 +14,16 @@ const NO_PROJECT: &str = "_pbs_project_default";
 const WALLTIME: &str = "resources_used.walltime";
 
 /// The pairs of a record. Of a key that comes twice the first value counts, because names that users choose come later.
-pub(super) struct Facts<'a>(BTreeMap<&'a str, &'a str>);
+pub(super) struct KeyValues<'a>(BTreeMap<&'a str, &'a str>);
 
-impl<'a> Facts<'a> {
+impl<'a> KeyValues<'a> {
     /// A value with blanks is in quotes of one kind or the other.
     pub(super) fn parse(mut text: &'a str) -> Self {
         let mut pairs = BTreeMap::new();
         loop {
             text = text.trim_start();
             let Some((key, rest)) = text.split_once('=') else { return Self(pairs) };
-            // What stands before a blank is no part of the key.
+            // A key has no blank, so that a word before it belongs to nothing.
             let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
             let quoted = quote.and_then(|quote| {

@@ -25,10 +25,10 @@ use super::job::ImportedJob;
 use super::parser::{Parsed, Parser};
 use super::reason::Reason;
 use super::skipped::SkippedFields;
-use super::zone::{Clock, Instants};
+use super::zone::{Clock, PossibleInstants};
 use super::{ImportError, Options};
 use crate::domain::time::Timestamp;
-use facts::Facts;
+use facts::KeyValues;
 
 pub(super) const FORMAT: Format = Format {
     name: "pbs",
@@ -59,7 +59,7 @@ impl Pbs {
         let (Some(date), Some(kind), Some(id)) = (parts.next(), parts.next(), parts.next()) else {
             return Some(Err(Reason::FieldCount));
         };
-        let (id, facts) = (id.trim(), Facts::parse(parts.next().unwrap_or_default()));
+        let (id, facts) = (id.trim(), KeyValues::parse(parts.next().unwrap_or_default()));
         if id.contains("[]") {
             return None;
         }
@@ -75,7 +75,7 @@ impl Pbs {
     }
 
     /// A run that was open already ended when the next one started, if not before.
-    fn start(&mut self, id: &str, facts: &Facts) -> Result<Option<ImportedJob>, Reason> {
+    fn start(&mut self, id: &str, facts: &KeyValues) -> Result<Option<ImportedJob>, Reason> {
         let job = read_job(id, facts, None, SkippedFields::default())?;
         let Some(start) = job.started_at else { return Err(Reason::StartMissing) };
         if !self.open.contains_key(id) && self.open.len() >= MOST_OPEN {
@@ -85,14 +85,14 @@ impl Pbs {
         Ok(before.map(|run| ImportedJob { terminated_at: Some(start), ..run }))
     }
 
-    fn end(id: &str, facts: &Facts) -> Result<ImportedJob, Reason> {
+    fn end(id: &str, facts: &KeyValues) -> Result<ImportedJob, Reason> {
         let mut skipped = SkippedFields::default();
         let end = facts.end(&mut skipped)?;
         read_job(id, facts, Some(end), skipped)
     }
 
-    /// What ended before it was done: the record tells all of it, or only that it happened.
-    fn cut(&mut self, id: &str, facts: &Facts, date: &str) -> Result<Option<ImportedJob>, Reason> {
+    /// The run that an abort or a requeue cut short. Its record says all about it, or only that it happened.
+    fn cut(&mut self, id: &str, facts: &KeyValues, date: &str) -> Result<Option<ImportedJob>, Reason> {
         let open = self.open.remove(id);
         let mut skipped = SkippedFields::default();
         let is_whole = facts.started().is_some() && facts.get("user").is_some();
@@ -115,7 +115,7 @@ impl Pbs {
         let mut clock = Clock::new(self.zone);
         let end = parsed.ok().and_then(|date| clock.read_local(date));
         let end = end.ok_or(Reason::BadTime("the date of the record"))?;
-        let (_, end) = clock.period(run.started_at.map(Instants::only), Some(end), run.run_micros);
+        let (_, end) = clock.period(run.started_at.map(PossibleInstants::only), Some(end), run.run_micros);
         Ok(ImportedJob { terminated_at: end, times: clock.read, ..run })
     }
 }
@@ -123,7 +123,7 @@ impl Pbs {
 /// The job of a record with what it held.
 fn read_job(
     id: &str,
-    facts: &Facts,
+    facts: &KeyValues,
     end: Option<Timestamp>,
     mut skipped: SkippedFields,
 ) -> Result<ImportedJob, Reason> {

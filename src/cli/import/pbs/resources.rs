@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::facts::Facts;
+use super::facts::KeyValues;
 use crate::cli::import::amounts::{self, CPU, GPU, MEM};
 use crate::cli::import::reason::Reason;
 use crate::cli::import::skipped::SkippedFields;
@@ -14,7 +14,7 @@ const ACCELERATORS: [&str; 7] = ["ngpus", "naccelerators", "accelerators", "ngpu
 const HOSTS: Reason = Reason::BadResources("exec_host");
 
 /// The slots that the job held.
-pub(super) fn slots(facts: &Facts, skipped: &mut SkippedFields) -> Amounts {
+pub(super) fn slots(facts: &KeyValues, skipped: &mut SkippedFields) -> Amounts {
     let mut reader = Reader { facts, skipped };
     let cpus = reader.cpus();
     let mut named = Vec::with_capacity(3);
@@ -26,7 +26,7 @@ pub(super) fn slots(facts: &Facts, skipped: &mut SkippedFields) -> Amounts {
 
 /// Reads one attribute after the other, and leaves out what cannot be read.
 struct Reader<'r, 'a> {
-    facts: &'r Facts<'a>,
+    facts: &'r KeyValues<'a>,
     skipped: &'r mut SkippedFields,
 }
 

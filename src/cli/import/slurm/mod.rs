@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
     json: Some(json::rows),
 };
 
-/// What a state of Slurm means for accounting.
+/// The meaning of a state of Slurm for accounting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waits,
@@ -58,7 +58,7 @@ impl Stage {
 }
 
 /// A job as every form of the accounting tells it.
-struct Facts<'a> {
+struct AccountedJob<'a> {
     job_id: &'a str,
     session: &'a str,
     user: &'a str,
@@ -84,12 +84,12 @@ struct JobTimes {
     ended_at: Option<Timestamp>,
     /// How long it ran, in seconds, without `suspended`.
     elapsed: Option<u64>,
-    /// Why the field that says so cannot be read.
+    /// The reason why the field that says so cannot be read.
     elapsed_fault: Option<Reason>,
     suspended: u64,
 }
 
-impl Facts<'_> {
+impl AccountedJob<'_> {
     fn job(mut self) -> Result<ImportedJob, Reason> {
         let terminated_at = self.end()?;
         let run_micros = self.run_micros(terminated_at);

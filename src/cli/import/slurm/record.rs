@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, Resources};
-use super::{Facts, JobTimes, Stage, priority};
+use super::{AccountedJob, JobTimes, Stage, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose::{List, Loose, Nested};
 use crate::cli::import::reason::Reason;
@@ -118,7 +118,7 @@ impl Record {
         }
         let mut skipped = SkippedFields::default();
         let times = self.times(stage, &mut skipped)?;
-        Facts {
+        AccountedJob {
             session: &session.map_or_else(|| job_id.clone(), |id| id.to_string()),
             job_id: &job_id,
             user: &first(&[&self.user, &self.user_name, &association.user]),

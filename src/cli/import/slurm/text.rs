@@ -12,17 +12,17 @@ use chrono_tz::Tz;
 
 use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, Resources};
-use super::{Facts, JobTimes, Stage, micros, priority};
+use super::{AccountedJob, JobTimes, Stage, micros, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::parser::{Header, Parsed, Parser};
 use crate::cli::import::reason::Reason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
-use crate::cli::import::zone::{Clock, Instants, TimesRead};
+use crate::cli::import::zone::{Clock, PossibleInstants, TimesRead};
 use crate::cli::import::{ImportError, Options};
 use crate::domain::time::Timestamp;
 
-/// What sacct puts between fields unless told otherwise.
+/// The separator of fields that sacct writes by default.
 const DELIMITER: char = '|';
 /// Names that show a line to be a header line.
 const NEEDED: [&str; 7] = ["JobID", "JobIDRaw", "User", "Account", "State", "Start", "End"];
@@ -192,7 +192,7 @@ impl Columns {
         let mut skipped = SkippedFields::default();
         self.note_not_utf8(&fields, &mut skipped);
         let (times, times_read) = self.times(&fields, stage, &mut skipped)?;
-        let facts = Facts {
+        let facts = AccountedJob {
             job_id: if raw_id.is_empty() { shown_id } else { raw_id },
             session: (if shown_id.is_empty() { raw_id } else { shown_id }).split(['_', '+']).next().unwrap_or_default(),
             user: fields.0[self.user],
@@ -240,7 +240,7 @@ impl Columns {
         let submitted_at = skipped.read("Submit", fields.at(self.submit), submitted).map(|time| clock.first(time));
         let start = instants(&mut clock, fields.0[self.start], "Start")?;
         let end = instants(&mut clock, fields.at(self.end), "End");
-        // What runs has no end yet, and a run time makes one.
+        // A job that runs has no end yet, and a run time makes one.
         let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
         let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
         let run = elapsed.map(|seconds| micros(seconds.saturating_add(suspended)));
@@ -256,7 +256,7 @@ impl Columns {
         skipped.read("Priority", text, value).map_or(0, priority)
     }
 
-    /// What a job that never started asked for is nothing that it held.
+    /// The slots of a row. A job that never started held nothing of what it asked for.
     fn held(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> HeldSlots {
         let mut held = Resources::new(slots);
         held.add_list(fields.at(self.alloc_tres), skipped);
@@ -282,14 +282,18 @@ impl<'l> Fields<'l> {
     }
 }
 
-fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option<Instants>, Reason> {
+fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option<PossibleInstants>, Reason> {
     if ["", "Unknown", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Ok(None);
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         let seconds: i64 = text.parse().map_err(|_| Reason::BadTime(field))?;
         let time = Timestamp::from_seconds(seconds);
-        return if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(Instants::only(time))) };
+        return if time == Timestamp::MAX {
+            Err(Reason::BadTime(field))
+        } else {
+            Ok(Some(PossibleInstants::only(time)))
+        };
     }
     clock.read(text, field).map(Some)
 }

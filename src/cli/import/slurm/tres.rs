@@ -57,7 +57,7 @@ pub(super) struct Resources<'a> {
     lacks_memory: bool,
 }
 
-/// What one job held.
+/// The resources that one job held.
 pub(super) struct HeldSlots {
     pub slots: Amounts,
     /// Resources by Slurm's names that are slices of devices and count as whole ones.
@@ -213,7 +213,7 @@ impl<'a> Resources<'a> {
         if let Some(devices) = gpus.map(|gpus| gpus.saturating_sub(chosen_gpus)).or(typed_gpus) {
             add_to(&mut slots, choices.slot_of(GPUS).unwrap_or(GPU).into(), devices);
         }
-        // Of too many slots the well-known ones stay.
+        // The well-known slots stay where there are too many.
         let is_other = |name: &str| !matches!(name, CPU | MEM | GPU);
         let mut slots: Vec<_> = slots.into_iter().collect();
         slots.sort_by_key(|(name, _)| is_other(name));

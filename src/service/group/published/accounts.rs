@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::facts::Facts;
+use super::facts::GroupSnapshotData;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::options::Options;
@@ -11,7 +11,7 @@ use crate::domain::run_times::{Edition, RunTimes};
 use crate::domain::sequencer::progressive::Books;
 use crate::domain::slots::Amounts;
 
-impl Books for Facts {
+impl Books for GroupSnapshotData {
     fn options(&self) -> &Options {
         &self.profile().options
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::facts::Facts;
+use super::facts::GroupSnapshotData;
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Shares, Trace, Tree, Warning, lint, live_tree};
 use crate::domain::fault::Fault;
@@ -33,7 +33,7 @@ impl ClusterSnapshot {
         Arc::clone(&self.kernels)
     }
 
-    pub fn of(facts: &Facts, kernels: Kernels, agents: Vec<store::agents::Agent>) -> Result<Self> {
+    pub fn of(facts: &GroupSnapshotData, kernels: Kernels, agents: Vec<store::agents::Agent>) -> Result<Self> {
         let mut demand = Demand::default();
         for kernel in kernels.iter() {
             demand.add(kernel.portion());
@@ -59,7 +59,12 @@ impl ClusterSnapshot {
     }
 
     /// Plans for one workload. If kernels of its id are waiting, their demand is not counted twice.
-    pub fn plan(&self, facts: &Facts, pending: &Pending, now: Timestamp) -> std::result::Result<Plan, Vec<Fault>> {
+    pub fn plan(
+        &self,
+        facts: &GroupSnapshotData,
+        pending: &Pending,
+        now: Timestamp,
+    ) -> std::result::Result<Plan, Vec<Fault>> {
         let choice = &facts.options.division;
         let asking = self.with_request(pending);
         let divided = asking.as_ref().map(|tree| choice.algorithm().divide(tree, &choice.options, &mut Trace::off()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::facts::Facts;
+use super::facts::GroupSnapshotData;
 use crate::domain::division::{Report, Shares, Trace, Tree, Warning, live_tree};
 use crate::domain::fault::Fault;
 use crate::domain::queues::{Bound, Claim};
@@ -72,7 +72,7 @@ impl Division {
     }
 }
 
-impl Facts {
+impl GroupSnapshotData {
     /// Divides the group's capacity among its queues.
     pub fn divide(&self, now: Timestamp, mut trace: Trace) -> Result<Division, Vec<Fault>> {
         let choice = &self.options.division;

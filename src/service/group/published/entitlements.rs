@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::facts::Facts;
+use super::facts::GroupSnapshotData;
 use super::rows::{DomainShare, ProjectShare, UserShare};
 use crate::domain::fairness::{Entity, Shares, Tree};
 use crate::domain::hierarchy::Share;
@@ -40,7 +40,7 @@ pub struct Entitlements {
 }
 
 impl Entitlements {
-    pub fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &GroupSnapshotData) -> Self {
         let rows = &facts.rows;
         let domains: Vec<_> = rows.domains.iter().cloned().collect();
         let projects: Vec<_> = rows.projects().cloned().collect();
@@ -76,7 +76,7 @@ impl Entitlements {
     }
 }
 
-impl Facts {
+impl GroupSnapshotData {
     /// Whether the user used something in the look-back window, or holds or asks for something now.
     fn is_active(&self, row: &UserShare) -> bool {
         let history = &row.share.history;

@@ -36,7 +36,7 @@ pub struct WeightRow {
 
 /// One resource group as of one revision.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct GroupSnapshotData {
     profile: Profile,
     pub rows: Arc<Rows>,
     /// As admins configure them.
@@ -65,7 +65,7 @@ pub struct Facts {
     contest: Arc<OnceLock<Arc<Field<UserShare>>>>,
 }
 
-impl Deref for Facts {
+impl Deref for GroupSnapshotData {
     type Target = Profile;
 
     fn deref(&self) -> &Profile {
@@ -73,7 +73,7 @@ impl Deref for Facts {
     }
 }
 
-impl Facts {
+impl GroupSnapshotData {
     pub(super) fn of(state: &GroupState, rows: Rows) -> Self {
         Self {
             profile: Profile::of(state),
@@ -199,7 +199,7 @@ impl Facts {
     }
 }
 
-impl Standings for Facts {
+impl Standings for GroupSnapshotData {
     fn exponent(&self, member: Member) -> Exponent {
         self.rows.user(member).map_or(Exponent::ZERO, |row| row.share.exponent)
     }

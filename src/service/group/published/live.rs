@@ -8,7 +8,7 @@ use super::answers::Answers;
 use super::cluster::ClusterSnapshot;
 use super::division::Division;
 use super::entitlements::Entitlements;
-use super::facts::Facts;
+use super::facts::GroupSnapshotData;
 use crate::domain::division::Trace;
 use crate::domain::fault::Fault;
 use crate::domain::time::Timestamp;
@@ -40,7 +40,7 @@ impl Live {
     }
 
     /// What weights entitle everyone of `facts` to; made once.
-    pub fn entitlements(&self, facts: &Facts) -> &Arc<Entitlements> {
+    pub fn entitlements(&self, facts: &GroupSnapshotData) -> &Arc<Entitlements> {
         self.entitlements.get_or_init(|| blocking(|| Arc::new(Entitlements::of(facts))))
     }
 
@@ -50,7 +50,7 @@ impl Live {
     }
 
     /// The division of `facts`; made once.
-    pub fn division(&self, facts: &Facts, now: Timestamp) -> Result<Arc<Division>> {
+    pub fn division(&self, facts: &GroupSnapshotData, now: Timestamp) -> Result<Arc<Division>> {
         let made = self.division.get_or_init(|| facts.divide(now, Trace::off()).map(Arc::new));
         made.clone().map_err(Error::not_divisible)
     }

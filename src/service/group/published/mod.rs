@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 
 use self::division::Division;
 use self::entitlements::Entitlements;
-use self::facts::Facts;
+use self::facts::GroupSnapshotData;
 use self::live::Live;
 use self::rows::Rows;
 use super::live_kernels::LiveKernels;
@@ -33,7 +33,7 @@ use crate::service::people::Directory;
 /// The picture of one resource group: its facts as of one revision, and what was computed from them so far.
 #[derive(Debug)]
 pub struct PublishedGroup {
-    pub facts: Facts,
+    pub facts: GroupSnapshotData,
     pub live: Live,
 }
 
@@ -61,7 +61,7 @@ impl PublishedGroup {
     }
 
     fn of(state: &GroupState, rows: Rows, kernels: Option<LiveKernels>) -> Self {
-        Self { facts: Facts::of(state, rows), live: Live::with(kernels) }
+        Self { facts: GroupSnapshotData::of(state, rows), live: Live::with(kernels) }
     }
 
     /// The same picture with new occupancy and queues.

@@ -70,7 +70,7 @@ impl Member {
 }
 
 /// What was divided, weight, sum of weights and offer; what cut the offer if something did.
-type Offered = ([f64; 4], &'static str);
+type QueueOffer = ([f64; 4], &'static str);
 
 struct State<'a> {
     column: usize,
@@ -207,7 +207,7 @@ impl<'a> State<'a> {
 
     /// A step from a share of `before`, with what an offer was and what may have cut it. Differences of amounts add up
     /// to the last digit, those of floats do not.
-    fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<Offered>, before: f64) {
+    fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<QueueOffer>, before: f64) {
         let (from, to) = (Amount::from_f64(before), Amount::from_f64(member.share));
         if offered.is_none() && from == to {
             return;

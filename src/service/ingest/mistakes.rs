@@ -12,14 +12,14 @@ use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 
 /// One kind of mistake in a report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Doubt {
+pub enum ReportMistake {
     /// The kernel occupies a slot that no agent of the group has.
     SlotNotOffered(SlotName),
     /// The kernel runs on an agent whose name stands for several.
     AgentRange(String),
 }
 
-impl Doubt {
+impl ReportMistake {
     /// Likely mistakes in one report to a group. It needs no database.
     pub fn find(group: &Profile, report: &Report) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
@@ -49,19 +49,19 @@ impl Doubt {
 
 /// The mistakes in all reports of a request: each once, with the first place and how many reports have it.
 #[derive(Debug, Default)]
-pub struct Doubts {
-    found: BTreeMap<Doubt, (u64, u64)>,
+pub struct ReportMistakes {
+    found: BTreeMap<ReportMistake, (u64, u64)>,
     /// Reports whose mistakes are not listed.
     more: u64,
 }
 
-impl Doubts {
+impl ReportMistakes {
     /// Counts the report at `place` of the request.
-    pub fn note(&mut self, place: u64, doubt: Doubt) {
-        if let Some((_, reports)) = self.found.get_mut(&doubt) {
+    pub fn note(&mut self, place: u64, mistake: ReportMistake) {
+        if let Some((_, reports)) = self.found.get_mut(&mistake) {
             *reports += 1;
         } else if self.found.len() < MAX_WARNINGS {
-            self.found.insert(doubt, (place, 1));
+            self.found.insert(mistake, (place, 1));
         } else {
             self.more += 1;
         }
@@ -69,7 +69,8 @@ impl Doubts {
 
     /// The warnings with the first place of each and the number of reports; one without a place stands for what is not listed.
     pub fn warnings(&self, group: &Profile) -> Vec<(InputWarning, Option<u64>, u64)> {
-        let listed = self.found.iter().map(|(doubt, (place, reports))| (doubt.warning(group), Some(*place), *reports));
+        let listed =
+            self.found.iter().map(|(mistake, (place, reports))| (mistake.warning(group), Some(*place), *reports));
         listed.chain(InputWarning::unlisted(self.more).map(|warning| (warning, None, self.more))).collect()
     }
 }
