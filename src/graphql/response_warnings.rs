@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_graphql::{Context, Response, Result, Value, to_value};
+use async_graphql::{Context, QueryPathNode, Response, Result, Value, to_value};
 use serde::Serialize;
 
 use crate::service::input::warning::InputWarning;
@@ -23,7 +23,7 @@ struct LocatedWarning<'a> {
 impl ResponseWarnings {
     /// Adds the warnings about the field that is being resolved.
     pub fn add(ctx: &Context<'_>, warnings: Vec<InputWarning>) -> Result<()> {
-        let path = ctx.path_node.map(|node| node.to_string_vec()).unwrap_or_default();
+        let path = ctx.path_node.map(QueryPathNode::to_string_vec).unwrap_or_default();
         let located = warnings.into_iter().map(|warning| to_value(LocatedWarning { path: &path, warning }));
         let located: Vec<Value> = located.collect::<std::result::Result<_, _>>()?;
         let Self(all) = ctx.data()?;
