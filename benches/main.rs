@@ -13,6 +13,7 @@ mod aggregate;
 mod closed_loop;
 mod commands;
 mod common;
+mod crowd;
 mod day;
 mod division;
 mod explain;
@@ -46,6 +47,7 @@ use common::{report, rows};
 const BENCHES: &[&Bench] = &[
     &factors::BENCH,
     &sequence::BENCH,
+    &crowd::BENCH,
     &aggregate::BENCH,
     &runs::BENCH,
     &ingest::BENCH,

@@ -23,7 +23,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 25] = [
+pub const SETTINGS: [Setting; 28] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -56,6 +56,21 @@ pub const SETTINGS: [Setting; 25] = [
         key: "max_bulk_bytes",
         default: "268435456",
         about: "largest body of a sequence or a simulation; reports of kernels have no limit as a whole",
+    },
+    Setting {
+        key: "max_bodies_bytes",
+        default: "0",
+        about: "bytes of memory for the bodies of all requests in flight; 0: a quarter of what the process may use",
+    },
+    Setting {
+        key: "max_requests_per_key",
+        default: "64",
+        about: "requests of one key that are answered at the same time, without sequences and reports of kernels",
+    },
+    Setting {
+        key: "max_requests_per_second",
+        default: "200",
+        about: "requests in a second of one key with the role viewer or user; 0: any number",
     },
     Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on an ordinary request" },
     Setting { key: "max_connections", default: "4096", about: "connections that `serve` has open at once" },
@@ -159,6 +174,11 @@ pub struct Config {
     pub log_format: LogFormat,
     pub max_body_bytes: usize,
     pub max_bulk_bytes: usize,
+    /// 0: a quarter of the memory that the process may use.
+    pub max_bodies_bytes: usize,
+    pub max_requests_per_key: usize,
+    /// 0: any number.
+    pub max_requests_per_second: u32,
     pub request_timeout_seconds: u64,
     pub max_connections: usize,
     pub head_timeout_seconds: u64,
@@ -267,6 +287,11 @@ impl Config {
             })?,
             max_body_bytes: read(values, "max_body_bytes", positive)?,
             max_bulk_bytes: read(values, "max_bulk_bytes", positive)?,
+            max_bodies_bytes: read(values, "max_bodies_bytes", |text| {
+                text.parse().map_err(|_| format!("{text:?} is not a whole number of bytes"))
+            })?,
+            max_requests_per_key: read(values, "max_requests_per_key", positive)?,
+            max_requests_per_second: read(values, "max_requests_per_second", whole)?,
             request_timeout_seconds: read(values, "request_timeout_seconds", positive)?,
             max_connections: read(values, "max_connections", positive)?,
             head_timeout_seconds: read(values, "head_timeout_seconds", positive)?,

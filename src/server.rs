@@ -1,12 +1,15 @@
 //! One HTTP server out of the interfaces: their routers, and the layers around all of them.
 
 mod access;
+mod body_account;
 mod connections;
 mod cors;
 mod door;
+mod key_limits;
 mod layers;
 mod limits;
 mod pace;
+mod request_runtime;
 
 use std::sync::Arc;
 
@@ -26,9 +29,11 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use connections::serve_behind;
 pub use door::Door;
+pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
 
 use self::access::Gate;
+use self::key_limits::KeyLimits;
 use crate::graphql;
 use crate::rest::{self, Endpoints, Limits};
 use crate::service::Service;
@@ -44,6 +49,7 @@ pub struct App {
     pub service: Arc<Service>,
     pub jobs: Arc<dyn JobControl>,
     pub limits: Limits,
+    pub key_quotas: KeyQuotas,
     pub site: Site,
     /// Other servers whose pages may use the API from a browser.
     pub cors_origins: Vec<HeaderValue>,
@@ -51,14 +57,22 @@ pub struct App {
 
 impl App {
     pub fn new(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Self {
-        Self { service, jobs, limits: Limits::default(), site: Site::default(), cors_origins: Vec::new() }
+        Self {
+            service,
+            jobs,
+            limits: Limits::default(),
+            key_quotas: KeyQuotas::default(),
+            site: Site::default(),
+            cors_origins: Vec::new(),
+        }
     }
 }
 
 /// Every path of the server.
 pub fn router(app: App) -> Router {
-    let App { service, jobs, limits, site, cors_origins } = app;
-    let gate = Gate { service: Arc::clone(&service), site: site.clone() };
+    let App { service, jobs, limits, key_quotas, site, cors_origins } = app;
+    let key_limits = Arc::new(KeyLimits::new(key_quotas));
+    let gate = Gate { service: Arc::clone(&service), site: site.clone(), key_limits };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))

@@ -13,7 +13,13 @@ pub fn program(url: &str) -> Command {
 
 /// The key of a new admin.
 pub fn key(url: &str) -> String {
-    let made = program(url).args(["keys", "create", "--role", "admin", "--label", "bench"]).output().unwrap();
+    key_of(url, &["--role", "admin"])
+}
+
+/// A new key with what `flags` say of it.
+pub fn key_of(url: &str, flags: &[&str]) -> String {
+    let made = program(url).args(["keys", "create", "--label", "bench"]).args(flags).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 

@@ -1,5 +1,6 @@
 //! `fairshared serve`: the server, until a signal stops it.
 
+use std::num::NonZeroU32;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;
-use crate::server::App;
+use crate::server::{App, KeyQuotas};
 use crate::service::{Caller, Service};
 use crate::ui::{PublicUrl, Site};
 
@@ -100,9 +101,23 @@ pub async fn until_stopped(
         timeout: Duration::from_secs(config.request_timeout_seconds),
         silence: Duration::from_secs(config.stream_silence_seconds),
     };
+    let key_quotas = KeyQuotas {
+        requests_at_once: config.max_requests_per_key,
+        requests_per_second: NonZeroU32::new(config.max_requests_per_second),
+    };
+    if config.max_bodies_bytes > 0 {
+        service.set_memory(config.max_bodies_bytes);
+    }
     let cors_origins = config.cors_origins.clone();
     let site = Site { public: config.public_url.as_ref().and_then(PublicUrl::new) };
-    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits, site, cors_origins });
+    front.open(App {
+        service: Arc::clone(&service),
+        jobs: Arc::clone(&runner) as _,
+        limits,
+        key_quotas,
+        site,
+        cors_origins,
+    });
     ready(&front.address)?;
     front.until_stopped().await?;
     service.health.drain();

@@ -21,6 +21,8 @@ pub const MAX_DEPTH: usize = 16;
 pub const MAX_FIELDS: usize = 1_000;
 /// Values of one answer: rows times the fields asked of each.
 pub const MAX_VALUES: u64 = 250_000;
+/// Rows that the fields of one query look at: with 100,000 users, twenty different lists of users.
+pub const MAX_ROWS_READ: u64 = 2_000_000;
 
 fn fault(code: &'static str, detail: String) -> Error {
     Error::invalid("/query", code, detail)
@@ -187,17 +189,41 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// How many values the answer to one request may still have.
-#[derive(Default)]
-pub struct Budget(AtomicU64);
+/// What a list that the database pages costs, in rows.
+pub const DATABASE_LIST_ROWS: usize = 10_000;
+/// What a report, an explanation, a sequence or a simulation costs, in rows.
+pub const REPORT_ROWS: usize = 100_000;
 
-/// Counts `rows` rows of the list that is being resolved.
+/// What one request has used of its limits.
+#[derive(Default)]
+pub struct Budget {
+    values: AtomicU64,
+    rows: AtomicU64,
+}
+
+/// Counts `rows` rows of the list that is being resolved, as part of the answer.
 pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
     let Some(budget) = ctx.data_opt::<Budget>() else { return Ok(()) };
     let cost = width(&ctx.field()).saturating_mul(rows as u64);
-    let spent = budget.0.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
+    let spent = budget.values.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
     if spent > MAX_VALUES {
         let detail = format!("an answer has at most {MAX_VALUES} values; ask for fewer rows or fields");
+        return Err(fault("query_too_complex", detail));
+    }
+    Ok(())
+}
+
+/// Counts `rows` rows that are looked at to resolve a field, whether they become part of the answer or not. A field that
+/// looks at a whole group costs as many rows as the group has users.
+pub fn charge_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
+    let Some(budget) = ctx.data_opt::<Budget>() else { return Ok(()) };
+    let rows = rows as u64;
+    let looked_at = budget.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows);
+    if looked_at > MAX_ROWS_READ {
+        let detail = format!(
+            "the fields of a query look at {MAX_ROWS_READ} rows at most, and this one at more; ask for fewer lists, or \
+             in several queries"
+        );
         return Err(fault("query_too_complex", detail));
     }
     Ok(())

@@ -21,6 +21,7 @@ mod queue_input;
 mod response_warnings;
 mod scalars;
 mod share_list;
+mod shared_scans;
 mod types;
 
 use std::sync::Arc;
@@ -71,8 +72,8 @@ pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Respo
 
 /// Answers a request that [`prepare`] has let pass. Every error has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
-    let warnings = ResponseWarnings::default();
-    let request = request.data(caller).data(guard::Budget::default()).data(warnings.clone());
+    let (warnings, scans) = (ResponseWarnings::default(), shared_scans::SharedScans::default());
+    let request = request.data(caller).data(guard::Budget::default()).data(scans).data(warnings.clone());
     warnings.add_to(errors::explain(schema.execute(request).await))
 }
 

@@ -118,7 +118,7 @@ impl Runner {
         let now = self.service.clock().now();
         self.service.note_storage();
         // Everything below needs the database; what falls due meanwhile is due when it is back.
-        if self.service.data_age().is_some() {
+        if self.service.store().reach().silence().is_some() {
             return;
         }
         self.keep_house(now);

@@ -3,5 +3,7 @@
 pub mod files;
 pub mod memory;
 pub mod name;
+pub mod priority;
 pub mod random;
 pub mod sqlite_memory;
+pub mod usable_memory;

@@ -16,7 +16,7 @@ struct Refusal {
     detail: &'static str,
 }
 
-const REFUSALS: [Refusal; 13] = [
+const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 400,
         description: "Not parseable.",
@@ -85,6 +85,12 @@ const REFUSALS: [Refusal; 13] = [
         detail: "`colour` is not known here",
     },
     Refusal {
+        status: 429,
+        description: "The key asks more than the server allows one key; `Retry-After` says when to try again.",
+        code: "too_many_requests",
+        detail: "this key has 64 requests that are not answered yet; ask again later",
+    },
+    Refusal {
         status: 500,
         description: "A fault of the server; the cause is in its log.",
         code: "internal",
@@ -134,7 +140,7 @@ pub fn add_refusals(operation: &mut Operation) {
     for refusal in REFUSALS {
         let applies = match refusal.status {
             400 => has_path || has_query || has_body,
-            401 | 403 => !is_open,
+            401 | 403 | 429 => !is_open,
             404 => has_path,
             408 | 413 | 415 => has_body,
             409 => false,

@@ -6,16 +6,21 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
+use futures::future::ready;
+use tokio::sync::OwnedSemaphorePermit;
 use tower::service_fn;
 
+use super::body_account::BodyAccount;
+use super::key_limits::KeyLimits;
 use super::layers::RequestId;
+use super::request_runtime::is_urgent;
 use crate::graphql;
 use crate::rest::Answers;
 use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
 use crate::ui::{Site, session_of};
 
-/// How many seconds ago the database answered last; only while it does not.
+/// How many seconds old an answer may be, beyond two: since memory was last compared with the database.
 pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// What is asked before a request is let in.
@@ -23,6 +28,7 @@ pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 pub struct Gate {
     pub service: Arc<Service>,
     pub site: Site,
+    pub key_limits: Arc<KeyLimits>,
 }
 
 /// Paths that show no data: health, documentation, the web pages, and the page that lets a person type a query. Signing in
@@ -44,6 +50,12 @@ enum Credential<'a> {
     Session(&'a str),
 }
 
+/// What a request holds until its answer is made.
+struct AdmittedRequest {
+    body: Option<Arc<BodyAccount>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
 impl Gate {
     fn credential<'a>(&self, request: &'a Request) -> Result<Credential<'a>, Error> {
         match session(request, &self.site)? {
@@ -60,8 +72,21 @@ impl Gate {
         }
     }
 
-    /// The answer, with the age of what it says.
-    fn dated(&self, mut response: Response) -> Response {
+    /// Gives the request its caller and an account of its body, or refuses what the key asks too much.
+    fn let_in(&self, request: &mut Request, caller: Caller) -> Result<AdmittedRequest, Problem> {
+        let is_urgent = is_urgent(request.method(), request.uri().path());
+        let permit = if is_urgent { None } else { self.key_limits.admit(&caller)? };
+        let body = BodyAccount::open(request, &caller, self.service.memory());
+        request.extensions_mut().insert(caller);
+        Ok(AdmittedRequest { body, _permit: permit })
+    }
+
+    /// The answer to a request that was let in, with the age of what it says.
+    fn finish(&self, admitted: &AdmittedRequest, response: Response) -> Response {
+        let mut response = match &admitted.body {
+            Some(body) => body.close(response),
+            None => response,
+        };
         if let Some(age) = self.service.data_age() {
             response.headers_mut().insert(DATA_AGE, age.as_secs().into());
         }
@@ -79,9 +104,13 @@ pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
         if let Ok(Credential::Key(key)) = gate.credential(&request)
             && let Some(Ok(caller)) = gate.service.known_holder(key, request_id(&request))
         {
-            request.extensions_mut().insert(caller);
+            let admitted = match gate.let_in(&mut request, caller) {
+                Ok(admitted) => admitted,
+                Err(problem) => return ready(Ok(problem.into_response())).left_future().right_future().left_future(),
+            };
             let answering = inner.call(request);
-            return async move { Ok(gate.dated(answering.await?)) }.right_future().left_future();
+            let answering = async move { Ok(gate.finish(&admitted, answering.await?)) };
+            return answering.right_future().right_future().left_future();
         }
         let mut inner = inner.clone();
         let asking = async move {
@@ -89,12 +118,9 @@ pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
                 Ok(credential) => gate.caller(credential, request_id(&request)).await,
                 Err(error) => Err(error),
             };
-            match caller {
-                Ok(caller) => {
-                    request.extensions_mut().insert(caller);
-                    Ok(gate.dated(inner.call(request).await?))
-                }
-                Err(error) => Ok(Problem::from(error).into_response()),
+            match caller.map_err(Problem::from).and_then(|caller| gate.let_in(&mut request, caller)) {
+                Ok(admitted) => Ok(gate.finish(&admitted, inner.call(request).await?)),
+                Err(problem) => Ok(problem.into_response()),
             }
         };
         // Few requests need it, so that it takes no room in the others.

@@ -17,12 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt;
 
 use super::door::Door;
 use super::layers;
 use super::limits::ConnectionLimits;
 use super::pace::{Pace, Paced};
+use super::request_runtime;
 use crate::process::random;
 use crate::rest::problem::{self, Problem};
 
@@ -76,11 +76,12 @@ async fn answer(
     let pace = Pace::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
         pace.handled();
-        let (answering, pace) = (door.router().clone().oneshot(request.map(Body::new)), Arc::clone(&pace));
+        let (answering, pace) =
+            (request_runtime::answer(door.router().clone(), request.map(Body::new)), Arc::clone(&pace));
         async move {
             let answer = answering.await;
             pace.answered();
-            answer
+            Ok::<_, Infallible>(answer)
         }
     });
     let io = TokioIo::new(Paced::new(stream, Arc::clone(&pace)));

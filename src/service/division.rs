@@ -40,6 +40,7 @@ impl Service {
         if let Some(division) = group.published().live.known_division().filter(|_| !explain) {
             return Ok(GroupDivision { group, division });
         }
+        let key = group.access().key();
         let work = move || {
             let division = if explain {
                 Arc::new(group.facts().divide(now, Trace::on()).map_err(Error::not_divisible)?)
@@ -48,7 +49,7 @@ impl Service {
             };
             Ok(GroupDivision { group, division })
         };
-        self.permits.run(work).await
+        self.permits.run(key, work).await
     }
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.

@@ -8,6 +8,7 @@ pub mod audit_log;
 pub mod audit_names;
 pub mod buckets;
 mod capacities;
+pub mod compute_permits;
 pub mod configuration;
 pub mod division;
 pub mod doctor;
@@ -20,7 +21,9 @@ pub mod ingest;
 pub mod input;
 pub mod jobs;
 pub mod kernels;
+pub mod key_semaphores;
 pub mod keys;
+pub mod memory_budget;
 mod past_days;
 pub mod people;
 pub mod plans;
@@ -52,22 +55,25 @@ pub use input::clock::{Clock, SystemClock};
 pub use input::error::{Error, Fault, Faults, Result};
 pub use jobs::leases::Work;
 
+use compute_permits::ComputePermits;
 use group::locked::LockedElsewhere;
 use group::published::{Published, PublishedGroup};
 use group::state::GroupState;
 use ingest::batch::Lines;
 use keys::sessions::SessionTable;
 use keys::table::KeyTable;
+use memory_budget::MemoryBudget;
 use start::Start;
+use tokio::time::Instant;
 use upkeep::clock_trust::Runs;
 use upkeep::clock_watch::Watch;
 use upkeep::health::Health;
 use uuid::Uuid;
-use work::ComputePermits;
 
 use crate::domain::ids::GroupKey;
 use crate::domain::maps::FastSet;
 use crate::domain::time::Timestamp;
+use crate::process::usable_memory::usable_bytes;
 use crate::store::{self, ConnectionTrait, Store, StreamTrait};
 
 /// For how many days usage is kept, unless the settings say.
@@ -87,6 +93,8 @@ pub struct Service {
     lines: Lines,
     /// This process, where the database tells processes apart.
     id: Uuid,
+    /// When the last comparison with the database began that went well; `None`: this process does not serve.
+    compared_at: Mutex<Option<Instant>>,
     /// When the service ran.
     runs: Mutex<Runs>,
     keys: KeyTable,
@@ -100,8 +108,12 @@ pub struct Service {
     /// What schedulers were told last.
     sequences: sequence::memory::Memory,
     previous_ranks: rank_movement::memory::Memory,
-    /// Permits for work that computes long.
+    /// Permits for work that computes long from memory.
     pub permits: ComputePermits,
+    /// Permits for reports and audits, which read much of the database.
+    report_permits: ComputePermits,
+    /// Memory for what clients bring along.
+    memory: OnceLock<MemoryBudget>,
     /// What is wrong now.
     pub health: Health,
 }
@@ -137,6 +149,18 @@ impl Service {
     pub fn set_keep_buckets_days(&self, days: u32) {
         if self.keep_buckets_days.set(days).is_err() {
             tracing::warn!("for how many days usage is kept is said twice");
+        }
+    }
+
+    /// Memory for what clients bring along: a quarter of what the process may use, unless the settings say.
+    pub fn memory(&self) -> &MemoryBudget {
+        self.memory.get_or_init(|| MemoryBudget::new(usable_bytes() / 4))
+    }
+
+    /// Says how many bytes there are for what clients bring along; once, before the first request.
+    pub fn set_memory(&self, bytes: usize) {
+        if self.memory.set(MemoryBudget::new(bytes)).is_err() {
+            tracing::warn!("the memory for bodies is set twice");
         }
     }
 
@@ -182,7 +206,7 @@ impl Service {
     /// Publishes again what another process has changed. Returns how many groups that were.
     #[tracing::instrument(name = "service.refresh", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh(self: &Arc<Self>) -> Result<u64> {
-        let mut changed = 0;
+        let (began, mut changed) = (Instant::now(), 0);
         self.people.sync(self.store.read()).await?;
         let known = self.published.all();
         let stored = store::groups::revisions(self.store.read()).await?;
@@ -197,6 +221,7 @@ impl Service {
             changed += 1;
         }
         self.forget_gone_groups();
+        self.note_comparison(began);
         Ok(changed)
     }
 

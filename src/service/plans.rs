@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::group::live_kernels::LiveKernels;
 use super::group::published::PublishedGroup;
@@ -64,18 +65,19 @@ impl Service {
         let group = self.group(caller, group)?;
         let project = who::some_project(&self.people(), request.project_id, request.project.as_deref());
         let pending = pending(group.facts(), request, project.map_err(|fault| Error::Invalid(vec![fault]))?)?;
-        let read = || self.cluster_of(group.published());
+        let read = || self.cluster_of(group.published(), caller.key_id);
         let cluster = group.published().live.cluster.get_or_try_init(read).await.map(Arc::clone)?;
         let now = self.clock().now();
+        let key = caller.key_id;
         let work = move || {
             let plan = cluster.plan(group.facts(), &pending, now).map_err(faults)?;
             Ok(Planned { group, plan })
         };
-        self.permits.run(work).await
+        self.permits.run(key, work).await
     }
 
     /// Reads what the plans of this picture need: its nodes, and its kernels unless an earlier picture had them.
-    async fn cluster_of(&self, group: &Arc<PublishedGroup>) -> Result<Arc<ClusterSnapshot>> {
+    async fn cluster_of(&self, group: &Arc<PublishedGroup>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
         let db = self.store().read();
         let known = match &group.live.kernels {
             Some(known) => known.clone(),
@@ -83,7 +85,7 @@ impl Service {
         };
         let agents = store::agents::list(db, &group.facts.name).await?;
         let group = Arc::clone(group);
-        self.permits.run(move || Ok(Arc::new(ClusterSnapshot::of(&group.facts, known.all(), agents)?))).await
+        self.permits.run(key, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, known.all(), agents)?))).await
     }
 }
 

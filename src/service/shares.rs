@@ -58,7 +58,7 @@ pub fn share_list_name(tier: &str, field: ShareField, descending: bool) -> Strin
 }
 
 /// A row of one tier.
-trait Row: Clone {
+pub trait ShareRow: Clone + Send + Sync + 'static {
     fn share(&self) -> &Share;
     /// What tells equals apart, in order.
     fn id(&self) -> Vec<Key>;
@@ -67,7 +67,7 @@ trait Row: Clone {
     fn meets(&self, condition: &ShareCondition) -> bool;
 }
 
-impl Row for DomainShare {
+impl ShareRow for DomainShare {
     fn share(&self) -> &Share {
         &self.share
     }
@@ -89,7 +89,7 @@ impl Row for DomainShare {
     }
 }
 
-impl Row for ProjectShare {
+impl ShareRow for ProjectShare {
     fn share(&self) -> &Share {
         &self.share
     }
@@ -113,7 +113,7 @@ impl Row for ProjectShare {
     }
 }
 
-impl Row for UserShare {
+impl ShareRow for UserShare {
     fn share(&self) -> &Share {
         &self.share
     }
@@ -143,7 +143,7 @@ fn is_active(share: &Share) -> bool {
 }
 
 /// The order value of a row; ascending whatever the direction. A name has none.
-fn order_value<T: Row>(rank: u32, row: &T, field: ShareField, descending: bool) -> Option<u64> {
+fn order_value<T: ShareRow>(rank: u32, row: &T, field: ShareField, descending: bool) -> Option<u64> {
     let share = row.share();
     // Non-negative floats order like their bits.
     let value = match field {
@@ -157,66 +157,117 @@ fn order_value<T: Row>(rank: u32, row: &T, field: ShareField, descending: bool) 
     Some(if descending { u64::MAX - value } else { value })
 }
 
-fn by_name<T: Row>(list_name: &str, mut rows: Vec<Placed<T>>, list: &ShareList) -> Page<Placed<T>> {
-    let key = |row: &Placed<T>| {
-        let id = row.id();
-        let name = row.name().map(|name| Key::Text(name.to_owned())).or_else(|| id.first().cloned());
-        name.into_iter().chain(id).collect::<Vec<Key>>()
-    };
-    rows.sort_by_cached_key(key);
-    cut_ordered(list_name, &rows, key, &list.window, list.descending)
+/// A row of a list with its rank and the value that it is ordered by; the value is 0 in an order by name.
+#[derive(Clone, Debug)]
+struct OrderedRow<T> {
+    value: u64,
+    rank: u32,
+    row: Arc<T>,
 }
 
-/// Rows that are archived are in no list. `are_ranked`: the rows come by rank, equals by id, so that most orders cost no sort.
-fn list_rows<T: Row, B: Borrow<Arc<T>> + Clone>(
-    tier: &str,
-    rows: impl Iterator<Item = (u32, B)>,
-    are_ranked: bool,
-    list: &ShareList,
-) -> Page<Placed<T>> {
-    let name = share_list_name(tier, list.field, list.descending);
-    let placed = |rank: u32, row: &B| Placed::new(rank, Arc::clone(row.borrow()));
-    let is_listed = |row: &Arc<T>| !row.is_hidden() && list.filter.matches(&|c| row.meets(c));
-    let rows = rows.filter(|(_, row)| is_listed(row.borrow()));
-    if list.field == ShareField::Name {
-        return by_name(&name, rows.map(|(rank, row)| placed(rank, &row)).collect(), list);
+/// The rows of a tier that meet a filter, in the order of a list. Pages are cut of it, so that several windows on one list need
+/// one scan of the group.
+#[derive(Debug)]
+pub struct OrderedShares<T> {
+    list_name: String,
+    field: ShareField,
+    descending: bool,
+    rows: Vec<OrderedRow<T>>,
+}
+
+impl<T: ShareRow> OrderedShares<T> {
+    /// Takes from `rows` what meets the filter of `list`, without what is archived. `are_ranked`: the rows come by rank, equals
+    /// by id, so that most orders cost no sort.
+    fn collect<B: Borrow<Arc<T>>>(
+        tier: &str,
+        rows: impl Iterator<Item = (u32, B)>,
+        are_ranked: bool,
+        list: &ShareList,
+    ) -> Self {
+        let (field, descending) = (list.field, list.descending);
+        let ordered = |(rank, row): (u32, B)| {
+            let row: &Arc<T> = row.borrow();
+            let is_listed = !row.is_hidden() && list.filter.matches(&|c| row.meets(c));
+            let value = order_value(rank, &**row, field, descending).unwrap_or_default();
+            is_listed.then(|| OrderedRow { value, rank, row: Arc::clone(row) })
+        };
+        let mut rows: Vec<OrderedRow<T>> = rows.filter_map(ordered).collect();
+        let by_rank = matches!((field, descending), (ShareField::Rank, false) | (ShareField::FairShareFactor, true));
+        if field == ShareField::Name {
+            rows.sort_by_cached_key(name_key);
+        } else if !(are_ranked && by_rank) {
+            rows.sort_by(|a, b| a.value.cmp(&b.value).then_with(|| a.row.id().cmp(&b.row.id())));
+        }
+        Self { list_name: share_list_name(tier, field, descending), field, descending, rows }
     }
-    let valued = |(rank, row): (u32, B)| {
-        let of: &Arc<T> = row.borrow();
-        Some((order_value(rank, &**of, list.field, list.descending)?, rank, row))
-    };
-    let id = |row: &B| Borrow::<Arc<T>>::borrow(row).id();
-    let mut kept: Vec<(u64, u32, B)> = rows.filter_map(valued).collect();
-    let by_rank =
-        matches!((list.field, list.descending), (ShareField::Rank, false) | (ShareField::FairShareFactor, true));
-    if !(are_ranked && by_rank) {
-        kept.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| id(&a.2).cmp(&id(&b.2))));
+
+    /// Returns how many rows the list has.
+    pub fn count_rows(&self) -> usize {
+        self.rows.len()
     }
-    let key = |(value, _, row): &(u64, u32, B)| {
-        let mut key = vec![Key::Number(*value)];
-        key.extend(id(row));
-        key
-    };
-    cut(&name, &kept, key, &list.window).map(|(_, rank, row)| placed(rank, &row))
+
+    /// A page of the list.
+    pub fn page(&self, window: &Window) -> Page<Placed<T>> {
+        let page = if self.field == ShareField::Name {
+            cut_ordered(&self.list_name, &self.rows, name_key, window, self.descending)
+        } else {
+            let key = |ordered: &OrderedRow<T>| {
+                let id = ordered.row.id();
+                std::iter::once(Key::Number(ordered.value)).chain(id).collect()
+            };
+            cut(&self.list_name, &self.rows, key, window)
+        };
+        page.map(|ordered| Placed::new(ordered.rank, ordered.row))
+    }
+}
+
+fn name_key<T: ShareRow>(ordered: &OrderedRow<T>) -> Vec<Key> {
+    let id = ordered.row.id();
+    let name = ordered.row.name().map(|name| Key::Text(name.to_owned())).or_else(|| id.first().cloned());
+    name.into_iter().chain(id).collect()
 }
 
 impl VisibleGroup {
-    pub fn domain_shares(&self, list: &ShareList) -> Result<Page<Placed<DomainShare>>> {
-        Ok(list_rows("domain", self.whole()?.rows.domains.ranked(), true, list))
+    /// Returns how many rows a list of all users looks at.
+    pub fn count_users(&self) -> usize {
+        self.facts().rows.users.len()
     }
 
-    pub fn project_shares(&self, list: &ShareList) -> Result<Page<Placed<ProjectShare>>> {
-        Ok(list_rows("project", self.whole()?.rows.placed_projects().map(Placed::into_parts), false, list))
+    /// Returns how many rows a list of one project's users looks at.
+    pub fn count_members(&self, project: ProjectId) -> usize {
+        self.facts().rows.members_of(project).count()
     }
 
-    /// The users whose rows the caller may see.
-    pub fn user_shares(&self, list: &ShareList) -> Page<Placed<UserShare>> {
-        list_rows("user", self.ranked(), true, list)
+    /// Returns how many rows a list of domains looks at.
+    pub fn count_domains(&self) -> usize {
+        self.facts().rows.domains.len()
     }
 
-    /// The users of one project whose rows the caller may see.
-    pub fn project_members(&self, project: ProjectId, list: &ShareList) -> Page<Placed<UserShare>> {
-        list_rows("user", self.members_of(project).map(Placed::into_parts), false, list)
+    /// Returns how many rows a list of projects looks at.
+    pub fn count_projects(&self) -> usize {
+        self.facts().rows.count_projects()
+    }
+
+    /// The domains of a list, for callers who see more than one user's rows.
+    pub fn domain_shares(&self, list: &ShareList) -> Result<OrderedShares<DomainShare>> {
+        Ok(OrderedShares::collect("domain", self.whole()?.rows.domains.ranked(), true, list))
+    }
+
+    /// The projects of a list, for callers who see more than one user's rows.
+    pub fn project_shares(&self, list: &ShareList) -> Result<OrderedShares<ProjectShare>> {
+        let rows = self.whole()?.rows.placed_projects().map(Placed::into_parts);
+        Ok(OrderedShares::collect("project", rows, false, list))
+    }
+
+    /// The users of a list whose rows the caller may see: of one project, or of the group.
+    pub fn user_shares(&self, project: Option<ProjectId>, list: &ShareList) -> OrderedShares<UserShare> {
+        match project {
+            Some(project) => {
+                let rows = self.members_of(project).map(Placed::into_parts);
+                OrderedShares::collect("user", rows, false, list)
+            }
+            None => OrderedShares::collect("user", self.ranked(), true, list),
+        }
     }
 }
 

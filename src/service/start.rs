@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use super::compute_permits::ComputePermits;
 use super::group::locked::LockedElsewhere;
 use super::group::published::Published;
 use super::group::state::GroupState;
@@ -11,7 +12,6 @@ use super::keys::table::KeyTable;
 use super::people::People;
 use super::upkeep::clock_watch::Watch;
 use super::upkeep::health::Health;
-use super::work::ComputePermits;
 use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
@@ -48,6 +48,7 @@ impl Start {
             locked_elsewhere: LockedElsewhere::default(),
             lines: Lines::default(),
             id: random::id(),
+            compared_at: Mutex::default(),
             runs: Mutex::default(),
             keys: KeyTable::default(),
             sessions: SessionTable::default(),
@@ -56,6 +57,8 @@ impl Start {
             sequences: sequence::memory::Memory::default(),
             previous_ranks: rank_movement::memory::Memory::default(),
             permits: ComputePermits::default(),
+            report_permits: ComputePermits::default(),
+            memory: OnceLock::new(),
             health: Health::default(),
         });
         service.begin_watching(&moment).await?;

@@ -1,15 +1,14 @@
 //! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of their own (`background`),
-//! in the middle of other work (`blocking`), while the database works (`beside`), or as many at once as there are cores
-//! (`ComputePermits`).
+//! in the middle of other work (`blocking`), or while the database works (`beside`). What may compute at the same time is
+//! settled in [`super::compute_permits`].
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::task::Poll;
 
 use futures::poll;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
-use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tracing::Instrument;
 
@@ -89,38 +88,5 @@ pub async fn beside<A: Send, B>(
 pub fn free_aside<T: Send + 'static>(what: T) {
     if let Some(runtime) = &*RUNTIME {
         runtime.spawn_blocking(move || drop(what));
-    }
-}
-
-/// Permits for work that computes long, first come first served. Requests that only read, write or sequence need none.
-#[derive(Debug)]
-pub struct ComputePermits(Arc<Semaphore>);
-
-impl Default for ComputePermits {
-    /// As many permits as the machine has cores.
-    fn default() -> Self {
-        Self::new(std::thread::available_parallelism().map_or(1, usize::from))
-    }
-}
-
-impl ComputePermits {
-    pub fn new(count: usize) -> Self {
-        Self(Arc::new(Semaphore::new(count)))
-    }
-
-    /// How many permits are free now.
-    pub fn free(&self) -> usize {
-        self.0.available_permits()
-    }
-
-    /// Runs work that computes long on a thread that no request needs. A request that is given up while it waits leaves
-    /// the queue; work that has begun keeps its permit to its end, because nothing can stop it.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-        let permit = Arc::clone(&self.0).acquire_owned().await.map_err(|e| Error::failed("no permit to compute", e))?;
-        let work = move || {
-            let _permit = permit;
-            work()
-        };
-        tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("a computation panicked", e))?
     }
 }

@@ -19,18 +19,20 @@ use super::fault::Fault;
 use super::gate::Gate;
 use super::pool::Pool;
 use super::reach::Reach;
+use super::table_locks::TableLocks;
 
 /// Connections for single statements.
 #[derive(Clone)]
 pub struct Connection {
     pool: Arc<Pool>,
     gate: Arc<Gate>,
-    writes: bool,
+    /// Locks of other programs that writes do not wait for; `None` for connections that only read.
+    table_locks: Option<TableLocks>,
 }
 
 impl Connection {
-    pub fn new(pool: Arc<Pool>, gate: Arc<Gate>, writes: bool) -> Self {
-        Self { pool, gate, writes }
+    pub fn new(pool: Arc<Pool>, gate: Arc<Gate>, table_locks: Option<TableLocks>) -> Self {
+        Self { pool, gate, table_locks }
     }
 
     /// The pool itself, whose statements pass no gate.
@@ -60,7 +62,7 @@ impl Connection {
             inner,
             gate: Arc::clone(&self.gate),
             reach: self.pool.reach.clone(),
-            writes: self.writes,
+            table_locks: self.table_locks.clone(),
             failed: AtomicBool::new(false),
             _turn: turn,
         })
@@ -68,8 +70,8 @@ impl Connection {
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.gate.admit()?;
-        let outcome = self.pool.run(statement).await;
-        self.gate.note(&outcome, self.writes);
+        let outcome = unless_locked(self.table_locks.as_ref(), self.pool.run(statement)).await;
+        self.gate.note(&outcome, self.table_locks.is_some());
         outcome
     }
 }
@@ -125,7 +127,7 @@ pub struct Tx {
     inner: DatabaseTransaction,
     gate: Arc<Gate>,
     reach: Reach,
-    writes: bool,
+    table_locks: Option<TableLocks>,
     failed: AtomicBool,
     _turn: OwnedSemaphorePermit,
 }
@@ -134,13 +136,13 @@ impl Tx {
     pub async fn commit(self) -> Result<(), DbErr> {
         self.check()?;
         let outcome = self.reach.race(self.inner.commit()).await;
-        self.gate.note(&outcome, self.writes);
+        self.gate.note(&outcome, self.table_locks.is_some());
         outcome
     }
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.check()?;
-        let outcome = self.reach.race(statement).await;
+        let outcome = unless_locked(self.table_locks.as_ref(), self.reach.race(statement)).await;
         self.settle(&outcome);
         outcome
     }
@@ -188,6 +190,17 @@ impl StreamTrait for Tx {
             let rows = self.pass(self.inner.stream_raw(statement)).await?;
             Ok(Rows::new(rows, self, &self.reach, None))
         })
+    }
+}
+
+/// Carries a statement out. One that may write is given up while it waits for a lock of another program.
+async fn unless_locked<T>(
+    table_locks: Option<&TableLocks>,
+    statement: impl Future<Output = Result<T, DbErr>>,
+) -> Result<T, DbErr> {
+    match table_locks {
+        Some(table_locks) => table_locks.race(statement).await,
+        None => statement.await,
     }
 }
 

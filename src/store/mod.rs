@@ -58,6 +58,7 @@ pub mod shares;
 pub mod slice_kinds;
 mod space;
 pub mod sqlite;
+pub mod table_locks;
 pub mod ui_sessions;
 pub mod unsettled;
 mod watcher;
@@ -83,6 +84,7 @@ pub use pool::PAUSE;
 use pool::Pool;
 pub use reach::Reach;
 pub use sqlite::Synchronous;
+use table_locks::TableLocks;
 use watcher::{Home, Watcher};
 
 /// Connections to one database: on `SQLite` one writer beside several readers, on `PostgreSQL` one pool.
@@ -92,6 +94,7 @@ pub struct Store {
     read: Connection,
     gate: Arc<Gate>,
     reach: Reach,
+    table_locks: TableLocks,
     home: Arc<Home>,
     statements: Arc<AtomicU64>,
     anchor: sqlite::Anchor,
@@ -113,7 +116,7 @@ impl Store {
 
     /// Opens the database at `url`, and tells `SQLite` what a commit waits for.
     pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
-        let (statements, reach) = (Arc::default(), Reach::default());
+        let (statements, reach, table_locks) = (Arc::default(), Reach::default(), TableLocks::default());
         let pool = |connections, count| Pool::new(counted(connections, &statements), count, reach.clone());
         let (gate, write, read, home, anchor) = match Address::parse(url)? {
             Address::Sqlite(options) => {
@@ -127,11 +130,22 @@ impl Store {
                 (Arc::default(), Arc::clone(&pool), pool, Home::Postgres(source), sqlite::Anchor::default())
             }
         };
-        let write = Connection::new(write, Arc::clone(&gate), true);
-        let read = Connection::new(read, Arc::clone(&gate), false);
+        let write = Connection::new(write, Arc::clone(&gate), Some(table_locks.clone()));
+        let read = Connection::new(read, Arc::clone(&gate), None);
         let partitions = partitions::Partitions::default();
         let is_watched = Arc::default();
-        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor, partitions, is_watched })
+        Ok(Self {
+            write,
+            read,
+            gate,
+            reach,
+            table_locks,
+            home: Arc::new(home),
+            statements,
+            anchor,
+            partitions,
+            is_watched,
+        })
     }
 
     /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
@@ -158,6 +172,11 @@ impl Store {
     /// Whether the database is within reach, while [`Store::watch`] watches it.
     pub fn reach(&self) -> &Reach {
         &self.reach
+    }
+
+    /// Locks of other programs that keep this one from writing, while [`Store::watch`] watches the database.
+    pub fn table_locks(&self) -> &TableLocks {
+        &self.table_locks
     }
 
     /// Replaces all connections to `PostgreSQL`. Those so far end in their own time.

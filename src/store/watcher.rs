@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Store;
 use super::fault::Fault;
 use super::postgres::Source;
+use super::table_locks::TableLock;
 
 /// Between an answer and the next question.
 const EVERY: Duration = Duration::from_millis(400);
@@ -36,11 +37,13 @@ pub struct Watcher {
     store: Store,
     line: Option<Line>,
     answered: Instant,
+    /// The lock that was found the last time; one that is found twice is believed, because many are short.
+    found_lock: Option<TableLock>,
 }
 
 impl Watcher {
     pub fn new(store: Store) -> Self {
-        Self { store, line: None, answered: Instant::now() }
+        Self { store, line: None, answered: Instant::now(), found_lock: None }
     }
 
     /// Notes what becomes of the database; never ends by itself.
@@ -72,9 +75,21 @@ impl Watcher {
         if found {
             self.answered = Instant::now();
             self.store.reach.found();
+            self.look_for_locks().await;
         } else {
             lose();
         }
+    }
+
+    async fn look_for_locks(&mut self) {
+        let Some(Line::Postgres(line)) = &mut self.line else { return };
+        // A question that fails is asked again the next time, when the connection was checked.
+        let Ok(Ok(lock)) = timeout(LATE, TableLock::find(line)).await else {
+            self.line = None;
+            return;
+        };
+        let before = std::mem::replace(&mut self.found_lock, lock.clone());
+        self.store.table_locks.set(lock.filter(|lock| before.as_ref() == Some(lock)));
     }
 
     /// Whether the database answers. A connection that broke says nothing of it: a new one does.

@@ -7,6 +7,7 @@ use crate::domain::filter::Filter;
 use crate::domain::tier::Tier;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainUsageBucketFilter, ProjectUsageBucketFilter, UserUsageBucketFilter};
+use crate::graphql::guard;
 use crate::graphql::orders::{DomainUsageBucketOrderBy, ProjectUsageBucketOrderBy, UserUsageBucketOrderBy};
 use crate::graphql::types::{DomainUsageBucketNode, ProjectUsageBucketNode, UserUsageBucketNode};
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, bucket_list_name};
@@ -30,6 +31,7 @@ async fn list<N: OutputType>(
     wanted: Wanted,
     node: fn(&str, BucketRow) -> Option<N>,
 ) -> ServiceResult<List<N>> {
+    guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
     let Wanted { tier, filter, order: (field, descending), page } = wanted;
     let window = page.window(&bucket_list_name(tier, field, descending), group)?;
     let list = BucketList { tier, filter, field, descending, window };

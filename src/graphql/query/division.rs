@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::scalars::{Date, JsonString};
 use crate::graphql::types::{Division, DivisionDayNode};
 use crate::service::division::HistoryFilter;
@@ -24,6 +25,7 @@ impl DivisionQuery {
         resource_group: String,
         #[graphql(default)] explain: bool,
     ) -> Result<Division> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         Ok(Division(service(ctx)?.division(caller(ctx)?, &resource_group, explain).await?))
     }
 
@@ -41,6 +43,7 @@ impl DivisionQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<DivisionDayNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let (from, to) = (from.map(|d| d.0), to.map(|d| d.0));
         if from.zip(to).is_some_and(|(from, to)| to < from) {
             return Err(Error::about("/to", "contradiction", "lies before `from`").into());
@@ -60,6 +63,7 @@ impl DivisionQuery {
         resource_group: String,
         workload: JsonString,
     ) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
         let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes()).map_err(|e| below(e.into()))?;
         let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await.map_err(below)?;

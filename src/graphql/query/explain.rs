@@ -34,6 +34,7 @@ impl ExplainQuery {
         workload: Option<String>,
         place: Option<i32>,
     ) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let tier = tier.map(|text| text.parse::<Tier>().map_err(|_| none_of("/tier", "domain, project, user")));
         let place = place.map(i64::from);
         let input = ExplainInput { tier: tier.transpose()?, domain, project, user, workload, place };
@@ -50,6 +51,7 @@ impl ExplainQuery {
         input: Option<JsonString>,
         first: Option<i64>,
     ) -> Result<Sequence> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let first = check_limit(first, "/first", MAX_PAGE)?;
         let mode = mode.map(|text| text.parse::<SequenceMode>().map_err(|()| none_of("/mode", "plain, progressive")));
         let (mode, caller, service) = (mode.transpose()?, caller(ctx)?.clone(), service(ctx)?.clone());
@@ -59,15 +61,15 @@ impl ExplainQuery {
                 Sequence::new(&pending.sequenced, &pending.requested, caller.only_user(), first)
             }
             Some(JsonString(input)) => {
-                let (sorting, body) = (service.clone(), input.to_string());
-                let work = move || {
+                let (body, key) = (input.to_string(), caller.key_id);
+                let work = || {
                     let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| below(e.into()))?;
                     let asked: SequenceInput = request.into();
                     let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
-                    let sequenced = sorting.sequence(&caller, &resource_group, asked).map_err(below)?;
+                    let sequenced = service.sequence(&caller, &resource_group, asked).map_err(below)?;
                     Ok(Sequence::new(&sequenced, &[], None, first))
                 };
-                service.permits.run(work).await?
+                service.permits.run(key, work).await?
             }
         };
         guard::spend(ctx, shown.items.len())?;

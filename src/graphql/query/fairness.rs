@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::orders::{FairShareDayOrder, FairnessTier};
 use crate::graphql::scalars::Date;
 use crate::graphql::types::{FairShareDayNode, Fairness, FairnessDayNode};
@@ -28,6 +29,8 @@ impl FairnessQuery {
         #[graphql(default_with = "FairnessTier::Domain")] tier: FairnessTier,
     ) -> Result<Fairness> {
         let window = Window::read(&window)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
+        guard::charge_rows(ctx, group.count_users())?;
         Ok(Fairness(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
     }
 
@@ -45,6 +48,7 @@ impl FairnessQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<FairnessDayNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window =
             PageArgs { first, last, before, after, offset }.window(Service::FAIRNESS_HISTORY, &resource_group)?;
         let filter = FairnessFilter { from: from.map(|d| d.0), to: to.map(|d| d.0), tier: tier.map(Into::into) };
@@ -72,6 +76,7 @@ impl FairnessQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<FairShareDayNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let list = Service::share_history_list(tier.into(), order.into());
         let window = PageArgs { first, last, before, after, offset }.window(&list, &resource_group)?;
         let query = HistoryQuery {

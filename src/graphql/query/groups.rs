@@ -91,10 +91,15 @@ impl GroupQuery {
         let window = PageArgs { first, last, before, after, offset }.window(&name, &resource_group)?;
         let filter = FairShareWeightFilter::read(filter)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let mut rows = weight_rows(&group, group.whole()?.weights());
-        rows.retain(|node| filter.matches(&|c| holds(c, node)));
-        rows.sort_by_cached_key(|node| weight_key(field, node));
-        let page = cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending);
+        let facts = group.whole()?;
+        guard::charge_rows(ctx, group.count_users())?;
+        let page = || {
+            let mut rows = weight_rows(&group, facts.weights());
+            rows.retain(|node| filter.matches(&|c| holds(c, node)));
+            rows.sort_by_cached_key(|node| weight_key(field, node));
+            Ok(cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending))
+        };
+        let page = service(ctx)?.permits.scan(group.access().key(), group.count_users(), page).await?;
         Ok(connect(ctx, &resource_group, page, |node| node)?)
     }
 }

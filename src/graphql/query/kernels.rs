@@ -5,6 +5,7 @@ use async_graphql::{Context, Enum, Object, Result};
 use super::{caller, service};
 use crate::domain::kernel::Phase;
 use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{KernelNode, UsageGapNode};
 use crate::service::Service;
@@ -49,6 +50,7 @@ impl KernelQuery {
         first: Option<i64>,
         after: Option<String>,
     ) -> Result<List<KernelNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let args = PageArgs { first, after, ..PageArgs::default() };
         let window = args.window(Service::KERNEL_LIST, &resource_group)?;
         let service = service(ctx)?;
@@ -75,6 +77,7 @@ impl KernelQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<UsageGapNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::GAP_LIST, &resource_group)?;
         let page = service(ctx)?.gaps(caller(ctx)?, &resource_group, &window).await?;
         Ok(connect(ctx, &resource_group, page, UsageGapNode::from)?)

@@ -49,6 +49,7 @@ impl OperationsQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<JobRun>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST, "")?;
         let filter = RunFilter { job: job.as_deref(), group: resource_group.as_deref(), failed };
         let page = service(ctx)?.job_runs(caller(ctx)?, &**jobs(ctx)?, filter, &window).await?;
@@ -73,6 +74,7 @@ impl OperationsQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
         let filter = AuditQuery { resource_group, action, actor, target, from, to }.read(&service(ctx)?.people())?;
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;

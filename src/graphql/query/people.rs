@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{Domain, Project, User};
 use crate::service::Service;
@@ -52,7 +53,8 @@ impl PeopleQuery {
         let scope = domain_name.clone().unwrap_or_default();
         let window = PageArgs { first, last, before, after, offset }.window(Service::PROJECT_LIST, &scope)?;
         let list = PeopleList { filter: wanted(archived, search), window };
-        let page = service(ctx)?.projects(caller(ctx)?, domain_name.as_deref(), &list)?;
+        guard::charge_rows(ctx, service(ctx)?.people().projects().len())?;
+        let page = service(ctx)?.projects(caller(ctx)?, domain_name.as_deref(), &list).await?;
         Ok(connect(ctx, &scope, page, Project)?)
     }
 
@@ -70,7 +72,8 @@ impl PeopleQuery {
     ) -> Result<List<User>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::USER_LIST, "")?;
         let list = PeopleList { filter: wanted(archived, search), window };
-        Ok(connect(ctx, "", service(ctx)?.users(caller(ctx)?, &list)?, User)?)
+        guard::charge_rows(ctx, service(ctx)?.people().users().len())?;
+        Ok(connect(ctx, "", service(ctx)?.users(caller(ctx)?, &list).await?, User)?)
     }
 
     /// One domain; null if the server does not know it.

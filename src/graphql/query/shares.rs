@@ -5,9 +5,11 @@ use async_graphql::{Context, Object, Result};
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, UserFairShareFilter};
+use crate::graphql::guard;
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::{Date, Uuid};
 use crate::graphql::share_list::share_list;
+use crate::graphql::shared_scans::page_of_shares;
 use crate::graphql::types::{DomainFairShare, ProjectFairShare, RankMovers, RankMoversOfDay, UserFairShare};
 
 #[derive(Default)]
@@ -33,7 +35,8 @@ impl ShareQuery {
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map(|o| (o.field.into(), o.descending()));
         let wanted = share_list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
-        let rows = group.domain_shares(&wanted)?;
+        let scan = || group.domain_shares(&wanted);
+        let rows = page_of_shares(ctx, &group, (&group.name, group.count_domains()), &wanted, scan).await?;
         Ok(connect(ctx, &group.name, rows, |row| DomainFairShare::new(&group, row))?)
     }
 
@@ -64,7 +67,7 @@ impl ShareQuery {
     ) -> Result<List<ProjectFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(ProjectFairShare::list(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page)?)
+        Ok(ProjectFairShare::list(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page).await?)
     }
 
     /// One project; null if the server does not know it.
@@ -95,7 +98,7 @@ impl ShareQuery {
     ) -> Result<List<UserFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(UserFairShare::list(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page)?)
+        Ok(UserFairShare::list(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page).await?)
     }
 
     /// The users whose rank moved most since the day before the last calculation: at most `first` up and as many down.
@@ -105,6 +108,8 @@ impl ShareQuery {
         resource_group: String,
         #[graphql(default = 5)] first: u32,
     ) -> Result<RankMovers> {
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
+        guard::charge_rows(ctx, group.count_users())?;
         let movers = service(ctx)?.rank_movers(caller(ctx)?, &resource_group, first).await?;
         Ok(RankMovers::new(ctx, movers)?)
     }
@@ -118,6 +123,7 @@ impl ShareQuery {
         day: Date,
         #[graphql(default = 5)] first: u32,
     ) -> Result<RankMoversOfDay> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let movers = service(ctx)?.rank_movers_of_day(caller(ctx)?, &resource_group, day.0, first).await?;
         Ok(RankMoversOfDay::new(ctx, movers)?)
     }

@@ -3,6 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
+use crate::graphql::guard;
 use crate::graphql::scalars::JsonString;
 use crate::service::{Error, simulate};
 
@@ -13,9 +14,14 @@ pub struct SimulationQuery;
 impl SimulationQuery {
     /// Divides the capacity that the input brings along over its queues; the shapes are those of `POST /division/simulate`.
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        caller(ctx)?;
-        let work = move || simulate::division(input.0.to_string().as_bytes());
-        Ok(JsonString::of(&service(ctx)?.permits.run(work).await?))
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let service = service(ctx)?;
+        let work = || {
+            let document = input.0.to_string();
+            let _memory = service.memory().reserve_for_simulation(document.len())?;
+            simulate::division(document.as_bytes())
+        };
+        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
     }
 
     /// What changes of weights, options, capacity and people would do in a live group; the shapes are those of
@@ -26,6 +32,7 @@ impl SimulationQuery {
         resource_group: String,
         input: JsonString,
     ) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         if input.0["apply"] == true {
             let said = "is for the mutation `apply_fair_share_simulation`";
             return Err(Error::about("/input/apply", "not_applicable", said).into());
@@ -37,10 +44,14 @@ impl SimulationQuery {
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.
     async fn simulate_reclaim(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        caller(ctx)?;
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let service = service(ctx)?;
         let now = service.clock().now();
-        let work = move || simulate::reclaim(input.0.to_string().as_bytes(), now);
-        Ok(JsonString::of(&service.permits.run(work).await?))
+        let work = || {
+            let document = input.0.to_string();
+            let _memory = service.memory().reserve_for_simulation(document.len())?;
+            simulate::reclaim(document.as_bytes(), now)
+        };
+        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
     }
 }

@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::UsageRecordNode;
 use crate::service::usage_records::{Period, RECORD_LIST, RecordQuery};
@@ -31,6 +32,7 @@ impl UsageRecordQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<UsageRecordNode>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
         let (user, project) = {
             let people = service(ctx)?.people();

@@ -4,6 +4,7 @@ use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{ListWith, PageArgs, connect_with};
+use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{ReportWhole, UsageReportRowNode, UsageReportTotals};
 use crate::service::usage_report::{Asked, UsageReport};
@@ -61,6 +62,7 @@ impl UsageReportQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<ListWith<UsageReportRowNode, ReportWhole>> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let by = by.map(|by| by.into_iter().map(UsageReportBy::word).collect::<Vec<_>>().join(","));
         let slots = slots.map(|slots| slots.join(","));
         let (user, project) = {

@@ -65,6 +65,6 @@ impl DomainFairShare {
         let filter = ProjectFairShareFilter::read(filter)?;
         let filter = Filter::All(vec![Filter::Is(ShareCondition::Domain(own)), filter]);
         let page = PageArgs { first, last, before, after, offset };
-        Ok(ProjectFairShare::list(ctx, &self.facts.group, filter, order, &page)?)
+        Ok(ProjectFairShare::list(ctx, &self.facts.group, filter, order, &page).await?)
     }
 }

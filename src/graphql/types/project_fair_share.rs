@@ -12,6 +12,7 @@ use crate::graphql::global_id;
 use crate::graphql::orders::{ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
+use crate::graphql::shared_scans::page_of_shares;
 use crate::service::group::published::rows::ProjectShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
@@ -32,7 +33,7 @@ impl ProjectFairShare {
     }
 
     /// A page of `group`'s projects.
-    pub fn list(
+    pub async fn list(
         ctx: &Context<'_>,
         group: &VisibleGroup,
         filter: Filter<ShareCondition>,
@@ -41,7 +42,8 @@ impl ProjectFairShare {
     ) -> ServiceResult<List<Self>> {
         let order = order.map(|o| (o.field.into(), o.descending()));
         let list = share_list("project", order, filter, page, &group.name)?;
-        let rows = group.project_shares(&list)?;
+        let scan = || group.project_shares(&list);
+        let rows = page_of_shares(ctx, group, (&group.name, group.count_projects()), &list, scan).await?;
         connect(ctx, &group.name, rows, |row| Self::new(group, row))
     }
 }
@@ -85,6 +87,6 @@ impl ProjectFairShare {
     ) -> Result<List<UserFairShare>> {
         let filter = UserFairShareFilter::read(filter)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.row.project_id), filter, order, &page)?)
+        Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.row.project_id), filter, order, &page).await?)
     }
 }

@@ -11,6 +11,7 @@ use crate::graphql::global_id;
 use crate::graphql::orders::UserFairShareOrderBy;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
+use crate::graphql::shared_scans::page_of_shares;
 use crate::service::group::published::rows::UserShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
@@ -31,7 +32,7 @@ impl UserFairShare {
     }
 
     /// A page of `group`'s users, or of one project's.
-    pub fn list(
+    pub async fn list(
         ctx: &Context<'_>,
         group: &VisibleGroup,
         project: Option<ProjectId>,
@@ -42,10 +43,9 @@ impl UserFairShare {
         let order = order.map(|o| (o.field.into(), o.descending()));
         let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
         let list = share_list("user", order, filter, page, &scope)?;
-        let rows = match project {
-            Some(project) => group.project_members(project, &list),
-            None => group.user_shares(&list),
-        };
+        let scan = || Ok(group.user_shares(project, &list));
+        let count = project.map_or_else(|| group.count_users(), |project| group.count_members(project));
+        let rows = page_of_shares(ctx, group, (&scope, count), &list, scan).await?;
         connect(ctx, &scope, rows, |row| Self::new(group, row))
     }
 }

@@ -22,7 +22,8 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
 ) -> Result<Json<Configuration>> {
-    let rows = service.weights(&caller, &path.rg)?;
-    let group = service.group(&caller, &path.rg)?;
-    Ok(Json(Configuration::of(&service, group.whole()?, &rows)))
+    let group = service.group_for_readers(&caller, &path.rg)?;
+    let facts = group.whole()?;
+    let configuration = || Ok(Configuration::of(&service, facts, &facts.weights()));
+    Ok(Json(service.permits.scan(caller.key_id, group.count_users(), configuration).await?))
 }

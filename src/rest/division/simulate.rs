@@ -2,21 +2,30 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
 use crate::domain::division::{Report, Simulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::{Service, simulate};
+use crate::service::{Caller, Service, simulate};
 
 /// Divides what the request brings along; nothing is stored. Every role may.
 #[utoipa::path(
     post, path = "/division/simulate", operation_id = "simulate_division", tag = "Division",
     request_body = Simulation, responses((status = 200, body = Report))
 )]
-pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Result<Response> {
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request).await?;
-    Ok(service.permits.run(move || json_answer(&simulate::division(&body)?)).await?)
+    let answer = || {
+        let _memory = service.memory().reserve_for_simulation(body.len())?;
+        json_answer(&simulate::division(&body)?)
+    };
+    Ok(service.permits.run(caller.key_id, answer).await?)
 }

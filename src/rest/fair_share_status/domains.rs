@@ -24,7 +24,8 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<Ranking<DomainStatus>>> {
     let group = service.group(&caller, &path.rg)?;
-    let rows = page("domain", &path.rg, (query.limit, query.cursor.as_deref()), |list| Ok(group.domain_shares(list)?))?;
+    let (of, window) = (("domain", group.count_domains()), (query.limit, query.cursor.as_deref()));
+    let rows = page(&service, &group, of, window, |list| Ok(group.domain_shares(list)?.page(&list.window))).await?;
     let before = service.previous_ranks(&group).await;
     Ok(Json(Ranking::new(&group, rows.map(|row| DomainStatus::new(&group, &row, &before)))))
 }

@@ -61,7 +61,9 @@ pub async fn handle(
     if let Ok(answers) = group.answers()
         && query.is_everything()
     {
-        return Ok(fresh_or(&seen, &group.etag(), || written(answers.ranking.json(|| whole(&group)))));
+        let rows = if answers.ranking.is_written() { 0 } else { group.count_users() };
+        let answer = || Ok(fresh_or(&seen, &group.etag(), || written(answers.ranking.json(|| whole(&group)))));
+        return Ok(service.permits.scan(caller.key_id, rows, answer).await?);
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
@@ -108,10 +110,10 @@ fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
 
 async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<Ranking<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
-        return Ok(whole(group));
+        return Ok(service.permits.scan(group.access().key(), group.count_users(), || Ok(whole(group))).await?);
     }
-    let page = (query.limit, query.cursor.as_deref());
-    let rows = self::page("user", &group.name, page, |list| Ok(group.user_shares(list)))?;
+    let (of, window) = (("user", group.count_users()), (query.limit, query.cursor.as_deref()));
+    let rows = page(service, group, of, window, |list| Ok(group.user_shares(None, list).page(&list.window))).await?;
     let before = service.previous_ranks(group).await;
     let status = |row: Placed<UserShare>| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied());
     Ok(Ranking::new(group, rows.map(status)))

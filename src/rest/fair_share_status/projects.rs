@@ -24,8 +24,8 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<Ranking<ProjectStatus>>> {
     let group = service.group(&caller, &path.rg)?;
-    let rows =
-        page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| Ok(group.project_shares(list)?))?;
+    let (of, window) = (("project", group.count_projects()), (query.limit, query.cursor.as_deref()));
+    let rows = page(&service, &group, of, window, |list| Ok(group.project_shares(list)?.page(&list.window))).await?;
     let before = service.previous_ranks(&group).await;
     Ok(Json(Ranking::new(&group, rows.map(|row| ProjectStatus::new(&group, &row, &before)))))
 }

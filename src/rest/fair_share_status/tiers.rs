@@ -14,12 +14,12 @@ use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
-use crate::service::VisibleGroup;
 use crate::service::group::published::rows::{DomainShare, ProjectShare};
 use crate::service::input::page::Page;
 use crate::service::rank_movement::Ranks;
 use crate::service::share_parts::ShareParts;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
+use crate::service::{self, Service, VisibleGroup};
 
 /// Rows of a ranking, and how old their figures are.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,16 +37,18 @@ impl<T> Ranking<T> {
     }
 }
 
-/// One page of the ranking of a tier; `rows` are those of a group as the caller may see it.
-pub fn page<V>(
-    tier: &str,
-    group: &str,
+/// One page of the ranking of a tier; `rows` cuts it of a group as the caller may see it, and looks at `row_count` rows for it.
+pub async fn page<V: Send>(
+    service: &Service,
+    group: &VisibleGroup,
+    (tier, row_count): (&str, usize),
     (limit, cursor): (Option<i64>, Option<&str>),
-    rows: impl FnOnce(&ShareList) -> Result<Page<V>>,
+    rows: impl FnOnce(&ShareList) -> service::Result<Page<V>> + Send,
 ) -> Result<List<V>> {
-    let list = ListCursor::new(share_list_name(tier, ShareField::Rank, false), group);
+    let list = ListCursor::new(share_list_name(tier, ShareField::Rank, false), &*group.name);
     let window = list.window(limit, cursor)?;
-    let rows = rows(&ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window })?;
+    let wanted = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
+    let rows = service.permits.scan(group.access().key(), row_count, || rows(&wanted)).await?;
     Ok(list.answer(rows))
 }
 

@@ -45,5 +45,5 @@ pub async fn handle(
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let filter = PeopleFilter { archived: query.archived.unwrap_or(false), search: query.search };
     let list = PeopleList { filter, window };
-    Ok(Json(cursor.answer(service.projects(&caller, query.domain_name.as_deref(), &list)?)))
+    Ok(Json(cursor.answer(service.projects(&caller, query.domain_name.as_deref(), &list).await?)))
 }

@@ -25,5 +25,5 @@ pub async fn handle(
     let cursor = ListCursor::new(Service::USER_LIST, "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let list = PeopleList { filter: query.into(), window };
-    Ok(Json(cursor.answer(service.users(&caller, &list)?)))
+    Ok(Json(cursor.answer(service.users(&caller, &list).await?)))
 }

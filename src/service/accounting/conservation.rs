@@ -13,7 +13,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::audit::label;
 use crate::service::group::state::GroupState;
-use crate::service::work::detached;
+use crate::service::work::{blocking, detached};
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 
@@ -42,7 +42,9 @@ impl Service {
         caller.require_reader()?;
         caller.require_group(group)?;
         let (service, group) = (Arc::clone(self), group.to_owned());
+        let key = caller.key_id;
         detached(async move {
+            let _permit = service.report_permits.acquire(key).await?;
             let tx = service.store.begin_snapshot().await?;
             let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;
             let mut state = GroupState::load(&tx, &service.people, stored).await?;
@@ -64,13 +66,15 @@ impl Service {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
-                None => tiers_differ(&stored, found.records_from).or_else(|| {
-                    let mut hierarchy = state.hierarchy.clone();
-                    let weighed = hierarchy.weigh(state.options.default_weight);
-                    let today = service.clock.now().day();
-                    recalculation::first_difference(&mut state, &hierarchy, &weighed, today).or_else(|| {
-                        let picture = service.published.get(&group)?;
-                        shown::first_difference(&picture, &state.group, &hierarchy, &service.people.read())
+                None => blocking(|| {
+                    tiers_differ(&stored, found.records_from).or_else(|| {
+                        let mut hierarchy = state.hierarchy.clone();
+                        let weighed = hierarchy.weigh(state.options.default_weight);
+                        let today = service.clock.now().day();
+                        recalculation::first_difference(&mut state, &hierarchy, &weighed, today).or_else(|| {
+                            let picture = service.published.get(&group)?;
+                            shown::first_difference(&picture, &state.group, &hierarchy, &service.people.read())
+                        })
                     })
                 }),
             };

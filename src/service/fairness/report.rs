@@ -171,6 +171,7 @@ impl Service {
         let group = self.group(caller, group)?;
         let now = self.certain_now();
         window.check(now.day(), self.keep_buckets_days())?;
+        let _permit = self.report_permits.acquire_for(caller.key_id, group.count_users()).await?;
         let uses = self.uses(group.published(), window, now).await?;
         Ok(blocking(|| {
             let reports = report(&group.published().entitlements().tree, &uses);

@@ -44,6 +44,7 @@ impl Role {
 pub struct Access {
     role: Role,
     user: Option<UserId>,
+    key: Option<Uuid>,
 }
 
 impl Access {
@@ -59,6 +60,11 @@ impl Access {
     /// Reads that are not about one user.
     pub fn require_reader(self) -> Result<()> {
         self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
+    }
+
+    /// The id of the key that asks; `None`: the service itself or the command line.
+    pub fn key(self) -> Option<Uuid> {
+        self.key
     }
 
     /// The only user whose rows may be seen; `None`: all users'.
@@ -126,7 +132,7 @@ impl Caller {
 
     /// What the caller may do, wherever its key reaches.
     pub fn access(&self) -> Access {
-        Access { role: self.role, user: self.user }
+        Access { role: self.role, user: self.user, key: self.key_id }
     }
 
     pub fn require_admin(&self) -> Result<()> {

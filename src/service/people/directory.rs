@@ -58,12 +58,12 @@ impl Directory {
     }
 
     /// In no order.
-    pub fn projects(&self) -> impl Iterator<Item = &Arc<Project>> {
+    pub fn projects(&self) -> impl ExactSizeIterator<Item = &Arc<Project>> {
         self.projects.rows()
     }
 
     /// In no order.
-    pub fn users(&self) -> impl Iterator<Item = &Arc<User>> {
+    pub fn users(&self) -> impl ExactSizeIterator<Item = &Arc<User>> {
         self.users.rows()
     }
 

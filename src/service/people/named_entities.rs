@@ -42,7 +42,7 @@ impl<E: NamedEntity> NamedEntities<E> {
     }
 
     /// In no order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &Arc<E>> {
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &Arc<E>> {
         self.rows.values()
     }
 

@@ -67,13 +67,24 @@ impl Service {
     pub const PROJECT_LIST: &'static str = "projects";
 
     /// By what is shown of them, then by id; with `domain` those of one domain.
-    pub fn projects(&self, caller: &Caller, domain: Option<&str>, list: &PeopleList) -> Result<Page<Arc<Project>>> {
+    pub async fn projects(
+        &self,
+        caller: &Caller,
+        domain: Option<&str>,
+        list: &PeopleList,
+    ) -> Result<Page<Arc<Project>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
-        let people = self.people();
         let of_domain = |project: &Project| domain.is_none_or(|domain| *project.domain_name == *domain);
-        let rows = people.projects().filter(|project| of_domain(project) && shows(&list.filter, &people, project));
-        Ok(list.by_name(Self::PROJECT_LIST, rows.cloned().collect(), |project| (project.shown(), project.id)))
+        let found = || {
+            let people = self.people();
+            let rows = people.projects().filter(|project| of_domain(project) && shows(&list.filter, &people, project));
+            let rows: Vec<Arc<Project>> = rows.cloned().collect();
+            drop(people);
+            Ok(list.by_name(Self::PROJECT_LIST, rows, |project| (project.shown(), project.id)))
+        };
+        let projects = self.people().projects().len();
+        self.permits.scan(caller.key_id, projects, found).await
     }
 
     /// `None`: the project is unknown.

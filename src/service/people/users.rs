@@ -38,14 +38,22 @@ impl Service {
     pub const USER_LIST: &'static str = "users";
 
     /// By what is shown of them, then by id. A user's own key sees that user.
-    pub fn users(&self, caller: &Caller, list: &PeopleList) -> Result<Page<Arc<User>>> {
+    pub async fn users(&self, caller: &Caller, list: &PeopleList) -> Result<Page<Arc<User>>> {
         let only = caller.only_user();
         if only.is_none() {
             caller.require_all_groups()?;
         }
-        let people = self.people();
-        let rows = people.users().filter(|user| only.is_none_or(|only| only == user.id) && shows(&list.filter, user));
-        Ok(list.by_name(Self::USER_LIST, rows.cloned().collect(), |user| (user.shown(), user.id)))
+        // Copied first, because writers of people wait while the directory is read.
+        let mut users: Vec<Arc<User>> = match only {
+            Some(only) => self.people().user(only).cloned().into_iter().collect(),
+            None => self.people().users().cloned().collect(),
+        };
+        let count = users.len();
+        let found = || {
+            users.retain(|user| shows(&list.filter, user));
+            Ok(list.by_name(Self::USER_LIST, users, |user| (user.shown(), user.id)))
+        };
+        self.permits.scan(caller.key_id, count, found).await
     }
 
     /// `None`: the user is unknown.

@@ -6,7 +6,6 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::group::published::rows::UserShare;
-use super::work::blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::ids::Owner;
 use crate::domain::maps::FastMap;
@@ -92,11 +91,12 @@ impl Service {
             Some(day) => self.previous_ranks.get(self.store(), group.key, day).await?,
             None => Arc::default(),
         };
-        Ok(blocking(|| {
+        let movers = || {
             let moved = moved(&group, &before);
-            let [up, down] = [true, false].map(|is_up| farthest(&moved, is_up, first as usize));
-            Movers { group, since, up, down }
-        }))
+            Ok([true, false].map(|is_up| farthest(&moved, is_up, first as usize)))
+        };
+        let [up, down] = self.permits.scan(caller.key_id, group.count_users(), movers).await?;
+        Ok(Movers { group, since, up, down })
     }
 
     /// The users who moved most from what the day before `day` left to what `day` left.

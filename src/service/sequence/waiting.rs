@@ -55,7 +55,7 @@ impl Service {
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
         let work = move || last.iter().find_map(|last| find(last).transpose()).transpose();
-        if let Some(found) = self.permits.run(work).await? {
+        if let Some(found) = self.permits.run(group.access().key(), work).await? {
             return Ok(found);
         }
         self.waiting_kernel(group, id).await?.ok_or_else(|| {
@@ -78,11 +78,12 @@ impl Service {
             return Ok(None);
         }
         let (service, group, now) = (Arc::clone(self), group.clone(), self.clock().now());
+        let key = group.access().key();
         let work = move || {
             let input = SequenceInput { workloads, explain: true, ..SequenceInput::default() };
             Ok(in_order(&service.order_of(group, input, now)?, &kernel))
         };
-        self.permits.run(work).await
+        self.permits.run(key, work).await
     }
 }
 

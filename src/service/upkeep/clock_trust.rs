@@ -5,6 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::clock_watch::{ClockSkew, TOLERANCE};
 use super::health::Condition;
@@ -64,6 +65,7 @@ impl Service {
         if self.runs().since.replace(self.clock.steady()).is_some() {
             return Err(Error::internal("the service was started twice"));
         }
+        self.note_comparison(Instant::now());
         match self.clock.doubt() {
             None => match self.begin_run().await {
                 Err(error @ Error::Unavailable { .. }) => {

@@ -6,10 +6,10 @@ pub mod health;
 mod partitions;
 mod storage;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Service;
 use super::upkeep::health::Condition;
@@ -20,6 +20,10 @@ use crate::process::memory;
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
+/// Answers that are not older than this do not say their age: memory is compared with the database each second.
+const CURRENT_WITHIN: Duration = Duration::from_secs(2);
+/// The condition while another program holds a lock on a table.
+const LOCKED: &str = "tables_locked";
 /// The condition while the database does not answer.
 const UNREACHABLE: &str = "database_unreachable";
 
@@ -30,6 +34,7 @@ impl Service {
             self.catch_up(),
             self.store.watch(),
             self.tell_reach(),
+            self.report_table_locks(),
             self.keep_reading_keys(),
             self.keep_forgetting_sequences(),
             self.keep_tidy()
@@ -43,15 +48,25 @@ impl Service {
         }
     }
 
-    /// How long ago the database answered last, while it is out of reach: what is answered meanwhile is so old.
+    /// How old what is answered may be: the time since the last comparison with the database began that went well. What other
+    /// processes have written since then may be missing. `None` while that is less than two seconds ago and the database is
+    /// within reach.
     pub fn data_age(&self) -> Option<Duration> {
-        self.store.reach().silence()
+        let silence = self.store.reach().silence();
+        let compared_at = *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let age = compared_at.map(|at| at.elapsed());
+        age.filter(|age| silence.is_some() || *age > CURRENT_WITHIN).or(silence)
+    }
+
+    /// Notes that what is in memory was compared with the database, beginning at `began`.
+    pub(super) fn note_comparison(&self, began: Instant) {
+        *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
     }
 
     async fn tell_reach(&self) {
         let mut news = self.store.reach().subscribe();
         loop {
-            if self.data_age().is_some() {
+            if self.store.reach().silence().is_some() {
                 let detail = "the database does not answer; what is published is answered from memory, and writes are \
                               refused"
                     .to_owned();
@@ -61,6 +76,23 @@ impl Service {
                 self.health.end(UNREACHABLE);
             }
             if news.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn report_table_locks(&self) {
+        let mut locks = self.store.table_locks().subscribe();
+        loop {
+            let held = locks.borrow_and_update().clone();
+            match held {
+                Some(lock) => {
+                    let condition = Condition { code: LOCKED, detail: lock.describe(), refuses_writes: true };
+                    self.health.begin(condition, self.clock.now());
+                }
+                None => self.health.end(LOCKED),
+            }
+            if locks.changed().await.is_err() {
                 return;
             }
         }

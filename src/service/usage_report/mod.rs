@@ -15,6 +15,7 @@ pub use question::{Asked, Question, Range};
 
 use super::input::page::{Page, Window, cut};
 use super::people::Directory;
+use super::work::blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::decimal::{Amount, Usage};
 use crate::domain::slots::{SlotMap, SlotName, Usages};
@@ -109,6 +110,7 @@ impl Service {
         if let Some(user) = user {
             caller.require_user(user)?;
         }
+        let _permit = self.report_permits.acquire(caller.key_id).await?;
         let Range { from, to } = question.range;
         let wanted = Wanted {
             groups: groups.iter().map(|group| (group.key, group.facts().rows.users.len())).collect(),
@@ -143,7 +145,7 @@ impl Service {
             let said = format!("would have more than {MOST_ROWS} rows; ask for fewer days, or by less");
             return Err(Error::about("/by", "too_many_rows", said));
         }
-        Ok(self.sorted(question, &offered, report.rows.into_rows()))
+        Ok(blocking(|| self.sorted(question, &offered, report.rows.into_rows())))
     }
 
     /// The report with these rows.

@@ -114,7 +114,7 @@ impl Service {
             let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
             Ok(WhatIf { before, after, answer })
         };
-        let mut what_if = self.permits.run(compute).await?;
+        let mut what_if = self.permits.run(caller.key_id, compute).await?;
         if applies {
             let terms = Terms { reason: terms.reason, if_revision: Some(revision.to_string()) };
             what_if.answer.applied = Some(apply::apply(self, caller, group, changes, terms).await?);

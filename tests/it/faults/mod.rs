@@ -1,6 +1,7 @@
 //! Faults of the machine and of the database under real processes: what was acknowledged is there, and service goes on.
 
 mod codes;
+mod crowd;
 mod disk;
 mod driver_codes;
 mod files;
@@ -10,5 +11,6 @@ mod outage;
 mod quiet;
 mod rollback;
 mod support;
+mod table_lock;
 mod traffic;
 mod turns;

@@ -90,6 +90,10 @@ impl Reporter {
         Self { http, key, url, log, acknowledged: Vec::new(), next: 0 }
     }
 
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     pub async fn call(&self, server: &Server, method: Method, path: &str, body: &Value) -> Answer {
         let request = self.http.request(method, format!("{}{path}", server.address)).bearer_auth(&self.key);
         let answer = request.json(body).send().await.unwrap_or_else(|e| panic!("{path}: {e}"));

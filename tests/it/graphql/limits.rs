@@ -85,6 +85,26 @@ on_both! {
         assert_eq!(api.code(&many(15, &fields)).await, "query_too_complex");
     }
 
+    async fn a_query_looks_at_so_many_rows_and_equal_lists_are_looked_at_once(db: TestDb) {
+        let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+        let kernels: Vec<_> = (0..5_000).map(|n| kernel(&format!("u{n}"), &format!("u{n}"), "ml", "2026-01-12T00:00:00Z")).collect();
+        api.fixture.ingest(&kernels).await;
+        api.fixture.tick().await;
+        let lists = |aliases: usize, filter: &dyn Fn(usize) -> String| {
+            let list = (0..aliases).map(|n| {
+                let filter = filter(n);
+                format!(r#"a{n}: user_fair_shares(resource_group: "gpu-cluster", first: 1, offset: {n}, filter: {{user_name: {{contains: "{filter}"}}}}) {{ count }}"#)
+            });
+            format!("{{ {} }}", list.collect::<Vec<_>>().join(" "))
+        };
+        // 450 lists of 5,000 rows each are more than two million rows; in equal ones 5,000 are looked at.
+        assert_eq!(api.code(&lists(450, &|n| format!("q{n}"))).await, "query_too_complex");
+        let equal = api.ask(&lists(450, &|_| "u1".to_owned())).await;
+        assert_eq!(equal["a0"]["count"], equal["a449"]["count"]);
+        let reports = (0..21).map(|n| format!(r#"a{n}: division(resource_group: "gpu-cluster") {{ algorithm }}"#));
+        assert_eq!(api.code(&format!("{{ {} }}", reports.collect::<Vec<_>>().join(" "))).await, "query_too_complex");
+    }
+
     async fn statements_do_not_grow_with_rows(db: TestDb) {
         let api = Api::cluster(db).await;
         let tree = |first: usize| format!(r#"{{ domain_fair_shares(resource_group: "gpu-cluster", first: {first}) {{ edges {{ node {{

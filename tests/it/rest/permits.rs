@@ -2,70 +2,18 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 
-use fairshared::service::work::ComputePermits;
-use fairshared::service::{Error, Result};
+use fairshared::service::compute_permits::ComputePermits;
 use futures::poll;
 use serde_json::json;
-use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::support::{Server, group};
 use crate::support::fixture::{GROUP, admin, id, kernel};
 use crate::support::on_both;
 
-/// Work that goes on until the test lets it end.
-struct Gate {
-    open: Sender<()>,
-    shut: Arc<Mutex<Receiver<()>>>,
-}
-
-impl Gate {
-    fn new() -> Self {
-        let (open, shut) = channel();
-        Self { open, shut: Arc::new(Mutex::new(shut)) }
-    }
-
-    /// Work that says when it begins.
-    fn work(&self, begun: &mpsc::UnboundedSender<()>) -> impl FnOnce() -> Result<()> + Send + 'static {
-        let (shut, begun) = (Arc::clone(&self.shut), begun.clone());
-        move || {
-            begun.send(()).unwrap();
-            let _ = shut.lock().unwrap().recv();
-            Ok(())
-        }
-    }
-}
-
-#[tokio::test]
-async fn who_comes_first_is_served_first_and_who_leaves_is_not_waited_for() {
-    let (permits, gate) = (ComputePermits::new(1), Gate::new());
-    let (begun, mut begins) = mpsc::unbounded_channel();
-    let mut first = pin!(permits.run(gate.work(&begun)));
-    assert!(poll!(&mut first).is_pending());
-    begins.recv().await.unwrap();
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let say = |name: &'static str| {
-        let log = Arc::clone(&log);
-        permits.run(move || {
-            log.lock().unwrap().push(name);
-            Ok(())
-        })
-    };
-    let (mut second, mut third) = (Box::pin(say("second")), pin!(say("third")));
-    assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
-    let mut fourth = pin!(permits.run::<()>(|| panic!("a bug in the computation")));
-    let mut fifth = pin!(say("fifth"));
-    assert!(poll!(&mut fourth).is_pending() && poll!(&mut fifth).is_pending());
-    assert_eq!((log.lock().unwrap().len(), permits.free()), (0, 0));
-    drop(second);
-    drop(gate.open);
-    first.await.unwrap();
-    let (third, fourth, fifth) = futures::join!(third, fourth, fifth);
-    assert!(third.is_ok() && matches!(fourth, Err(Error::Internal { .. })) && fifth.is_ok());
-    assert_eq!(*log.lock().unwrap(), ["third", "fifth"]);
-    assert_eq!(permits.free(), 1);
+fn key(number: u128) -> Option<Uuid> {
+    Some(Uuid::from_u128(number))
 }
 
 /// Asks once, so that the future has come as far as it can.
@@ -73,19 +21,60 @@ async fn waits(future: std::pin::Pin<&mut impl Future>) -> bool {
     poll!(future).is_pending()
 }
 
+#[tokio::test]
+async fn the_first_who_waits_is_the_first_who_computes_and_a_request_that_is_given_up_holds_up_no_other() {
+    let permits = ComputePermits::new(1);
+    let first = permits.acquire(key(1)).await.unwrap();
+    let (mut second, mut third) = (Box::pin(permits.acquire(key(2))), pin!(permits.acquire(key(3))));
+    assert!(waits(second.as_mut()).await && waits(third.as_mut()).await);
+    assert_eq!(permits.count_free(), 0);
+    let mut fourth = pin!(permits.acquire(key(4)));
+    assert!(waits(fourth.as_mut()).await);
+    drop(second);
+    drop(first);
+    let third = third.await.unwrap();
+    assert!(waits(fourth.as_mut()).await);
+    drop(third);
+    drop(fourth.await.unwrap());
+    assert_eq!(permits.count_free(), 1);
+}
+
+#[tokio::test]
+async fn a_key_with_many_requests_takes_half_of_the_permits_and_one_place_in_the_line() {
+    let permits = ComputePermits::new(2);
+    let busy = permits.acquire(key(1)).await.unwrap();
+    let mut more: Vec<_> = (0..20).map(|_| Box::pin(permits.acquire(key(1)))).collect();
+    for waiting in &mut more {
+        assert!(waits(waiting.as_mut()).await);
+    }
+    // The other half is free for another key at once.
+    let other = permits.acquire(key(2)).await.unwrap();
+    // With all permits taken, a third key waits for one computation and not for the twenty before it.
+    let mut third = pin!(permits.acquire(key(3)));
+    assert!(waits(third.as_mut()).await);
+    drop(busy);
+    drop(third.await.unwrap());
+    drop(other);
+}
+
+#[tokio::test]
+async fn work_on_few_rows_needs_no_permit() {
+    let permits = ComputePermits::new(1);
+    let _busy = permits.acquire(key(1)).await.unwrap();
+    assert_eq!(permits.scan(key(2), 100, || Ok(7)).await.unwrap(), 7);
+    assert!(waits(pin!(permits.scan(key(2), 100_000, || Ok(7)))).await);
+}
+
 on_both! {
-    async fn light_work_goes_on_while_all_places_are_taken(db: TestDb) {
+    async fn light_work_goes_on_while_all_permits_are_taken(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.get(&group("/division")).await;
-        let gate = Gate::new();
-        let (begun, mut begins) = mpsc::unbounded_channel();
-        let count = server.service.permits.free();
-        let mut busy: Vec<_> = (0..count).map(|_| Box::pin(server.service.permits.run(gate.work(&begun)))).collect();
-        for work in &mut busy {
-            assert!(waits(work.as_mut()).await);
-            begins.recv().await.unwrap();
+        let permits = &server.service.permits;
+        let mut busy = Vec::new();
+        for number in 0..permits.count_free() {
+            busy.push(permits.acquire(key(u128::try_from(number).unwrap())).await.unwrap());
         }
-        assert_eq!(server.service.permits.free(), 0);
+        assert_eq!(permits.count_free(), 0);
         let body = json!({"algorithm": "drf", "capacity": {"cpu": 8}, "queues": [{"name": "a", "request": {"cpu": 5}}]});
         let mut simulated = pin!(server.call("POST", "/division/simulate", Some(&body)));
         assert!(waits(simulated.as_mut()).await);
@@ -106,10 +95,7 @@ on_both! {
         let caller = admin();
         let mut divided = pin!(server.service.division(&caller, GROUP, true));
         assert!(waits(divided.as_mut()).await);
-        drop(gate.open);
-        for work in busy {
-            work.await.unwrap();
-        }
+        drop(busy);
         assert_eq!(simulated.await.json(200)["queues"][0]["fair_share"], json!({"cpu": "5"}));
         assert!(divided.await.is_ok());
     }

@@ -13,6 +13,11 @@ use crate::service::input::error::{Error, Result};
 pub struct Written(OnceLock<Result<Bytes>>);
 
 impl Written {
+    /// True once the answer was written, so that it costs nothing more.
+    pub fn is_written(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// The JSON of what `answer` makes.
     pub fn json<T: Serialize>(&self, answer: impl FnOnce() -> T) -> Result<Bytes> {
         let failed = |error| Error::failed("an answer was not written", error);

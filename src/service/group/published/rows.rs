@@ -282,6 +282,10 @@ impl Rows {
         self.projects.values().flat_map(Ranking::placed)
     }
 
+    pub fn count_projects(&self) -> usize {
+        self.projects.values().map(Ranking::len).sum()
+    }
+
     pub fn domain(&self, name: &str) -> Option<&Arc<DomainShare>> {
         self.domain_at.get(name)
     }

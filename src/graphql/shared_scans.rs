@@ -1,0 +1,71 @@
+//! The scans of one GraphQL request. A query may ask for one list in many fields, under aliases or for several pages. Fields
+//! with equal filters and orders share one scan of the group, and only the first of them is charged for its rows.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_graphql::Context;
+
+use super::guard;
+use super::query::service;
+use crate::domain::ranking::Placed;
+use crate::service::input::page::Page;
+use crate::service::shares::{OrderedShares, ShareList, ShareRow};
+use crate::service::{Result, VisibleGroup};
+
+/// Rows that the scans of one request keep, about 4 MiB. What is beyond them is scanned, and charged, again.
+const MAX_KEPT_ROWS: usize = 100_000;
+
+/// The lists that the request has scanned so far, by their groups, tiers, filters and orders.
+#[derive(Default)]
+pub struct SharedScans(Mutex<KeptScans>);
+
+#[derive(Default)]
+struct KeptScans {
+    by_name: HashMap<String, Arc<dyn Any + Send + Sync>>,
+    rows: usize,
+}
+
+impl SharedScans {
+    fn find<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+        let scans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(scans.by_name.get(name)?).downcast().ok()
+    }
+
+    fn keep<T: ShareRow>(&self, name: String, scan: OrderedShares<T>) {
+        let mut scans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if scans.rows + scan.count_rows() <= MAX_KEPT_ROWS {
+            scans.rows += scan.count_rows();
+            scans.by_name.insert(name, Arc::new(scan));
+        }
+    }
+}
+
+/// Returns a page of the list of shares in `scope` of `group`. `scan` makes the list and looks at `rows` rows for it.
+pub async fn page_of_shares<T: ShareRow>(
+    ctx: &Context<'_>,
+    group: &VisibleGroup,
+    (scope, rows): (&str, usize),
+    list: &ShareList,
+    scan: impl FnOnce() -> Result<OrderedShares<T>> + Send,
+) -> Result<Page<Placed<T>>> {
+    let ShareList { filter, field, descending, window } = list;
+    let tier = std::any::type_name::<T>();
+    // Names of groups have no slash, and a picture has a validator of its own.
+    let name = format!("{tier}/{scope}/{}/{field:?}/{descending}/{filter:?}", group.etag());
+    let scans = ctx.data_opt::<SharedScans>();
+    let ordered = || {
+        if let Some(known) = scans.and_then(|scans| scans.find::<OrderedShares<T>>(&name)) {
+            return Ok(known.page(window));
+        }
+        guard::charge_rows(ctx, rows)?;
+        let ordered = scan()?;
+        let page = ordered.page(window);
+        if let Some(scans) = scans {
+            scans.keep(name, ordered);
+        }
+        Ok(page)
+    };
+    service(ctx)?.permits.scan(group.access().key(), rows, ordered).await
+}

@@ -1,0 +1,12 @@
+//! How much memory this process may use.
+
+use sysinfo::{MemoryRefreshKind, System};
+
+/// Returns the bytes that the process may use: the limit of its control group, or else the memory of the machine.
+pub fn usable_bytes() -> usize {
+    let mut system = System::new();
+    system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
+    let machine = system.total_memory();
+    let limit = system.cgroup_limits().map_or(machine, |limits| limits.total_memory.min(machine));
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,86 @@
+//! The account of a request's body: how many bytes of it have come, and the memory that is reserved for them until the answer
+//! is made.
+//!
+//! A handler reads the body through its account and sees an error where the account refuses more. What became of the body then
+//! is not the handler's business: the answer is the refusal of the account.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::{IntoResponse, Response};
+use axum::{BoxError, Error as BodyError};
+use futures::StreamExt;
+
+use crate::rest::problem::Problem;
+use crate::service::memory_budget::{MemoryBudget, ReservedMemory};
+use crate::service::{Caller, Error, Role};
+
+/// The largest body of a key with the role `viewer` or `user`, in bytes.
+const SMALL_BODY_BYTES: usize = 16 << 20;
+
+/// What has come of one body.
+pub struct BodyAccount {
+    memory: MemoryBudget,
+    /// The largest body that the key may send anywhere, in bytes.
+    limit: Option<usize>,
+    state: Mutex<AccountState>,
+}
+
+#[derive(Default)]
+struct AccountState {
+    bytes: usize,
+    reserved: Option<ReservedMemory>,
+    refusal: Option<Error>,
+}
+
+impl BodyAccount {
+    /// Lets `request` read its body through an account. Reports of kernels have none: of them only the row that is read is kept.
+    pub fn open(request: &mut Request, caller: &Caller, memory: &MemoryBudget) -> Option<Arc<Self>> {
+        let path = request.uri().path();
+        let is_read_by_row = path.ends_with("/kernels") || path.ends_with("/kernels/snapshot");
+        if request.method() == Method::GET || request.method() == Method::HEAD || is_read_by_row {
+            return None;
+        }
+        let limit = matches!(caller.role, Role::Viewer | Role::User).then_some(SMALL_BODY_BYTES);
+        let account = Arc::new(Self { memory: memory.clone(), limit, state: Mutex::default() });
+        let counted = Arc::clone(&account);
+        let pieces = std::mem::take(request.body_mut()).into_data_stream();
+        *request.body_mut() = Body::from_stream(pieces.map(move |piece| counted.count_piece(piece)));
+        Some(account)
+    }
+
+    fn count_piece(&self, piece: Result<Bytes, BodyError>) -> Result<Bytes, BoxError> {
+        let piece = piece.map_err(BodyError::into_inner)?;
+        self.reserve(piece.len()).inspect_err(|error| self.state().refusal = Some(error.clone()))?;
+        Ok(piece)
+    }
+
+    fn reserve(&self, bytes: usize) -> Result<(), Error> {
+        let mut state = self.state();
+        state.bytes += bytes;
+        if let Some(limit) = self.limit.filter(|limit| state.bytes > *limit) {
+            let detail = format!("a body of a key with the role user or viewer has at most {limit} bytes");
+            return Err(Error::TooLarge(detail));
+        }
+        let more = self.memory.reserve(bytes)?;
+        match &mut state.reserved {
+            Some(reserved) => reserved.merge(more),
+            None => state.reserved = Some(more),
+        }
+        Ok(())
+    }
+
+    /// The answer to the request: that of its handler, unless the account has refused the body.
+    pub fn close(&self, answer: Response) -> Response {
+        match self.state().refusal.take() {
+            Some(refusal) => Problem::from(refusal).into_response(),
+            None => answer,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, AccountState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,62 @@
+//! How much one key may ask at a time, so that a program that asks in a loop is told to ask less.
+
+use std::num::NonZeroU32;
+
+use axum::http::StatusCode;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
+
+use crate::rest::problem::Problem;
+use crate::service::key_semaphores::KeySemaphores;
+use crate::service::{Caller, Role};
+
+/// What the settings say of keys.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyQuotas {
+    /// Requests of one key that are answered at the same time, without those that are urgent.
+    pub requests_at_once: usize,
+    /// Requests in a second of one key with the role `viewer` or `user`; `None`: any number.
+    pub requests_per_second: Option<NonZeroU32>,
+}
+
+impl Default for KeyQuotas {
+    fn default() -> Self {
+        Self { requests_at_once: 64, requests_per_second: NonZeroU32::new(200) }
+    }
+}
+
+/// Counts what each key asks.
+pub struct KeyLimits {
+    at_once: KeySemaphores,
+    rates: Option<DefaultKeyedRateLimiter<Uuid>>,
+    quotas: KeyQuotas,
+}
+
+impl KeyLimits {
+    pub fn new(quotas: KeyQuotas) -> Self {
+        let rates = quotas.requests_per_second.map(|most| RateLimiter::keyed(Quota::per_second(most)));
+        Self { at_once: KeySemaphores::new(quotas.requests_at_once), rates, quotas }
+    }
+
+    /// Lets a request in that is not urgent. What it returns is held until the answer is there.
+    pub fn admit(&self, caller: &Caller) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        let Some(key) = caller.key_id else { return Ok(None) };
+        if matches!(caller.role, Role::Viewer | Role::User)
+            && let Some(rates) = &self.rates
+            && rates.check_key(&key).is_err()
+        {
+            let most = self.quotas.requests_per_second.map_or(0, NonZeroU32::get);
+            return Err(too_many(format!("this key asks more than {most} requests in a second; ask again later")));
+        }
+        let permit = self.at_once.semaphore_of(Some(key)).try_acquire_owned().map_err(|_| {
+            let most = self.quotas.requests_at_once;
+            too_many(format!("this key has {most} requests that are not answered yet; ask again later"))
+        })?;
+        Ok(Some(permit))
+    }
+}
+
+fn too_many(detail: String) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).retry_soon()
+}

@@ -1,0 +1,164 @@
+//! A crowd of clients with the least roles asks everything that there is to read, and a scheduler and a probe go on as before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::join_all;
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+use super::support::Reporter;
+use crate::cli::program::{Server, end, over};
+use crate::support::fixture::{GROUP, id, kernel};
+use crate::support::on_both;
+
+/// So many that lists of them need a permit.
+const USERS: usize = 2_500;
+const CLIENTS: usize = 16;
+/// Sequences and questions about health while the crowd asks.
+const ROUNDS: usize = 20;
+
+/// The values that stand for the parameters of paths, by name. A new parameter has to be added here.
+fn parameter(name: &str) -> String {
+    match name {
+        "rg" => GROUP.to_owned(),
+        "uuid" => id("u1").to_string(),
+        "kernel_id" => id("crowd1").to_string(),
+        "name" | "queue" | "agent_id" | "source" => "default".to_owned(),
+        "tier" => "users".to_owned(),
+        "id" => "1".to_owned(),
+        other => panic!("no value for the parameter {other:?} of a path"),
+    }
+}
+
+/// Every path that can be read, as the OpenAPI document declares it.
+fn readable_paths(document: &Value) -> Vec<String> {
+    let paths = document["paths"].as_object().unwrap();
+    let read = paths.iter().filter(|(_, methods)| methods.get("get").is_some());
+    read.map(|(path, _)| {
+        let filled = path.split('/').map(|part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+            Some(name) => parameter(name),
+            None => part.to_owned(),
+        });
+        filled.collect::<Vec<_>>().join("/")
+    })
+    .collect()
+}
+
+/// A query that asks for `count` lists of users; each looks at all users of the group unless another has the same filter.
+fn many_lists(count: usize) -> Value {
+    let lists: String = (0..count)
+        .map(|n| {
+            format!(
+                "a{n}: user_fair_shares(resource_group: {GROUP:?}, first: 1, filter: {{user_name: {{contains: \"{n}\"}}}}) \
+                 {{ count }} "
+            )
+        })
+        .collect();
+    json!({"query": format!("{{ {lists} }}")})
+}
+
+/// One query for each field of GraphQL that needs no more than a resource group: it asks for the field many times.
+async fn fields_many_times(url: &str, key: &str) -> Vec<Value> {
+    const FIELDS: &str = "{ __schema { queryType { fields { name args { name defaultValue type { kind } } \
+                          type { kind ofType { kind } } } } } }";
+    let asked = Client::new().post(format!("{url}/graphql")).bearer_auth(key).json(&json!({ "query": FIELDS }));
+    let answer: Value = asked.send().await.unwrap().json().await.unwrap();
+    let needs = |field: &Value| -> Vec<String> {
+        let args = field["args"].as_array().unwrap().iter();
+        let needed = args.filter(|arg| arg["type"]["kind"] == "NON_NULL" && arg["defaultValue"].is_null());
+        needed.map(|arg| arg["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let many_times = |field: &Value| {
+        let group = match &needs(field)[..] {
+            [] => String::new(),
+            [only] if only == "resource_group" => format!("(resource_group: {GROUP:?})"),
+            _ => return None,
+        };
+        let kinds = &field["type"];
+        let kind = if kinds["kind"] == "NON_NULL" { &kinds["ofType"]["kind"] } else { &kinds["kind"] };
+        let selected = if kind == "SCALAR" { "" } else { "{ __typename }" };
+        let name = field["name"].as_str().unwrap();
+        let fields: String = (0..10).map(|n| format!("a{n}: {name}{group} {selected} ")).collect();
+        Some(json!({"query": format!("{{ {fields} }}")}))
+    };
+    let fields = answer["data"]["__schema"]["queryType"]["fields"].as_array().unwrap();
+    let queries: Vec<Value> = fields.iter().filter_map(many_times).collect();
+    assert!(queries.len() > 15, "{queries:?}");
+    queries
+}
+
+/// What the crowd asks: paths to read, and queries.
+struct Questions {
+    paths: Vec<String>,
+    queries: Vec<Value>,
+}
+
+/// Asks everything again and again. Returns how often each status was answered.
+async fn ask_everything(url: String, key: String, all: Arc<Questions>, stop: Arc<AtomicBool>) -> BTreeMap<u16, usize> {
+    let (client, mut answers) = (Client::new(), BTreeMap::new());
+    let queues: Vec<Value> = (0..200).map(|n| json!({"name": format!("q{n}"), "request": {"cpu": n + 1}})).collect();
+    let simulation = json!({"algorithm": "drf", "capacity": {"cpu": 1_000}, "queues": queues});
+    while !stop.load(Ordering::Relaxed) {
+        let queries = all.queries.iter().map(|query| ("/graphql", query));
+        let posts = queries.chain([("/division/simulate", &simulation)]);
+        let posts = posts.map(|(path, body)| client.post(format!("{url}{path}")).json(body));
+        let reads = all.paths.iter().map(|path| client.get(format!("{url}{path}")));
+        for request in posts.chain(reads) {
+            let answer = request.bearer_auth(&key).send().await.unwrap();
+            *answers.entry(answer.status().as_u16()).or_default() += 1;
+            answer.bytes().await.unwrap();
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    }
+    answers
+}
+
+fn key_of(url: &str, flags: &[&str]) -> String {
+    end(over(url).args(["keys", "create", "--label", "crowd"]).args(flags)).ok().trim_end().to_owned()
+}
+
+on_both! {
+    async fn a_crowd_that_asks_everything_stops_neither_a_scheduler_nor_a_probe(db: TestDb) {
+        let mut reporter = Reporter::new(db.url.clone());
+        let user = id("u1").to_string();
+        let keys = [key_of(&db.url, &["--role", "viewer"]), key_of(&db.url, &["--role", "user", "--user", &user])];
+        let server = Server::over(&db.url);
+        reporter.make_group(&server).await;
+        let kernels: Vec<Value> =
+            (0..USERS).map(|n| kernel(&format!("crowd{n}"), &format!("u{n}"), "ml", "2026-01-13T09:00:00Z")).collect();
+        let path = format!("/resource-groups/{GROUP}/kernels");
+        let answer = reporter.call(&server, Method::POST, &path, &Value::from(kernels)).await;
+        assert_eq!((answer.status, &answer.body["accepted"]), (200, &json!(USERS)), "{answer:?}");
+        let document: Value = reqwest::get(format!("{}/openapi.json", server.address)).await.unwrap().json().await.unwrap();
+        let mut queries = fields_many_times(&server.address, &keys[0]).await;
+        queries.push(many_lists(100));
+        let all = Arc::new(Questions { paths: readable_paths(&document), queries });
+        let stop = Arc::new(AtomicBool::new(false));
+        let crowd: Vec<_> = (0..CLIENTS)
+            .map(|n| {
+                let (url, key) = (server.address.clone(), keys[n % keys.len()].clone());
+                tokio::spawn(ask_everything(url, key, Arc::clone(&all), Arc::clone(&stop)))
+            })
+            .collect();
+        let workload = json!({"workload_id": "w", "user_uuid": user, "project_id": id("ml")});
+        let sequence = (format!("/resource-groups/{GROUP}/sequence"), json!({"workloads": [workload]}));
+        for _ in 0..ROUNDS {
+            let ordered = reporter.call(&server, Method::POST, &sequence.0, &sequence.1).await;
+            assert_eq!((ordered.status, &ordered.body["items"][0]["workload_id"]), (200, &json!("w")), "{ordered:?}");
+            assert_eq!(reporter.call(&server, Method::GET, "/healthz", &Value::Null).await.status, 200);
+            let (name, reported) = reporter.report_another(&server).await;
+            assert_eq!(reported.status, 200, "{name}: {reported:?}");
+        }
+        stop.store(true, Ordering::Relaxed);
+        for answers in join_all(crowd).await {
+            let answers = answers.unwrap();
+            // 503 is a refusal that may be tried again; nothing else of the server's own fails.
+            assert!(answers.keys().all(|status| *status < 500 || *status == 503), "{answers:?}");
+            assert!(answers.contains_key(&200), "{answers:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A shell locks a table: writes are refused soon, and everything else goes on.
+
+use reqwest::Method;
+use sea_orm::sqlx::{Connection, PgConnection, query};
+use serde_json::{Value, json};
+
+use super::support::{Reporter, until};
+use crate::cli::program::Server;
+use crate::support::database::postgres;
+use crate::support::fixture::GROUP;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_are_refused_while_a_shell_locks_a_table_and_taken_after() {
+    let db = postgres().await;
+    let mut reporter = Reporter::new(db.url.clone());
+    let server = Server::over(&db.url);
+    reporter.make_group(&server).await;
+    reporter.report_some(&server, 3).await;
+    let mut shell = PgConnection::connect(&db.url).await.unwrap();
+    let mut transaction = shell.begin().await.unwrap();
+    query("LOCK TABLE resource_groups").execute(&mut *transaction).await.unwrap();
+    // A write that comes before the lock is noticed is given up, too, and not only those after it.
+    let (_, refused) = reporter.report_another(&server).await;
+    assert_eq!((refused.status, refused.retry_after.as_deref()), (503, Some("1")), "{refused:?}");
+    reporter.until_ready_says(&server, "tables_locked", true).await;
+    let ready = reporter.call(&server, Method::GET, "/readyz?for=writes", &Value::Null).await;
+    assert_eq!((ready.status, &ready.body["code"]), (503, &json!("tables_locked")), "{ready:?}");
+    let detail = ready.body["detail"].as_str().unwrap();
+    assert!(detail.contains("the table resource_groups (AccessExclusiveLock"), "{detail}");
+    reporter.assert_answers(&server).await;
+    let weight = json!({"items": [{"target_type": "domain", "target_id": "default", "weight": "3"}]});
+    let path = format!("/resource-groups/{GROUP}/fair-share-weights");
+    assert_eq!(reporter.call(&server, Method::PUT, &path, &weight).await.status, 503);
+    // Memory cannot be compared with the database, and answers say how old they may be.
+    until("an answer with its age", async || {
+        let url = format!("{}/resource-groups/{GROUP}/fair-share-status", server.address);
+        let answer = reqwest::Client::new().get(url).bearer_auth(reporter.key()).send().await.unwrap();
+        answer.headers().get("x-data-age").is_some_and(|age| age.to_str().unwrap().parse::<u64>().unwrap() >= 2)
+    })
+    .await;
+    transaction.rollback().await.unwrap();
+    reporter.until_ready_says(&server, "tables_locked", false).await;
+    reporter.report_some(&server, 3).await;
+    reporter.assert_stored().await;
+}
