@@ -27,6 +27,7 @@ impl Front {
         let signals = Signals::listen()?;
         let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
         let (door, shutdown) = (Door::closed(&config.cors_origins), CancellationToken::new());
+        files::make_room_for(config.max_connections).map_err(|error| Failure::Unusable(error.to_string()))?;
         let server = tokio::spawn(server::serve_behind(door.clone(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }
@@ -71,10 +72,10 @@ impl Front {
     }
 }
 
-/// What clients may ask of connections; no more of them than the process may have files.
+/// What clients may ask of connections.
 fn limits(config: &Config) -> ConnectionLimits {
     ConnectionLimits {
-        most: files::connections(config.max_connections),
+        most: config.max_connections,
         head: Duration::from_secs(config.head_timeout_seconds),
         idle: Duration::from_secs(config.idle_timeout_seconds),
     }

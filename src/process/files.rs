@@ -1,26 +1,53 @@
 //! Open files: every connection is one.
 
-/// Files that the process needs besides its connections: the database, its log, standard streams.
-#[cfg(target_os = "linux")]
-const OTHERS: u64 = 128;
+use std::fmt;
 
-/// Raises this process' limit of open files as far as it may, and returns how many connections fit into it, at most
-/// `wanted`.
-pub fn connections(wanted: usize) -> usize {
-    #[cfg(target_os = "linux")]
-    if let Some(limit) = raise() {
-        let fitting = usize::try_from(limit.saturating_sub(OTHERS)).unwrap_or(usize::MAX).max(1);
-        if fitting < wanted {
-            tracing::warn!(limit, fitting, wanted, "the limit of open files allows fewer connections than are set");
+/// Files that the process needs besides its connections: the database with its log, files while they are read, standard
+/// streams.
+#[cfg(target_os = "linux")]
+const OTHER_FILES: u64 = 128;
+
+/// The system does not let this process have the files that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooFewFiles {
+    pub needed: u64,
+    pub limit: u64,
+    /// How many connections would fit into the limit.
+    pub fitting_connections: u64,
+}
+
+impl fmt::Display for TooFewFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needed, limit, fitting_connections } = self;
+        write!(
+            f,
+            "this process may open {limit} files, and needs {needed} for its connections and the database. Raise the limit \
+             (`LimitNOFILE={needed}` of systemd, `--ulimit nofile={needed}` of Docker, `ulimit -Hn {needed}` as root)"
+        )?;
+        if *fitting_connections > 0 {
+            write!(f, ", or set `max_connections` to {fitting_connections} at most")?;
         }
-        return wanted.min(fitting);
+        Ok(())
     }
-    wanted
+}
+
+impl std::error::Error for TooFewFiles {}
+
+/// Raises this process' limit of open files as far as it may, and refuses if so many connections do not fit into it.
+pub fn make_room_for(connections: usize) -> Result<(), TooFewFiles> {
+    #[cfg(target_os = "linux")]
+    if let Some(limit) = raise_limit() {
+        let needed = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+        if limit < needed {
+            return Err(TooFewFiles { needed, limit, fitting_connections: limit.saturating_sub(OTHER_FILES) });
+        }
+    }
+    Ok(())
 }
 
 /// The limit in force then; `None`: there is none.
 #[cfg(target_os = "linux")]
-fn raise() -> Option<u64> {
+fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     match setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {

@@ -102,6 +102,23 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(server.wait(), Some(1));
 }
 
+/// With fewer files than connections it would fail under load, and not at its start.
+#[cfg(target_os = "linux")]
+#[test]
+fn it_refuses_to_start_with_too_few_files() {
+    let db = sqlite_unmigrated();
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -n 1000; exec \"$0\" serve", env!("CARGO_BIN_EXE_fairshared")]);
+    limited.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    limited.env("FAIRSHARED_DATABASE_URL", &db.url).env("FAIRSHARED_LISTEN", "127.0.0.1:0");
+    let line = end(&mut limited).refused(2);
+    assert!(line.contains("may open 1000 files, and needs 4224"), "{line}");
+    assert!(line.contains("LimitNOFILE=4224") && line.contains("`max_connections` to 872 at most"), "{line}");
+    let server = Server::start(limited.env("FAIRSHARED_MAX_CONNECTIONS", "872"));
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+}
+
 #[test]
 fn it_says_in_one_line_why_it_cannot_serve() {
     let db = sqlite_unmigrated();
