@@ -5,11 +5,14 @@ mod body_account;
 mod connections;
 mod cors;
 mod door;
+mod encodings;
 mod key_limits;
 mod layers;
 mod limits;
+mod new_groups;
 mod pace;
 mod request_runtime;
+mod slot_name_sources;
 
 use std::sync::Arc;
 
@@ -75,7 +78,7 @@ pub fn router(app: App) -> Router {
     let gate = Gate { service: Arc::clone(&service), site: site.clone(), key_limits };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
-    let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))
+    let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))
         .layer(rest::in_time(limits))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
     let pages = ui::router(Arc::clone(&service), site).layer(rest::in_time(limits));
@@ -86,7 +89,11 @@ pub fn router(app: App) -> Router {
         // Outside of the keys, because a browser asks beforehand without one, and its page may see why a key was refused.
         .option_layer(cors::layer(&cors_origins))
         .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(layer_fn(move |route: Route| access::authenticate(gate.clone(), route)));
+        .layer(layer_fn(move |route: Route| {
+            let counted = slot_name_sources::count_slot_names(Arc::clone(&gate.service), route);
+            let in_known_groups = new_groups::look_for_new_groups(Arc::clone(&gate.service), counted);
+            access::authenticate(gate.clone(), encodings::refuse_encoded_bodies(in_known_groups))
+        }));
     Endpoints::new(limits)
         .over(service, jobs)
         .merge(graphql)

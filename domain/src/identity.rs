@@ -8,26 +8,9 @@ use super::ids::{KernelId, ProjectId, SessionId, UserId};
 /// The namespace of every UUID that follows from names.
 pub const NAMESPACE: Uuid = Uuid::from_u128(0x8f0e_55c4_6a0b_4f0e_9d7a_2f6f_61b1_5a37);
 
-/// The longest name of a user, project, job or session, in characters.
-pub const MAX_LABEL: usize = 255;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must have 1 to 255 characters, none of them a control character or a space at either end")]
-pub struct LabelError;
-
-/// Checks the name of a user or project.
-pub fn check_label(name: &str) -> Result<(), LabelError> {
-    if !name.is_empty() && is_printable(name) { Ok(()) } else { Err(LabelError) }
-}
-
 /// True for a name that can also be read as a UUID, in any spelling of UUIDs.
 pub fn reads_as_uuid(name: &str) -> bool {
     Uuid::try_parse(name).is_ok()
-}
-
-/// Whether a name has no more than [`MAX_LABEL`] characters, all of them printable, and no space at either end.
-pub fn is_printable(name: &str) -> bool {
-    name.trim() == name && name.chars().count() <= MAX_LABEL && !name.chars().any(char::is_control)
 }
 
 /// A user is the same person in every resource group and trace.

@@ -1,16 +1,39 @@
-//! Names that people give: resource groups, domains, agents, queues.
+//! Names that people give: resource groups, domains, agents, queues, users, projects, keys.
+//!
+//! A name is what tells one thing from another, for people as well as for the program. Two names that look alike must not
+//! differ in characters that are not to be seen, and a name must not change how the text around it is shown. Therefore names have
+//! visible characters only: none of the Unicode categories Control, Format (which has the characters that turn the direction of
+//! writing), Surrogate, Private Use and Unassigned, no separator of lines or paragraphs, and nothing that programs show as
+//! nothing (`Default_Ignorable_Code_Point`).
+//!
+//! Persian and several scripts of India write U+200C and U+200D between letters, and emoji need variation selectors.
+//! Display names may have them, because nothing is found by a display name. Names and labels may not.
+
+use icu_properties::props::{
+    BinaryProperty, DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup, JoinControl, VariationSelector,
+};
+use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// The longest name that a column holds.
 pub const MAX_NAME: usize = 64;
+
+/// The longest display name, and the longest name of a user, project, job or session, in characters.
+pub const MAX_LABEL: usize = 255;
 
 /// The domain of projects whose domain no report and no admin has named yet. A report that names it, or none, moves no project.
 pub const UNKNOWN_DOMAIN: &str = "unknown";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must have 1 to 64 characters, none of them a control character, a slash or a space at either end, and not be . or .."
-)]
+#[error("must have 1 to 64 characters, all of them visible, none a slash, no space at either end, and not be . or ..")]
 pub struct NameError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must have 1 to 255 characters, all of them visible, and no space at either end")]
+pub struct LabelError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must have 1 to 255 characters, all of them visible")]
+pub struct DisplayNameError;
 
 /// Checks a name that will become part of a path and of a table.
 pub fn check_name(name: &str) -> Result<(), NameError> {
@@ -18,6 +41,38 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         && name.chars().count() <= MAX_NAME
         && name.trim() == name
         && !matches!(name, "." | "..")
-        && !name.chars().any(|c| c.is_control() || c == '/');
+        && name.chars().all(|c| is_visible(c) && c != '/');
     if legal { Ok(()) } else { Err(NameError) }
+}
+
+/// Checks the name of a user, project or session.
+pub fn check_label(name: &str) -> Result<(), LabelError> {
+    if !name.is_empty() && is_label_or_empty(name) { Ok(()) } else { Err(LabelError) }
+}
+
+/// True for a text that has no more than [`MAX_LABEL`] characters, all of them visible, and no space at either end.
+pub fn is_label_or_empty(name: &str) -> bool {
+    name.trim() == name && name.chars().count() <= MAX_LABEL && name.chars().all(is_visible)
+}
+
+/// Checks a text that is shown for a user, project, domain or key, and by which nothing is found.
+pub fn check_display_name(name: &str) -> Result<(), DisplayNameError> {
+    let shows_something = name.chars().any(|c| is_visible(c) && !c.is_whitespace());
+    let is_joining = |c| has::<JoinControl>(c) || has::<VariationSelector>(c);
+    let legal =
+        shows_something && name.chars().count() <= MAX_LABEL && name.chars().all(|c| is_visible(c) || is_joining(c));
+    if legal { Ok(()) } else { Err(DisplayNameError) }
+}
+
+fn is_visible(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    let is_separator = matches!(category, GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator);
+    !(is_separator || GeneralCategoryGroup::Other.contains(category) || has::<DefaultIgnorableCodePoint>(c))
+}
+
+fn has<P: BinaryProperty>(c: char) -> bool {
+    CodePointSetData::new::<P>().contains(c)
 }

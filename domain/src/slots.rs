@@ -1,20 +1,22 @@
 //! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (FAIR_SHARE §1).
 
+use std::cell::RefCell;
 use std::fmt::{self, Write};
-use std::sync::{LazyLock, RwLock};
+use std::sync::{Arc, LazyLock, RwLock};
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use smallvec::SmallVec;
+use uuid::Uuid;
 
 use super::decimal::{Amount, Proportion, ScaledUsage, Usage};
-use super::maps::FastSet;
+use super::maps::{FastMap, FastSet};
 
 /// Slots one map may name.
 pub const MAX_SLOTS: usize = 64;
-/// Different names that input may bring in: each is kept for the life of the process.
+/// New names that one source of input may bring in: each is kept for the life of the process.
 pub const MAX_NAMES: usize = 10_000;
 const MAX_NAME: usize = 64;
 
@@ -22,23 +24,58 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Copy)]
 pub struct SlotName(&'static str);
 
-static NAMES: LazyLock<RwLock<FastSet<&'static str>>> = LazyLock::new(RwLock::default);
+/// Where input comes from. The new names of each source are counted by themselves, so that no key can use up those of
+/// another key or of another resource group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SlotNameSource {
+    pub key: Option<Uuid>,
+    /// The resource group that the input is about, if it is one that is there.
+    pub group: Option<Arc<str>>,
+    /// The input says what agents offer. Kernels can not use up these names.
+    pub is_about_agents: bool,
+}
 
-const KNOWN_ALREADY: &str = "different slot names are known already";
+#[derive(Default)]
+struct KnownNames {
+    names: FastSet<&'static str>,
+    /// How many of them each source has brought.
+    brought: FastMap<SlotNameSource, usize>,
+}
+
+static NAMES: LazyLock<RwLock<KnownNames>> = LazyLock::new(RwLock::default);
+
+thread_local! {
+    /// The source of the input that this thread reads. Deserialisers have no other way to be given it.
+    static SOURCE: RefCell<SlotNameSource> = RefCell::default();
+}
+
+/// Does `work` with new slot names counted as those of `source`.
+pub fn with_slot_name_source<T>(source: &SlotNameSource, work: impl FnOnce() -> T) -> T {
+    struct Restore(SlotNameSource);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SOURCE.replace(std::mem::take(&mut self.0));
+        }
+    }
+    let _restore = Restore(SOURCE.replace(source.clone()));
+    work()
+}
+
+const MOST_OF_ONE_KEY: &str = "new slot names are the most that one key may bring into a resource group";
 
 /// Why a text is no slot name, as something to be said of the map that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotNameError {
     #[error("has a slot name that is not 1 to 64 printable ASCII characters without spaces")]
     Illegal,
-    #[error("names a new slot, but {MAX_NAMES} {KNOWN_ALREADY}")]
+    #[error("names a new slot, but {MAX_NAMES} {MOST_OF_ONE_KEY}")]
     TooMany,
 }
 
 impl SlotNameError {
     /// The stable name of the error in answers. Deserialisers pass on nothing but the sentence.
     pub fn code_of(message: &str) -> Option<&'static str> {
-        message.ends_with(KNOWN_ALREADY).then_some("too_many_slots")
+        message.ends_with(MOST_OF_ONE_KEY).then_some("too_many_slots")
     }
 }
 
@@ -51,12 +88,12 @@ impl SlotName {
 
     /// A name that the database holds.
     pub fn stored(name: &str) -> Result<Self, SlotNameError> {
-        Self::intern(name, usize::MAX)
+        Self::intern(name, None)
     }
 
-    /// A name as input brings it: a new one is refused when there are too many.
+    /// A name as input brings it: a new one is refused when its source has brought too many.
     pub fn offered(name: &str) -> Result<Self, SlotNameError> {
-        Self::intern(name, MAX_NAMES)
+        SOURCE.with_borrow(|source| Self::intern(name, Some(source)))
     }
 
     /// Whether a slot can have the name. Asking does not make the name known.
@@ -64,22 +101,26 @@ impl SlotName {
         !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic())
     }
 
-    fn intern(name: &str, most: usize) -> Result<Self, SlotNameError> {
-        if let Some(known) = read_names().get(name) {
+    fn intern(name: &str, source: Option<&SlotNameSource>) -> Result<Self, SlotNameError> {
+        if let Some(known) = read_names().names.get(name) {
             return Ok(Self(known));
         }
         if !Self::is_legal(name) {
             return Err(SlotNameError::Illegal);
         }
-        let mut names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(known) = names.get(name) {
+        let mut known_names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = known_names.names.get(name) {
             return Ok(Self(known));
         }
-        if names.len() >= most {
-            return Err(SlotNameError::TooMany);
+        if let Some(source) = source {
+            let brought = known_names.brought.entry(source.clone()).or_default();
+            if *brought >= MAX_NAMES {
+                return Err(SlotNameError::TooMany);
+            }
+            *brought += 1;
         }
         let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
-        names.insert(leaked);
+        known_names.names.insert(leaked);
         Ok(Self(leaked))
     }
 
@@ -88,7 +129,7 @@ impl SlotName {
     }
 }
 
-fn read_names() -> std::sync::RwLockReadGuard<'static, FastSet<&'static str>> {
+fn read_names() -> std::sync::RwLockReadGuard<'static, KnownNames> {
     NAMES.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

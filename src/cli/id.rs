@@ -8,8 +8,8 @@ use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::output::print;
 use crate::config::Config;
-use crate::domain::identity::{self, check_label, is_printable, reads_as_uuid};
-use crate::domain::names::check_name;
+use crate::domain::identity::{self, reads_as_uuid};
+use crate::domain::names::{check_label, check_name, is_label_or_empty};
 
 /// Print the UUID that a name stands for; needs no server and no database
 #[derive(Parser)]
@@ -63,7 +63,7 @@ impl Keyed {
     }
 
     fn key(&self) -> Result<&str, Failure> {
-        let unusable = || Failure::Unusable("a key has 1 to 255 printable characters".to_owned());
-        Some(self.key.as_str()).filter(|key| !key.is_empty() && is_printable(key)).ok_or_else(unusable)
+        let unusable = || Failure::Unusable("a key has 1 to 255 visible characters".to_owned());
+        Some(self.key.as_str()).filter(|key| !key.is_empty() && is_label_or_empty(key)).ok_or_else(unusable)
     }
 }

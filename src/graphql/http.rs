@@ -6,6 +6,7 @@
 //! stands for invalid documents too, where the edition has 422, because the tool that audits servers asks for 400.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_graphql::parser::types::OperationType;
 use async_graphql::{Request, Response as GraphQlResponse, ServerError, Value};
@@ -19,17 +20,25 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::media_types::{AnswerType, accepts_html, is_json};
+use super::named_groups::look_for_new_groups;
 use super::parameters::{has_document, read_address, read_body};
 use super::{FairShareSchema, anonymous, errors, execute, page, prepare};
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Service};
 
 /// The status of an operation that was executed and has errors. The edition defines it, and the registry of HTTP has none
 /// for this.
 const PARTIAL_SUCCESS: u16 = 294;
 
 /// The endpoint over `schema`. The layer that authenticates requests puts a [`Caller`] into their extensions.
-pub fn router(schema: FairShareSchema) -> Router {
-    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(schema)
+pub fn router(schema: FairShareSchema, service: Arc<Service>) -> Router {
+    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(Executor { schema, service })
+}
+
+/// What executes documents.
+#[derive(Clone)]
+struct Executor {
+    schema: FairShareSchema,
+    service: Arc<Service>,
 }
 
 /// True for a request that is answered with the query page, which needs no key.
@@ -39,7 +48,7 @@ pub fn is_page_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool 
 }
 
 async fn answer_get(
-    State(schema): State<FairShareSchema>,
+    State(executor): State<Executor>,
     caller: Option<Extension<Caller>>,
     method: Method,
     uri: Uri,
@@ -50,11 +59,11 @@ async fn answer_get(
     }
     let Some(Extension(caller)) = caller else { return refuse(StatusCode::UNAUTHORIZED, &anonymous(), "") };
     let request = read_address(uri.query().unwrap_or_default());
-    answer(&schema, caller, &headers, request, true).await
+    answer(&executor, caller, &headers, request, true).await
 }
 
 async fn answer_post(
-    State(schema): State<FairShareSchema>,
+    State(executor): State<Executor>,
     caller: Option<Extension<Caller>>,
     headers: HeaderMap,
     body: Bytes,
@@ -65,17 +74,17 @@ async fn answer_post(
             "the body of a GraphQL request must be application/json in UTF-8, and the header Content-Type must say so";
         return problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail, &caller.request_id);
     }
-    answer(&schema, caller, &headers, read_body(&body), false).await
+    answer(&executor, caller, &headers, read_body(&body), false).await
 }
 
 async fn answer(
-    schema: &FairShareSchema,
+    executor: &Executor,
     caller: Caller,
     headers: &HeaderMap,
     request: Result<Request, Error>,
     is_get: bool,
 ) -> Response {
-    let request_id = std::sync::Arc::clone(&caller.request_id);
+    let request_id = Arc::clone(&caller.request_id);
     let Some(kind) = AnswerType::negotiate(headers) else {
         let detail = "the header Accept has neither application/graphql-response+json nor application/json";
         return problem(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, &request_id);
@@ -92,7 +101,10 @@ async fn answer(
             refused.headers_mut().insert(header::ALLOW, const { header::HeaderValue::from_static("POST") });
             refused
         }
-        Ok(_) => write(kind, &execute(schema, caller, request).await),
+        Ok(_) => {
+            look_for_new_groups(&executor.service, &caller, &mut request).await;
+            write(kind, &execute(&executor.schema, caller, request).await)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod http;
 mod inputs;
 mod media_types;
 mod mutation;
+mod named_groups;
 mod operation;
 mod orders;
 mod page;

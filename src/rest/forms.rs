@@ -5,8 +5,7 @@ use utoipa::openapi::path::{Operation, ParameterIn};
 use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::domain::identity::MAX_LABEL;
-use crate::domain::names::MAX_NAME;
+use crate::domain::names::{MAX_LABEL, MAX_NAME};
 
 /// Names that become parts of paths.
 const NAMES: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];

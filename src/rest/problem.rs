@@ -131,7 +131,9 @@ impl Problem {
         Self::new(status, code, detail)
     }
 
-    fn header(mut self, name: HeaderName, value: &'static str) -> Self {
+    /// The same with a header that belongs to the refusal.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: &'static str) -> Self {
         self.headers = self.headers.into_iter().chain([(name, value)]).collect();
         self
     }

@@ -44,7 +44,10 @@ impl Service {
     ) -> Result<(VisibleGroup, bool)> {
         caller.require_admin()?;
         caller.require_group(&name)?;
-        check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
+        // A group that is there keeps its name, though a rule that is newer would refuse it.
+        if self.published.get(&name).is_none() {
+            check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
+        }
         let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
         check_scheduler(&scheduler)?;
         let opts = patch.scheduler_opts.clone().unwrap_or_default();
@@ -167,7 +170,7 @@ async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: boo
     }
     let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
     let wanted = OptionsPatch { scheduler: patch.scheduler, scheduler_opts: patch.scheduler_opts };
-    let change = OptionsChange::plan(&group.scheduler, &base, wanted)?;
+    let change = OptionsChange::plan(&session.slot_name_source(), &group.scheduler, &base, wanted)?;
     if change.is_of(session.state()) {
         return Ok(Vec::new());
     }

@@ -56,6 +56,7 @@ pub use input::error::{Error, Fault, Faults, Result};
 pub use jobs::leases::Work;
 
 use compute_permits::ComputePermits;
+use group::arrivals::GroupArrivals;
 use group::locked::LockedElsewhere;
 use group::published::{Published, PublishedGroup};
 use group::state::GroupState;
@@ -89,6 +90,7 @@ pub struct Service {
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
     locked_elsewhere: LockedElsewhere,
+    arrivals: GroupArrivals,
     /// Reports on their way into the database.
     lines: Lines,
     /// This process, where the database tells processes apart.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::group::published::rows::{DomainShare, ProjectShare, Rows, UserShare};
 use super::group::visible::VisibleGroup;
 use super::input::page::{Key, Page, Window, cut, cut_ordered};
-use super::people::Directory;
+use super::people::{Directory, VisiblePeople};
 use super::{Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
@@ -309,7 +309,13 @@ impl Service {
             Box::pin(self.people.sync(self.store().read())).await?;
             known = without_row.known(&self.people());
         }
+        known.keep_visible(&self.visible_people(group.reach(), &self.people()));
         Ok(FoundShares { group: group.clone(), known })
+    }
+
+    /// True for a user that the caller may know.
+    pub fn knows_user(&self, group: &VisibleGroup, user: UserId) -> bool {
+        self.visible_people(group.reach(), &self.people()).has_user(user)
     }
 
     /// Where one user stands in the group. An unknown user is an error.
@@ -323,10 +329,12 @@ impl Service {
 
     /// Where a user stands who has no row of the group's.
     async fn place_without_row(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
-        let groups = self.published_groups();
+        let reach = group.reach();
+        let groups = self.published_groups().into_iter().filter(|group| reach.has_group(&group.facts.name));
+        let groups: Vec<_> = groups.collect();
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();
-        if members.is_empty() {
+        if members.is_empty() && !reach.is_limited() {
             // Only the database still knows of groups that were removed. Who is known has a place without it, too.
             match store::people::memberships_of(self.store().read(), user).await {
                 Ok(found) => members.extend(found),
@@ -342,7 +350,8 @@ impl Service {
             }
         }
         let people = self.people();
-        let Some(person) = people.user(user) else {
+        let is_visible = self.visible_people(reach, &people).has_user(user);
+        let Some(person) = people.user(user).filter(|_| is_visible) else {
             return Err(Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") });
         };
         let default = group.options.default_weight;
@@ -411,6 +420,15 @@ struct Known {
     projects: BTreeMap<ProjectId, Arc<Project>>,
     /// With the names shown.
     users: BTreeMap<UserId, Option<Arc<str>>>,
+}
+
+impl Known {
+    /// Keeps what the caller may know.
+    fn keep_visible(&mut self, visible: &VisiblePeople) {
+        self.domains.retain(|name| visible.has_domain(name));
+        self.projects.retain(|id, _| visible.has_project(*id));
+        self.users.retain(|id, _| visible.has_user(*id));
+    }
 }
 
 /// Shares that were looked up together: rows of the group, or what known entities without a row have.

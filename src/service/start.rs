@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::compute_permits::ComputePermits;
+use super::group::arrivals::GroupArrivals;
 use super::group::locked::LockedElsewhere;
 use super::group::published::Published;
 use super::group::state::GroupState;
@@ -46,6 +47,7 @@ impl Start {
             published: Published::default(),
             slots: Mutex::default(),
             locked_elsewhere: LockedElsewhere::default(),
+            arrivals: GroupArrivals::default(),
             lines: Lines::default(),
             id: random::id(),
             compared_at: Mutex::default(),

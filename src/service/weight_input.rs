@@ -8,7 +8,6 @@ use super::people::{Called, Directory, who};
 use super::weights::{Target, WeightItem};
 use super::{Fault, Faults, Result};
 use crate::domain::ids::ProjectId;
-use crate::domain::names::check_name;
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 
@@ -96,7 +95,7 @@ impl WeightChange {
         let target_id = self.target_id.as_deref();
         let project_id = self.project_id.map(ProjectId);
         let target = match self.target_type {
-            TargetType::Domain => Target::Domain(self.domain()?),
+            TargetType::Domain => Target::Domain(self.domain(people)?),
             TargetType::Project => {
                 let project_id = target_id.map(|id| who::project_of_uuid_text(people, id, "/target_id")).transpose()?;
                 Target::Project(of_target(who::some_project(people, project_id, self.project.as_deref()), "project")?)
@@ -133,14 +132,14 @@ impl WeightChange {
         found.map_or(Ok(()), |(_, pointer, detail)| Err(Fault::about(pointer, "contradiction", detail)))
     }
 
-    fn domain(&self) -> std::result::Result<String, Fault> {
+    fn domain(&self, people: &Directory) -> std::result::Result<String, Fault> {
         let (pointer, name) = match (&self.target_id, &self.domain_name) {
             (Some(_), Some(_)) => return Err(who::both("/domain_name", "domain_name", "target_id")),
             (Some(name), None) => ("/target_id", name),
             (None, Some(name)) => ("/domain_name", name),
             (None, None) => return Err(no_target("domain_name")),
         };
-        check_name(name).map_err(|e| Fault::about(pointer, "invalid_name", e))?;
+        people.check_domain_name(name).map_err(|e| Fault::about(pointer, "invalid_name", e))?;
         Ok(name.clone())
     }
 }

@@ -4,10 +4,10 @@ use super::reason::Reason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
 use super::zone::TimesRead;
-use crate::domain::identity::{self, is_printable};
+use crate::domain::identity;
 use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
 use crate::domain::kernel::Phase;
-use crate::domain::names::check_name;
+use crate::domain::names::{check_name, is_label_or_empty};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -188,5 +188,5 @@ fn check_utf8(name: &str) -> Result<(), Reason> {
 
 fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {
     check_utf8(name)?;
-    if is_printable(name) { Ok(()) } else { Err(Reason::BadName(what)) }
+    if is_label_or_empty(name) { Ok(()) } else { Err(Reason::BadName(what)) }
 }

@@ -130,9 +130,10 @@ async fn single(
         Some(project) => {
             let row = service.user_share(group, Member { user, project }).await?;
             let unknown = || {
-                let (code, detail) = match service.people().user(user) {
-                    None => ("unknown_user", format!("there is no user {user}")),
-                    Some(_) => ("unknown_project", format!("there is no project {project}")),
+                let (code, detail) = if service.knows_user(group, user) {
+                    ("unknown_project", format!("there is no project {project}"))
+                } else {
+                    ("unknown_user", format!("there is no user {user}"))
                 };
                 Error::NotFound { code, detail }
             };

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::view::{EarlierKernels, IngestAnswer, IngestWarning, RejectedItem};
 use crate::domain::ids::KernelId;
+use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
@@ -98,6 +99,8 @@ pub struct Batches {
     under_way: Option<UnderWay>,
     /// The group as it was when the request came.
     profile: VisibleGroup,
+    /// Rows are read in a task of their own, which has to be given what new slot names count for.
+    slot_names: SlotNameSource,
     mistakes: ReportMistakes,
     answer: IngestAnswer,
 }
@@ -112,7 +115,9 @@ impl Batches {
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
         caller.require_scheduler()?;
         let profile = service.group(&caller, &group)?;
+        let slot_names = caller.slot_name_source(&group);
         Ok(Self {
+            slot_names,
             service,
             profile,
             mistakes: ReportMistakes::default(),
@@ -186,7 +191,7 @@ impl Batches {
             self.reject_early(place, None, Vec::new());
             return Ok(());
         }
-        let input = extract::read::<KernelInput>(bytes)?;
+        let input = with_slot_name_source(&self.slot_names, || extract::read::<KernelInput>(bytes))?;
         let id = input.kernel_id;
         self.note_present(place, Some(id));
         let checked = input.check(&self.service.people(), self.service.certain_now());

@@ -221,8 +221,9 @@ pub struct EarlierKernels {
     "detail": "an admin has put the project into the domain \"research\": reports for \"teaching\" count there"
 }))]
 pub struct IngestWarning {
-    /// `domain_pinned`: the project stays in the domain that an admin has set. `slot_not_offered`: no agent of the group has the
-    /// slot. `agent_range`: the name of the agent looks like a range. `more_warnings`: others are not listed.
+    /// `domain_pinned`: the project stays in its domain, because an admin has set it, or because groups that the key does not
+    /// reach have the project, too. `slot_not_offered`: no agent of the group has the slot. `agent_range`: the name of the agent
+    /// looks like a range. `more_warnings`: others are not listed.
     pub code: &'static str,
     pub detail: String,
     /// The place of the first such report in the array, from 0.

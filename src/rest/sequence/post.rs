@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use super::view::{SequenceAnswer, write};
+use crate::domain::slots::with_slot_name_source;
 use crate::rest::extract::{PathParams, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{Problem, Result};
@@ -30,11 +31,13 @@ pub async fn handle(
     request: Request,
 ) -> Result<Response> {
     caller.require_scheduler()?;
+    // The names of slots count for a group that is there, and not for one that a request invents.
+    let source = caller.slot_name_source(&service.group(&caller, &path.rg)?.name);
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request).await?;
     let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
     let work = move || {
-        let request: SequenceRequest = read(&body)?;
+        let request: SequenceRequest = with_slot_name_source(&source, || read(&body))?;
         let sequenced = service.sequence(&caller, &path.rg, request.into())?;
         let answer = write(&sequenced)?;
         let (group, at) = (sequenced.group.clone(), sequenced.at);

@@ -209,9 +209,12 @@ pub(super) async fn subject(
         }
         Asked::User(user, Some(project)) => {
             let row = service.user_share(group, Member { user: *user, project: *project }).await?;
-            Subject::User(row.ok_or_else(|| match service.people().user(*user) {
-                None => unknown("unknown_user", "user", user),
-                Some(_) => unknown("unknown_project", "project", project),
+            Subject::User(row.ok_or_else(|| {
+                if service.knows_user(group, *user) {
+                    unknown("unknown_project", "project", project)
+                } else {
+                    unknown("unknown_user", "user", user)
+                }
             })?)
         }
         Asked::User(user, None) => match service.user_place(group, *user).await? {

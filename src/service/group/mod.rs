@@ -1,6 +1,7 @@
 //! One resource group: its working state, the session that changes it, and the picture of it that readers see.
 
 pub(in crate::service) mod agent_slots;
+pub(in crate::service) mod arrivals;
 pub(in crate::service) mod calculate;
 pub mod changes;
 mod commit;

@@ -15,6 +15,7 @@ use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
+use crate::domain::slots::SlotNameSource;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::audit::{self, Change};
@@ -204,6 +205,11 @@ impl Session {
     }
 
     /// The group's name.
+    /// The source of slot names that the caller of this session brings.
+    pub fn slot_name_source(&self) -> SlotNameSource {
+        self.caller.slot_name_source(self.group())
+    }
+
     pub fn group(&self) -> &str {
         &self.state.group.name
     }

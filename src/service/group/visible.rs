@@ -14,7 +14,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::queues::Held;
 use crate::domain::ranking::Placed;
 use crate::domain::slots::Amounts;
-use crate::service::input::caller::{Access, Caller};
+use crate::service::input::caller::{Access, Caller, Reach};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
@@ -24,6 +24,7 @@ use crate::service::{Error, Result};
 pub struct VisibleGroup {
     group: Arc<PublishedGroup>,
     access: Access,
+    reach: Reach,
     /// Likely mistakes in the write that this follows.
     of_write: Vec<InputWarning>,
 }
@@ -45,7 +46,7 @@ impl VisibleGroup {
     ) -> Result<Self> {
         caller.require_group(name)?;
         let group = find().ok_or_else(|| Error::unknown_group(name))?;
-        Ok(Self { group, access: caller.access(), of_write: Vec::new() })
+        Ok(Self { group, access: caller.access(), reach: caller.reach(), of_write: Vec::new() })
     }
 
     /// The picture as the service itself works with it.
@@ -61,6 +62,11 @@ impl VisibleGroup {
     /// What the caller may do.
     pub fn access(&self) -> Access {
         self.access
+    }
+
+    /// The groups that the caller's key reaches.
+    pub(in crate::service) fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Everything in the group, for callers who may see more than one user's rows.

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::earlier::{EarlierReports, note_backfill};
+use super::foreign_owners::ForeignOwners;
 use super::homes::{Kept, Placed, Warning, late_domains, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
 use super::merging::{merge, of_another_group};
@@ -284,7 +285,9 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     if strangers(session, &names) {
         session.learn_people().await?;
     }
-    let (mut refused, kept) = settle_domains(&session.people(), &names, &mut reports);
+    let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
+    let foreign = ForeignOwners::new(session.service(), &callers);
+    let (mut refused, kept) = settle_domains(&session.people(), &foreign, &mut names, &mut reports);
     let taken_at = parts.first().and_then(|part| part.delivery.taken_at);
     let group = &session.state().group;
     let set_aside = EarlierReports::set_aside(session.read(), session.service(), group, &mut reports, session.now);
@@ -299,7 +302,6 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
-    let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
     let registered = register(session, &callers, &taken, &merged, &earlier).await?;
     if let Some(caller) = callers.first() {
         Box::pin(earlier.store(session, caller)).await?;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::incoming::{Named, Refused};
+use super::foreign_owners::ForeignOwners;
+use super::incoming::{Named, Refused, Told};
 use crate::domain::ids::{KernelId, ProjectId};
 use crate::domain::kernel::{Changed, Kernel, Report};
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -28,6 +29,8 @@ pub struct Kept {
     pub at: usize,
     pub project: ProjectId,
     pub told: String,
+    /// An admin has put the project into its domain. Otherwise the key of the report does not reach every group that has it.
+    pub is_pinned: bool,
 }
 
 /// Reports with their places in the batch.
@@ -35,10 +38,16 @@ pub type Placed = Vec<(usize, Box<Report>)>;
 
 /// Settles which domain each report is for: a project that an admin put into a domain stays there, one that is called by name
 /// is refused in another than its own, and taken out, and a report that names no domain is for that of its project. A project
-/// that has none yet takes the first that a report of the batch names.
-pub fn settle_domains(people: &Directory, names: &[Named], reports: &mut Placed) -> (Vec<Refused>, Vec<Kept>) {
+/// that has none yet takes the first that a report of the batch names. A project that is `foreign` to the key of its report
+/// stays where it is.
+pub fn settle_domains(
+    people: &Directory,
+    foreign: &ForeignOwners,
+    names: &mut [Named],
+    reports: &mut Placed,
+) -> (Vec<Refused>, Vec<Kept>) {
+    let (mut refused, mut elsewhere) = (Vec::new(), withhold_foreign(people, foreign, names, reports));
     let coming = new_domains(people, reports);
-    let (mut refused, mut elsewhere) = (Vec::new(), Vec::new());
     reports.retain_mut(|(at, report)| {
         let (at, named) = (*at, &names[*at]);
         let id = report.owner.project;
@@ -50,7 +59,7 @@ pub fn settle_domains(people: &Directory, names: &[Named], reports: &mut Placed)
         let Some(current) = current.filter(|current| **current != report.domain) else { return true };
         if known.is_some_and(|project| project.domain_pinned) {
             let told = std::mem::replace(&mut report.domain, current.to_owned());
-            elsewhere.extend(named.has_domain.then_some(Kept { at, project: id, told }));
+            elsewhere.extend(named.has_domain.then_some(Kept { at, project: id, told, is_pinned: true }));
         } else if !named.has_domain {
             current.clone_into(&mut report.domain);
         } else if named.stays {
@@ -65,6 +74,33 @@ pub fn settle_domains(people: &Directory, names: &[Named], reports: &mut Placed)
         true
     });
     (refused, elsewhere)
+}
+
+/// Takes out of reports what their keys must not change: domains of projects, and names of projects and users, that groups
+/// beyond the reach of the keys have. Returns the reports that name another domain than that of their project.
+fn withhold_foreign(
+    people: &Directory,
+    foreign: &ForeignOwners,
+    names: &mut [Named],
+    reports: &mut Placed,
+) -> Vec<Kept> {
+    let mut elsewhere = Vec::new();
+    for (at, report) in reports.iter_mut() {
+        let (named, project) = (&mut names[*at], report.owner.project);
+        if foreign.has_user(named.part, report.owner.user) {
+            named.user = Told::default();
+        }
+        if !foreign.has_project(named.part, project) {
+            continue;
+        }
+        named.project = Told::default();
+        let told = std::mem::replace(&mut report.domain, UNKNOWN_DOMAIN.to_owned());
+        let is_elsewhere = people.project(project).is_some_and(|known| *known.domain_name != *told);
+        if std::mem::replace(&mut named.has_domain, false) && is_elsewhere {
+            elsewhere.push(Kept { at: *at, project, told, is_pinned: false });
+        }
+    }
+    elsewhere
 }
 
 /// The domains that reports bring for projects which have none: the first that is named, else the placeholder.
@@ -89,14 +125,20 @@ fn new_domains(people: &Directory, reports: &Placed) -> BTreeMap<ProjectId, Stri
 
 /// One warning for each project and domain that reports have named.
 pub fn warnings<'a>(people: &Directory, kept: impl Iterator<Item = &'a Kept>) -> Vec<Warning> {
-    let mut counts: BTreeMap<(ProjectId, &str), u64> = BTreeMap::new();
-    for Kept { project, told, .. } in kept {
-        *counts.entry((*project, told)).or_default() += 1;
+    let mut counts: BTreeMap<(ProjectId, &str, bool), u64> = BTreeMap::new();
+    for Kept { project, told, is_pinned, .. } in kept {
+        *counts.entry((*project, told, *is_pinned)).or_default() += 1;
     }
-    let warning = |((id, told), kernels): ((ProjectId, &str), u64)| {
+    let warning = |((id, told, is_pinned), kernels): ((ProjectId, &str, bool), u64)| {
         let project = people.project(id).map(|project| Arc::clone(&project.domain_name)).unwrap_or_default();
-        let detail =
-            format!("an admin has put the project into the domain {project:?}: reports for {told:?} count there");
+        let detail = if is_pinned {
+            format!("an admin has put the project into the domain {project:?}: reports for {told:?} count there")
+        } else {
+            format!(
+                "the project is in the domain {project:?}, and groups that the key does not reach have it too: reports for \
+                 {told:?} count there"
+            )
+        };
         Warning { code: "domain_pinned", detail, project: id, kernels }
     };
     counts.into_iter().map(warning).collect()

@@ -8,7 +8,7 @@ use crate::domain::changes::Changes;
 use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
-use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
+use crate::domain::names::{UNKNOWN_DOMAIN, check_display_name, check_name};
 use crate::domain::reading::{ReadOnly, seconds};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -142,18 +142,17 @@ impl KernelInput {
         let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
         let project = found(who::project(people, self.project_id.map(ProjectId), self.project.as_deref()), &mut faults);
         let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
-        let names = [("/domain_name", self.domain_name.as_ref()), ("/agent_id", self.agent_id.as_ref())];
-        for (pointer, name) in
-            names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
-        {
-            if let Some(Err(error)) = name.map(|n| check_name(n)) {
+        if let Some(Err(error)) = self.domain_name.as_deref().map(|name| people.check_domain_name(name)) {
+            fault("/domain_name", "invalid_name", &error.to_string());
+        }
+        for (pointer, name) in [("/agent_id", &self.agent_id), ("/queue", &self.queue), ("/gang_id", &self.gang_id)] {
+            if let Some(Err(error)) = name.as_deref().map(check_name) {
                 fault(pointer, "invalid_name", &error.to_string());
             }
         }
         for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
-            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
-            {
-                fault(pointer, "invalid_name", "must have 1 to 255 printable characters");
+            if let Some(Err(error)) = name.as_deref().map(check_display_name) {
+                fault(pointer, "invalid_name", &error.to_string());
             }
         }
         let phase = Phase::parse(&self.status);

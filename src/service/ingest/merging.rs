@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::earlier::EarlierReports;
+use super::foreign_owners::ForeignOwners;
 use super::homes::{Placed, settle_domains};
 use super::incoming::{Incoming, Named, Refused};
 use crate::domain::ids::{KernelId, KernelKey};
@@ -221,9 +222,10 @@ impl Service {
         caller.require_scheduler()?;
         let picture = self.group(caller, group)?;
         let split = batch.into_iter().map(|incoming| incoming.split(0)).enumerate();
-        let (names, mut reports): (Vec<Named>, Placed) =
+        let (mut names, mut reports): (Vec<Named>, Placed) =
             split.map(|(at, (named, report))| (named, (at, report))).unzip();
-        let (mut refused, _) = settle_domains(&self.people(), &names, &mut reports);
+        let foreign = ForeignOwners::new(self, &[caller]);
+        let (mut refused, _) = settle_domains(&self.people(), &foreign, &mut names, &mut reports);
         let stored = store::groups::find(self.store().read(), group).await?;
         let stored = stored.ok_or_else(|| Error::unknown_group(group))?;
         let (db, now) = (self.store().read(), self.certain_now());

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod earlier;
+pub mod foreign_owners;
 pub mod homes;
 pub mod incoming;
 pub mod inferred;

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::error::{Error, Result};
 use crate::domain::ids::UserId;
+use crate::domain::slots::SlotNameSource;
 use crate::domain::time::Timestamp;
 use crate::process::random;
 
@@ -90,6 +91,29 @@ impl Access {
     }
 }
 
+/// The resource groups that a key reaches, and whose rows it may see.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    groups: Option<Arc<[String]>>,
+    own_user: Option<UserId>,
+}
+
+impl Reach {
+    /// True for a key that does not reach every group.
+    pub fn is_limited(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    pub fn has_group(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|name| name == group))
+    }
+
+    /// The user that a key with the role `user` is for.
+    pub fn own_user(&self) -> Option<UserId> {
+        self.own_user
+    }
+}
+
 /// Someone with a valid key, or the service itself.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -128,6 +152,15 @@ impl Caller {
     /// A job, which leaves no entry in the audit log.
     pub fn job() -> Self {
         Self::internal("job")
+    }
+
+    /// The source of slot names that the caller brings into a resource group.
+    pub fn slot_name_source(&self, group: &str) -> SlotNameSource {
+        SlotNameSource { key: self.key_id, group: Some(Arc::from(group)), is_about_agents: false }
+    }
+
+    pub fn reach(&self) -> Reach {
+        Reach { groups: self.groups.clone(), own_user: self.only_user() }
     }
 
     /// What the caller may do, wherever its key reaches.

@@ -17,7 +17,7 @@ use super::keys::table::Known;
 use super::work::detached;
 use super::{Caller, Error, Result, Role, Service};
 use crate::domain::ids::UserId;
-use crate::domain::names::check_name;
+use crate::domain::names::{check_label, check_name};
 use crate::domain::time::Timestamp;
 use crate::process::random;
 use crate::store::{self, StoreError};
@@ -49,9 +49,7 @@ impl Service {
     pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        if new.label.is_empty() || new.label.chars().count() > 255 || new.label.chars().any(char::is_control) {
-            return Err(Error::about("/label", "invalid_label", "must have 1 to 255 printable characters"));
-        }
+        check_label(&new.label).map_err(|error| Error::about("/label", "invalid_label", error))?;
         let refused_user = match (new.role, new.user) {
             (Role::User, None) => Some("is missing: a key with the role `user` is for one user"),
             (Role::User, Some(_)) | (_, None) => None,

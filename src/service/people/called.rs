@@ -1,6 +1,7 @@
 //! Errors in the words of a request: who was called by name is told by that name, and not by the id that it stands for.
 
 use super::Directory;
+use super::resolution::is_text_of_id;
 use crate::service::{Error, Fault};
 
 /// Whom a name means.
@@ -94,9 +95,11 @@ impl Name {
     fn put_into(&self, detail: &str, people: &Directory) -> String {
         let id = match self.kind {
             Kind::Domain => return detail.to_owned(),
-            Kind::User => people.find_user(&self.text).map(|id| id.to_string()),
-            Kind::Project => people.find_project(&self.text).map(|id| id.to_string()),
+            Kind::User => people.find_user(&self.text).map(|id| id.0),
+            Kind::Project => people.find_project(&self.text).map(|id| id.0),
         };
-        id.map_or_else(|_| detail.to_owned(), |id| detail.replace(&id, &format!("{:?}", self.text)))
+        // A UUID stays as it is: that it is in quotes would show that the server knows it.
+        let id = id.ok().filter(|id| !is_text_of_id(&self.text, *id));
+        id.map_or_else(|| detail.to_owned(), |id| detail.replace(&id.to_string(), &format!("{:?}", self.text)))
     }
 }

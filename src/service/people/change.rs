@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Directory;
-use crate::domain::identity::{check_label, reads_as_uuid};
+use crate::domain::identity::reads_as_uuid;
+use crate::domain::names;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
 use crate::service::group::published::rows::Rows;
@@ -62,16 +63,20 @@ pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>,
     }
 }
 
-/// Checks a name that an admin gives to the entity `id`. A name that reads as a UUID is that entity's own only if the rule
+/// Checks a name that an admin gives to the entity `id`, which has the name `stored`. A name that reads as a UUID is that entity's own only if the rule
 /// of names makes the same id of it; given to another one, it would hide the entity whose UUID it is.
 pub(super) fn check_name<I: PartialEq>(
     name: &Set<String>,
+    stored: Option<&Arc<str>>,
     id: &I,
     by_rule: impl FnOnce(&str) -> I,
     faults: &mut Vec<Fault>,
 ) {
     let Set::To(name) = name else { return };
-    if let Err(error) = check_label(name) {
+    if is_stored(name, stored) {
+        return;
+    }
+    if let Err(error) = names::check_label(name) {
         faults.push(Fault::about("/name", "invalid_name", error));
     } else if reads_as_uuid(name) && by_rule(name) != *id {
         let detail =
@@ -80,11 +85,18 @@ pub(super) fn check_name<I: PartialEq>(
     }
 }
 
-pub(super) fn check_display_name(name: &Set<String>, faults: &mut Vec<Fault>) {
-    let printable = |n: &str| !n.is_empty() && n.chars().count() <= 255 && !n.chars().any(char::is_control);
-    if matches!(name, Set::To(name) if !printable(name)) {
-        faults.push(Fault::about("/display_name", "invalid_name", "does not have 1 to 255 printable characters"));
+pub(super) fn check_display_name(name: &Set<String>, stored: Option<&Arc<str>>, faults: &mut Vec<Fault>) {
+    if let Set::To(name) = name
+        && !is_stored(name, stored)
+        && let Err(error) = names::check_display_name(name)
+    {
+        faults.push(Fault::about("/display_name", "invalid_name", error));
     }
+}
+
+/// A name that is stored already may be sent back, though a rule that is newer would refuse it.
+fn is_stored(name: &str, stored: Option<&Arc<str>>) -> bool {
+    stored.is_some_and(|stored| **stored == *name)
 }
 
 pub(super) fn all_good(faults: Vec<Fault>) -> Result<()> {

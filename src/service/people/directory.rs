@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::named_entities::NamedEntities;
 use super::resolution::{AmbiguousName, UnknownUuid};
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::names::{NameError, check_name};
 use crate::service::Result;
 use crate::service::work::begun;
 use crate::store::people::{self, Domain, People as Rows, Project, User};
@@ -42,6 +43,11 @@ impl Directory {
 
     pub fn domain(&self, name: &str) -> Option<&Arc<Domain>> {
         self.domains.get(name)
+    }
+
+    /// Checks the name of a domain. One that is known is good, though a rule that is newer would refuse it.
+    pub fn check_domain_name(&self, name: &str) -> std::result::Result<(), NameError> {
+        if self.domains.contains_key(name) { Ok(()) } else { check_name(name) }
     }
 
     pub fn project(&self, id: ProjectId) -> Option<&Arc<Project>> {
@@ -145,6 +151,25 @@ impl Directory {
 
     pub fn hides_user(&self, id: UserId) -> bool {
         self.users.get(id.0).is_some_and(|user| user.archived_at.is_some())
+    }
+
+    /// A directory of those alone who are visible.
+    pub(super) fn only(
+        &self,
+        has_domain: impl Fn(&str) -> bool,
+        has_project: impl Fn(ProjectId) -> bool,
+        has_user: impl Fn(UserId) -> bool,
+    ) -> Self {
+        let mut seen = Self { revision: self.revision, moves: self.moves, ..Self::default() };
+        let rows = Rows {
+            domains: self.domains().filter(|row| has_domain(&row.name)).map(|row| Domain::clone(row)).collect(),
+            projects: self.projects().filter(|row| has_project(row.id)).map(|row| Project::clone(row)).collect(),
+            users: self.users().filter(|row| has_user(row.id)).map(|row| User::clone(row)).collect(),
+        };
+        seen.apply(rows, self.revision);
+        // Pictures compare how often people have changed.
+        seen.changes = self.changes;
+        seen
     }
 
     /// Takes rows that are committed; one that is known as newer stays.

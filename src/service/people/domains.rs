@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::Domain;
 use super::change::{Row, Set, Write, all_good, archive, check_display_name};
 use super::list::PeopleList;
-use crate::domain::names::check_name;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::page::{Key, Page};
 use crate::service::work::detached;
@@ -55,10 +54,14 @@ impl Service {
     ) -> Result<(Arc<Domain>, bool)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
-        let mut faults: Vec<Fault> = Vec::new();
-        check_display_name(&change.display_name, &mut faults);
-        all_good(faults)?;
+        {
+            let people = self.people();
+            people.check_domain_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
+            let stored = people.domain(&name).and_then(|domain| domain.display_name.as_ref());
+            let mut faults: Vec<Fault> = Vec::new();
+            check_display_name(&change.display_name, stored, &mut faults);
+            all_good(faults)?;
+        }
         let service = Arc::clone(self);
         detached(async move {
             let write = Write::begin(&service, &caller).await?;

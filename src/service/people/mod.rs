@@ -14,6 +14,7 @@ mod nearest;
 mod projects;
 mod resolution;
 mod users;
+mod visible;
 pub mod who;
 
 pub use crate::store::people::{Domain, Project, User};
@@ -26,3 +27,4 @@ pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;
 pub use resolution::{AmbiguousName, is_text_of_id};
 pub use users::UserChange;
+pub(in crate::service) use visible::VisiblePeople;

@@ -9,7 +9,6 @@ use super::list::{PeopleFilter, PeopleList};
 use super::{Directory, Domain, Project};
 use crate::domain::identity;
 use crate::domain::ids::ProjectId;
-use crate::domain::names;
 use crate::domain::time::Timestamp;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::page::Page;
@@ -31,12 +30,13 @@ pub struct ProjectChange {
 }
 
 impl ProjectChange {
-    fn check(&self, id: ProjectId) -> Result<()> {
+    fn check(&self, id: ProjectId, people: &Directory) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
-        check_name(&self.name, &id, identity::project, &mut faults);
-        check_display_name(&self.display_name, &mut faults);
+        let known = people.project(id);
+        check_name(&self.name, known.and_then(|project| project.name.as_ref()), &id, identity::project, &mut faults);
+        check_display_name(&self.display_name, known.and_then(|project| project.display_name.as_ref()), &mut faults);
         if let Set::To(domain) = &self.domain_name
-            && let Err(error) = names::check_name(domain)
+            && let Err(error) = people.check_domain_name(domain)
         {
             faults.push(Fault::about("/domain_name", "invalid_name", error));
         }
@@ -109,7 +109,7 @@ impl Service {
     ) -> Result<(Arc<Project>, bool)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        change.check(id)?;
+        change.check(id, &self.people())?;
         let service = Arc::clone(self);
         detached(async move {
             let write = Write::begin(&service, &caller).await?;

@@ -25,10 +25,11 @@ pub struct UserChange {
 }
 
 impl UserChange {
-    fn check(&self, id: UserId) -> Result<()> {
+    fn check(&self, id: UserId, people: &Directory) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
-        check_name(&self.name, &id, identity::user, &mut faults);
-        check_display_name(&self.display_name, &mut faults);
+        let known = people.user(id);
+        check_name(&self.name, known.and_then(|user| user.name.as_ref()), &id, identity::user, &mut faults);
+        check_display_name(&self.display_name, known.and_then(|user| user.display_name.as_ref()), &mut faults);
         all_good(faults)
     }
 }
@@ -75,7 +76,7 @@ impl Service {
     ) -> Result<(Arc<User>, bool)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        change.check(id)?;
+        change.check(id, &self.people())?;
         let service = Arc::clone(self);
         detached(async move {
             let write = Write::begin(&service, &caller).await?;

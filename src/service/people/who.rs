@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use super::Directory;
 use super::resolution::{AmbiguousName, is_text_of_id};
-use crate::domain::identity::{check_label, reads_as_uuid};
+use crate::domain::identity::reads_as_uuid;
 use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::names::check_label;
 use crate::service::{Caller, Fault};
 
 type Found<T> = Result<T, Fault>;
@@ -22,12 +23,12 @@ pub fn project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) ->
 
 /// The user whom a text means: a UUID, or a name.
 pub fn user_of_text(people: &Directory, text: &str, pointer: &str) -> Found<UserId> {
-    called(pointer, text, |text| people.find_user_or_id(text))
+    called(pointer, text, people.user_called(text).is_some(), |text| people.find_user_or_id(text))
 }
 
 /// The project that a text means: a UUID, or a name.
 pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<ProjectId> {
-    called(pointer, text, |text| people.find_project_or_id(text))
+    called(pointer, text, people.project_called(text).is_some(), |text| people.find_project_or_id(text))
 }
 
 /// The user that a UUID in a text stands for; another text is refused. A stored name that equals the text wins.
@@ -47,7 +48,8 @@ fn require_uuid(text: &str, pointer: &str) -> Found<()> {
 }
 
 /// Refuses the name of a user whom the server does not know, for callers who look for what there is: it is a slip of
-/// the keys, mostly. A key that sees only its own user's rows is not told which names there are.
+/// the keys, mostly. To a key that sees only some rows, a name that is unknown is one without rows: it must not find out which
+/// names other groups have.
 pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
     let unknown = user.filter(|id| people.user(*id).is_none());
     require_known(unknown.map(|id| id.0), caller, text, "user")
@@ -66,7 +68,7 @@ pub fn require_known_project(
 
 fn require_known(unknown: Option<Uuid>, caller: &Caller, text: Option<&str>, what: &str) -> Found<()> {
     let Some((unknown, name)) = unknown.zip(text) else { return Ok(()) };
-    if is_text_of_id(name, unknown) || caller.only_user().is_some() {
+    if is_text_of_id(name, unknown) || caller.only_user().is_some() || caller.groups.is_some() {
         return Ok(());
     }
     let code = if what == "user" { "unknown_user" } else { "unknown_project" };
@@ -83,7 +85,9 @@ pub fn some_user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> 
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/user", "user", "user_uuid")),
         (Some(id), None) => Ok(Some(id)),
-        (None, Some(name)) => called("/user", name, |name| people.find_user(name)).map(Some),
+        (None, Some(name)) => {
+            called("/user", name, people.user_called(name).is_some(), |name| people.find_user(name)).map(Some)
+        }
         (None, None) => Ok(None),
     }
 }
@@ -93,14 +97,22 @@ pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/project", "project", "project_id")),
         (Some(id), None) => Ok(Some(id)),
-        (None, Some(name)) => called("/project", name, |name| people.find_project(name)).map(Some),
+        (None, Some(name)) => {
+            called("/project", name, people.project_called(name).is_some(), |name| people.find_project(name)).map(Some)
+        }
         (None, None) => Ok(None),
     }
 }
 
-fn called<T>(pointer: impl Into<String>, name: &str, find: impl FnOnce(&str) -> Result<T, AmbiguousName>) -> Found<T> {
+/// Looks up a name. One that is stored is found, though a rule that is newer would refuse it.
+fn called<T>(
+    pointer: impl Into<String>,
+    name: &str,
+    is_stored: bool,
+    find: impl FnOnce(&str) -> Result<T, AmbiguousName>,
+) -> Found<T> {
     let pointer = pointer.into();
-    if let Err(error) = check_label(name) {
+    if !is_stored && let Err(error) = check_label(name) {
         return Err(Fault::about(pointer, "invalid_name", error));
     }
     find(name).map_err(|ambiguous| ambiguous.fault(pointer, name))

@@ -214,7 +214,7 @@ impl Service {
         // Whom the group knows, of that one it knows the project.
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
         let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
-        let warnings = warnings::find(self, group.facts(), names_all, &input, (&owners, &known), &placed);
+        let warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
         let placed = placed.into_iter().map(|(at, owner)| (owner, &input.placed[at])).collect();
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         let (mode, ordered) = match growing {

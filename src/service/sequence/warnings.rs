@@ -6,11 +6,11 @@ use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
 use crate::domain::slots::{Amounts, SlotName};
-use crate::service::Service;
 use crate::service::group::agent_slots::slot_not_offered;
 use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
-use crate::service::people::Directory;
+use crate::service::people::{Directory, VisiblePeople};
+use crate::service::{Service, VisibleGroup};
 
 /// Unknown names for which the nearest known one is looked up: that takes milliseconds for each where many users are known.
 const MAX_SUGGESTIONS: u64 = 3;
@@ -26,6 +26,8 @@ enum UnknownReference {
 /// The unknown references of a request, each once, in the order of the first place.
 struct WarningList<'a> {
     people: &'a Directory,
+    /// The part of the directory that the caller may know.
+    visible: VisiblePeople<'a>,
     facts: &'a GroupSnapshotData,
     /// Names of all groups may be suggested; otherwise only those that this group knows.
     names_all: bool,
@@ -61,12 +63,13 @@ impl<'a> From<&'a PlacedWorkload<'_>> for WorkloadReferences<'a> {
 /// started workloads, each with its place in the request.
 pub(super) fn find(
     service: &Service,
-    facts: &GroupSnapshotData,
+    group: &VisibleGroup,
     names_all: bool,
     input: &SequenceInput,
     (owners, known): (&[Member], &[Option<Known>]),
     placed: &[(usize, Member)],
 ) -> Vec<InputWarning> {
+    let facts = group.facts();
     let doubtful = parallel::parts(owners.len(), |part| {
         let is_doubtful = |at: &usize| {
             known[*at].is_none() || input.workloads[*at].requested_slots.as_deref().is_some_and(|s| lacks_any(facts, s))
@@ -77,7 +80,8 @@ pub(super) fn find(
         return Vec::new();
     }
     let (people, places, found) = (&service.people(), FastMap::default(), Vec::new());
-    let mut warnings = WarningList { people, facts, names_all, suggestions: 0, places, found, more: 0 };
+    let visible = service.visible_people(group.reach(), people);
+    let mut warnings = WarningList { people, visible, facts, names_all, suggestions: 0, places, found, more: 0 };
     for at in doubtful.into_iter().flatten() {
         // The owners that a group knows are known to the server.
         let owner = known[at].is_none().then_some(owners[at]);
@@ -96,14 +100,14 @@ fn lacks_any(facts: &GroupSnapshotData, slots: &Amounts) -> bool {
 impl WarningList<'_> {
     fn look(&mut self, list: &str, at: usize, owner: Option<Member>, asked: &WorkloadReferences<'_>) {
         if let Some(Member { user, project }) = owner {
-            if self.people.user(user).is_none() {
+            if !self.visible.has_user(user) {
                 self.note(
                     UnknownReference::User(user.0),
                     || pointer(list, at, asked.user, ["user", "user_uuid"]),
                     asked.user,
                 );
             }
-            if self.people.project(project).is_none() {
+            if !self.visible.has_project(project) {
                 let place = || pointer(list, at, asked.project, ["project", "project_id"]);
                 self.note(UnknownReference::Project(project.0), place, asked.project);
             }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
+use crate::domain::names::{UNKNOWN_DOMAIN, check_display_name};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::Fault;
@@ -63,14 +63,12 @@ impl HistoryInput {
         if self.day >= today {
             faults.push(Fault::about("/day", "in_future", format!("is not before today, which in UTC is {today}")));
         }
-        if let Some(Err(error)) = self.domain_name.as_deref().map(check_name) {
+        if let Some(Err(error)) = self.domain_name.as_deref().map(|name| people.check_domain_name(name)) {
             faults.push(Fault::about("/domain_name", "invalid_name", error));
         }
         for (place, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
-            let is_wrong =
-                |name: &String| name.is_empty() || name.chars().count() > 255 || name.chars().any(char::is_control);
-            if name.as_ref().is_some_and(is_wrong) {
-                faults.push(Fault::about(place, "invalid_name", "must have 1 to 255 printable characters"));
+            if let Some(Err(error)) = name.as_deref().map(check_display_name) {
+                faults.push(Fault::about(place, "invalid_name", error));
             }
         }
         let user =

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::audit::Change;
 use super::group::session::Session;
 use super::ingest::earlier::HISTORY;
+use super::ingest::foreign_owners::ForeignOwners;
 use super::people::Directory;
 use super::work::detached;
 use super::{Caller, Error, Result, Service};
@@ -81,7 +82,8 @@ impl Service {
             let detail = format!("reports of kernels make the history {name:?}; give this one another name");
             return Err(Error::Conflict { code: "history_of_kernels", detail });
         }
-        let change = async move |session: &mut Session| take(session, name, rows).await;
+        let foreign = ForeignOwners::new(self, &[&caller]);
+        let change = async move |session: &mut Session| take(session, name, rows, foreign).await;
         detached(Arc::clone(self).change(caller, group, change)).await
     }
 
@@ -148,6 +150,7 @@ async fn take(
     session: &mut Session,
     name: String,
     HistoryRows { rows, complete }: HistoryRows,
+    foreign: ForeignOwners,
 ) -> Result<HistoryTaken> {
     let key = session.key();
     let source = match histories::find(session.read(), key, &name).await? {
@@ -165,7 +168,7 @@ async fn take(
     let rows: Vec<HistoryRow> =
         rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
     let rows = with_domains(&session.people(), rows);
-    introduce(session, &rows).await?;
+    introduce(session, &rows, &foreign).await?;
     let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
     for row in &rows {
         let place = (row.owner, Arc::clone(&row.domain));
@@ -198,18 +201,18 @@ fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow
 }
 
 /// Makes those known whom rows are the first to name. They get no place in the group: they have no kernels there.
-async fn introduce(session: &mut Session, rows: &[HistoryRow]) -> Result<()> {
+async fn introduce(session: &mut Session, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
     let is_empty = |people: &People| people.domains.len() + people.projects.len() + people.users.len() == 0;
-    if is_empty(&newcomers(&session.people(), rows, session.now)) {
+    if is_empty(&newcomers(&session.people(), rows, foreign, session.now)) {
         return Ok(());
     }
     let lock = session.lock_people().await?;
     // Other processes may have named the same people meanwhile.
-    let new = newcomers(&session.people(), rows, session.now);
+    let new = newcomers(&session.people(), rows, foreign, session.now);
     if is_empty(&new) { Ok(()) } else { session.save_people(lock, new).await }
 }
 
-fn newcomers(people: &Directory, rows: &[HistoryRow], now: Timestamp) -> People {
+fn newcomers(people: &Directory, rows: &[HistoryRow], foreign: &ForeignOwners, now: Timestamp) -> People {
     let (mut domains, mut projects, mut users) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for row in rows {
         let (user, project) = (row.owner.user, row.owner.project);
@@ -220,7 +223,7 @@ fn newcomers(people: &Directory, rows: &[HistoryRow], now: Timestamp) -> People 
         }
         if let Some(known) = people.project(project) {
             let is_placed = known.domain_pinned || *known.domain_name != *UNKNOWN_DOMAIN;
-            if !is_placed && *row.domain != *UNKNOWN_DOMAIN {
+            if !is_placed && *row.domain != *UNKNOWN_DOMAIN && !foreign.has_project(0, project) {
                 let placed = Project { domain_name: Arc::clone(&row.domain), ..Project::clone(known) };
                 projects.entry(project).or_insert(placed);
             }

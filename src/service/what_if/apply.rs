@@ -53,7 +53,8 @@ async fn make(session: &mut Session, changes: &Changes, reason: Option<String>) 
     }
     if changes.sets_options() {
         let group = session.state().group.clone();
-        let change = OptionsChange::plan(&group.scheduler, &group.scheduler_opts, changes.options.clone())?;
+        let source = session.slot_name_source();
+        let change = OptionsChange::plan(&source, &group.scheduler, &group.scheduler_opts, changes.options.clone())?;
         if !change.is_of(session.state()) {
             record.note_options(
                 &options::describe(&group.scheduler, &group.scheduler_opts),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::{Amounts, SlotNameSource};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 use crate::service::group::calculate::Moment;
@@ -188,6 +188,7 @@ impl Changes {
     /// Lets the agents offer another capacity, and sets options. Returns whether usage has to be calculated again.
     pub async fn make_the_rest(
         &self,
+        source: &SlotNameSource,
         state: &mut GroupState,
         db: &(impl ConnectionTrait + StreamTrait),
         moment: Moment,
@@ -201,7 +202,7 @@ impl Changes {
         }
         if self.sets_options() {
             let change =
-                OptionsChange::plan(&state.group.scheduler, &state.group.scheduler_opts, self.options.clone())?;
+                OptionsChange::plan(source, &state.group.scheduler, &state.group.scheduler_opts, self.options.clone())?;
             recalculates |= change.take(db, state).await?;
         }
         Ok(recalculates)

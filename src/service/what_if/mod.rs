@@ -69,15 +69,16 @@ impl Service {
         let (called, changes, terms, applies) = {
             let asked: FairShareSimulation = read(&document)?;
             let (called, applies) = (asked.called(), asked.apply);
-            let (changes, terms) = asked.into_changes(&self.people())?;
+            let (changes, terms) = asked.into_changes(&self.seen_people(&caller))?;
             (called, changes, terms, applies)
         };
         if applies {
             caller.require_admin()?;
             changes.require_applicable(&caller)?;
         }
+        let seen_by = caller.clone();
         let tried = detached(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
-        tried.map_err(|error| called.retell(error, &self.people()))
+        tried.map_err(|error| called.retell(error, &self.seen_people(&seen_by)))
     }
 
     async fn try_out(
@@ -99,7 +100,7 @@ impl Service {
             self.know_trails(&fork.snapshot, &fork.picture.facts).await?;
         }
         let pending = pending_workloads(&fork.snapshot, fork.state.group.key).await?;
-        let mut made = Made::of(&self, fork, &changes, moment).await?;
+        let mut made = Made::of(&self, &caller, fork, &changes, moment).await?;
         let warnings = std::mem::take(&mut made.warnings);
         let service = Arc::clone(&self);
         let seen_by = (caller.clone(), group.clone());
@@ -108,7 +109,7 @@ impl Service {
             let seen = |picture| VisibleGroup::new(&caller, &group, || Some(picture));
             let before = seen(Arc::clone(&made.before))?;
             let (after, was) =
-                parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before, moment));
+                parallel::both(|| made.picture(&service, &caller, moment), || Side::of(&service, &before, moment));
             let after = seen(after)?.warned(warnings);
             let sides = [was, Side::of(&service, &after, moment)];
             let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
@@ -143,11 +144,12 @@ struct Made {
 }
 
 impl Made {
-    async fn of(service: &Service, fork: Fork, changes: &Changes, moment: Moment) -> Result<Self> {
+    async fn of(service: &Service, caller: &Caller, fork: Fork, changes: &Changes, moment: Moment) -> Result<Self> {
         let Fork { mut state, picture, snapshot } = fork;
-        let mut warnings = changes.make_people_and_weights(&mut state, &service.people())?;
+        let mut warnings = changes.make_people_and_weights(&mut state, &service.seen_people(caller))?;
         let options = state.options.clone();
-        let recalculates = changes.make_the_rest(&mut state, &snapshot, moment).await?;
+        let source = caller.slot_name_source(&state.group.name);
+        let recalculates = changes.make_the_rest(&source, &mut state, &snapshot, moment).await?;
         let mut changed = Vec::new();
         if recalculates {
             let from = state.options.window_start(moment.certain.day());
@@ -161,14 +163,14 @@ impl Made {
     }
 
     /// The picture that would follow.
-    fn picture(self, service: &Service, moment: Moment) -> Arc<PublishedGroup> {
+    fn picture(self, service: &Service, caller: &Caller, moment: Moment) -> Arc<PublishedGroup> {
         let Self { mut state, before, recalculates, reshapes, mut changed, .. } = self;
         if recalculates {
             changed.extend(state.calculate(moment.certain));
         }
         let weighed = state.hierarchy.weigh(state.options.default_weight);
         changed.extend(weighed.moved);
-        let people = service.people();
+        let people = service.seen_people(caller);
         let after =
             if reshapes { before.rebuilt(&state, &people) } else { before.after(&changed, &state, &people, None) };
         drop(people);

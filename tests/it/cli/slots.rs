@@ -40,6 +40,11 @@ impl Client<'_> {
     }
 }
 
+/// A kernel that occupies one slot of this name.
+fn free(slot: &str) -> Value {
+    with(kernel(slot, "ann", "ml", "2026-11-01T10:00:00Z"), &json!({"occupied_slots": {slot: "1"}}))
+}
+
 async fn names_are_bounded(db: TestDb) {
     let key = run(&db, ["keys", "create", "--role", "admin", "--label", "test"]).ok();
     let key = key.trim_end();
@@ -54,14 +59,24 @@ async fn names_are_bounded(db: TestDb) {
     for row in rejected {
         assert_eq!(row["errors"][0]["code"], "too_many_slots");
     }
-    // Nothing new comes in anywhere; what is known goes on working.
-    client.refused(Method::PUT, "/agents/n1", json!({"available_slots": {"new": "1"}})).await;
+    // Nothing new comes into the group; what is known goes on working.
     let weights = json!({"scheduler_opts": {"resource_weights": {"new": "1"}}});
     client.refused(Method::PATCH, "/scheduler-options", weights).await;
     assert_eq!(client.send(Method::PUT, "/agents/n1", json!({"available_slots": {"a7": "1"}})).await.0, 201);
     let weights = json!({"scheduler_opts": {"resource_weights": {"a7": "2"}}});
     assert_eq!(client.send(Method::PATCH, "/scheduler-options", weights).await.0, 200);
     assert_eq!(client.report("a", MAX_SLOTS, &never_ran).await["accepted"], 1);
+    // Agents of the group bring new slots all the same, and so do other groups, other keys and requests about no group.
+    assert_eq!(client.report("fresh", 1, &never_ran).await["rejected"], 1);
+    assert_eq!(client.send(Method::PUT, "/agents/n2", json!({"available_slots": {"fresh0": "1"}})).await.0, 201);
+    assert_eq!(client.report("fresh", 1, &never_ran).await["accepted"], 1);
+    assert_eq!(client.send(Method::PUT, "/../h", json!({})).await.0, 201);
+    assert_eq!(client.send(Method::POST, "/../h/kernels", json!([free("other-group")])).await.1["accepted"], 1);
+    let other = run(&db, ["keys", "create", "--role", "scheduler", "--group", "g", "--label", "other"]).ok();
+    let other = Client { server: &server, key: other.trim_end() };
+    assert_eq!(other.send(Method::POST, "/kernels", json!([free("other-key")])).await.1["accepted"], 1);
+    let division = json!({"algorithm": "drf", "capacity": {"simulated": "1"}, "queues": []});
+    assert_eq!(client.send(Method::POST, "/../../division/simulate", division).await.0, 200);
     server.kill();
 
     // What is stored is read, even when two processes have brought in more than one may.
@@ -79,7 +94,6 @@ async fn names_are_bounded(db: TestDb) {
     assert!(rows.iter().any(|row| row["kernel_id"] == json!(id("a0"))));
     let (_, options) = client.send(Method::GET, "/scheduler-options", Value::Null).await;
     assert_eq!(options["scheduler_opts"]["resource_weights"], json!({"a7": "2"}));
-    client.refused(Method::PUT, "/agents/n1", json!({"available_slots": {"new": "1"}})).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

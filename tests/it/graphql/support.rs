@@ -98,7 +98,7 @@ impl Api {
     }
 
     pub fn router(&self, caller: Option<Caller>) -> Router {
-        let router = graphql::router(self.schema.clone());
+        let router = graphql::router(self.schema.clone(), Arc::clone(&self.fixture.service));
         match caller {
             Some(caller) => router.layer(Extension(caller)),
             None => router,

@@ -17,7 +17,7 @@ pub const LAYERS: [(&str, &[&str]); 12] = [
     ("rest", &["domain", "service"]),
     ("graphql", &["domain", "service"]),
     ("ui", &["rest", "service"]),
-    ("server", &["graphql", "process", "rest", "service", "ui"]),
+    ("server", &["domain", "graphql", "process", "rest", "service", "ui"]),
     (
         "cli",
         &["config", "domain", "graphql", "jobs", "process", "rest", "server", "service", "store", "telemetry", "ui"],

@@ -85,6 +85,27 @@ on_both! {
         assert_eq!(text, plain.bytes);
     }
 
+    async fn compressed_bodies_are_refused_with_the_reason(db: TestDb) {
+        let server = Server::new(db).await;
+        let sent = async |path: &str, encoding: &str| {
+            let request = request(&server.key, "POST", path).header("content-type", "application/json");
+            server.send(request.header("content-encoding", encoding).body(Body::from("{}")).unwrap()).await
+        };
+        for path in [group("/kernels"), group("/sequence"), "/graphql".to_owned()] {
+            for encoding in ["gzip", "zstd", "identity, br"] {
+                let answer = sent(&path, encoding).await;
+                answer.refused(415, "unsupported_content_encoding");
+                assert_eq!(answer.header("accept-encoding"), "identity");
+                let named = encoding.split(' ').next_back().unwrap();
+                assert!(answer.json(415)["detail"].as_str().unwrap().contains(named), "{path} {encoding}");
+            }
+        }
+        assert_eq!(sent(&group("/sequence"), "Identity").await.refused(422, "missing_field"), ["/workloads"]);
+        // A request without a body has nothing that is encoded.
+        let bare = request(&server.key, "GET", "/whoami").header("content-encoding", "gzip").body(Body::empty());
+        server.send(bare.unwrap()).await.json(200);
+    }
+
     async fn the_server_listens_and_stops_when_told(db: TestDb) {
         let server = Server::new(db).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

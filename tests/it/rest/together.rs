@@ -147,6 +147,37 @@ on_both! {
         }
     }
 
+    async fn a_group_of_another_server_is_found_by_the_first_request(db: TestDb) {
+        let server = Server::new(db).await;
+        let other = fairshared::service::Service::new(server.db.store().await, Arc::clone(&server.clock) as _).await.unwrap();
+        let make = async |name: &str| {
+            let patch = fairshared::service::groups::SchedulerPatch::default();
+            other.put_group(crate::support::fixture::admin(), name.to_owned(), patch).await.unwrap();
+        };
+        make("new one").await;
+        let kernels = json!([crate::support::fixture::kernel("k1", "alice", "ml", "2026-01-13T11:00:00Z")]);
+        let posted = server.call("POST", "/resource-groups/new%20one/kernels", Some(&kernels)).await.json(200);
+        assert_eq!(posted["accepted"], 1);
+        make("new two").await;
+        assert_eq!(server.graphql("{ resource_group(name: \"new two\") { name } }").await["data"]["resource_group"]["name"], "new two");
+        make("new three").await;
+        let query = json!({"query": "query($g: String!) { queues(resource_group: $g) { count } }", "variables": {"g": "new three"}});
+        assert_eq!(server.call("POST", "/graphql", Some(&query)).await.json(200)["errors"], Value::Null);
+    }
+
+    /// Names that are invented are no load on the database.
+    async fn many_requests_for_unknown_groups_share_a_read(db: TestDb) {
+        let server = Server::new(db).await;
+        let before = server.service.store().statements();
+        let ask = async |at: usize| {
+            let path = format!("/resource-groups/invented-{at}/queues");
+            server.call("GET", &path, None).await.refused(404, "unknown_resource_group");
+        };
+        futures::future::join_all((0..40).map(ask)).await;
+        let sent = server.service.store().statements() - before;
+        assert!((1..20).contains(&sent), "{sent} statements");
+    }
+
     async fn a_group_of_another_process_is_not_taken_for_an_earlier_one_of_its_name(db: TestDb) {
         let server = Server::new(db).await;
         let other = fairshared::service::Service::new(server.db.store().await, Arc::clone(&server.clock) as _).await.unwrap();

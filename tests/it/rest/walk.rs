@@ -10,8 +10,8 @@ use super::support::Server;
 use crate::support::fixture::{GROUP, admin, id, kernel};
 use crate::support::on_both;
 
-const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
-const SCHEMA: &str = include_str!("../../../schema.graphql");
+pub const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
+pub const SCHEMA: &str = include_str!("../../../schema.graphql");
 /// What a key with the role `user` may ask for in a group.
 const OF_USERS: [&str; 19] = [
     "get_resource_group",
@@ -35,11 +35,11 @@ const OF_USERS: [&str; 19] = [
     "usage_records",
 ];
 
-struct Endpoint {
-    id: String,
-    method: String,
-    path: String,
-    body: Option<Value>,
+pub struct Endpoint {
+    pub id: String,
+    pub method: String,
+    pub path: String,
+    pub body: Option<Value>,
 }
 
 /// Something that the parameter or argument may be.
@@ -62,7 +62,7 @@ fn sample(name: &str) -> String {
     }
 }
 
-fn endpoints() -> Vec<Endpoint> {
+pub fn endpoints() -> Vec<Endpoint> {
     let document: Value = serde_json::from_str(OPENAPI).unwrap();
     let mut found = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap().iter().filter(|(path, _)| path.contains("{rg}")) {
@@ -102,7 +102,7 @@ fn body(operation: &str) -> Value {
 }
 
 /// Every field that takes a resource group, with what it needs besides.
-fn fields() -> Vec<(String, String)> {
+pub fn fields() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in SCHEMA.lines().map(str::trim).filter(|line| line.contains("(resource_group: String!")) {
         let (name, rest) = line.split_once('(').unwrap();

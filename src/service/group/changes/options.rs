@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::fault::Fault;
 use crate::domain::options::{Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
+use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::service::accounting::day_totals;
 use crate::service::accounting::folding::rebuild_buckets;
 use crate::service::audit::option_label;
@@ -33,11 +34,18 @@ pub struct OptionsPatch {
 }
 
 impl OptionsChange {
-    /// What `patch` makes of the options `base`, in a group that has `scheduler`.
-    pub fn plan(scheduler: &str, base: &Map<String, Value>, patch: OptionsPatch) -> Result<Self> {
+    /// What `patch` makes of the options `base`, in a group that has `scheduler`. `source` brings the slot names of the patch.
+    pub fn plan(
+        source: &SlotNameSource,
+        scheduler: &str,
+        base: &Map<String, Value>,
+        patch: OptionsPatch,
+    ) -> Result<Self> {
         let scheduler = patch.scheduler.unwrap_or_else(|| scheduler.to_owned());
-        let opts = merge_patch(base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
-        Self::of(scheduler, opts)
+        with_slot_name_source(source, || {
+            let opts = merge_patch(base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
+            Self::of(scheduler, opts)
+        })
     }
 
     pub fn of(scheduler: String, opts: Map<String, Value>) -> Result<Self> {

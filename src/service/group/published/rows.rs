@@ -311,6 +311,11 @@ impl Rows {
         Some(self.users.place(self.user(member)?))
     }
 
+    /// True if the user has a row in some project.
+    pub fn has_user(&self, user: UserId) -> bool {
+        !self.user_at.all_of(user).is_empty()
+    }
+
     /// All projects' rows of one user, best rank first.
     pub fn memberships(&self, user: UserId) -> Vec<Placed<UserShare>> {
         let mut rows: Vec<_> = self.user_at.all_of(user).iter().map(|row| self.users.place(row)).collect();

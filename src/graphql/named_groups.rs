@@ -1,0 +1,59 @@
+//! The resource groups that the arguments of a document name. Another server may have made them a moment ago, and then they
+//! are looked for before the document is executed.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::{ExecutableDocument, Field, Selection};
+use async_graphql::{Request, Value, Variables};
+
+use crate::service::{Caller, Service};
+
+/// Arguments that name groups.
+const GROUP_ARGUMENTS: [&str; 2] = ["resource_group", "resource_groups"];
+
+/// Has the database read once if the request names a group that this server does not know.
+pub async fn look_for_new_groups(service: &Arc<Service>, caller: &Caller, request: &mut Request) {
+    let variables = request.variables.clone();
+    let Ok(document) = request.parsed_query() else { return };
+    if named_groups(document, &variables).iter().any(|group| service.may_be_new(caller, group)) {
+        service.publish_new_groups().await;
+    }
+}
+
+fn named_groups(document: &ExecutableDocument, variables: &Variables) -> Vec<String> {
+    let of_operations = document.operations.iter().map(|(_, operation)| &operation.node.selection_set);
+    let of_fragments = document.fragments.values().map(|fragment| &fragment.node.selection_set);
+    let mut sets: Vec<_> = of_operations.chain(of_fragments).collect();
+    let mut found = Vec::new();
+    while let Some(set) = sets.pop() {
+        for selection in &set.node.items {
+            match &selection.node {
+                Selection::Field(field) => {
+                    add_groups(&field.node, variables, &mut found);
+                    sets.push(&field.node.selection_set);
+                }
+                Selection::InlineFragment(fragment) => sets.push(&fragment.node.selection_set),
+                Selection::FragmentSpread(_) => {}
+            }
+        }
+    }
+    found
+}
+
+fn add_groups(field: &Field, variables: &Variables, found: &mut Vec<String>) {
+    for (name, value) in &field.arguments {
+        let (field, argument) = (field.name.node.as_str(), name.node.as_str());
+        if !GROUP_ARGUMENTS.contains(&argument) && (field, argument) != ("resource_group", "name") {
+            continue;
+        }
+        let value = value.node.clone().into_const_with(|variable| variables.get(&variable).cloned().ok_or(()));
+        match value {
+            Ok(Value::String(group)) => found.push(group),
+            Ok(Value::List(groups)) => found.extend(groups.into_iter().filter_map(|group| match group {
+                Value::String(group) => Some(group),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Bodies that a client has compressed. No endpoint takes any: read as they are they would be called broken JSON, which says
+//! nothing of the reason.
+
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use futures::FutureExt;
+use futures::future::ready;
+use tower::service_fn;
+
+use crate::rest::Answers;
+use crate::rest::problem::Problem;
+
+/// Refuses a request whose body is encoded otherwise than as `identity`.
+pub fn refuse_encoded_bodies(mut inner: impl Answers) -> impl Answers {
+    service_fn(move |request: Request| match foreign_encoding(&request) {
+        None => inner.call(request).left_future(),
+        Some(encoding) => {
+            let detail = format!("the body is encoded as {encoding:?} (Content-Encoding); send it as it is");
+            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding", detail);
+            ready(Ok(problem.header(header::ACCEPT_ENCODING, "identity").into_response())).right_future()
+        }
+    })
+}
+
+/// The first encoding of a body that is not `identity`.
+fn foreign_encoding(request: &Request) -> Option<String> {
+    if request.body().is_end_stream() {
+        return None;
+    }
+    let values = request.headers().get_all(header::CONTENT_ENCODING);
+    let named = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let mut encodings = named.flat_map(|value| value.split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>());
+    encodings.find(|encoding| !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity"))
+}

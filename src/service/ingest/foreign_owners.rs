@@ -1,0 +1,42 @@
+//! Projects and users that a report's key cannot reach everywhere.
+//!
+//! Users and projects belong to the whole server: a project that moves to another domain moves in every group, and its
+//! weights and shares follow. Therefore the report of a key that is limited to resource groups neither moves nor names a
+//! project or user that has usage or weights in a group which the key does not reach. Such a report counts in the domain in
+//! which the project is.
+
+use std::sync::Arc;
+
+use crate::domain::ids::{ProjectId, UserId};
+use crate::service::group::published::PublishedGroup;
+use crate::service::{Caller, Service};
+
+/// The groups that each of several callers does not reach, by the place of the caller.
+#[derive(Default)]
+pub struct ForeignOwners(Vec<Vec<Arc<PublishedGroup>>>);
+
+impl ForeignOwners {
+    pub fn new(service: &Service, callers: &[&Caller]) -> Self {
+        if callers.iter().all(|caller| caller.groups.is_none()) {
+            return Self::default();
+        }
+        let groups = service.published_groups();
+        let beyond =
+            |caller: &&Caller| groups.iter().filter(|group| !caller.reaches(&group.facts.name)).cloned().collect();
+        Self(callers.iter().map(beyond).collect())
+    }
+
+    /// True if a group beyond the reach of the caller at `place` has usage or weights of the project.
+    pub fn has_project(&self, place: usize, project: ProjectId) -> bool {
+        self.beyond(place).any(|group| group.facts.rows.project(project).is_some())
+    }
+
+    /// [`Self::has_project`] for users.
+    pub fn has_user(&self, place: usize, user: UserId) -> bool {
+        self.beyond(place).any(|group| group.facts.rows.has_user(user))
+    }
+
+    fn beyond(&self, place: usize) -> impl Iterator<Item = &Arc<PublishedGroup>> {
+        self.0.get(place).into_iter().flatten()
+    }
+}

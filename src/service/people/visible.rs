@@ -1,0 +1,84 @@
+//! The domains, projects and users of which a caller may know.
+//!
+//! A key that is limited to resource groups knows those that have usage or weights in one of its groups, and a key with the
+//! role `user` knows its user. Everyone else is to such a key as if the server did not know them: a request about them gets
+//! the same answer, so that no key can find out which people other groups have.
+
+use std::ops::Deref;
+use std::sync::{Arc, RwLockReadGuard};
+
+use super::Directory;
+use crate::domain::ids::{ProjectId, UserId};
+use crate::service::group::published::PublishedGroup;
+use crate::service::input::caller::Reach;
+use crate::service::{Caller, Service};
+
+/// The part of the directory that a caller may know.
+pub struct VisiblePeople<'a> {
+    people: &'a Directory,
+    /// The groups of a limited key; `None`: everyone is visible.
+    groups: Option<Vec<Arc<PublishedGroup>>>,
+    own_user: Option<UserId>,
+}
+
+impl VisiblePeople<'_> {
+    pub fn has_domain(&self, name: &str) -> bool {
+        self.people.domain(name).is_some() && self.in_a_group(|group| group.facts.rows.domain(name).is_some())
+    }
+
+    pub fn has_project(&self, id: ProjectId) -> bool {
+        self.people.project(id).is_some() && self.in_a_group(|group| group.facts.rows.project(id).is_some())
+    }
+
+    pub fn has_user(&self, id: UserId) -> bool {
+        let is_own = self.own_user == Some(id);
+        self.people.user(id).is_some() && (is_own || self.in_a_group(|group| group.facts.rows.has_user(id)))
+    }
+
+    fn in_a_group(&self, has: impl Fn(&PublishedGroup) -> bool) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|group| has(group)))
+    }
+}
+
+/// The directory, or a copy of what a limited key may know of it.
+pub(in crate::service) enum SeenPeople<'a> {
+    All(RwLockReadGuard<'a, Directory>),
+    Some(Box<Directory>),
+}
+
+impl Deref for SeenPeople<'_> {
+    type Target = Directory;
+
+    fn deref(&self) -> &Directory {
+        match self {
+            Self::All(people) => people,
+            Self::Some(people) => people,
+        }
+    }
+}
+
+impl Service {
+    /// The part of `people` that a caller with this reach may know.
+    pub(in crate::service) fn visible_people<'a>(&self, reach: &Reach, people: &'a Directory) -> VisiblePeople<'a> {
+        let reached = || {
+            let groups = self.published_groups().into_iter();
+            groups.filter(|group| reach.has_group(&group.facts.name)).collect()
+        };
+        VisiblePeople { people, groups: reach.is_limited().then(reached), own_user: reach.own_user() }
+    }
+
+    /// A directory of the people that the caller may know, for simulations, which look people up in many places.
+    pub(in crate::service) fn seen_people(&self, caller: &Caller) -> SeenPeople<'_> {
+        let (people, reach) = (self.people(), caller.reach());
+        if !reach.is_limited() {
+            return SeenPeople::All(people);
+        }
+        let visible = self.visible_people(&reach, &people);
+        let seen = people.only(
+            |name| visible.has_domain(name),
+            |project| visible.has_project(project),
+            |user| visible.has_user(user),
+        );
+        SeenPeople::Some(Box::new(seen))
+    }
+}
