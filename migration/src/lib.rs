@@ -48,6 +48,7 @@ mod m0017_bucket_domains;
 mod m0018_kernels_of_users;
 mod m0019_earlier_kernels;
 mod m0022_purged_days;
+mod m0023_revision_tags;
 mod steps;
 
 use sea_orm::prelude::async_trait::async_trait;
@@ -79,7 +80,7 @@ const STEPS: &[Step] = {
         m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
         m0008_time_order m0009_expectations m0010_day_totals m0011_history m0012_configuration m0013_ui_sessions
         m0014_share_of_parent m0015_day_totals_room m0016_share_pages m0017_bucket_domains m0018_kernels_of_users
-        m0019_earlier_kernels m0022_purged_days
+        m0019_earlier_kernels m0022_purged_days m0023_revision_tags
     )
 };
 

@@ -2,6 +2,7 @@
 //! are many, a record of every run, and a drain at shutdown.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -42,6 +43,8 @@ pub struct Runner {
     tracker: TaskTracker,
     refreshing: Flight,
     beating: Flight,
+    /// Runs that ended early because of the database, and are not in the log yet.
+    interruptions: AtomicU64,
     /// The task that ticks, once it is started.
     ticks: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -61,6 +64,7 @@ impl Runner {
             tracker: TaskTracker::new(),
             refreshing: Flight::default(),
             beating: Flight::default(),
+            interruptions: AtomicU64::new(0),
             ticks: Mutex::default(),
         })
     }
@@ -121,6 +125,13 @@ impl Runner {
         if self.service.store().reach().silence().is_some() {
             return;
         }
+        let runs = self.interruptions.swap(0, Ordering::Relaxed);
+        if runs > 0 {
+            tracing::warn!(
+                runs,
+                "the database was away or busy, and runs of jobs ended early; the next runs do the rest"
+            );
+        }
         self.keep_house(now);
         // Runs would only fail; what is due starts when writes are taken again and the clock is trusted.
         if self.service.health.refuses_writes().is_some() || self.service.check_clock().is_err() {
@@ -141,13 +152,19 @@ impl Runner {
                     match runner.run_once(job.as_ref(), &key.1, "schedule").await {
                         Ok(_) | Err(Error::Conflict { .. }) => {}
                         Err(error @ Error::Unavailable { .. }) => {
-                            tracing::warn!(job = job.name(), group = key.1, %error, "job not run");
+                            runner.note_interruption(job.name(), &key.1, &error.cause());
                         }
                         Err(error) => tracing::error!(job = job.name(), group = key.1, %error, "job not run"),
                     }
                 });
             }
         }
+    }
+
+    /// Counts a run that ended early because of the database. The log has one line of all of them.
+    fn note_interruption(&self, job: &str, group: &str, cause: &str) {
+        tracing::debug!(job, group, cause, "job interrupted");
+        self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// News from other processes, and a sign of life; neither waits for the other.
@@ -227,17 +244,23 @@ impl Runner {
                 return Err(Error::Conflict { code: "job_running", detail });
             }
         };
-        let id = self.service.job_started(job.name(), group, trigger, presence.id()).await?;
+        let run = self.service.job_started(job.name(), group, trigger, presence.id()).await?;
         let work = Work { group: group.to_owned(), fence: Some(fence.clone()) };
         let outcome = flown(job.run(Arc::clone(&self.service), work)).await;
         if let Err(failure) = &outcome {
-            tracing::error!(job = job.name(), group, cause = failure.cause, "job failed");
+            if failure.is_interruption {
+                self.note_interruption(job.name(), group, &failure.cause);
+            } else {
+                tracing::error!(job = job.name(), group, cause = failure.cause, "job failed");
+            }
         }
         metrics::counter!("fairshared_job_runs_total", "job" => job.name(), "outcome" => outcome_label(&outcome))
             .increment(1);
-        self.service.job_finished(id, &outcome).await?;
+        self.service.job_finished(run, &outcome).await?;
         self.service.release_lease(&fence).await?;
-        self.service.job_run(id).await?.ok_or_else(|| Error::internal(format!("job run {id} vanished")))
+        let lost =
+            || Error::unavailable("the database has gone back to an earlier state and has no record of this run");
+        self.service.job_run(run.id).await?.ok_or_else(lost)
     }
 
     /// Runs a job in one group after the other, on request; tells when the first of them begins.
@@ -258,11 +281,17 @@ async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<V
     let done = tokio::spawn(work).await;
     match done {
         Ok(Ok(counts)) => Ok(counts),
-        Ok(Err(error)) => Err(JobFailure { status: "failed", detail: error.to_string(), cause: error.cause() }),
+        Ok(Err(error)) => Err(JobFailure {
+            status: "failed",
+            detail: error.to_string(),
+            cause: error.cause(),
+            is_interruption: is_interruption(&error),
+        }),
         Err(panic) => Err(JobFailure {
             status: "panicked",
             detail: "the job panicked; its cause is in the server's log".to_owned(),
             cause: panic.to_string(),
+            is_interruption: false,
         }),
     }
 }
@@ -289,6 +318,10 @@ impl JobControl for Runner {
         }
         .boxed()
     }
+}
+
+fn is_interruption(error: &Error) -> bool {
+    matches!(error, Error::Unavailable { .. } | Error::Conflict { code: "lease_lost", .. })
 }
 
 fn waits(job: &str) -> Error {

@@ -11,6 +11,12 @@ pub fn id() -> Uuid {
     Uuid::new_v4()
 }
 
+/// A random number that is not negative, by which two states with the same number differ.
+pub fn tag() -> i32 {
+    let bytes = id().into_bytes();
+    i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) & i32::MAX
+}
+
 /// An id that begins with the time of the machine, so that later ones sort behind it. The time is only a part of the name.
 #[expect(clippy::disallowed_methods, reason = "the one place that makes ids")]
 pub fn dated_id() -> Uuid {

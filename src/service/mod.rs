@@ -69,6 +69,7 @@ use tokio::time::Instant;
 use upkeep::clock_trust::Runs;
 use upkeep::clock_watch::Watch;
 use upkeep::health::Health;
+use upkeep::rewinds::RewindWatch;
 use uuid::Uuid;
 
 use crate::domain::ids::GroupKey;
@@ -110,6 +111,8 @@ pub struct Service {
     /// What schedulers were told last.
     sequences: sequence::memory::Memory,
     previous_ranks: rank_movement::memory::Memory,
+    /// Signs that the database has gone back.
+    rewinds: RewindWatch,
     /// Permits for work that computes long from memory.
     pub permits: ComputePermits,
     /// Permits for reports and audits, which read much of the database.
@@ -212,9 +215,14 @@ impl Service {
         self.people.sync(self.store.read()).await?;
         let known = self.published.all();
         let stored = store::groups::revisions(self.store.read()).await?;
+        if self.notice_rewind(&known, &stored).await? {
+            changed = self.read_all_again().await?;
+            self.note_comparison(began);
+            return Ok(changed);
+        }
         let gone = known.keys().map(|name| &**name).filter(|name| !stored.contains_key(*name));
         for name in stored.keys().map(String::as_str).chain(gone) {
-            if known.get(name).map(|group| group.facts.revisions()) == stored.get(name).copied() {
+            if known.get(name).map(|group| group.facts.revisions()) == stored.get(name).map(|now| now.revisions) {
                 continue;
             }
             // The task that holds the slot publishes for itself.
@@ -237,7 +245,7 @@ impl Service {
         };
         let state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {
-                state.catch_up(db, group, 0).await?;
+                state.catch_up(db, group).await?;
                 state
             }
             _ => GroupState::load(db, &self.people, group).await?,

@@ -13,6 +13,7 @@ use super::keys::table::KeyTable;
 use super::people::People;
 use super::upkeep::clock_watch::Watch;
 use super::upkeep::health::Health;
+use super::upkeep::rewinds::RewindWatch;
 use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
@@ -58,6 +59,7 @@ impl Start {
             keep_buckets_days: OnceLock::new(),
             sequences: sequence::memory::Memory::default(),
             previous_ranks: rank_movement::memory::Memory::default(),
+            rewinds: RewindWatch::default(),
             permits: ComputePermits::default(),
             report_permits: ComputePermits::default(),
             memory: OnceLock::new(),

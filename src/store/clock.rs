@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::Result;
 use super::entity::service_clock::{Column, Entity};
+use super::revision::Revision;
 use crate::domain::time::Timestamp;
+use crate::process::random;
 
 /// The first reading that could not be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +22,8 @@ pub struct Held {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockRecord {
-    /// Grows whenever an admin says that the clock is right.
-    pub revision: i64,
+    /// Another one whenever an admin says that the clock is right.
+    pub revision: Revision,
     /// What it said then.
     pub trusted_at: Option<Timestamp>,
     pub held: Option<Held>,
@@ -46,7 +48,8 @@ pub async fn read(db: &impl ConnectionTrait) -> Result<ClockRecord> {
         reference: Timestamp::from_micros(reference),
         by: row.held_by,
     });
-    Ok(ClockRecord { revision: row.revision, trusted_at: row.trusted_at.map(Timestamp::from_micros), held })
+    let revision = Revision::stored(row.revision, row.tag);
+    Ok(ClockRecord { revision, trusted_at: row.trusted_at.map(Timestamp::from_micros), held })
 }
 
 /// Keeps the first reading that could not be right.
@@ -65,9 +68,10 @@ pub async fn release(db: &impl ConnectionTrait) -> Result<()> {
 
 /// Notes that the clock is right at `wall`. Returns the new revision.
 #[tracing::instrument(name = "db.clock.trust", level = "debug", skip_all, err(level = "debug"))]
-pub async fn trust(db: &impl ConnectionTrait, wall: Timestamp) -> Result<i64> {
+pub async fn trust(db: &impl ConnectionTrait, wall: Timestamp) -> Result<Revision> {
     set_held(None)
         .col_expr(Column::Revision, Expr::cust("revision + 1"))
+        .col_expr(Column::Tag, Expr::value(random::tag()))
         .col_expr(Column::TrustedAt, Expr::value(wall.micros()))
         .exec(db)
         .await?;

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sea_orm::ActiveValue::{self, NotSet, Set, Unchanged};
-use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType, Query};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    Statement,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbBackend, DerivePartialModel, EntityTrait, PaginatorTrait,
+    QueryFilter, QueryOrder, QuerySelect, Statement,
 };
 use serde_json::{Map, Value};
 
 use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
 use super::postgres::LIMIT_LOCKS_AGAIN;
+use super::revision::Revision;
 use super::{Result, decode};
 use crate::domain::ids::GroupKey;
 use crate::domain::kernel::Phase;
 use crate::domain::time::{Day, Timestamp};
+use crate::process::random;
 
 /// A resource group as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,14 +32,14 @@ pub struct Group {
     pub scheduler: String,
     /// What an admin set; defaults are not in it.
     pub scheduler_opts: Map<String, Value>,
-    /// Grows with every change of shares, options, capacities or names.
-    pub shares_revision: i64,
-    /// Grows with every write of the group.
-    pub kernels_revision: i64,
-    /// Grows with every change of the queues.
-    pub queues_revision: i64,
-    /// Grows with every change of weights, options, agents, capacities, queues and people.
-    pub config_revision: i64,
+    /// Another one with every change of shares, options, capacities or names.
+    pub shares_revision: Revision,
+    /// Another one with every write of the group.
+    pub kernels_revision: Revision,
+    /// Another one with every change of the queues.
+    pub queues_revision: Revision,
+    /// Another one with every change of weights, options, agents, capacities, queues and people.
+    pub config_revision: Revision,
     /// Until when the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
     /// Until when usage is recorded of every kernel that is in step with the group's runs.
@@ -98,10 +100,10 @@ impl TryFrom<Model> for Group {
             kernels_made: row.kernels_made,
             kinds_made: row.kinds_made,
             scheduler: row.scheduler,
-            shares_revision: row.shares_revision,
-            kernels_revision: row.kernels_revision,
-            queues_revision: row.queues_revision,
-            config_revision: row.config_revision,
+            shares_revision: Revision::stored(row.shares_revision, row.shares_tag),
+            kernels_revision: Revision::stored(row.kernels_revision, row.kernels_tag),
+            queues_revision: Revision::stored(row.queues_revision, row.queues_tag),
+            config_revision: Revision::stored(row.config_revision, row.config_tag),
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
             recorded_until: row.recorded_until.map(Timestamp::from_micros),
             snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
@@ -128,47 +130,28 @@ pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<Group>> {
 
 #[tracing::instrument(name = "db.groups.find", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
-    Entity::find_by_id(name.to_owned()).one(db).await?.map(Group::try_from).transpose()
+    decoded(Entity::find_by_id(name.to_owned()).one(db).await?)
 }
 
-/// Takes the group's write lock for the transaction: writers of one group run one after the other.
-/// Returns `None` for an unknown group.
+/// Takes the group's write lock for the transaction: writers of one group run one after the other. A session that holds it longer
+/// than `patience` makes this one fail. Returns `None` for an unknown group.
 #[tracing::instrument(name = "db.groups.lock", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
-    lock_and_note(db, name, None, None).await
+pub async fn lock(db: &impl ConnectionTrait, name: &str, patience: Option<Duration>) -> Result<Option<Group>> {
+    let group = || Entity::find_by_id(name.to_owned());
+    let Some(patience) = patience else { return decoded(group().lock_exclusive().one(db).await?) };
+    // Mostly it is free, and then nothing has to be said of how long to wait.
+    let free = group().lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).one(db).await?;
+    if free.is_some() {
+        return decoded(free);
+    }
+    db.execute_unprepared(&format!("SET LOCAL lock_timeout = {}", patience.as_millis())).await?;
+    let locked = group().lock_exclusive().one(db).await?;
+    db.execute_unprepared(LIMIT_LOCKS_AGAIN).await?;
+    decoded(locked)
 }
 
-/// Takes the lock for reports that come in at `reported_at`, if that is what the transaction is for. A session that holds it longer
-/// than `patience` makes this one fail.
-#[tracing::instrument(name = "db.groups.lock_and_note", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn lock_and_note(
-    db: &impl ConnectionTrait,
-    name: &str,
-    reported_at: Option<Timestamp>,
-    patience: Option<Duration>,
-) -> Result<Option<Group>> {
-    let mut update = Entity::update_many().col_expr(Column::KernelsRevision, Expr::col(Column::KernelsRevision).add(1));
-    if let Some(at) = reported_at {
-        update = update.col_expr(Column::ReportedAt, Expr::value(at.micros()));
-    }
-    let update = update.filter(Column::Name.eq(name));
-    let Some(patience) = patience else {
-        update.exec(db).await?;
-        return find(db, name).await;
-    };
-    // Mostly it is free, and then nothing has to be said of how long to wait.
-    let free = Query::select()
-        .column(Column::Name)
-        .from(Entity)
-        .and_where(Column::Name.eq(name))
-        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
-        .to_owned();
-    if update.clone().filter(Column::Name.in_subquery(free)).exec(db).await?.rows_affected == 0 {
-        db.execute_unprepared(&format!("SET LOCAL lock_timeout = {}", patience.as_millis())).await?;
-        update.exec(db).await?;
-        db.execute_unprepared(LIMIT_LOCKS_AGAIN).await?;
-    }
-    find(db, name).await
+fn decoded(row: Option<Model>) -> Result<Option<Group>> {
+    row.map(Group::try_from).transpose()
 }
 
 /// Creates the group unless there is one. Returns whether it is new.
@@ -186,22 +169,21 @@ pub async fn create(
     };
     let sql = format!(
         "INSERT INTO resource_groups (name, scheduler, scheduler_opts, shares_revision, kernels_revision, queues_revision, \
-         created_at, updated_at, group_key) VALUES ($1, $2, $3, 1, 1, 0, $4, $4, {key}) ON CONFLICT (name) DO NOTHING"
+         shares_tag, kernels_tag, queues_tag, config_tag, created_at, updated_at, group_key) \
+         VALUES ($1, $2, $3, 1, 1, 0, $5, $5, $5, $5, $4, $4, {key}) ON CONFLICT (name) DO NOTHING"
     );
     let opts = Value::Object(opts.clone()).to_string();
-    let values = [name.into(), scheduler.into(), opts.into(), now.micros().into()];
+    let values = [name.into(), scheduler.into(), opts.into(), now.micros().into(), random::tag().into()];
     let created = db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
     Ok(created.rows_affected() > 0)
 }
 
-/// Stores what differs between the group's row as it was loaded and as it is to be.
+/// Stores what differs between the group's row as it was loaded and as it is to be. The caller has given it the next revisions.
 #[tracing::instrument(name = "db.groups.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now: Timestamp) -> Result<()> {
-    if loaded == group {
-        return Ok(());
-    }
     let object = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
     let micros = |time: &Option<Timestamp>| time.map(Timestamp::micros);
+    let (number, tag) = (|of: &Revision| of.number(), |of: &Revision| of.tag());
     let row = ActiveModel {
         name: Unchanged(group.name.clone()),
         group_key: NotSet,
@@ -209,16 +191,18 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         kinds_made: changed(&loaded.kinds_made, &group.kinds_made, |n| *n),
         scheduler: changed(&loaded.scheduler, &group.scheduler, String::clone),
         scheduler_opts: changed(&loaded.scheduler_opts, &group.scheduler_opts, object),
-        shares_revision: changed(&loaded.shares_revision, &group.shares_revision, |n| *n),
-        // The lock has raised it.
-        kernels_revision: NotSet,
-        queues_revision: changed(&loaded.queues_revision, &group.queues_revision, |n| *n),
-        config_revision: changed(&loaded.config_revision, &group.config_revision, |n| *n),
+        shares_revision: changed(&loaded.shares_revision, &group.shares_revision, number),
+        shares_tag: changed(&loaded.shares_revision, &group.shares_revision, tag),
+        kernels_revision: changed(&loaded.kernels_revision, &group.kernels_revision, number),
+        kernels_tag: changed(&loaded.kernels_revision, &group.kernels_revision, tag),
+        queues_revision: changed(&loaded.queues_revision, &group.queues_revision, number),
+        queues_tag: changed(&loaded.queues_revision, &group.queues_revision, tag),
+        config_revision: changed(&loaded.config_revision, &group.config_revision, number),
+        config_tag: changed(&loaded.config_revision, &group.config_revision, tag),
         capacity_observed_at: changed(&loaded.capacity_observed_at, &group.capacity_observed_at, micros),
         recorded_until: changed(&loaded.recorded_until, &group.recorded_until, micros),
         snapshot_at: changed(&loaded.snapshot_at, &group.snapshot_at, micros),
-        // The lock has noted it.
-        reported_at: NotSet,
+        reported_at: changed(&loaded.reported_at, &group.reported_at, micros),
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
         totals_from_day: changed(&loaded.totals_from, &group.totals_from, |day| day.map(|d| d.0)),
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
@@ -351,18 +335,48 @@ pub async fn delete(
 pub struct Revisions {
     /// A group that was deleted and created again starts from the first revision.
     pub created_at: Timestamp,
-    pub shares: i64,
-    pub kernels: i64,
+    pub shares: Revision,
+    pub kernels: Revision,
+}
+
+impl Revisions {
+    /// True where writes alone cannot have led from `seen` to this state of the group.
+    pub fn contradicts(&self, seen: &Self) -> bool {
+        self.created_at == seen.created_at
+            && (self.shares.contradicts(seen.shares) || self.kernels.contradicts(seen.kernels))
+    }
+}
+
+/// The revisions of a group as they are stored, and when the last of them was written.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRevisions {
+    pub revisions: Revisions,
+    pub updated_at: Timestamp,
 }
 
 /// The revisions of every group by name, to see what has to be read again.
 #[tracing::instrument(name = "db.groups.revisions", level = "debug", skip_all, err(level = "debug"))]
-pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, Revisions>> {
-    use sea_orm::QuerySelect;
-    let columns = [Column::Name, Column::CreatedAt, Column::SharesRevision, Column::KernelsRevision];
-    let rows: Vec<(String, i64, i64, i64)> = Entity::find().select_only().columns(columns).into_tuple().all(db).await?;
-    let revisions = rows.into_iter().map(|(name, created_at, shares, kernels)| {
-        (name, Revisions { created_at: Timestamp::from_micros(created_at), shares, kernels })
-    });
-    Ok(revisions.collect())
+pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, StoredRevisions>> {
+    let revisions = |row: RevisionRow| {
+        let revisions = Revisions {
+            created_at: Timestamp::from_micros(row.created_at),
+            shares: Revision::stored(row.shares_revision, row.shares_tag),
+            kernels: Revision::stored(row.kernels_revision, row.kernels_tag),
+        };
+        (row.name, StoredRevisions { revisions, updated_at: Timestamp::from_micros(row.updated_at) })
+    };
+    let rows = Entity::find().into_partial_model::<RevisionRow>().all(db).await?;
+    Ok(rows.into_iter().map(revisions).collect())
+}
+
+#[derive(DerivePartialModel)]
+#[sea_orm(entity = "Entity")]
+struct RevisionRow {
+    name: String,
+    created_at: i64,
+    updated_at: i64,
+    shares_revision: i64,
+    shares_tag: i32,
+    kernels_revision: i64,
+    kernels_tag: i32,
 }

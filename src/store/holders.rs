@@ -32,6 +32,21 @@ const SILENCE: i64 = 6_000_000;
 /// The database's clock, in microseconds since 1970.
 const DATABASE_TIME: &str = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 
+/// How `PostgreSQL` shows the sessions of this process, without the number behind the name.
+const SESSION_NAME: &str = "left(split_part(current_setting('application_name'), '/', 1), 64)";
+
+/// Ends the sessions in which a process that is gone has a transaction open that waits for the process to go on: it holds locks for
+/// which others wait. A process that was only slow for a while has sessions that work, or has asked for something since.
+fn end_silent_sessions() -> String {
+    format!(
+        "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a \
+         JOIN job_holders h ON split_part(a.application_name, '/', 1) = h.session_name \
+         WHERE a.datname = current_database() AND a.xact_start IS NOT NULL AND a.wait_event_type = 'Client' \
+         AND a.state_change < clock_timestamp() - interval '{SILENCE} microseconds' \
+         AND h.beat_at < {DATABASE_TIME} - {SILENCE}"
+    )
+}
+
 /// This process among those that run jobs; it is gone when the value is.
 #[derive(Debug)]
 pub struct Holder {
@@ -53,6 +68,7 @@ impl Holder {
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("no lock beside the database: {e}"));
         let holder = Self { id, label, started_at: now, database, _mark: mark.map_err(failed)? };
         holder.beat(db).await?;
+        holder.end_silent_sessions(db).await?;
         holder.forget_the_gone(db).await?;
         Ok(holder)
     }
@@ -65,15 +81,29 @@ impl Holder {
             label: Set(self.label.clone()),
             started_at: Set(self.started_at.micros()),
             beat_at: Set(None),
+            session_name: Set(None),
         };
         let mut again = OnConflict::column(Column::Id);
         again.update_column(Column::Label);
         Entity::insert(row).on_conflict(again).exec_without_returning(db).await?;
         if db.get_database_backend() == DbBackend::Postgres {
-            let now = Entity::update_many().col_expr(Column::BeatAt, Expr::cust(DATABASE_TIME));
+            let now = Entity::update_many()
+                .col_expr(Column::BeatAt, Expr::cust(DATABASE_TIME))
+                .col_expr(Column::SessionName, Expr::cust(SESSION_NAME));
             now.filter(Column::Id.eq(self.id)).exec(db).await?;
         }
         Ok(())
+    }
+
+    /// Ends the transactions of processes that are gone, so that what they have locked is free. Returns how many there were. Without
+    /// this `PostgreSQL` itself would end them after a minute (`store/postgres.rs`).
+    #[tracing::instrument(name = "db.holders.end_silent_sessions", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn end_silent_sessions(&self, db: &impl ConnectionTrait) -> Result<usize> {
+        if db.get_database_backend() != DbBackend::Postgres {
+            return Ok(0);
+        }
+        let end = Statement::from_string(DbBackend::Postgres, end_silent_sessions());
+        Ok(db.query_all_raw(end).await?.len())
     }
 
     /// Whether that process is gone.

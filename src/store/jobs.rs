@@ -49,7 +49,7 @@ pub async fn start(
     trigger: &str,
     holder: Uuid,
     now: Timestamp,
-) -> Result<i64> {
+) -> Result<OpenRun> {
     let row = job_run::ActiveModel {
         id: NotSet,
         job: Set(job.to_owned()),
@@ -62,14 +62,22 @@ pub async fn start(
         error: Set(None),
         holder: Set(Some(holder)),
     };
-    Ok(row.insert(db).await?.id)
+    Ok(OpenRun { id: row.insert(db).await?.id, holder })
+}
+
+/// The record of a run that a process has opened.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenRun {
+    pub id: i64,
+    /// Another process may have got the number after the database has gone back to an earlier state.
+    pub holder: Uuid,
 }
 
 /// Closes the record of a run, unless it was closed as abandoned.
 #[tracing::instrument(name = "db.jobs.finish", level = "debug", skip_all, err(level = "debug"))]
 pub async fn finish(
     db: &impl ConnectionTrait,
-    id: i64,
+    run: OpenRun,
     status: &str,
     counts: &Value,
     error: Option<String>,
@@ -80,7 +88,8 @@ pub async fn finish(
         .col_expr(job_run::Column::EndedAt, Expr::value(now.micros()))
         .col_expr(job_run::Column::Counts, Expr::value(counts.to_string()))
         .col_expr(job_run::Column::Error, Expr::value(error))
-        .filter(job_run::Column::Id.eq(id))
+        .filter(job_run::Column::Id.eq(run.id))
+        .filter(job_run::Column::Holder.eq(run.holder))
         .filter(is_open())
         .exec(db)
         .await?;

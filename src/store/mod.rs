@@ -38,6 +38,7 @@ pub mod keys;
 pub mod leases;
 pub mod live_kernels;
 mod nullable;
+pub mod origin;
 mod packed_share;
 mod partitions;
 pub mod pending_kernels;
@@ -48,6 +49,7 @@ pub mod queues;
 mod reach;
 pub mod records;
 pub mod retention;
+pub mod revision;
 pub mod rights;
 pub mod run_times;
 pub mod running;
@@ -101,6 +103,8 @@ pub struct Store {
     partitions: partitions::Partitions,
     /// Whether clients wait for answers.
     is_watched: Arc<AtomicBool>,
+    /// True where the role may not ask which history `PostgreSQL` continues.
+    origin_is_hidden: Arc<AtomicBool>,
 }
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -133,7 +137,6 @@ impl Store {
         let write = Connection::new(write, Arc::clone(&gate), Some(table_locks.clone()));
         let read = Connection::new(read, Arc::clone(&gate), None);
         let partitions = partitions::Partitions::default();
-        let is_watched = Arc::default();
         Ok(Self {
             write,
             read,
@@ -144,7 +147,8 @@ impl Store {
             statements,
             anchor,
             partitions,
-            is_watched,
+            is_watched: Arc::default(),
+            origin_is_hidden: Arc::default(),
         })
     }
 

@@ -43,6 +43,11 @@ impl Store {
         self.backend() == DbBackend::Postgres
     }
 
+    /// Lets the days that have a partition be read again.
+    pub fn forget_partitions(&self) {
+        self.partitions.know(BTreeSet::new());
+    }
+
     /// Makes partitions for the days from `first` to `last` that have none.
     #[tracing::instrument(name = "db.partitions.prepare", level = "debug", skip_all, err(level = "debug"))]
     pub async fn prepare_days(&self, first: Day, last: Day) -> Result<()> {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 
-use super::entity::{domain, membership, people_revision, project, user};
+use super::entity::{domain, membership, people_revision, people_revision_tag, project, user};
 use super::nullable::Nullable;
+use super::revision::Revision;
 use super::{Result, bulk};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::time::Timestamp;
@@ -150,19 +151,54 @@ impl People {
     }
 }
 
+/// Revisions whose tags are kept. A server that is further behind reads everyone again.
+const KEPT_TAGS: i64 = 1_000;
+
 /// The newest revision that a row has.
 #[tracing::instrument(name = "db.people.revision", level = "debug", skip_all, err(level = "debug"))]
-pub async fn revision(db: &impl ConnectionTrait) -> Result<i64> {
-    let row = people_revision::Entity::find_by_id(1).one(db).await?;
-    Ok(row.map_or(0, |row| row.revision))
+pub async fn revision(db: &impl ConnectionTrait) -> Result<Revision> {
+    Ok(revision_of(people_revision::Entity::find_by_id(1).one(db).await?))
+}
+
+fn revision_of(row: Option<people_revision::Model>) -> Revision {
+    row.map_or_else(Revision::default, |row| Revision::stored(row.revision, row.tag))
+}
+
+/// The right to change people until the transaction ends.
+#[derive(Clone, Copy, Debug)]
+pub struct PeopleLock {
+    /// The revision that others have left.
+    pub before: Revision,
+    /// The revision that changes get.
+    pub revision: Revision,
 }
 
 /// Takes the next revision: no other process changes a domain, a project or a user until the transaction ends.
-#[tracing::instrument(name = "db.people.next_revision", level = "debug", skip_all, err(level = "debug"))]
-pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
-    let column = people_revision::Column::Revision;
-    people_revision::Entity::update_many().col_expr(column, Expr::col(column).add(1)).exec(db).await?;
-    revision(db).await
+#[tracing::instrument(name = "db.people.lock", level = "debug", skip_all, err(level = "debug"))]
+pub async fn lock(db: &impl ConnectionTrait) -> Result<PeopleLock> {
+    let before = revision_of(people_revision::Entity::find_by_id(1).lock_exclusive().one(db).await?);
+    let revision = before.next();
+    let next = people_revision::Entity::update_many()
+        .col_expr(people_revision::Column::Revision, Expr::value(revision.number()))
+        .col_expr(people_revision::Column::Tag, Expr::value(revision.tag()));
+    next.exec(db).await?;
+    let tag = people_revision_tag::ActiveModel { revision: Set(revision.number()), tag: Set(revision.tag()) };
+    // An earlier version, which may run beside this one, leaves the table as it is.
+    let mut replace = OnConflict::column(people_revision_tag::Column::Revision);
+    replace.update_column(people_revision_tag::Column::Tag);
+    people_revision_tag::Entity::insert(tag).on_conflict(replace).exec_without_returning(db).await?;
+    if revision.number() % KEPT_TAGS == 0 {
+        let old = people_revision_tag::Column::Revision.lt(revision.number() - KEPT_TAGS);
+        people_revision_tag::Entity::delete_many().filter(old).exec(db).await?;
+    }
+    Ok(PeopleLock { before, revision })
+}
+
+/// Returns whether the database has had the revision `seen` on its way to the newest one; `None`: it is not known any more.
+#[tracing::instrument(name = "db.people.has_passed", level = "debug", skip_all, err(level = "debug"))]
+pub async fn has_passed(db: &impl ConnectionTrait, seen: Revision) -> Result<Option<bool>> {
+    let stored = people_revision_tag::Entity::find_by_id(seen.number()).one(db).await?;
+    Ok(stored.map(|row| row.tag == seen.tag()))
 }
 
 /// Every row that was changed after `revision`.
@@ -203,12 +239,13 @@ pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i6
     Ok(rows.map_ok(user).try_collect().await?)
 }
 
-/// Stores rows as they are given; `revision` becomes that of all of them.
+/// Stores rows as they are given. They get the revision of the lock.
 #[tracing::instrument(name = "db.people.save", level = "debug", skip_all, err(level = "debug"))]
-pub async fn save(db: &impl ConnectionTrait, people: &People, revision: i64) -> Result<()> {
+pub async fn save(db: &impl ConnectionTrait, people: &People, lock: PeopleLock) -> Result<()> {
     if people.is_empty() {
         return Ok(());
     }
+    let revision = lock.revision.number();
     save_domains(db, &people.domains, revision).await?;
     save_projects(db, &people.projects, revision).await?;
     save_users(db, &people.users, revision).await

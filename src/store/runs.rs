@@ -30,15 +30,26 @@ pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timest
     Ok(ServiceRun { id: row.id, started_at, last_heartbeat_at: now })
 }
 
+/// Notes that the run is alive at `now`. Returns false if what is stored of it is not what `run` says.
 #[tracing::instrument(name = "db.runs.beat", level = "debug", skip_all, err(level = "debug"))]
-pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result<()> {
-    service_run::Entity::update_many()
+pub async fn beat(db: &impl ConnectionTrait, run: ServiceRun, now: Timestamp) -> Result<bool> {
+    let beat = service_run::Entity::update_many()
         .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
-        .filter(service_run::Column::Id.eq(run))
-        .filter(service_run::Column::LastHeartbeatAt.lt(now.micros()))
-        .exec(db)
-        .await?;
-    Ok(())
+        .filter(service_run::Column::LastHeartbeatAt.eq(run.last_heartbeat_at.micros()));
+    Ok(of_run(beat, run).exec(db).await?.rows_affected > 0)
+}
+
+/// When the run was alive last, as it is stored; `None`: the run is not there.
+#[tracing::instrument(name = "db.runs.last_heartbeat", level = "debug", skip_all, err(level = "debug"))]
+pub async fn last_heartbeat(db: &impl ConnectionTrait, run: ServiceRun) -> Result<Option<Timestamp>> {
+    let row = of_run(service_run::Entity::find(), run).one(db).await?;
+    Ok(row.map(|row| Timestamp::from_micros(row.last_heartbeat_at)))
+}
+
+/// Another run may have got the number of one that was lost.
+fn of_run<Q: QueryFilter>(query: Q, run: ServiceRun) -> Q {
+    let started = service_run::Column::StartedAt.eq(run.started_at.micros());
+    query.filter(service_run::Column::Id.eq(run.id)).filter(started)
 }
 
 /// Forgets that the service was alive after `now`, as a clock said that was ahead.

@@ -21,7 +21,7 @@ use crate::service::input::warning::InputWarning;
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
     "capacity": {"cpu": "100", "cuda.device": "16", "mem": "1099511627776"},
-    "calculated_at": "2026-01-13T10:05:00Z", "warnings": [], "config_revision": "17.3fa9c2d1"
+    "calculated_at": "2026-01-13T10:05:00Z", "warnings": [], "config_revision": "17.5b0c77e2.3fa9c2d1"
 }))]
 pub struct ResourceGroup {
     #[schema(value_type = String)]

@@ -20,7 +20,7 @@ use crate::service::{Result, VisibleGroup};
         "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat",
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
-    "warnings": [], "config_revision": "17.3fa9c2d1"
+    "warnings": [], "config_revision": "17.5b0c77e2.3fa9c2d1"
 }))]
 pub struct SchedulerOptions {
     #[schema(schema_with = crate::domain::schemas::sequencer)]

@@ -33,15 +33,9 @@ impl Session {
 
     /// Readers see all that the session saw, also what another process wrote, whether it changed anything or not.
     async fn finish(self) -> Result<Option<Arc<PublishedGroup>>> {
-        let group = &self.state.group;
-        let seen = groups::Revisions {
-            created_at: group.created_at,
-            shares: group.shares_revision,
-            // The session's lock has raised it by one.
-            kernels: group.kernels_revision - 1,
-        };
         if !self.has_changed() {
-            let shown = self.service.published.get(&group.name).filter(|shown| shown.facts.revisions() == seen);
+            let seen = self.state.group.revisions();
+            let shown = self.service.published.get(self.group()).filter(|shown| shown.facts.revisions() == seen);
             if shown.is_some() {
                 self.release();
                 return Ok(shown);
@@ -61,10 +55,9 @@ impl Session {
     /// Ends the session without a commit. The state is kept unless it was changed, so that a refused request costs no
     /// reload.
     pub fn release(self) {
-        let Self { mut slot, tx, mut state, touched, .. } = self;
+        let Self { mut slot, tx, state, touched, .. } = self;
         drop(tx);
         if !touched {
-            state.group.kernels_revision -= 1;
             *slot = Some(state);
         }
     }
@@ -123,7 +116,7 @@ impl Session {
         let (stored, published) = if let Some((lock, people)) = people {
             // The picture shows people whom only the commit makes known.
             let stored = save.await?;
-            service.people.committed(people, lock.revision);
+            service.people.committed(people, lock);
             (stored, blocking(|| picture(kernels)))
         } else if moved.is_some() {
             let (saved, early) = beside(save, || picture(kernels)).await;
@@ -156,7 +149,11 @@ impl Session {
     /// Stores buckets, while histories and factors are calculated where they may have changed. Returns whose shares have changed,
     /// if any of them, or what is shown of them, has.
     async fn save_buckets(&mut self) -> Result<Option<Vec<Owner>>> {
-        self.state.group.config_revision += i64::from(self.reconfigured);
+        let group = &mut self.state.group;
+        group.kernels_revision = group.kernels_revision.next();
+        if self.reconfigured {
+            group.config_revision = group.config_revision.next();
+        }
         self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
         if changes.is_empty() {
@@ -185,13 +182,13 @@ impl Session {
         let (saved, (changed, weighed)) = beside(save, calculate).await;
         saved?;
         changed_shares.extend(changed.into_iter().flatten().chain(weighed.refactored));
-        group.shares_revision += 1;
+        group.shares_revision = group.shares_revision.next();
         Ok(Some(weighed.moved))
     }
 
     /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
     fn kernels_after(&mut self, before: &PublishedGroup) -> Option<LiveKernels> {
-        let follows = before.facts.kernels_revision + 1 == self.state.group.kernels_revision;
+        let follows = before.facts.kernels_revision == self.loaded.kernels_revision;
         let changes = self.kernels.take().filter(|_| follows)?;
         before.live.known_kernels()?.after(changes)
     }

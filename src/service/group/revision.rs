@@ -7,11 +7,12 @@ use sha2::{Digest, Sha256};
 
 use crate::service::input::error::{Error, Found, Result};
 use crate::store::groups::Group;
+use crate::store::revision::Revision;
 
 /// Which configuration of which group: weights, options, agents, capacities, queues and people. Kernels do not change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigRevision {
-    number: i64,
+    revision: Revision,
     /// Tells the group from others, also from one that had its name before.
     group: String,
 }
@@ -20,12 +21,12 @@ impl ConfigRevision {
     pub fn of(group: &Group) -> Self {
         let digest = Sha256::digest(format!("{}/{}", group.created_at.micros(), group.name).as_bytes());
         let tag = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
-        Self { number: group.config_revision, group: format!("{tag:08x}") }
+        Self { revision: group.config_revision, group: format!("{tag:08x}") }
     }
 
     #[must_use]
     pub fn next(self) -> Self {
-        Self { number: self.number + 1, ..self }
+        Self { revision: self.revision.next(), ..self }
     }
 
     /// Refuses a request that was made on the grounds of another revision.
@@ -47,7 +48,7 @@ impl ConfigRevision {
 
 impl fmt::Display for ConfigRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.number, self.group)
+        write!(f, "{}.{}", self.revision, self.group)
     }
 }
 
@@ -60,8 +61,11 @@ impl FromStr for ConfigRevision {
     type Err = NoRevision;
 
     fn from_str(text: &str) -> std::result::Result<Self, NoRevision> {
-        let (number, group) = text.split_once('.').ok_or(NoRevision)?;
-        let revision = Self { number: number.parse().map_err(|_| NoRevision)?, group: group.to_owned() };
+        let (revision, group) = text.rsplit_once('.').ok_or(NoRevision)?;
+        let (number, tag) = revision.split_once('.').ok_or(NoRevision)?;
+        let number = number.parse().map_err(|_| NoRevision)?;
+        let tag = i32::from_str_radix(tag, 16).map_err(|_| NoRevision)?;
+        let revision = Self { revision: Revision::stored(number, tag), group: group.to_owned() };
         // Only what an answer can have said is one.
         if revision.to_string() == text { Ok(revision) } else { Err(NoRevision) }
     }

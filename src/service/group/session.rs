@@ -25,7 +25,7 @@ use crate::service::work::blocking;
 use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
 use crate::store::agents::Agent;
 use crate::store::groups::{self, Group};
-use crate::store::people::{People, Project};
+use crate::store::people::{People, PeopleLock, Project};
 use crate::store::{self, Tx};
 
 /// A write of one group: its lock, its transaction and its state.
@@ -63,13 +63,6 @@ pub struct Session {
     /// Whether the group's configuration is another than before.
     pub(super) reconfigured: bool,
     pub now: Timestamp,
-}
-
-/// The right to change people until the transaction ends.
-#[derive(Clone, Copy, Debug)]
-pub struct PeopleLock {
-    /// The revision that changes get.
-    pub(super) revision: i64,
 }
 
 impl Service {
@@ -127,14 +120,16 @@ impl Session {
         service.group(&caller, name)?;
         let slot = service.slot(name).lock_owned().await;
         let tx = service.store.begin().await?;
-        Self::start(service, caller, name, slot, tx, false).await
+        Self::start(service, caller, name, slot, tx).await
     }
 
     /// Opens a session for reports that came in, in the task that holds the group's lock in this process.
     pub async fn for_reports(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
         service.published.get(name).ok_or_else(|| Error::unknown_group(name))?;
         let tx = service.store.begin().await?;
-        Self::start(service, Caller::job(), name, slot, tx, true).await
+        let mut session = Self::start(service, Caller::job(), name, slot, tx).await?;
+        session.state.group.reported_at = Some(session.now);
+        Ok(session)
     }
 
     /// Opens a session of a group that is created if there is none. Returns whether the session creates it.
@@ -148,33 +143,30 @@ impl Session {
         let slot = service.slot(name).lock_owned().await;
         let tx = service.store.begin().await?;
         let is_new = groups::create(&tx, name, scheduler, opts, service.clock.now()).await?;
-        let mut session = Self::start(service, caller, name, slot, tx, false).await?;
+        let mut session = Self::start(service, caller, name, slot, tx).await?;
         // The state of a group that is not committed must not be kept.
         session.touched = is_new;
         Ok((session, is_new))
     }
 
-    async fn start(
-        service: &Arc<Service>,
-        caller: Caller,
-        name: &str,
-        mut slot: SlotGuard,
-        tx: Tx,
-        reporting: bool,
-    ) -> Result<Self> {
+    async fn start(service: &Arc<Service>, caller: Caller, name: &str, mut slot: SlotGuard, tx: Tx) -> Result<Self> {
         let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let now = service.clock.now();
         let patience = service.store.patience();
         if patience.is_some() {
             service.locked_elsewhere.check(name)?;
         }
-        let locked = groups::lock_and_note(&tx, name, reporting.then_some(now), patience).await;
+        let locked = groups::lock(&tx, name, patience).await;
         service.locked_elsewhere.note(name, &locked);
         let Some(group) = locked? else { return Err(Error::unknown_group(name)) };
         let loaded = group.clone();
-        let state = match slot.take() {
+        let known = slot.take();
+        if known.as_ref().is_some_and(|state| group.revisions().contradicts(&state.group.revisions())) {
+            service.rewinds.note_group(name);
+        }
+        let state = match known {
             Some(mut state) if state.is_of(&group) => {
-                state.catch_up(&tx, group, 1).await?;
+                state.catch_up(&tx, group).await?;
                 state
             }
             _ => GroupState::load(&tx, &service.people, group).await?,
@@ -306,7 +298,7 @@ impl Session {
         self.reconfigured = true;
         let state = self.state_mut();
         state.queues = queues;
-        state.group.queues_revision += 1;
+        state.group.queues_revision = state.group.queues_revision.next();
     }
 
     /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5).
@@ -432,14 +424,14 @@ impl Session {
 
     /// Keeps other writers from changing people until the commit, and takes what they have changed before.
     pub async fn lock_people(&mut self) -> Result<PeopleLock> {
-        let revision = self.service.people.lock(&self.tx).await?;
+        let lock = self.service.people.lock(&self.tx).await?;
         self.follow_moves();
-        Ok(PeopleLock { revision })
+        Ok(lock)
     }
 
     /// Stores people. The directory has them from the commit on.
     pub async fn save_people(&mut self, lock: PeopleLock, people: People) -> Result<()> {
-        store::people::save(self.write(), &people, lock.revision).await?;
+        store::people::save(self.write(), &people, lock).await?;
         self.people = Some((lock, people));
         Ok(())
     }

@@ -226,18 +226,15 @@ impl GroupState {
     }
 
     /// Takes the group's row as it is now, and reads again what another process has changed of queues and
-    /// kernels; `own_writes` is how often this process has bumped the revision of the kernels itself.
-    pub async fn catch_up(
-        &mut self,
-        db: &(impl ConnectionTrait + StreamTrait),
-        group: Group,
-        own_writes: i64,
-    ) -> Result<()> {
+    /// kernels.
+    pub async fn catch_up(&mut self, db: &(impl ConnectionTrait + StreamTrait), group: Group) -> Result<()> {
         let known = std::mem::replace(&mut self.group, group);
         if known.queues_revision != self.group.queues_revision {
             self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
         }
-        if known.kernels_revision + own_writes != self.group.kernels_revision {
+        if known.kernels_revision != self.group.kernels_revision {
+            // Another process may have added kinds.
+            self.kinds = self.kinds.take().filter(|kinds| kinds.last() == self.group.kinds_made);
             self.load_kernels(db, known.recorded_until).await?;
         }
         Ok(())

@@ -11,10 +11,10 @@ use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::{Changed, Report};
 use crate::service::audit::Change;
-use crate::service::group::session::{PeopleLock, Session};
+use crate::service::group::session::Session;
 use crate::service::{Caller, Result};
 use crate::store;
-use crate::store::people::{People, Project};
+use crate::store::people::{People, PeopleLock, Project};
 
 /// Makes known whom the reports that were taken name, by the names that they give; `callers` are those of the parts.
 /// Returns whether that changed anything.

@@ -87,6 +87,13 @@ impl Service {
                 if let Err(error) = beating.beat(store.write()).await {
                     tracing::debug!(%error, "other processes were not told that this one lives");
                 }
+                match beating.end_silent_sessions(store.write()).await {
+                    Ok(0) => {}
+                    Ok(sessions) => {
+                        tracing::warn!(sessions, "transactions of processes that do not go on were ended");
+                    }
+                    Err(error) => tracing::debug!(%error, "transactions of processes that are gone were not ended"),
+                }
             }
         });
         Ok(Presence { holder, _beats: AbortOnDropHandle::new(beats) })

@@ -13,7 +13,7 @@ use super::{Caller, Error, Result, Service};
 use crate::domain::time::MICROS_PER_DAY;
 use crate::store;
 
-pub use crate::store::jobs::{JobRun, RunFilter};
+pub use crate::store::jobs::{JobRun, OpenRun, RunFilter};
 
 /// What the runner offers to the layers above it.
 pub trait JobControl: Send + Sync {
@@ -90,23 +90,23 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<i64> {
+    pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<OpenRun> {
         let now = self.clock().now();
         let tx = self.store().begin().await?;
         store::jobs::abandon_open(&tx, job, group, now).await?;
-        let id = store::jobs::start(&tx, job, Some(group), trigger, holder, now).await?;
+        let run = store::jobs::start(&tx, job, Some(group), trigger, holder, now).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
-        Ok(id)
+        Ok(run)
     }
 
     /// Closes the record of a run: what it counted, or why it failed.
     #[tracing::instrument(name = "service.jobs.job_finished", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn job_finished(&self, id: i64, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
+    pub async fn job_finished(&self, run: OpenRun, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
         let (status, counts, error) = match outcome {
             Ok(counts) => ("succeeded", counts.clone(), None),
             Err(failure) => (failure.status, Value::Object(serde_json::Map::new()), Some(failure.detail.clone())),
         };
-        Ok(store::jobs::finish(self.store().write(), id, status, &counts, error, self.clock().now()).await?)
+        Ok(store::jobs::finish(self.store().write(), run, status, &counts, error, self.clock().now()).await?)
     }
 
     /// One run by its number.
@@ -131,4 +131,6 @@ pub struct JobFailure {
     pub detail: String,
     /// For the log alone.
     pub cause: String,
+    /// True where the database was away, or another process has taken the run over: the next run does the rest.
+    pub is_interruption: bool,
 }

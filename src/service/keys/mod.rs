@@ -194,8 +194,12 @@ impl Service {
     /// Reads all keys and sessions again: what another process created or revoked counts from here on.
     #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
-        let changes = self.keys.changes();
-        self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
+        let (changes, known) = (self.keys.changes(), self.keys.snapshot());
+        let rows = store::keys::hashed(self.store.read()).await?;
+        if known.is_contradicted_by(&rows) {
+            self.rewinds.note_keys();
+        }
+        self.keys.replace(&rows, changes);
         self.refresh_sessions().await
     }
 

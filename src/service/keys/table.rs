@@ -43,6 +43,20 @@ impl Known {
     }
 }
 
+/// The keys that were known at some moment.
+#[derive(Debug)]
+pub struct KeySnapshot(Arc<Table>);
+
+impl KeySnapshot {
+    /// True where a key is gone from what was read later, or is not revoked any more.
+    pub fn is_contradicted_by(&self, rows: &[(String, ApiKey)]) -> bool {
+        let later: HashMap<&str, &ApiKey> = rows.iter().map(|(hash, key)| (&**hash, key)).collect();
+        self.0.by_hash.iter().any(|(hash, known)| {
+            later.get(&**hash).is_none_or(|key| known.key.revoked_at.is_some() && key.revoked_at.is_none())
+        })
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Table {
     by_hash: HashMap<String, Arc<Known>>,
@@ -73,6 +87,11 @@ impl KeyTable {
     /// How long ago all keys were read; `None`: never.
     pub fn age(&self) -> Option<Duration> {
         self.0.load().read_at.map(|at| at.elapsed())
+    }
+
+    /// The keys that are known now.
+    pub fn snapshot(&self) -> KeySnapshot {
+        KeySnapshot(self.0.load_full())
     }
 
     /// Takes what was read of the whole table, unless this process has changed a key since `changes`.

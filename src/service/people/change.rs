@@ -14,7 +14,7 @@ use crate::service::audit::{self, Change};
 use crate::service::group::published::rows::Rows;
 use crate::service::group::session::Session;
 use crate::service::{Caller, Error, Fault, Result, Service};
-use crate::store::people::People;
+use crate::store::people::{People, PeopleLock};
 use crate::store::{self, Tx};
 
 /// A key of a write: left out, taken away, or set.
@@ -126,7 +126,7 @@ pub(super) struct Write<'a> {
     pub caller: &'a Caller,
     pub now: Timestamp,
     tx: Tx,
-    revision: i64,
+    lock: PeopleLock,
 }
 
 /// A domain, a project or a user where an admin changes it.
@@ -151,8 +151,8 @@ impl<'a> Write<'a> {
     /// No other writer changes people until it ends, and the directory is as new as the database.
     pub async fn begin(service: &'a Arc<Service>, caller: &'a Caller) -> Result<Self> {
         let tx = service.store.begin().await?;
-        let revision = service.people.lock(&tx).await?;
-        Ok(Self { service, caller, now: service.clock.now(), tx, revision })
+        let lock = service.people.lock(&tx).await?;
+        Ok(Self { service, caller, now: service.clock.now(), tx, lock })
     }
 
     pub fn read<T>(&self, read: impl FnOnce(&Directory) -> T) -> T {
@@ -172,7 +172,7 @@ impl<'a> Write<'a> {
             return Ok((Arc::clone(known), false));
         }
         row.clone().add_to(&mut new);
-        store::people::save(&self.tx, &new, self.revision).await?;
+        store::people::save(&self.tx, &new, self.lock).await?;
         let change = Change {
             action: R::ACTION,
             target: row.target(),
@@ -182,7 +182,7 @@ impl<'a> Write<'a> {
         };
         audit::write(&self.tx, self.caller, change, None, self.now).await?;
         self.tx.commit().await.map_err(store::StoreError::from)?;
-        self.service.people.committed(new, self.revision);
+        self.service.people.committed(new, self.lock);
         publish_where(self.service, |_, rows| row.is_shown(rows)).await;
         Ok((Arc::new(row), known.is_none()))
     }

@@ -12,13 +12,16 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::{NameError, check_name};
 use crate::service::Result;
 use crate::service::work::begun;
-use crate::store::people::{self, Domain, People as Rows, Project, User};
+use crate::store::people::{self, Domain, People as Rows, PeopleLock, Project, User};
+use crate::store::revision::Revision;
 use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
 pub struct Directory {
-    revision: i64,
+    revision: Revision,
+    /// How often all was read again, because the database has gone back to an earlier state.
+    rewinds: u64,
     /// How often a project was put into another domain.
     moves: u64,
     /// How often something changed that is shown of someone who was known.
@@ -29,8 +32,12 @@ pub struct Directory {
 }
 
 impl Directory {
-    pub fn revision(&self) -> i64 {
+    pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    pub fn rewinds(&self) -> u64 {
+        self.rewinds
     }
 
     pub fn moves(&self) -> u64 {
@@ -173,7 +180,7 @@ impl Directory {
     }
 
     /// Takes rows that are committed; one that is known as newer stays.
-    fn apply(&mut self, rows: Rows, until: i64) {
+    fn apply(&mut self, rows: Rows, until: Revision) {
         for domain in rows.domains {
             let known = self.domains.get(&domain.name);
             if known.is_some_and(|known| known.revision > domain.revision) {
@@ -202,7 +209,19 @@ impl Directory {
             self.changes += u64::from(known.is_some_and(|known| of_shown(known) != of_shown(&user)));
             self.users.insert(user);
         }
-        self.revision = self.revision.max(until);
+        if until.number() > self.revision.number() {
+            self.revision = until;
+        }
+    }
+
+    /// Takes all rows there are, in place of those that are known.
+    fn replace(&mut self, rows: Rows, until: Revision) {
+        let Self { rewinds, moves, changes, .. } = *self;
+        *self = Self::default();
+        self.apply(rows, until);
+        self.revision = until;
+        // Any project may be in another domain, and any name another one.
+        (self.rewinds, self.moves, self.changes) = (rewinds, moves + 1, changes + 1);
     }
 }
 
@@ -230,7 +249,7 @@ impl People {
             Ok(UsersRead(directory))
         });
         let rows = people::all_but_users_since(db, BEFORE_ALL).await?;
-        people.write().apply(rows, until);
+        people.write().replace(rows, until);
         Ok((people, users))
     }
 
@@ -250,35 +269,76 @@ impl People {
 
     /// Takes what other processes have changed. `db` must have no changes of its own that are not committed.
     pub async fn sync(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+        // The known revision is read first: another task may learn of a later one at any time.
         let known = self.read().revision;
-        let until = people::revision(db).await?;
-        if until > known {
-            let rows = people::changed_since(db, known).await?;
-            self.write().apply(rows, until);
-        }
+        let stored = people::revision(db).await?;
+        // Another task that was faster has taken what is at least as new.
+        self.catch_up(db, known, stored).await?;
         Ok(())
     }
 
     /// Keeps other writers from changing people until the transaction ends, and takes what they have changed before.
-    /// Returns the revision that the changes of this transaction get.
-    pub async fn lock(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<i64> {
-        let next = people::next_revision(db).await?;
-        let known = self.read().revision;
-        if next > known + 1 {
-            let rows = people::changed_since(db, known).await?;
-            self.write().apply(rows, next - 1);
+    pub async fn lock(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<PeopleLock> {
+        let lock = people::lock(db).await?;
+        loop {
+            let known = self.read().revision;
+            if self.catch_up(db, known, lock.before).await? {
+                return Ok(lock);
+            }
         }
-        Ok(next)
     }
 
-    /// Takes rows that a transaction has stored as of `revision`, after its commit.
-    pub fn committed(&self, mut rows: Rows, revision: i64) {
-        rows.domains.iter_mut().for_each(|row| row.revision = revision);
-        rows.projects.iter_mut().for_each(|row| row.revision = revision);
-        rows.users.iter_mut().for_each(|row| row.revision = revision);
+    /// Takes the rows that were changed between the revision that was `known` and the one that is `stored`. Everyone is read again
+    /// where the database has not come from one to the other by writes alone: rows that are known may be gone. Returns false if another
+    /// task has taken other rows meanwhile, and these were not taken.
+    async fn catch_up(
+        &self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        known: Revision,
+        stored: Revision,
+    ) -> Result<bool> {
+        if stored == known {
+            return Ok(true);
+        }
+        let has_passed = if stored.contradicts(known) { Some(false) } else { people::has_passed(db, known).await? };
+        if has_passed == Some(true) {
+            let rows = people::changed_since(db, known.number()).await?;
+            self.write().apply(rows, stored);
+            return Ok(true);
+        }
+        let rows = people::changed_since(db, BEFORE_ALL).await?;
+        let mut directory = self.write();
+        if directory.revision != known {
+            return Ok(false);
+        }
+        directory.replace(rows, stored);
+        directory.rewinds += u64::from(has_passed == Some(false));
+        Ok(true)
+    }
+
+    /// Reads everyone again.
+    pub async fn read_again(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+        loop {
+            let known = self.read().revision;
+            let stored = people::revision(db).await?;
+            let rows = people::changed_since(db, BEFORE_ALL).await?;
+            let mut directory = self.write();
+            if directory.revision == known {
+                directory.replace(rows, stored);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes rows that a transaction has stored under `lock`, after its commit.
+    pub fn committed(&self, mut rows: Rows, lock: PeopleLock) {
+        let number = lock.revision.number();
+        rows.domains.iter_mut().for_each(|row| row.revision = number);
+        rows.projects.iter_mut().for_each(|row| row.revision = number);
+        rows.users.iter_mut().for_each(|row| row.revision = number);
         let mut directory = self.write();
         // One between may be on its way: then the next sync reads both.
-        let until = if directory.revision + 1 == revision { revision } else { directory.revision };
+        let until = if directory.revision == lock.before { lock.revision } else { directory.revision };
         directory.apply(rows, until);
     }
 

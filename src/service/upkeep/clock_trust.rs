@@ -13,6 +13,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::service::audit::{self, Change};
 use crate::service::{Caller, Error, Result, Service};
 use crate::store::clock::{ClockRecord, Held};
+use crate::store::revision::Revision;
 use crate::store::runs::ServiceRun;
 use crate::store::{self, ConnectionTrait};
 
@@ -28,8 +29,10 @@ pub(in crate::service) struct Runs {
     since: Option<Duration>,
     /// This process, if it serves and its clock was ever believed.
     own: Option<ServiceRun>,
+    /// The sign of life of this process that was stored before the last one.
+    earlier_heartbeat: Option<Timestamp>,
     /// The last admin's word on the clock that this process has heard.
-    trust_revision: i64,
+    trust_revision: Revision,
 }
 
 /// An admin's word that the clock is right.
@@ -105,10 +108,54 @@ impl Service {
         let doubt = self.watch_clock().await?;
         let own = self.runs().own;
         match (own, doubt) {
-            (Some(run), _) => Ok(store::runs::beat(self.store.write(), run.id, self.clock.certain()).await?),
+            (Some(run), _) => self.beat(run).await,
             (None, None) => self.begin_run().await,
             // Since when it serves is not known yet.
             (None, Some(_)) => Ok(()),
+        }
+    }
+
+    async fn beat(&self, run: ServiceRun) -> Result<()> {
+        let now = self.clock.certain();
+        if now <= run.last_heartbeat_at {
+            return Ok(());
+        }
+        if store::runs::beat(self.store.write(), run, now).await? {
+            self.take_own_run(run, Some(now));
+            return Ok(());
+        }
+        self.reread_own_run().await?;
+        // The next heartbeat goes on from what is stored.
+        Ok(())
+    }
+
+    /// Reads when this process was alive last, as it is stored. An earlier time than this process has stored is a sign that the
+    /// database has gone back to a state of that time.
+    pub(in crate::service) async fn reread_own_run(&self) -> Result<()> {
+        let Some(run) = self.runs().own else { return Ok(()) };
+        let stored = store::runs::last_heartbeat(self.store.read(), run).await?;
+        if stored.is_none_or(|at| at < run.last_heartbeat_at) {
+            self.rewinds.note_heartbeat(stored.unwrap_or(run.started_at));
+        }
+        self.take_own_run(run, stored);
+        Ok(())
+    }
+
+    /// The last sign of life that this process stored before `limit`. The database has it, unless it has gone back further.
+    pub(in crate::service) fn heartbeat_before(&self, limit: Timestamp) -> Option<Timestamp> {
+        let runs = self.runs();
+        let known =
+            [runs.own.map(|run| run.last_heartbeat_at), runs.earlier_heartbeat, runs.own.map(|run| run.started_at)];
+        known.into_iter().flatten().find(|at| *at <= limit)
+    }
+
+    /// Takes when the run was alive last, unless another task has taken another run since; `None`: it is not stored.
+    fn take_own_run(&self, run: ServiceRun, last_heartbeat_at: Option<Timestamp>) {
+        let mut runs = self.runs();
+        if runs.own == Some(run) {
+            runs.earlier_heartbeat =
+                Some(run.last_heartbeat_at).filter(|at| last_heartbeat_at.is_some_and(|last| last > *at));
+            runs.own = last_heartbeat_at.map(|last_heartbeat_at| ServiceRun { last_heartbeat_at, ..run });
         }
     }
 
@@ -151,10 +198,12 @@ impl Service {
     }
 
     /// After an admin's word: what lay ahead of the time is gone.
-    async fn read_runs_again(&self, trust_revision: i64) -> Result<()> {
+    async fn read_runs_again(&self, trust_revision: Revision) -> Result<()> {
         let stored = store::runs::list(self.store.read()).await?;
         let mut runs = self.runs();
-        runs.own = runs.own.filter(|own| stored.iter().any(|run| run.id == own.id));
+        runs.own = runs
+            .own
+            .and_then(|own| stored.iter().find(|run| (run.id, run.started_at) == (own.id, own.started_at)).copied());
         let first_of_own = runs.own.map_or(Timestamp::MAX, |own| own.started_at);
         let own = runs.own.map(|own| own.id);
         runs.earlier = stored.into_iter().filter(|r| Some(r.id) != own && r.started_at <= first_of_own).collect();

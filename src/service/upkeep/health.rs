@@ -55,6 +55,11 @@ impl Health {
         self.lock().contains_key(code)
     }
 
+    /// When the condition began that holds now.
+    pub fn since(&self, code: &str) -> Option<Timestamp> {
+        self.lock().get(code).map(|reason| reason.since)
+    }
+
     /// Everything that is wrong now, by code.
     pub fn reasons(&self) -> Vec<Reason> {
         self.lock().values().cloned().collect()

@@ -4,6 +4,7 @@ pub mod clock_trust;
 pub(in crate::service) mod clock_watch;
 pub mod health;
 mod partitions;
+pub(in crate::service) mod rewinds;
 mod storage;
 
 use std::sync::{Arc, PoisonError};

@@ -19,7 +19,7 @@ use crate::service::input::warning::InputWarning;
 /// The state of a group with the changes, beside the present one.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "config_revision": "17.3fa9c2d1", "calculated_at": "2026-01-13T10:05:00Z", "applied": null,
+    "config_revision": "17.5b0c77e2.3fa9c2d1", "calculated_at": "2026-01-13T10:05:00Z", "applied": null,
     "domains": {"changed": 1, "risen": 0, "fallen": 0, "items": [{
         "domain_name": "research",
         "before": {"weight": "1", "effective_weight": "1", "effective_usage": "0.15", "fair_share_factor": "0.901250463", "rank": 1,

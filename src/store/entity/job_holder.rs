@@ -11,6 +11,7 @@ pub struct Model {
     pub label: String,
     pub started_at: i64,
     pub beat_at: Option<i64>,
+    pub session_name: Option<String>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -21,6 +21,7 @@ pub mod kernel;
 pub mod kernel_cursor;
 pub mod membership;
 pub mod people_revision;
+pub mod people_revision_tag;
 pub mod project;
 pub mod project_fair_share;
 pub mod project_usage_bucket;

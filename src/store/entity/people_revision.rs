@@ -9,6 +9,7 @@ pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: i32,
     pub revision: i64,
+    pub tag: i32,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -18,9 +18,13 @@ pub struct Model {
     #[sea_orm(column_type = "Text")]
     pub scheduler_opts: String,
     pub shares_revision: i64,
+    pub shares_tag: i32,
     pub kernels_revision: i64,
+    pub kernels_tag: i32,
     pub queues_revision: i64,
+    pub queues_tag: i32,
     pub config_revision: i64,
+    pub config_tag: i32,
     pub capacity_observed_at: Option<i64>,
     pub recorded_until: Option<i64>,
     pub snapshot_at: Option<i64>,

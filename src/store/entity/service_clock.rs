@@ -9,6 +9,7 @@ pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: i32,
     pub revision: i64,
+    pub tag: i32,
     pub trusted_at: Option<i64>,
     pub held_wall_at: Option<i64>,
     pub held_reference_at: Option<i64>,

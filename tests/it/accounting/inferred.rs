@@ -91,7 +91,7 @@ on_both! {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         report(&f, "steady").await;
         let revision = async || {
-            fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision
+            fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision.number()
         };
         let before = revision().await;
         for _ in 0..9 {

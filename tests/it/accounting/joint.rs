@@ -21,7 +21,7 @@ const START: &str = "2026-01-13T09:00:00Z";
 /// Keeps every writer of the group waiting until it is dropped.
 async fn held(f: &Fixture) -> Tx {
     let tx = f.db.store().await.begin().await.unwrap();
-    groups::lock(&tx, GROUP).await.unwrap();
+    groups::lock(&tx, GROUP, None).await.unwrap();
     tx
 }
 
@@ -39,7 +39,7 @@ async fn until_waiting(f: &Fixture, count: usize) {
 
 /// How often the group was written.
 async fn writes(f: &Fixture) -> i64 {
-    groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision
+    groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision.number()
 }
 
 async fn counted(f: &Fixture) -> Vec<AuditEntry> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fairshared::jobs::{JobSettings, Runner};
 use fairshared::service::jobs::leases::{Fence, Lease, Presence, Work};
-use fairshared::service::jobs::{JobControl, JobRun};
+use fairshared::service::jobs::{JobControl, JobRun, OpenRun};
 use fairshared::service::{Error, Service};
 use serde_json::json;
 
@@ -113,7 +113,7 @@ on_both! {
         f.clock.advance_seconds(30);
         let next = runner(&other(&f).await);
         next.start().await.unwrap();
-        let status = async |id| f.service.job_run(id).await.unwrap().unwrap();
+        let status = async |run: OpenRun| f.service.job_run(run.id).await.unwrap().unwrap();
         assert_eq!(status(goes_on).await.status, "running");
         for id in [abandoned, older] {
             let run = status(id).await;

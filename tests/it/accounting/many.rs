@@ -135,10 +135,10 @@ on_both! {
         f.ingest(&(0..PEOPLE).map(|number| of(number, "2026-01-01T00:00:00Z")).collect::<Vec<Value>>()).await;
         let f = f.restart().await;
         f.clock.set("2026-12-31T00:00:00Z");
-        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision.number();
         let done = f.tick().await;
         assert_eq!((done.kernels, done.slices_created), (PEOPLE as u64 + 2, (PEOPLE * DAYS + 2) as u64));
-        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision.number(), revision + 2);
         assert_eq!(f.tick().await.slices_created, 0);
         // From here on all are recorded together.
         let f = f.restart().await;
@@ -152,10 +152,10 @@ on_both! {
         let of = |number: usize| kernel(&format!("k{number}"), &name(number % 7), "ml", "2026-01-01T00:00:00Z");
         f.ingest(&(0..MANY).map(of).collect::<Vec<Value>>()).await;
         f.clock.set("2026-12-31T00:00:00Z");
-        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision.number();
         let done = f.tick().await;
         assert_eq!((done.kernels, done.slices_created), (MANY as u64, (MANY * DAYS) as u64));
-        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision.number(), revision + 2);
         assert_eq!(f.tick().await.kernels, MANY as u64);
         assert_totals(&f, MANY * DAYS * 86_400).await;
     }

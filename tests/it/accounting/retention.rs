@@ -65,10 +65,10 @@ async fn rows(f: &Fixture) -> Vec<i64> {
     rows
 }
 
-/// How often the group was locked.
+/// How often the group was written.
 async fn sessions(f: &Fixture) -> u64 {
     let group = groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap();
-    group.kernels_revision.unsigned_abs()
+    group.kernels_revision.number().unsigned_abs()
 }
 
 /// A group with a kernel that ended an hour ago.

@@ -190,7 +190,7 @@ queues:
         let dry = apply(&f, &["--dry-run", "-o", "csv"], QUEUES);
         assert_eq!((dry.stderr.lines().last(), &dry.stdout), (Some("queues: 2 would be created, 0 would be changed, 0 would be removed"), &shown.stdout));
         assert_eq!(queues().lines().count(), 1);
-        let written = async || fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision;
+        let written = async || fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision.number();
         let before = written().await;
         let applied = apply(&f, &["--reason", "new cluster"], QUEUES);
         assert_eq!(applied.stderr, "1 set, 0 unset, 0 unchanged\nqueues: 2 created, 0 changed, 0 removed\n");

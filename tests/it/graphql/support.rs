@@ -36,12 +36,12 @@ impl JobControl for Jobs {
             let now = self.0.clock().now();
             let db = self.0.store().write();
             let run = async {
-                let id = fairshared::store::jobs::start(db, &job, group.as_deref(), "request", uuid::Uuid::nil(), now)
+                let run = fairshared::store::jobs::start(db, &job, group.as_deref(), "request", uuid::Uuid::nil(), now)
                     .await?;
                 let done = self.0.aggregate(group.as_deref().unwrap_or("gpu-cluster")).await?;
                 let counts = json!({"slices_created": done.slices_created});
-                fairshared::store::jobs::finish(db, id, "succeeded", &counts, None, now).await?;
-                Ok(fairshared::store::jobs::by_ids(db, None, [id]).await?)
+                fairshared::store::jobs::finish(db, run, "succeeded", &counts, None, now).await?;
+                Ok(fairshared::store::jobs::by_ids(db, None, [run.id]).await?)
             };
             Some(run.await)
         })

@@ -53,7 +53,7 @@ async fn entries(f: &Fixture) -> Vec<(String, Option<String>)> {
 
 /// How often the group was written.
 async fn writes(f: &Fixture) -> i64 {
-    store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision
+    store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision.number()
 }
 
 fn names(texts: &[&str]) -> Vec<String> {
@@ -63,7 +63,7 @@ fn names(texts: &[&str]) -> Vec<String> {
 on_both! {
     async fn both_are_one_write(db: TestDb) {
         let f = cluster(db).await;
-        let before = (writes(&f).await, f.service.group(&admin(), GROUP).unwrap().revision);
+        let before = (writes(&f).await, f.service.group(&admin(), GROUP).unwrap().revision.number());
         let both = wanted(&[weight("research", Some("2"))], Some(&json!([{"name": "a", "parent": "b"}, {"name": "b"}])), false);
         let preview = f.service.preview_configuration(&admin(), GROUP, both.clone()).await.unwrap();
         assert_eq!((preview.weights.len(), preview.unchanged, preview.queues.as_ref().unwrap().counts()), (1, 0, [2, 0, 0]));
@@ -72,7 +72,7 @@ on_both! {
         assert_eq!(changed.weights, preview.weights);
         let now = (names(&["a", "b"]), names(&["domain:research 2"]));
         assert_eq!(seen(&f.service), now);
-        assert_eq!((writes(&f).await, f.service.group(&admin(), GROUP).unwrap().revision), (before.0 + 1, before.1 + 1));
+        assert_eq!((writes(&f).await, f.service.group(&admin(), GROUP).unwrap().revision.number()), (before.0 + 1, before.1 + 1));
         let reason = Some("new term".to_owned());
         assert_eq!(entries(&f).await, [("weights.put".to_owned(), reason.clone()), ("queues.put".to_owned(), reason)]);
         // What is so already is not written again.

@@ -34,6 +34,7 @@ mod read_back;
 mod records;
 mod request_threads;
 mod revisions;
+mod rewound;
 mod sequence;
 mod serving;
 mod simulated_fairness;

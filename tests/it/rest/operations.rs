@@ -37,9 +37,9 @@ on_both! {
         assert_eq!(server.get("/job-runs?resource_group=other").await["items"], json!([all["items"][1]]));
         assert_eq!(server.get("/job-runs?failed=true").await["total"], 0);
         let (db, now) = (server.service.store().write(), server.service.clock().now());
-        let id = store::jobs::start(db, "aggregate", Some("other"), "schedule", uuid::Uuid::nil(), now).await.unwrap();
+        let run = store::jobs::start(db, "aggregate", Some("other"), "schedule", uuid::Uuid::nil(), now).await.unwrap();
         assert_eq!(server.get("/job-runs?failed=true").await["total"], 0, "it runs");
-        store::jobs::finish(db, id, "failed", &json!({}), Some("no room".to_owned()), now).await.unwrap();
+        store::jobs::finish(db, run, "failed", &json!({}), Some("no room".to_owned()), now).await.unwrap();
         let failed = server.get("/job-runs?failed=true&resource_group=other").await;
         assert_eq!((&failed["total"], &failed["items"][0]["error"]), (&json!(1), &json!("no room")));
         assert_eq!(server.get(&format!("/job-runs?failed=true&resource_group={GROUP}")).await["total"], 0);

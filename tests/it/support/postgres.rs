@@ -85,6 +85,18 @@ impl Cluster {
         cluster
     }
 
+    /// One that runs over a copy of the data folder of another that is stopped, as a standby of it or by itself.
+    #[allow(dead_code, reason = "benches do not call it")]
+    pub fn behind(name: &str, data: &Path, is_standby: bool) -> Self {
+        let cluster = Self::stopped(own_folder(name), &[]);
+        run(Command::new("cp").arg("-a").arg(data).arg(cluster.data()));
+        if is_standby {
+            std::fs::write(cluster.data().join("standby.signal"), "").unwrap();
+        }
+        cluster.start();
+        cluster
+    }
+
     fn stopped(folder: PathBuf, settings: &'static [&'static str]) -> Self {
         std::fs::create_dir_all(&folder).unwrap();
         if is_root() {

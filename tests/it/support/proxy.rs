@@ -25,6 +25,8 @@ pub enum Cut {
     BeforeCommit,
     /// The database has committed, and its answer is lost.
     AfterCommit,
+    /// The database never hears of the commit, and the connection stays as it is until one side ends it.
+    HeldBeforeCommit,
     /// At a statement with this text, which the database does not hear of; nor does it anything else from then on.
     AndRefuse(&'static str),
 }
@@ -32,7 +34,7 @@ pub enum Cut {
 impl Cut {
     fn text(self) -> &'static str {
         match self {
-            Self::BeforeCommit | Self::AfterCommit => "COMMIT\0",
+            Self::BeforeCommit | Self::AfterCommit | Self::HeldBeforeCommit => "COMMIT\0",
             Self::AndRefuse(text) => text,
         }
     }
@@ -165,6 +167,10 @@ async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
                 if let Some(Cut::AndRefuse(_)) = cut {
                     shared.mode.send_replace(Mode::Refuse);
                     return;
+                }
+                if cut == Some(Cut::HeldBeforeCommit) {
+                    dead = true;
+                    continue;
                 }
                 if cut == Some(Cut::BeforeCommit) || database.write_all(sent).await.is_err() {
                     return;

@@ -28,7 +28,7 @@ export interface Meanwhile {
 /** The number of latest changes that are shown where it is not known which of them came after the draft. */
 const LATEST = 5;
 
-/** The number of changes that a revision counts: `17` of `17.3fa9c2d1`. */
+/** The number of changes that a revision counts: `17` of `17.5b0c77e2.3fa9c2d1`. */
 const countOf = (revision: string): number => Number(revision.split(".")[0]);
 
 /** The newest of some revisions of one group. */

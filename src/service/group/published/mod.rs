@@ -96,7 +96,7 @@ impl PublishedGroup {
     }
 }
 
-type Pictures = BTreeMap<Arc<str>, Arc<PublishedGroup>>;
+pub type Pictures = BTreeMap<Arc<str>, Arc<PublishedGroup>>;
 
 /// All groups' pictures. Reading never waits.
 #[derive(Default)]
@@ -141,6 +141,11 @@ impl Published {
         let replaced = self.lock_closing().get(name).cloned();
         let shown = self.get(name).filter(|group| group.day().is_some_and(|day| day < today));
         replaced.into_iter().chain(shown).collect()
+    }
+
+    /// Forgets the last pictures of past days.
+    pub fn forget_closing(&self) {
+        self.lock_closing().clear();
     }
 
     /// The history of the picture's day is written.

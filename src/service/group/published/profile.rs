@@ -18,6 +18,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::group::revision::ConfigRevision;
 use crate::service::group::state::GroupState;
+use crate::store::revision::Revision;
 
 pub use crate::service::group::state::Calculation;
 
@@ -34,8 +35,8 @@ pub struct Profile {
     /// As the admin set them.
     pub scheduler_opts: Map<String, Value>,
     pub options: Options,
-    pub revision: i64,
-    pub kernels_revision: i64,
+    pub revision: Revision,
+    pub kernels_revision: Revision,
     pub config_revision: ConfigRevision,
     pub(super) created_at: Timestamp,
     /// When reports last brought kernels that ended before every look-back.
@@ -100,9 +101,9 @@ impl Profile {
         !self.agent_slots.is_empty() && !self.agent_slots.contains(&slot)
     }
 
-    /// A strong validator for answers made from this picture.
+    /// A strong validator for answers made from this picture. Every write of the group sets another tag of `kernels_revision`.
     pub fn etag(&self) -> String {
-        format!("\"{}-{}\"", self.revision, self.kernels_revision)
+        format!("\"{}-{}\"", self.revision.number(), self.kernels_revision)
     }
 
     /// A validator of the scheduler and its options. Behind a point follows what is shown with them and depends on more: the

@@ -1,0 +1,74 @@
+//! A server that is stopped where it is, in the middle of a write: the others do not wait for it for longer than they take it for
+//! alive.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::support::{Reporter, start, until};
+use crate::support::database;
+use crate::support::fixture::GROUP;
+use crate::support::postgres;
+use crate::support::proxy::{Cut, Proxy};
+
+/// A transaction that is left behind would last for a minute without the other server.
+const SOON: Duration = Duration::from_secs(30);
+
+fn weight(weight: u64) -> Value {
+    json!({"items": [{"target_type": "domain", "target_id": "research", "weight": weight.to_string()}]})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_group_of_a_frozen_server_is_free_soon() {
+    let db = database::postgres().await;
+    let proxy = Proxy::before(postgres::socket()).await;
+    let mut reporter = Reporter::new(db.url.clone());
+    let frozen = Arc::new(start(&proxy.url(db.postgres_name().unwrap()), &reporter.log));
+    let other = start(&db.url, &reporter.log);
+    reporter.make_group(&frozen).await;
+    reporter.report_some(&frozen, 3).await;
+    let reporter = Arc::new(reporter);
+    let path = format!("/resource-groups/{GROUP}/fair-share-weights");
+    until("the group known to both", async || {
+        reporter.call(&other, Method::PUT, &path, &weight(2)).await.status == 200
+    })
+    .await;
+    // The first server is about to commit, and has the lock of the group.
+    proxy.cut_at(Cut::HeldBeforeCommit);
+    let asked = tokio::spawn({
+        let (reporter, frozen, path) = (Arc::clone(&reporter), Arc::clone(&frozen), path.clone());
+        async move { reporter.call(&frozen, Method::PUT, &path, &weight(3)).await }
+    });
+    until("the commit", async || proxy.cuts_done() == 1).await;
+    frozen.signal("STOP");
+    assert_eq!(reporter.call(&other, Method::PUT, &path, &weight(4)).await.status, 503, "the group is locked");
+    let begun = Instant::now();
+    until("the write of the other server", async || {
+        reporter.call(&other, Method::PUT, &path, &weight(4)).await.status == 200
+    })
+    .await;
+    println!("the group was free after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < SOON);
+    reporter.log.until_says(&["WARN", "transactions of processes that do not go on were ended"]).await;
+    frozen.signal("CONT");
+    let refused = asked.await.unwrap();
+    assert_eq!(refused.status, 503, "{refused:?}");
+    // Both show the write that was acknowledged, and the frozen one goes on with it.
+    for server in [&*frozen, &other] {
+        until("the weight that was acknowledged", async || {
+            let shown = reporter.call(server, Method::GET, &path, &Value::Null).await;
+            let mut items = shown.body["items"].as_array().unwrap().iter();
+            items.any(|item| item["target_id"] == "research" && item["weight"] == "4")
+        })
+        .await;
+    }
+    until("a write of the server that was frozen", async || {
+        reporter.call(&frozen, Method::PUT, &path, &weight(5)).await.status == 200
+    })
+    .await;
+    let entries = reporter.call(&other, Method::GET, "/audit-log?action=weights.put&limit=100", &Value::Null).await;
+    assert_eq!(entries.body["total"], 3, "{entries:?}");
+    reporter.assert_stored().await;
+}
