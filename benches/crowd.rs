@@ -120,20 +120,19 @@ async fn ask_dearly(url: &str, key: &str, number: usize, stop: &AtomicBool) -> u
 
 /// The dearest request of each kind. `round` makes filters that no request before had.
 fn dear_requests(client: &Client, url: &str, group: &str, round: usize) -> Vec<RequestBuilder> {
-    let aliases: String = (0..300)
-        .map(|at| {
-            format!(
-                "a{at}: user_fair_shares(resource_group: {GROUP:?}, first: 1, filter: {{user_name: {{contains: \"q{}\"}}}}) \
-                 {{ count }} ",
-                (round + at) % 20
-            )
-        })
-        .collect();
+    let list = |at: usize| {
+        format!(
+            "a{at}: user_fair_shares(resource_group: {GROUP:?}, first: 1, filter: {{user_name: {{contains: \"q{}\"}}}}) \
+             {{ count }}",
+            (round + at) % 20
+        )
+    };
+    let lists = (0..300).map(list).collect::<Vec<_>>().join(" ");
     let queues: Vec<Value> = (0..2_000).map(|n| json!({"name": format!("q{n}"), "request": {"cpu": n + 1}})).collect();
     let simulation = json!({"algorithm": "drf", "capacity": {"cpu": 100_000}, "queues": queues});
     let get = |path: String| client.get(path).header("accept-encoding", "gzip");
     vec![
-        client.post(format!("{url}/graphql")).json(&json!({"query": format!("{{ {aliases} }}")})),
+        client.post(format!("{url}/graphql")).json(&json!({"query": format!("{{ {lists} }}")})),
         get(format!("{group}/fair-share-status")),
         get(format!("{group}/fairness?tier=user&window=7d")),
         get(format!("{group}/fair-share-status?limit=1000")),

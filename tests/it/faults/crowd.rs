@@ -48,15 +48,14 @@ fn readable_paths(document: &Value) -> Vec<String> {
 
 /// A query that asks for `count` lists of users; each looks at all users of the group unless another has the same filter.
 fn many_lists(count: usize) -> Value {
-    let lists: String = (0..count)
-        .map(|n| {
-            format!(
-                "a{n}: user_fair_shares(resource_group: {GROUP:?}, first: 1, filter: {{user_name: {{contains: \"{n}\"}}}}) \
-                 {{ count }} "
-            )
-        })
-        .collect();
-    json!({"query": format!("{{ {lists} }}")})
+    let list = |n| {
+        format!(
+            "a{n}: user_fair_shares(resource_group: {GROUP:?}, first: 1, filter: {{user_name: {{contains: \"{n}\"}}}}) \
+             {{ count }}"
+        )
+    };
+    let lists: Vec<String> = (0..count).map(list).collect();
+    json!({"query": format!("{{ {} }}", lists.join(" "))})
 }
 
 /// One query for each field of GraphQL that needs no more than a resource group: it asks for the field many times.
@@ -80,8 +79,8 @@ async fn fields_many_times(url: &str, key: &str) -> Vec<Value> {
         let kind = if kinds["kind"] == "NON_NULL" { &kinds["ofType"]["kind"] } else { &kinds["kind"] };
         let selected = if kind == "SCALAR" { "" } else { "{ __typename }" };
         let name = field["name"].as_str().unwrap();
-        let fields: String = (0..10).map(|n| format!("a{n}: {name}{group} {selected} ")).collect();
-        Some(json!({"query": format!("{{ {fields} }}")}))
+        let fields: Vec<String> = (0..10).map(|n| format!("a{n}: {name}{group} {selected}")).collect();
+        Some(json!({"query": format!("{{ {} }}", fields.join(" "))}))
     };
     let fields = answer["data"]["__schema"]["queryType"]["fields"].as_array().unwrap();
     let queries: Vec<Value> = fields.iter().filter_map(many_times).collect();

@@ -96,6 +96,7 @@ on_both! {
     }
 
     /// An earlier release took them.
+    #[expect(clippy::disallowed_methods, reason = "what an earlier release stored")]
     async fn stored_names_stay_readable(db: TestDb) {
         use sea_orm::ConnectionTrait;
         let server = Server::with_usage(db).await;
