@@ -1,5 +1,6 @@
 //! Invisible characters, and the places that take names.
 
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
@@ -21,6 +22,13 @@ fn hidden(c: char) -> String {
 /// The name as a part of a path.
 fn escaped(name: &str) -> String {
     percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+/// Gives a user a name that is refused now.
+#[expect(clippy::disallowed_methods, reason = "what an earlier release has stored")]
+async fn rename_as_an_earlier_release(server: &Server, from: &str, to: &str) {
+    let sql = format!("UPDATE users SET name = '{to}' WHERE name = '{from}'");
+    server.service.store().write().execute_unprepared(&sql).await.unwrap();
 }
 
 on_both! {
@@ -96,14 +104,11 @@ on_both! {
     }
 
     /// An earlier release took them.
-    #[expect(clippy::disallowed_methods, reason = "what an earlier release stored")]
     async fn stored_names_stay_readable(db: TestDb) {
-        use sea_orm::ConnectionTrait;
         let server = Server::with_usage(db).await;
         server.call("PUT", &format!("/users/{}", id("alice")), Some(&json!({"name": "old name"}))).await.json(200);
         let name = "old\u{200b}name";
-        let sql = format!("UPDATE users SET name = '{name}' WHERE name = 'old name'");
-        server.service.store().write().execute_unprepared(&sql).await.unwrap();
+        rename_as_an_earlier_release(&server, "old name", name).await;
         let server = Server::over(server.fixture.restart().await, server.key);
         let path = format!("/users/{}", escaped(name));
         let found = server.get(&path).await;
