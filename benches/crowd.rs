@@ -111,7 +111,7 @@ async fn ask_dearly(url: &str, key: &str, number: usize, stop: &AtomicBool) -> u
                 return answered;
             }
             let answer = request.bearer_auth(key).send().await.unwrap();
-            // What a role may not, and what is too much, is refused; that counts as asked.
+            // A request that is refused, because the role may not send it or because it is too large, counts as asked.
             answered += usize::from(answer.bytes().await.is_ok());
         }
     }

@@ -1,8 +1,7 @@
 //! Names that people give: resource groups, domains, agents, queues, users, projects, keys.
 //!
-//! A name is what tells one thing from another, for people as well as for the program. Two names that look alike must not
-//! differ in characters that are not to be seen, and a name must not change how the text around it is shown. Therefore names have
-//! visible characters only: none of the Unicode categories Control, Format (which has the characters that turn the direction of
+//! People and the program tell things apart by their names. Two names that look alike must not differ in characters that cannot
+//! be seen, and a name must not change how the text around it is shown. Therefore names have visible characters only: none of the Unicode categories Control, Format (which has the characters that turn the direction of
 //! writing), Surrogate, Private Use and Unassigned, no separator of lines or paragraphs, and nothing that programs show as
 //! nothing (`Default_Ignorable_Code_Point`).
 //!

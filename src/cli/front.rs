@@ -72,7 +72,7 @@ impl Front {
     }
 }
 
-/// What clients may ask of connections.
+/// The limits of connections, from the settings.
 fn limits(config: &Config) -> ConnectionLimits {
     ConnectionLimits {
         most: config.max_connections,

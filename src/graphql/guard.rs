@@ -189,21 +189,21 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// What a list that the database pages costs, in rows.
+/// The cost of a list that the database pages, in rows.
 pub const DATABASE_LIST_ROWS: usize = 10_000;
-/// What a report, an explanation, a sequence or a simulation costs, in rows.
+/// The cost of a report, an explanation, a sequence or a simulation, in rows.
 pub const REPORT_ROWS: usize = 100_000;
 
-/// What one request has used of its limits.
+/// The values and rows that one request has used of its limits.
 #[derive(Default)]
-pub struct Budget {
+pub struct QueryBudget {
     values: AtomicU64,
     rows: AtomicU64,
 }
 
 /// Counts `rows` rows of the list that is being resolved, as part of the answer.
 pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
-    let Some(budget) = ctx.data_opt::<Budget>() else { return Ok(()) };
+    let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
     let cost = width(&ctx.field()).saturating_mul(rows as u64);
     let spent = budget.values.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
     if spent > MAX_VALUES {
@@ -216,7 +216,7 @@ pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
 /// Counts `rows` rows that are looked at to resolve a field, whether they become part of the answer or not. A field that
 /// looks at a whole group costs as many rows as the group has users.
 pub fn charge_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
-    let Some(budget) = ctx.data_opt::<Budget>() else { return Ok(()) };
+    let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
     let rows = rows as u64;
     let looked_at = budget.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows);
     if looked_at > MAX_ROWS_READ {

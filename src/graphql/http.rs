@@ -34,7 +34,7 @@ pub fn router(schema: FairShareSchema, service: Arc<Service>) -> Router {
     Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(Executor { schema, service })
 }
 
-/// What executes documents.
+/// The schema that executes documents, and the service that knows which groups there are.
 #[derive(Clone)]
 struct Executor {
     schema: FairShareSchema,

@@ -74,7 +74,7 @@ pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Respo
 /// Answers a request that [`prepare`] has let pass. Every error has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
     let (warnings, scans) = (ResponseWarnings::default(), shared_scans::SharedScans::default());
-    let request = request.data(caller).data(guard::Budget::default()).data(scans).data(warnings.clone());
+    let request = request.data(caller).data(guard::QueryBudget::default()).data(scans).data(warnings.clone());
     warnings.add_to(errors::explain(schema.execute(request).await))
 }
 

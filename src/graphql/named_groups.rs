@@ -13,9 +13,11 @@ const GROUP_ARGUMENTS: [&str; 2] = ["resource_group", "resource_groups"];
 
 /// Has the database read once if the request names a group that this server does not know.
 pub async fn look_for_new_groups(service: &Arc<Service>, caller: &Caller, request: &mut Request) {
-    let variables = request.variables.clone();
-    let Ok(document) = request.parsed_query() else { return };
-    if named_groups(document, &variables).iter().any(|group| service.may_be_new(caller, group)) {
+    // Taken out while the document is borrowed: they may hold megabytes, which are not copied for this.
+    let variables = std::mem::take(&mut request.variables);
+    let named = request.parsed_query().map_or_else(|_| Vec::new(), |document| named_groups(document, &variables));
+    request.variables = variables;
+    if named.iter().any(|group| service.may_be_new(caller, group)) {
         service.publish_new_groups().await;
     }
 }

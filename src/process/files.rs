@@ -33,7 +33,7 @@ impl fmt::Display for TooFewFiles {
 
 impl std::error::Error for TooFewFiles {}
 
-/// Raises this process' limit of open files as far as it may, and refuses if so many connections do not fit into it.
+/// Raises this process' limit of open files as far as the system lets it. Refuses if `connections` do not fit into it.
 pub fn make_room_for(connections: usize) -> Result<(), TooFewFiles> {
     #[cfg(target_os = "linux")]
     if let Some(limit) = raise_limit() {

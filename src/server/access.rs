@@ -50,7 +50,7 @@ enum Credential<'a> {
     Session(&'a str),
 }
 
-/// What a request holds until its answer is made.
+/// The account and the permit of a request, which it holds until its answer is made.
 struct AdmittedRequest {
     body: Option<Arc<BodyAccount>>,
     _permit: Option<OwnedSemaphorePermit>,

@@ -1,8 +1,8 @@
 //! The account of a request's body: how many bytes of it have come, and the memory that is reserved for them until the answer
 //! is made.
 //!
-//! A handler reads the body through its account and sees an error where the account refuses more. What became of the body then
-//! is not the handler's business: the answer is the refusal of the account.
+//! A handler reads the body through its account, and sees an error where the account refuses more. Whatever the handler answers
+//! then, the client gets the refusal of the account, because only the account knows the reason.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,14 +13,15 @@ use axum::response::{IntoResponse, Response};
 use axum::{BoxError, Error as BodyError};
 use futures::StreamExt;
 
+use super::request_runtime::is_kernel_report;
 use crate::rest::problem::Problem;
 use crate::service::memory_budget::{MemoryBudget, ReservedMemory};
-use crate::service::{Caller, Error, Role};
+use crate::service::{Caller, Error};
 
 /// The largest body of a key with the role `viewer` or `user`, in bytes.
 const SMALL_BODY_BYTES: usize = 16 << 20;
 
-/// What has come of one body.
+/// The bytes of one body that have come, and what is reserved for them.
 pub struct BodyAccount {
     memory: MemoryBudget,
     /// The largest body that the key may send anywhere, in bytes.
@@ -38,12 +39,11 @@ struct AccountState {
 impl BodyAccount {
     /// Lets `request` read its body through an account. Reports of kernels have none: of them only the row that is read is kept.
     pub fn open(request: &mut Request, caller: &Caller, memory: &MemoryBudget) -> Option<Arc<Self>> {
-        let path = request.uri().path();
-        let is_read_by_row = path.ends_with("/kernels") || path.ends_with("/kernels/snapshot");
-        if request.method() == Method::GET || request.method() == Method::HEAD || is_read_by_row {
+        let (method, path) = (request.method(), request.uri().path());
+        if method == Method::GET || method == Method::HEAD || is_kernel_report(method, path) {
             return None;
         }
-        let limit = matches!(caller.role, Role::Viewer | Role::User).then_some(SMALL_BODY_BYTES);
+        let limit = caller.role.is_read_only().then_some(SMALL_BODY_BYTES);
         let account = Arc::new(Self { memory: memory.clone(), limit, state: Mutex::default() });
         let counted = Arc::clone(&account);
         let pieces = std::mem::take(request.body_mut()).into_data_stream();

@@ -1,4 +1,4 @@
-//! How much one key may ask at a time, so that a program that asks in a loop is told to ask less.
+//! Limits of the requests of one key, so that a program that asks in a loop is refused and not served at the cost of others.
 
 use std::num::NonZeroU32;
 
@@ -8,10 +8,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use crate::rest::problem::Problem;
+use crate::service::Caller;
 use crate::service::key_semaphores::KeySemaphores;
-use crate::service::{Caller, Role};
 
-/// What the settings say of keys.
+/// The limits of each key, from the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyQuotas {
     /// Requests of one key that are answered at the same time, without those that are urgent.
@@ -26,7 +26,7 @@ impl Default for KeyQuotas {
     }
 }
 
-/// Counts what each key asks.
+/// The requests of each key, counted.
 pub struct KeyLimits {
     at_once: KeySemaphores,
     rates: Option<DefaultKeyedRateLimiter<Uuid>>,
@@ -39,10 +39,10 @@ impl KeyLimits {
         Self { at_once: KeySemaphores::new(quotas.requests_at_once), rates, quotas }
     }
 
-    /// Lets a request in that is not urgent. What it returns is held until the answer is there.
+    /// Lets a request in that is not urgent. The permit that it returns is held until the answer is there.
     pub fn admit(&self, caller: &Caller) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         let Some(key) = caller.key_id else { return Ok(None) };
-        if matches!(caller.role, Role::Viewer | Role::User)
+        if caller.role.is_read_only()
             && let Some(rates) = &self.rates
             && rates.check_key(&key).is_err()
         {

@@ -46,13 +46,13 @@ static ORDINARY: LazyLock<Option<Runtime>> = LazyLock::new(|| {
 
 /// True for what schedulers, probes and people who sign in wait for: sequences, reports of kernels, health and sessions.
 pub fn is_urgent(method: &Method, path: &str) -> bool {
-    match path {
-        "/healthz" | "/readyz" | "/ui/session" => true,
-        _ => {
-            let is_reported = ["/sequence", "/kernels", "/kernels/snapshot"].iter().any(|end| path.ends_with(end));
-            method == Method::POST && is_reported
-        }
-    }
+    let is_sequence = method == Method::POST && path.ends_with("/sequence");
+    matches!(path, "/healthz" | "/readyz" | "/ui/session") || is_sequence || is_kernel_report(method, path)
+}
+
+/// True for reports of kernels, whose bodies are read row by row.
+pub fn is_kernel_report(method: &Method, path: &str) -> bool {
+    method == Method::POST && (path.ends_with("/kernels") || path.ends_with("/kernels/snapshot"))
 }
 
 /// Answers a request with `router` on the threads for its kind.

@@ -40,16 +40,15 @@ impl Service {
         if let Some(division) = group.published().live.known_division().filter(|_| !explain) {
             return Ok(GroupDivision { group, division });
         }
-        let key = group.access().key();
-        let work = move || {
-            let division = if explain {
-                Arc::new(group.facts().divide(now, Trace::on()).map_err(Error::not_divisible)?)
+        let work = || {
+            if explain {
+                Ok(Arc::new(group.facts().divide(now, Trace::on()).map_err(Error::not_divisible)?))
             } else {
-                group.published().division(now)?
-            };
-            Ok(GroupDivision { group, division })
+                group.published().division(now)
+            }
         };
-        self.permits.run(key, work).await
+        let division = self.permits.run(group.access().key(), work).await?;
+        Ok(GroupDivision { group, division })
     }
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.

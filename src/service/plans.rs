@@ -68,12 +68,9 @@ impl Service {
         let read = || self.cluster_of(group.published(), caller.key_id);
         let cluster = group.published().live.cluster.get_or_try_init(read).await.map(Arc::clone)?;
         let now = self.clock().now();
-        let key = caller.key_id;
-        let work = move || {
-            let plan = cluster.plan(group.facts(), &pending, now).map_err(faults)?;
-            Ok(Planned { group, plan })
-        };
-        self.permits.run(key, work).await
+        let work = || cluster.plan(group.facts(), &pending, now).map_err(faults);
+        let plan = self.permits.run(caller.key_id, work).await?;
+        Ok(Planned { group, plan })
     }
 
     /// Reads what the plans of this picture need: its nodes, and its kernels unless an earlier picture had them.
@@ -84,7 +81,6 @@ impl Service {
             None => LiveKernels::of(store::live_kernels::all(db, group.facts.key).await?.into()),
         };
         let agents = store::agents::list(db, &group.facts.name).await?;
-        let group = Arc::clone(group);
         self.permits.run(key, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, known.all(), agents)?))).await
     }
 }

@@ -128,7 +128,7 @@ struct Reading<'a> {
     size_numbers: Numbers<Amounts>,
     /// The newest job of each project, and the domain that it names.
     homes: BTreeMap<ProjectId, (Timestamp, Arc<str>)>,
-    /// Where each job is among those of the trace; `None`: no row tells how it ran and ended.
+    /// The index of each job among those of the trace; `None` for a job of which no row has the start and the end.
     places: FastMap<KernelId, Option<u32>>,
     repeated: u64,
     /// Rows whose job has another owner in an earlier one.

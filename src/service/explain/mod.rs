@@ -113,10 +113,8 @@ impl Service {
         let trails = self.know_trails(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
         let now = self.certain_now();
-        let key = group.access().key();
-        let work =
-            move || Page { group: &group, subject: &subject, recount, trails, origins, now }.write(place, workload);
-        self.permits.run(key, work).await
+        let work = || Page { group: &group, subject: &subject, recount, trails, origins, now }.write(place, workload);
+        self.permits.run(group.access().key(), work).await
     }
 
     /// Who set the weights of the domain, the project and the user, where they are set.

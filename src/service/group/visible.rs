@@ -14,7 +14,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::queues::Held;
 use crate::domain::ranking::Placed;
 use crate::domain::slots::Amounts;
-use crate::service::input::caller::{Access, Caller, Reach};
+use crate::service::input::caller::{Access, Caller, KeyReach};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
@@ -24,7 +24,7 @@ use crate::service::{Error, Result};
 pub struct VisibleGroup {
     group: Arc<PublishedGroup>,
     access: Access,
-    reach: Reach,
+    reach: KeyReach,
     /// Likely mistakes in the write that this follows.
     of_write: Vec<InputWarning>,
 }
@@ -65,7 +65,7 @@ impl VisibleGroup {
     }
 
     /// The groups that the caller's key reaches.
-    pub(in crate::service) fn reach(&self) -> &Reach {
+    pub(in crate::service) fn reach(&self) -> &KeyReach {
         &self.reach
     }
 

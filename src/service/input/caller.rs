@@ -35,6 +35,11 @@ impl Role {
         }
     }
 
+    /// True for a role that changes and reports nothing.
+    pub fn is_read_only(self) -> bool {
+        matches!(self, Self::Viewer | Self::User)
+    }
+
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|r| r.as_str() == text)
     }
@@ -91,21 +96,26 @@ impl Access {
     }
 }
 
-/// The resource groups that a key reaches, and whose rows it may see.
+/// True if `groups`, the only ones that a key reaches, have `group`; `None`: the key reaches all.
+fn has_group(groups: Option<&[String]>, group: &str) -> bool {
+    groups.is_none_or(|groups| groups.iter().any(|name| name == group))
+}
+
+/// The resource groups that a key reaches, and the user whose rows alone it may see.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct KeyReach {
     groups: Option<Arc<[String]>>,
     own_user: Option<UserId>,
 }
 
-impl Reach {
+impl KeyReach {
     /// True for a key that does not reach every group.
     pub fn is_limited(&self) -> bool {
         self.groups.is_some()
     }
 
     pub fn has_group(&self, group: &str) -> bool {
-        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|name| name == group))
+        has_group(self.groups.as_deref(), group)
     }
 
     /// The user that a key with the role `user` is for.
@@ -159,8 +169,8 @@ impl Caller {
         SlotNameSource { key: self.key_id, group: Some(Arc::from(group)), is_about_agents: false }
     }
 
-    pub fn reach(&self) -> Reach {
-        Reach { groups: self.groups.clone(), own_user: self.only_user() }
+    pub fn reach(&self) -> KeyReach {
+        KeyReach { groups: self.groups.clone(), own_user: self.only_user() }
     }
 
     /// What the caller may do, wherever its key reaches.
@@ -194,7 +204,7 @@ impl Caller {
 
     /// Whether the key reaches the resource group.
     pub fn reaches(&self, group: &str) -> bool {
-        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|name| name == group))
+        has_group(self.groups.as_deref(), group)
     }
 
     /// Refuses a resource group that the key is not for.

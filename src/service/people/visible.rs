@@ -10,7 +10,7 @@ use std::sync::{Arc, RwLockReadGuard};
 use super::Directory;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::service::group::published::PublishedGroup;
-use crate::service::input::caller::Reach;
+use crate::service::input::caller::KeyReach;
 use crate::service::{Caller, Service};
 
 /// The part of the directory that a caller may know.
@@ -59,7 +59,7 @@ impl Deref for SeenPeople<'_> {
 
 impl Service {
     /// The part of `people` that a caller with this reach may know.
-    pub(in crate::service) fn visible_people<'a>(&self, reach: &Reach, people: &'a Directory) -> VisiblePeople<'a> {
+    pub(in crate::service) fn visible_people<'a>(&self, reach: &KeyReach, people: &'a Directory) -> VisiblePeople<'a> {
         let reached = || {
             let groups = self.published_groups().into_iter();
             groups.filter(|group| reach.has_group(&group.facts.name)).collect()

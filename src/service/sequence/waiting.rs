@@ -47,14 +47,14 @@ impl Service {
     /// now. Keys of users may ask about their own users' workloads.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
         let last = self.sequences.last(group, self.clock().now());
-        let (service, wanted, only) = (Arc::clone(self), id.to_owned(), group.access().only_user());
-        let find = move |last: &Remembered| {
+        let only = group.access().only_user();
+        let find = |last: &Remembered| {
             let request: SequenceRequest = read(&last.request)?;
             let input = SequenceInput { limit: None, explain: true, ..request.into() };
-            let found = in_order(&service.order_of(last.group.clone(), input, last.at)?, &wanted);
+            let found = in_order(&self.order_of(last.group.clone(), input, last.at)?, id);
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
-        let work = move || last.iter().find_map(|last| find(last).transpose()).transpose();
+        let work = || last.iter().find_map(|last| find(last).transpose()).transpose();
         if let Some(found) = self.permits.run(group.access().key(), work).await? {
             return Ok(found);
         }
@@ -77,13 +77,12 @@ impl Service {
         if !visible.any(|workload| workload.workload_id == kernel) {
             return Ok(None);
         }
-        let (service, group, now) = (Arc::clone(self), group.clone(), self.clock().now());
-        let key = group.access().key();
-        let work = move || {
+        let now = self.clock().now();
+        let work = || {
             let input = SequenceInput { workloads, explain: true, ..SequenceInput::default() };
-            Ok(in_order(&service.order_of(group, input, now)?, &kernel))
+            Ok(in_order(&self.order_of(group.clone(), input, now)?, &kernel))
         };
-        self.permits.run(key, work).await
+        self.permits.run(group.access().key(), work).await
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::support::Reporter;
 use crate::cli::program::{Server, end, over};
+use crate::rest::walk::all_endpoints;
 use crate::support::fixture::{GROUP, id, kernel};
 use crate::support::on_both;
 
@@ -18,33 +19,6 @@ const USERS: usize = 2_500;
 const CLIENTS: usize = 16;
 /// Sequences and questions about health while the crowd asks.
 const ROUNDS: usize = 20;
-
-/// The values that stand for the parameters of paths, by name. A new parameter has to be added here.
-fn parameter(name: &str) -> String {
-    match name {
-        "rg" => GROUP.to_owned(),
-        "uuid" => id("u1").to_string(),
-        "kernel_id" => id("crowd1").to_string(),
-        "name" | "queue" | "agent_id" | "source" => "default".to_owned(),
-        "tier" => "users".to_owned(),
-        "id" => "1".to_owned(),
-        other => panic!("no value for the parameter {other:?} of a path"),
-    }
-}
-
-/// Every path that can be read, as the OpenAPI document declares it.
-fn readable_paths(document: &Value) -> Vec<String> {
-    let paths = document["paths"].as_object().unwrap();
-    let read = paths.iter().filter(|(_, methods)| methods.get("get").is_some());
-    read.map(|(path, _)| {
-        let filled = path.split('/').map(|part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-            Some(name) => parameter(name),
-            None => part.to_owned(),
-        });
-        filled.collect::<Vec<_>>().join("/")
-    })
-    .collect()
-}
 
 /// A query that asks for `count` lists of users; each looks at all users of the group unless another has the same filter.
 fn many_lists(count: usize) -> Value {
@@ -88,7 +62,7 @@ async fn fields_many_times(url: &str, key: &str) -> Vec<Value> {
     queries
 }
 
-/// What the crowd asks: paths to read, and queries.
+/// The requests of the crowd: paths to read, and queries.
 struct Questions {
     paths: Vec<String>,
     queries: Vec<Value>,
@@ -133,10 +107,10 @@ on_both! {
         let path = format!("/resource-groups/{GROUP}/kernels");
         let answer = reporter.call(&server, Method::POST, &path, &Value::from(kernels)).await;
         assert_eq!((answer.status, &answer.body["accepted"]), (200, &json!(USERS)), "{answer:?}");
-        let document: Value = reqwest::get(format!("{}/openapi.json", server.address)).await.unwrap().json().await.unwrap();
         let mut queries = fields_many_times(&server.address, &keys[0]).await;
         queries.push(many_lists(100));
-        let all = Arc::new(Questions { paths: readable_paths(&document), queries });
+        let readable = all_endpoints().into_iter().filter(|endpoint| endpoint.method == "GET");
+        let all = Arc::new(Questions { paths: readable.map(|endpoint| endpoint.path).collect(), queries });
         let (answers, mut crowd) = (Answers::default(), JoinSet::new());
         for n in 0..CLIENTS {
             let (url, key) = (server.address.clone(), keys[n % keys.len()].clone());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::support::{Answer, Server, group};
-use super::walk::{OPENAPI, SCHEMA, endpoints, fields};
+use super::walk::{SCHEMA, all_endpoints, endpoints, fields};
 use crate::support::database::TestDb;
 use crate::support::fixture::{GROUP, admin, id, kernel, with};
 use crate::support::on_both;
@@ -194,14 +194,8 @@ fn node_ids(group: &str, foreign: &Foreign) -> Vec<(&'static str, String)> {
 
 /// Endpoints of the document that are about no group: operation and method.
 fn other_endpoints() -> Vec<(String, String)> {
-    let document: Value = serde_json::from_str(OPENAPI).unwrap();
-    let paths = document["paths"].as_object().unwrap().iter().filter(|(path, _)| !path.contains("{rg}"));
-    let found = paths.flat_map(|(_, operations)| {
-        let of_path = operations.as_object().unwrap().iter();
-        of_path
-            .map(|(method, operation)| (operation["operationId"].as_str().unwrap().to_owned(), method.to_uppercase()))
-    });
-    found.collect()
+    let others = all_endpoints().into_iter().filter(|endpoint| !endpoint.is_of_group);
+    others.map(|endpoint| (endpoint.id, endpoint.method)).collect()
 }
 
 /// Fields of the schema that name no group by `resource_group: String!`.

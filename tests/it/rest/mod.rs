@@ -48,7 +48,7 @@ mod usage_report;
 mod uuid_names;
 mod validators;
 mod visible_names;
-mod walk;
+pub mod walk;
 mod warnings;
 mod what_if;
 mod written_forms;

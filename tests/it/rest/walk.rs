@@ -40,6 +40,8 @@ pub struct Endpoint {
     pub method: String,
     pub path: String,
     pub body: Option<Value>,
+    /// The path names a resource group.
+    pub is_of_group: bool,
 }
 
 /// Something that the parameter or argument may be.
@@ -47,7 +49,8 @@ fn sample(name: &str) -> String {
     match name {
         "rg" | "resource_group" => GROUP.to_owned(),
         "kernel_id" => id("k2").to_string(),
-        "user_uuid" => id("carol").to_string(),
+        "user_uuid" | "uuid" => id("carol").to_string(),
+        "id" => "1".to_owned(),
         "project_id" => id("vision").to_string(),
         "tier" => "domains".to_owned(),
         "from" | "to" | "day" => "2026-01-13".to_owned(),
@@ -62,11 +65,20 @@ fn sample(name: &str) -> String {
     }
 }
 
+/// The endpoints of a resource group.
 pub fn endpoints() -> Vec<Endpoint> {
+    let found: Vec<Endpoint> = all_endpoints().into_iter().filter(|endpoint| endpoint.is_of_group).collect();
+    assert!(found.len() > 25, "the document lists the endpoints of a group");
+    found
+}
+
+/// Every endpoint of the document, with values for what it requires.
+pub fn all_endpoints() -> Vec<Endpoint> {
     let document: Value = serde_json::from_str(OPENAPI).unwrap();
     let mut found = Vec::new();
-    for (path, operations) in document["paths"].as_object().unwrap().iter().filter(|(path, _)| path.contains("{rg}")) {
+    for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
+            let is_of_group = path.contains("{rg}");
             let (mut path, mut query) = (path.clone(), Vec::new());
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 let name = parameter["name"].as_str().unwrap();
@@ -79,10 +91,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             let path = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };
             let id = operation["operationId"].as_str().unwrap().to_owned();
             let body = operation["requestBody"].is_object().then(|| body(&id));
-            found.push(Endpoint { id, method: method.to_uppercase(), path, body });
+            found.push(Endpoint { id, method: method.to_uppercase(), path, body, is_of_group });
         }
     }
-    assert!(found.len() > 25, "the document lists the endpoints of a group");
     found
 }
 
@@ -146,7 +157,7 @@ on_both! {
             role: Role::Admin, label: "other".to_owned(), user: None, expires_at: None, groups: Some(vec!["other".to_owned()]),
         };
         let key = server.service.create_key(admin(), new).await.unwrap().0;
-        for Endpoint { id, method, path, body } in endpoints() {
+        for Endpoint { id, method, path, body, .. } in endpoints() {
             let answer = server.call_as(&key, &method, &path, body.as_ref()).await;
             assert_eq!(answer.status, StatusCode::FORBIDDEN, "{id}: {method} {path}: {answer:?}");
         }
@@ -160,7 +171,7 @@ on_both! {
         let user = server.key_for(Role::User, Some("alice")).await;
         let viewer = server.key_for(Role::Viewer, None).await;
         let may_be_users = |name: &str| OF_USERS.contains(&name);
-        for Endpoint { id, method, path, body } in endpoints() {
+        for Endpoint { id, method, path, body, .. } in endpoints() {
             if !may_be_users(&id) {
                 let answer = server.call_as(&user, &method, &path, body.as_ref()).await;
                 assert_eq!(answer.status, StatusCode::FORBIDDEN, "{id}: {method} {path}: {answer:?}");
