@@ -19,7 +19,7 @@ const fn command(name: &'static str) -> Figure {
         name,
         floor: "the program that prints its version",
         unit: Unit::Time,
-        bars: &[Bar::Most(0.06)],
+        bars: &[Bar::Most(0.15)],
         on: FRESH_AND_GROWN,
     }
 }

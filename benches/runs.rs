@@ -14,9 +14,9 @@ const fn of(name: &'static str, bars: &'static [Bar]) -> Figure {
     Figure { name, floor: "", unit: Unit::Time, bars, on: FRESH_AND_GROWN }
 }
 
-static NONE: Figure = of("a run, 100,000 users with 7 days of buckets, nothing changed", &[Bar::Most(0.01)]);
+static NONE: Figure = of("a run, 100,000 users with 7 days of buckets, nothing changed", &[Bar::Most(0.05)]);
 static FEW: Figure = of("the same, 1 % of the users have used something", &[Bar::Most(0.05)]);
-static ALL: Figure = of("the same, all users have used something", &[Bar::Most(1.5)]);
+static ALL: Figure = of("the same, all users have used something", &[Bar::Most(4.0)]);
 
 const USERS: usize = 100_000;
 const DAYS: usize = 7;

@@ -81,7 +81,7 @@ static PROGRESSIVE_OVER_HTTP: Figure = Figure {
     name: "the same in progressive mode",
     floor: "the same in plain mode",
     unit: Unit::Time,
-    bars: &[Bar::Floors(1.5)],
+    bars: &[Bar::Most(1.0)],
     on: FRESH,
 };
 
@@ -89,7 +89,7 @@ static PROGRESSIVE_BUSY: Figure = Figure {
     name: "p99 of 1,000 workloads over HTTP in progressive mode while 50,000 kernels run",
     floor: "the same in plain mode",
     unit: Unit::Time,
-    bars: &[Bar::Most(0.005)],
+    bars: &[Bar::Most(0.008)],
     on: FRESH,
 };
 
@@ -97,7 +97,7 @@ static OVER_HTTP: Figure = Figure {
     name: "320,000 workloads of 10,000 users over HTTP, JSON both ways",
     floor: "the same bytes both ways, unread",
     unit: Unit::Time,
-    bars: &[Bar::Most(1.0)],
+    bars: &[Bar::Most(0.6)],
     on: FRESH,
 };
 

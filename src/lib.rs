@@ -1,5 +1,9 @@
 //! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` tells the flow and the rooms.
 
+/// Threads free blocks that other threads took, which makes the allocator of glibc wait and hold on to memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub mod cli;
 pub mod config;
 pub use domain;

@@ -3,6 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    fairshared::process::memory::give_back();
     fairshared::cli::main()
 }

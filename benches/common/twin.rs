@@ -13,7 +13,7 @@ use super::timed_async;
 
 pub const KERNELS: &str = "kernels";
 pub const CURSORS: &str = "kernel_cursors";
-pub const USER_SHARES: &str = "user_share_pages";
+pub const USER_SHARES: &str = "user_fair_shares";
 /// Usage records, and the column that says when each ends.
 pub const RECORDS: &str = "usage_slices";
 pub const RECORD_END: &str = "period_end";
@@ -85,7 +85,7 @@ impl Twin {
     /// A twin that has as many rows as the table, all of them of a group that is not there.
     pub async fn of_another_group(store: &Store, table: &'static str) -> Self {
         let twin = Self::empty(store, table).await;
-        twin.fill(store, &twin.names().replace("group_key", "group_key + 1000000")).await;
+        twin.fill(store, &twin.names().replace("resource_group", "'another ' || resource_group")).await;
         twin
     }
 

@@ -4,12 +4,10 @@
 //! cluster can produce fits, so accounting never rounds and never overflows.
 
 mod computed;
-mod grain;
 mod kept;
 mod least;
 mod proportion;
 mod scaled;
-mod weighed;
 pub mod written;
 
 use std::fmt;
@@ -20,11 +18,9 @@ use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use computed::{Computed, f64_text, push_f64, signed_text};
-pub use grain::{Count, Grain};
 pub use kept::with_kept_numbers;
 pub use proportion::Proportion;
 pub use scaled::ScaledUsage;
-pub use weighed::WeighedSum;
 
 /// Digits after the point that an [`Amount`] keeps.
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;

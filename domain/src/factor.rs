@@ -3,16 +3,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use smallvec::SmallVec;
-
-use super::chain::Chain;
-use super::decimal::Proportion;
+use super::bucket_series::BucketSeries;
 use super::normalize::{Normalizer, Normalizers};
+use super::normalized_days::NormalizedDays;
 use super::options::Options;
-use super::packed::Run;
-use super::slots::{Amounts, Usages};
+use super::slots::{Amounts, ScaledSum, Usages};
 use super::time::Day;
-use super::trail::Trail;
 use super::weight::EffectiveWeight;
 
 /// What an entity's buckets in the look-back window amount to.
@@ -23,19 +19,19 @@ pub struct History {
     /// `sum_b decay_b x usage_b`, in slot-seconds.
     pub total_decayed_usage: Usages,
     /// What each bucket comes to before decay. The database does not have it: nothing where no run of this process has told.
-    pub trail: Trail,
+    pub normalized_days: NormalizedDays,
 }
 
 impl fmt::Debug for History {
     /// Of what is compared.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { normalized_usage, total_decayed_usage, trail: _ } = self;
+        let Self { normalized_usage, total_decayed_usage, normalized_days: _ } = self;
         write!(f, "History {{ {normalized_usage:?}, {total_decayed_usage:?} }}")
     }
 }
 
 impl PartialEq for History {
-    /// Histories are their sums: a trail may be told or not, and may reach back further than the window.
+    /// Histories are their sums: a normalised days may be told or not, and may reach back further than the window.
     fn eq(&self, other: &Self) -> bool {
         self.normalized_usage == other.normalized_usage && self.total_decayed_usage == other.total_decayed_usage
     }
@@ -54,7 +50,6 @@ pub struct Decayer<'a> {
 struct Span {
     last: Day,
     weight: f64,
-    proportion: Proportion,
 }
 
 impl<'a> Decayer<'a> {
@@ -66,7 +61,7 @@ impl<'a> Decayer<'a> {
             let last = if age == 0 { Day(i32::MAX) } else { today.plus(-age.cast_signed()) };
             match spans.last_mut() {
                 Some(span) if span.weight.to_bits() == weight.to_bits() => span.last = last,
-                _ => spans.push(Span { last, weight, proportion: Proportion::new(weight) }),
+                _ => spans.push(Span { last, weight }),
             }
         }
         Self { options, first: options.window_start(today), spans }
@@ -82,40 +77,33 @@ impl<'a> Decayer<'a> {
         &self.options.resource_weights
     }
 
-    /// What has each bucket of a chain keep its usage over one day of its capacity.
-    pub fn normalizing(&self) -> impl FnMut(&mut Chain) {
+    /// Returns a function that has each bucket of a series keep its usage over one day of its capacity.
+    pub fn normalizing(&self) -> impl FnMut(&mut BucketSeries) {
         let (mut normalizers, weights) = (Normalizers::default(), self.resource_weights());
-        move |chain| chain.normalize(|capacity, usage| normalizers.of(capacity, weights).normalized(usage))
+        move |series| series.keep_normalized(|capacity, usage| normalizers.of(capacity, weights).normalized(usage))
     }
 
-    /// What each bucket comes to before decay.
-    pub(super) fn trail(&self, chain: &Chain) -> Trail {
-        chain.normalized_trail(|capacity, usage| {
+    /// The usage of each bucket over capacity, before decay.
+    pub(super) fn normalized_days(&self, series: &BucketSeries) -> NormalizedDays {
+        series.normalized_days(|capacity, usage| {
             Normalizer::new(capacity, &self.options.resource_weights).normalized(usage)
         })
     }
 
-    /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
+    /// Buckets ascend by start, so that the sum has one order. The normalised usages that the series keeps are of the same
     /// weights of slots.
-    pub fn history(&self, chain: &Chain) -> History {
-        let trail = self.trail(chain);
-        let mut at = trail.partition_point(|part| part.start() < self.first);
-        let mut sum = 0.0;
-        let mut runs: SmallVec<[Run; 8]> = SmallVec::new();
-        for span in &self.spans {
-            let first = at;
-            while let Some(part) = trail.get(at).filter(|part| part.start() <= span.last) {
-                sum += span.weight * part.normalized();
-                at += 1;
-            }
-            if at > first {
-                runs.push((first..at, span.proportion));
-            }
+    pub fn history(&self, series: &BucketSeries) -> History {
+        let normalized_days = self.normalized_days(series);
+        let (mut normalized_sum, mut decayed_sum) = (0.0, ScaledSum::default());
+        for (bucket, day) in series.buckets().iter().zip(normalized_days.iter()) {
+            let Some(weight) = self.weight(bucket.start) else { continue };
+            normalized_sum += weight * day.normalized;
+            decayed_sum.add(&bucket.usage, weight);
         }
         History {
-            normalized_usage: sum / f64::from(self.options.lookback_days),
-            total_decayed_usage: chain.weighed(&runs),
-            trail,
+            normalized_usage: normalized_sum / f64::from(self.options.lookback_days),
+            total_decayed_usage: decayed_sum.rounded(),
+            normalized_days,
         }
     }
 }

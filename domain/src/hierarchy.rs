@@ -73,8 +73,8 @@ impl Share {
     fn take(&mut self, history: History) -> Taken {
         let taken = if *self.history != history {
             Taken::OtherSums
-        } else if self.history.trail != history.trail {
-            Taken::OtherTrail
+        } else if self.history.normalized_days != history.normalized_days {
+            Taken::OtherNormalizedDays
         } else {
             return Taken::Same;
         };
@@ -98,7 +98,7 @@ impl Share {
 enum Taken {
     Same,
     /// Buckets that count otherwise, or not any more, come to the same.
-    OtherTrail,
+    OtherNormalizedDays,
     OtherSums,
 }
 

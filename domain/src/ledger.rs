@@ -3,28 +3,23 @@
 
 mod refolding;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::bucket::{Bucket, Daily};
+use super::bucket_series::BucketSeries;
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use super::chain::Chain;
 use super::factor::{Decayer, History};
 use super::ids::Owner;
 use super::increments::Sums;
 use super::maps::{FastMap, FastSet};
+use super::normalized_days::NormalizedDaysByOwner;
 use super::parallel;
 use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
-use super::trail::Trails;
 
-/// Of so many chains that may have changed, all are looked at: that takes less time then, because it is done in parallel.
+/// Of so many series that may have changed, all are looked at: that takes less time then, because it is done in parallel.
 const MANY: usize = 4;
-/// Chains that are asked for together.
-const TOGETHER: usize = 16;
 
 /// Rows that differ from storage.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +38,7 @@ impl Changes {
 /// Buckets and capacities of one group, from `loaded_from` on.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    chains: FastMap<Owner, Chain>,
+    series: FastMap<Owner, BucketSeries>,
     calendar: CapacityCalendar,
     loaded_from: Day,
     changes: Changes,
@@ -63,7 +58,7 @@ impl Ledger {
     /// An empty ledger that claims to know every bucket from `loaded_from` on.
     pub fn new(calendar: CapacityCalendar, loaded_from: Day) -> Self {
         Self {
-            chains: FastMap::default(),
+            series: FastMap::default(),
             calendar,
             loaded_from,
             changes: Changes::default(),
@@ -79,36 +74,36 @@ impl Ledger {
         self.loaded_from
     }
 
-    pub fn chain(&self, owner: &Owner) -> Vec<Bucket> {
-        self.chains.get(owner).map(|chain| chain.iter().collect()).unwrap_or_default()
+    pub fn buckets(&self, owner: &Owner) -> &[Bucket] {
+        self.series.get(owner).map_or(&[], BucketSeries::buckets)
     }
 
-    pub fn chains(&self) -> impl Iterator<Item = (&Owner, &Chain)> {
-        self.chains.iter()
+    pub fn all_series(&self) -> impl Iterator<Item = (&Owner, &BucketSeries)> {
+        self.series.iter()
     }
 
     /// How many have buckets.
     pub fn owners(&self) -> usize {
-        self.chains.len()
+        self.series.len()
     }
 
-    pub fn bucket(&self, owner: &Owner, start: Day) -> Option<Bucket> {
-        self.chains.get(owner).and_then(|c| c.bucket(start))
+    pub fn bucket(&self, owner: &Owner, start: Day) -> Option<&Bucket> {
+        self.series.get(owner).and_then(|c| c.bucket(start))
     }
 
     /// Whether what `owner` used on a day, if anything, lies in a bucket of that day alone. In nearly all groups everything does.
     pub fn lies_in_one_day(&self, owner: &Owner, day: Day) -> bool {
-        !self.has_long_buckets || self.chains.get(owner).is_some_and(|chain| chain.has_one_day(day))
+        !self.has_long_buckets || self.series.get(owner).is_some_and(|series| series.has_one_day(day))
     }
 
     /// The days from `from` on of which `owner` has a bucket of that day alone.
     pub fn single_days(&self, owner: &Owner, from: Day) -> BTreeSet<Day> {
-        self.chains.get(owner).map(|chain| chain.single_days(from).collect()).unwrap_or_default()
+        self.series.get(owner).map(|series| series.single_days(from).collect()).unwrap_or_default()
     }
 
     /// The start of the bucket of `owner` that has `day` in its days with usage.
     pub fn start_of(&self, owner: &Owner, day: Day) -> Option<Day> {
-        let spans = self.chains.get(owner)?.spans();
+        let spans = self.series.get(owner)?.spans();
         spans.take_while(|(start, _)| *start <= day).last().filter(|(_, end)| *end >= day).map(|(start, _)| start)
     }
 
@@ -127,11 +122,11 @@ impl Ledger {
     }
 
     /// Puts a stored bucket in its place.
-    pub fn load(&mut self, owner: Owner, bucket: &Bucket) {
+    pub fn load(&mut self, owner: Owner, bucket: Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
         self.has_long_buckets |= bucket.unit_days != 1;
         self.some_not_normalized = true;
-        self.chains.entry(owner).or_default().place(bucket);
+        self.series.entry(owner).or_default().place(bucket);
     }
 
     /// From now on the ledger claims to know every bucket from the earlier `day` on; the caller
@@ -143,41 +138,32 @@ impl Ledger {
     /// Frees buckets that started before `day`.
     pub fn forget_before(&mut self, day: Day) {
         if day > self.loaded_from {
-            for chain in self.chains.values_mut() {
-                chain.forget_before(day);
+            for series in self.series.values_mut() {
+                series.forget_before(day);
             }
-            self.chains.retain(|_, chain| !chain.is_empty());
+            self.series.retain(|_, series| !series.is_empty());
             self.loaded_from = day;
         }
     }
 
     /// Leaves out buckets that reach `day` or a later one.
     pub fn forget_from(&mut self, day: Day) {
-        self.chains.values_mut().for_each(|chain| drop(chain.split_off(day)));
+        self.series.values_mut().for_each(|series| drop(series.split_off(day)));
     }
 
-    /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
+    /// Adds usage. Returns the owners whose series must be folded again, with the first day to fold.
     /// Where usage of days before `known_from` would be needed for that, which cannot be read again, a shorter bucket fills the hole.
     pub fn apply(&mut self, sums: &Sums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
-        let mut sums = sums.by_owner();
-        loop {
-            let together: SmallVec<[(Day, Owner, Cow<'_, Daily>); TOGETHER]> = sums.by_ref().take(TOGETHER).collect();
-            if together.is_empty() {
-                return refold;
-            }
-            // Most of the time is waiting for memory: what is asked for at once comes at once.
-            together.iter().filter_map(|(_, owner, _)| self.chains.get(owner)).for_each(Chain::fetch);
-            for (day, owner, daily) in together {
-                if refold.contains_key(&owner) {
-                    continue;
-                }
-                if let Some(owner) = self.place(owner, day, unit_days, &daily, known_from) {
-                    refold.insert(owner, day);
-                }
+        for (day, owner, daily) in sums.by_owner() {
+            if !refold.contains_key(&owner)
+                && let Some(owner) = self.place(owner, day, unit_days, &daily, known_from)
+            {
+                refold.insert(owner, day);
             }
         }
+        refold
     }
 
     /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
@@ -221,7 +207,7 @@ impl Ledger {
         refold
     }
 
-    /// Adds the usage of a day. Returns the owner if its chain must be folded again.
+    /// Adds the usage of a day. Returns the owner if its series must be folded again.
     fn place(
         &mut self,
         owner: Owner,
@@ -230,9 +216,9 @@ impl Ledger {
         daily: &Daily,
         known_from: Option<Day>,
     ) -> Option<Owner> {
-        let chain = self.chains.entry(owner.clone()).or_default();
-        let placed = match chain.add(day, unit_days, daily) {
-            Err(_) if known_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
+        let series = self.series.entry(owner.clone()).or_default();
+        let placed = match series.add(day, unit_days, daily) {
+            Err(_) if known_from.is_some_and(|from| series.fold_start(day) < from) => series.add_short(day, daily),
             placed => placed,
         };
         let Ok(start) = placed else { return Some(owner) };
@@ -240,15 +226,15 @@ impl Ledger {
         None
     }
 
-    /// Takes the usage of a day back. Returns the owner if its chain must be folded again.
+    /// Takes the usage of a day back. Returns the owner if its series must be folded again.
     fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, known_from: Option<Day>) -> Option<Owner> {
-        let chain = self.chains.entry(owner.clone()).or_default();
-        let taken = match chain.subtract(day, daily) {
-            Err(_) if known_from.is_some_and(|from| chain.fold_start(day) < from) => chain.subtract_kept(day, daily),
+        let series = self.series.entry(owner.clone()).or_default();
+        let taken = match series.subtract(day, daily) {
+            Err(_) if known_from.is_some_and(|from| series.fold_start(day) < from) => series.subtract_kept(day, daily),
             taken => taken,
         };
         match taken {
-            Ok(start) if chain.capacity_of(start).is_some() => self.touch(owner, start),
+            Ok(start) if series.capacity_of(start).is_some() => self.touch(owner, start),
             Ok(start) => self.drop_bucket(owner, start),
             // Its bucket was purged: there is nothing to take back from.
             Err(_) if known_from.is_some_and(|from| day < from) => {}
@@ -259,18 +245,18 @@ impl Ledger {
 
     /// The first day whose records are needed to fold `owner` again from `day` on.
     pub fn refold_from(&self, owner: &Owner, day: Day) -> Day {
-        self.chains.get(owner).map_or(day, |chain| chain.fold_start(day))
+        self.series.get(owner).map_or(day, |series| series.fold_start(day))
     }
 
-    /// Folds an owner's chain again from `from` on; `daily` holds all its usage since then.
+    /// Folds an owner's series again from `from` on; `daily` holds all its usage since then.
     pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
         self.has_long_buckets |= unit_days != 1;
-        let chain = self.chains.entry(owner.clone()).or_default();
-        let old = chain.split_off(from);
+        let series = self.series.entry(owner.clone()).or_default();
+        let old = series.split_off(from);
         let mut opened = BTreeSet::new();
         for (day, usage) in daily.range(from..) {
             // Ascending days always find a place.
-            if let Ok(start) = chain.add(*day, unit_days, usage) {
+            if let Ok(start) = series.add(*day, unit_days, usage) {
                 opened.insert(start);
             }
         }
@@ -330,15 +316,15 @@ impl Ledger {
     /// Buckets that end on one of `days` (ascending) take its capacity.
     fn recapacitate(&mut self, days: &[Day]) {
         let Some(first) = days.first() else { return };
-        for (owner, chain) in &mut self.chains {
-            let ends = chain.spans().filter(|(_, end)| end >= first && days.binary_search(end).is_ok());
-            for (start, end) in ends.collect::<SmallVec<[(Day, Day); 4]>>() {
+        for (owner, series) in &mut self.series {
+            let ends = series.spans().filter(|(_, end)| end >= first && days.binary_search(end).is_ok());
+            for (start, end) in ends.collect::<Vec<(Day, Day)>>() {
                 let Some(known) = self.calendar.get(end) else { continue };
-                if chain.capacity_of(start).is_some_and(|(_, capacity)| *capacity != known.capacity) {
+                if series.capacity_of(start).is_some_and(|(_, capacity)| *capacity != known.capacity) {
                     self.stale.insert(owner.clone());
                     self.changes.upserts.insert((owner.clone(), start));
                 }
-                chain.set_capacity(start, &known.capacity);
+                series.set_capacity(start, &known.capacity);
             }
         }
     }
@@ -352,14 +338,14 @@ impl Ledger {
     pub fn settle_capacities(&mut self) {
         let mut targets: Vec<(Owner, Day)> = self.changes.upserts.iter().cloned().collect();
         if self.some_lack_capacity {
-            for (owner, chain) in &self.chains {
-                targets.extend(chain.lacking_capacity().map(|start| (owner.clone(), start)));
+            for (owner, series) in &self.series {
+                targets.extend(series.lacking_capacity().map(|start| (owner.clone(), start)));
             }
         }
         self.some_lack_capacity = false;
         for (owner, start) in targets {
-            let Some(chain) = self.chains.get_mut(&owner) else { continue };
-            let Some((end, known)) = chain.capacity_of(start) else { continue };
+            let Some(series) = self.series.get_mut(&owner) else { continue };
+            let Some((end, known)) = series.capacity_of(start) else { continue };
             let Some((capacity, new)) = self.calendar.settle(end) else {
                 self.some_lack_capacity = true;
                 continue;
@@ -368,7 +354,7 @@ impl Ledger {
                 self.changes.capacity_days.insert(end);
             }
             if *known != capacity {
-                chain.set_capacity(start, &capacity);
+                series.set_capacity(start, &capacity);
                 self.stale.insert(owner.clone());
                 self.changes.upserts.insert((owner, start));
             }
@@ -391,22 +377,22 @@ impl Ledger {
         let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
         stale.sort_unstable();
         if self.normalized_with != *decayer.resource_weights() {
-            self.chains.values_mut().for_each(Chain::forget_normalized);
+            self.series.values_mut().for_each(BucketSeries::forget_normalized);
             self.normalized_with = decayer.resource_weights().clone();
             self.some_not_normalized = true;
         }
-        if std::mem::take(&mut self.some_not_normalized) || stale.len() > self.chains.len() / MANY {
-            let mut chains: Vec<&mut Chain> = self.chains.values_mut().collect();
-            parallel::parts_mut(&mut chains, |part| {
+        if std::mem::take(&mut self.some_not_normalized) || stale.len() > self.series.len() / MANY {
+            let mut series: Vec<&mut BucketSeries> = self.series.values_mut().collect();
+            parallel::parts_mut(&mut series, |part| {
                 let mut normalize = decayer.normalizing();
-                for chain in part {
-                    normalize(chain);
+                for series in part {
+                    normalize(series);
                 }
             });
         } else {
             let mut normalize = decayer.normalizing();
             for owner in &stale {
-                self.chains.get_mut(owner).into_iter().for_each(&mut normalize);
+                self.series.get_mut(owner).into_iter().for_each(&mut normalize);
             }
         }
         stale
@@ -414,19 +400,16 @@ impl Ledger {
 
     /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize`].
     pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
-        self.chains.get(owner).map_or_else(History::default, |chain| decayer.history(chain))
+        self.series.get(owner).map_or_else(History::default, |series| decayer.history(series))
     }
 
     /// [`Self::history`] of several owners.
     pub fn histories(&self, owners: &[&Owner], decayer: &Decayer) -> Vec<History> {
-        let chains: Vec<Option<&Chain>> = owners.iter().map(|owner| self.chains.get(*owner)).collect();
-        // Most of the time is waiting for memory: what is asked for at once comes at once.
-        chains.iter().flatten().for_each(|chain| chain.fetch());
-        chains.into_iter().map(|chain| chain.map_or_else(History::default, |chain| decayer.history(chain))).collect()
+        owners.iter().map(|owner| self.history(owner, decayer)).collect()
     }
 
-    /// The trail of everybody who has buckets. The decayer is as for [`Self::history`].
-    pub fn trails(&self, decayer: &Decayer) -> Trails {
-        self.chains.iter().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
+    /// The normalised days of everybody who has buckets. The decayer is as for [`Self::history`].
+    pub fn normalized_days(&self, decayer: &Decayer) -> NormalizedDaysByOwner {
+        self.series.iter().map(|(owner, series)| (owner.clone(), decayer.normalized_days(series))).collect()
     }
 }

@@ -2,9 +2,8 @@
 //! Section marks name their page: `FAIR_SHARE §5` is in `docs/FAIR_SHARE.md`, `DIVISION §6` in `docs/DIVISION.md`.
 
 pub mod bucket;
-pub mod capacities;
+pub mod bucket_series;
 pub mod capacity;
-pub mod chain;
 pub mod changes;
 pub mod day_domains;
 pub mod decay;
@@ -28,9 +27,9 @@ mod letters;
 pub mod maps;
 pub mod names;
 pub mod normalize;
+pub mod normalized_days;
 pub mod options;
 pub mod outstanding;
-mod packed;
 pub mod parallel;
 pub mod quantity;
 pub mod queues;
@@ -41,12 +40,10 @@ pub mod replay;
 pub mod run_times;
 pub mod schemas;
 pub mod sequencer;
-pub mod shards;
 pub mod slice;
 pub mod slots;
 pub mod status;
 pub mod tier;
 pub mod time;
-pub mod trail;
 pub mod usage_report;
 pub mod weight;

@@ -240,13 +240,6 @@ impl<V: Copy> SlotMap<V> {
     }
 }
 
-impl<V> SlotMap<V> {
-    /// Adds a slot whose name comes after all others.
-    pub(super) fn append(&mut self, name: SlotName, value: V) {
-        self.0.push((name, value));
-    }
-}
-
 impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
     /// The last of several values for one name wins.
     fn from_iter<I: IntoIterator<Item = (SlotName, V)>>(iter: I) -> Self {

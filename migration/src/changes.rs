@@ -1,30 +1,31 @@
 //! Statements that the steps have in common, each run at once.
 
 use sea_orm::sea_query::{ColumnDef, Index, Table, TableCreateStatement};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm_migration::SchemaManagerConnection;
 
-pub async fn create(db: &DatabaseTransaction, table: TableCreateStatement) -> Result<(), DbErr> {
+pub async fn create(db: &SchemaManagerConnection<'_>, table: TableCreateStatement) -> Result<(), DbErr> {
     db.execute(&table).await.map(|_| ())
 }
 
-pub async fn drop_table(db: &DatabaseTransaction, table: &'static str) -> Result<(), DbErr> {
+pub async fn drop_table(db: &SchemaManagerConnection<'_>, table: &'static str) -> Result<(), DbErr> {
     db.execute(Table::drop().table(table)).await.map(|_| ())
 }
 
-pub async fn add_column(db: &DatabaseTransaction, table: &'static str, mut column: ColumnDef) -> Result<(), DbErr> {
+pub async fn add_column(db: &SchemaManagerConnection<'_>, table: &'static str, mut column: ColumnDef) -> Result<(), DbErr> {
     db.execute(Table::alter().table(table).add_column(&mut column)).await.map(|_| ())
 }
 
-pub async fn drop_column(db: &DatabaseTransaction, table: &'static str, column: &str) -> Result<(), DbErr> {
+pub async fn drop_column(db: &SchemaManagerConnection<'_>, table: &'static str, column: &str) -> Result<(), DbErr> {
     db.execute(Table::alter().table(table).drop_column(column.to_owned())).await.map(|_| ())
 }
 
-pub async fn drop_index(db: &DatabaseTransaction, table: &'static str, index: &str) -> Result<(), DbErr> {
+pub async fn drop_index(db: &SchemaManagerConnection<'_>, table: &'static str, index: &str) -> Result<(), DbErr> {
     db.execute(Index::drop().name(index).table(table)).await.map(|_| ())
 }
 
 /// Runs statements in their order.
-pub async fn run(db: &DatabaseTransaction, statements: &[&str]) -> Result<(), DbErr> {
+pub async fn run(db: &SchemaManagerConnection<'_>, statements: &[&str]) -> Result<(), DbErr> {
     for sql in statements {
         db.execute_unprepared(sql).await?;
     }
@@ -32,7 +33,7 @@ pub async fn run(db: &DatabaseTransaction, statements: &[&str]) -> Result<(), Db
 }
 
 /// Runs statements that only `PostgreSQL` needs.
-pub async fn run_on_postgres(db: &DatabaseTransaction, statements: &[&str]) -> Result<(), DbErr> {
+pub async fn run_on_postgres(db: &SchemaManagerConnection<'_>, statements: &[&str]) -> Result<(), DbErr> {
     if db.get_database_backend() == DbBackend::Postgres {
         run(db, statements).await?;
     }
@@ -40,19 +41,19 @@ pub async fn run_on_postgres(db: &DatabaseTransaction, statements: &[&str]) -> R
 }
 
 pub async fn query<const N: usize>(
-    db: &DatabaseTransaction,
+    db: &SchemaManagerConnection<'_>,
     sql: &str,
     values: [Value; N],
 ) -> Result<Vec<QueryResult>, DbErr> {
     db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
 }
 
-pub async fn execute<const N: usize>(db: &DatabaseTransaction, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
+pub async fn execute<const N: usize>(db: &SchemaManagerConnection<'_>, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
     db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await.map(|_| ())
 }
 
 /// The keys and names of all groups.
-pub async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
+pub async fn groups(db: &SchemaManagerConnection<'_>) -> Result<Vec<(i32, String)>, DbErr> {
     let rows = query(db, "SELECT group_key, name FROM resource_groups ORDER BY group_key", []).await?;
     rows.iter().map(|row| Ok((row.try_get("", "group_key")?, row.try_get("", "name")?))).collect()
 }

@@ -49,40 +49,42 @@ mod m0018_kernels_of_users;
 mod m0019_earlier_kernels;
 mod m0022_purged_days;
 mod m0023_revision_tags;
-mod steps;
+mod m0024_share_rows;
+mod m0025_reading_views;
 
-use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, Statement};
+use sea_orm::{SqliteTransactionMode, TransactionOptions, TransactionTrait};
+use sea_orm_migration::{MigrationName, MigrationTrait, MigratorTrait, seaql_migrations};
 
-/// A change of the schema and its reversal.
-#[async_trait]
-trait Change: Send + Sync {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr>;
+/// Declares every step once, in the order in which they are applied.
+macro_rules! steps {
+    ($($module:ident)*) => {
+        $(impl MigrationName for $module::Migration {
+            fn name(&self) -> &str {
+                stringify!($module)
+            }
+        })*
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr>;
+        impl MigratorTrait for Migrator {
+            fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+                vec![$(Box::new($module::Migration)),*]
+            }
+        }
+
+        /// The names of the steps, each with what its reversal loses.
+        const LOSSES: &[(&str, &str)] = &[$((stringify!($module), $module::LOSES)),*];
+    };
 }
 
-struct Step {
-    name: &'static str,
-    /// What its reversal loses.
-    loses: &'static str,
-    change: &'static dyn Change,
-}
+/// All steps of the schema.
+pub struct Migrator;
 
-/// Every step, in the order in which they are applied.
-const STEPS: &[Step] = {
-    macro_rules! list {
-        ($($module:ident)*) => {
-            &[$(Step { name: stringify!($module), loses: $module::LOSES, change: &$module::Migration }),*]
-        };
-    }
-    list!(
-        m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
-        m0008_time_order m0009_expectations m0010_day_totals m0011_history m0012_configuration m0013_ui_sessions
-        m0014_share_of_parent m0015_day_totals_room m0016_share_pages m0017_bucket_domains m0018_kernels_of_users
-        m0019_earlier_kernels m0022_purged_days m0023_revision_tags
-    )
-};
+steps! {
+    m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
+    m0008_time_order m0009_expectations m0010_day_totals m0011_history m0012_configuration m0013_ui_sessions
+    m0014_share_of_parent m0015_day_totals_room m0016_share_pages m0017_bucket_domains m0018_kernels_of_users
+    m0019_earlier_kernels m0022_purged_days m0023_revision_tags m0024_share_rows m0025_reading_views
+}
 
 /// The names of the steps, in their order.
 #[derive(Debug, Default)]
@@ -93,38 +95,62 @@ pub struct Schema {
     pub unknown: Vec<String>,
 }
 
-/// What the database has of the schema. Changes nothing.
+/// Reads which steps the database has. Needs no right to change it.
 pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
-    let stored = steps::applied(db).await?;
-    let names = |applied: bool| {
-        let chosen = STEPS.iter().filter(|step| stored.contains(step.name) == applied);
-        chosen.map(|step| step.name.to_owned()).collect()
-    };
-    let (applied, pending) = (names(true), names(false));
-    let unknown = stored.into_iter().filter(|name| STEPS.iter().all(|step| step.name != name)).collect();
+    let stored = applied_steps(db).await?;
+    let is_stored = |name: &str| stored.iter().any(|stored| stored == name);
+    let (applied, pending): (Vec<&str>, Vec<&str>) =
+        LOSSES.iter().map(|(name, _)| *name).partition(|name| is_stored(name));
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let (applied, pending) = (owned(applied), owned(pending));
+    let unknown = stored.into_iter().filter(|stored| LOSSES.iter().all(|(name, _)| name != stored)).collect();
     Ok(Schema { applied, pending, unknown })
 }
 
-/// Applies every step that the database lacks.
-pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
-    let stored = steps::applied(db).await?;
-    steps::keep_record(db).await?;
-    for step in STEPS.iter().filter(|step| !stored.contains(step.name)) {
-        steps::apply(db, step).await?;
+/// The names of the steps that the database has. The migrator asks for the right to make its table even where it only reads.
+async fn applied_steps(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+    let backend = db.get_database_backend();
+    let known = match backend {
+        DbBackend::Postgres => "SELECT 1 AS known WHERE to_regclass('seaql_migrations') IS NOT NULL",
+        _ => "SELECT 1 AS known FROM sqlite_master WHERE type = 'table' AND name = 'seaql_migrations'",
+    };
+    if db.query_one_raw(Statement::from_string(backend, known)).await?.is_none() {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let rows = seaql_migrations::Entity::find().all(db).await?;
+    Ok(rows.into_iter().map(|row| row.version).collect())
+}
+
+/// The lock under which steps are applied. Only its being always the same counts.
+const UPGRADE_LOCK: i64 = 0x6661_6972;
+
+/// Applies every step that the database lacks: all or none. Of two processes that do so at the same time the second waits for the
+/// first, and finds nothing to do.
+pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
+    let transaction = begin_upgrade(db).await?;
+    Migrator::up(&transaction, None).await?;
+    transaction.commit().await
 }
 
 /// Reverts the last `count` steps that the database has.
-pub async fn down(db: &DatabaseConnection, count: usize) -> Result<(), DbErr> {
-    let stored = steps::applied(db).await?;
-    for step in STEPS.iter().rev().filter(|step| stored.contains(step.name)).take(count) {
-        steps::revert(db, step).await?;
+pub async fn down(db: &DatabaseConnection, count: u32) -> Result<(), DbErr> {
+    let transaction = begin_upgrade(db).await?;
+    Migrator::down(&transaction, Some(count)).await?;
+    transaction.commit().await
+}
+
+async fn begin_upgrade(db: &DatabaseConnection) -> Result<sea_orm::DatabaseTransaction, DbErr> {
+    let is_sqlite = db.get_database_backend() == DbBackend::Sqlite;
+    let sqlite_transaction_mode = is_sqlite.then_some(SqliteTransactionMode::Immediate);
+    let options = TransactionOptions { sqlite_transaction_mode, ..TransactionOptions::default() };
+    let transaction = db.begin_with_options(options).await?;
+    if !is_sqlite {
+        transaction.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")).await?;
     }
-    Ok(())
+    Ok(transaction)
 }
 
 /// What the reversal of a step loses.
 pub fn loses(name: &str) -> &'static str {
-    STEPS.iter().find(|step| step.name == name).map_or("unknown data", |step| step.loses)
+    LOSSES.iter().find(|(step, _)| *step == name).map_or("unknown data", |(_, loses)| *loses)
 }

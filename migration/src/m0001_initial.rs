@@ -1,10 +1,10 @@
 //! The first tables: groups and nodes, people, kernels, usage, shares, and what the service keeps about itself.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::{ColumnDef, IndexCreateStatement, TableCreateStatement};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{create, drop_table, run, run_on_postgres};
 use super::columns::{
     big_integer, big_integer_null, boolean, double, index, integer, integer_null, name, name_null, primary, serial,
@@ -17,8 +17,9 @@ pub struct Migration;
 pub const LOSES: &str = "everything: resource groups, kernels, usage, weights, people, keys and the audit log";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for table in entities().into_iter().chain(accounting()).chain(operations()) {
             create(db, table).await?;
         }
@@ -35,7 +36,8 @@ impl Change for Migration {
         Ok(())
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for table in TABLES.iter().rev() {
             drop_table(db, table).await?;
         }

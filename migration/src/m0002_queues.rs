@@ -1,10 +1,10 @@
 //! Queues of a group, and how the group was divided on each day.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table};
 use super::columns::{
     big_integer, big_integer_null, boolean, integer, name, name_null, primary, string_len, table, text, text_null,
@@ -16,15 +16,17 @@ pub struct Migration;
 pub const LOSES: &str = "all queues and the history of their division";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         // Grows when the queues change; processes read again what is behind.
         add_column(db, "resource_groups", big_integer("queues_revision").default(0).take()).await?;
         create(db, queues()).await?;
         create(db, division_days()).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for table in ["division_days", "queues"] {
             drop_table(db, table).await?;
         }

@@ -3,11 +3,11 @@
 //! A kernel that a run has seen is in step with its group's `recorded_until`, so that a run writes one row instead of
 //! one for every running kernel, and one that has ended costs a delete instead of a new version of the wide row.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, run, run_on_postgres};
 use super::columns::{big_integer_null, boolean, name, primary, table, uuid};
 
@@ -39,8 +39,9 @@ const DOWN: [&str; 6] = [
 ];
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         // Until when usage is recorded of every kernel that is in step; NULL: no run was yet.
         add_column(db, "resource_groups", big_integer_null("recorded_until")).await?;
         create(db, kernel_cursors()).await?;
@@ -48,7 +49,8 @@ impl Change for Migration {
         run_on_postgres(db, &["ALTER TABLE kernels RESET (fillfactor)"]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         run(db, &DOWN).await?;
         run_on_postgres(db, &["ALTER TABLE kernels SET (fillfactor = 45)"]).await?;
         drop_column(db, "resource_groups", "recorded_until").await

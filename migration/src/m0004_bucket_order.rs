@@ -1,9 +1,9 @@
 //! Indexes in the order of bucket lists, so that a page is read from its place on.
 
-use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::drop_index;
 use super::columns::index;
 
@@ -20,15 +20,17 @@ const INDEXES: [(&str, &str, &[&str]); 3] = [
 ];
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for (name, table, keys) in INDEXES {
             replace(db, name, table, keys).await?;
         }
         Ok(())
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for (name, table, _) in INDEXES {
             replace(db, name, table, &[]).await?;
         }
@@ -37,7 +39,7 @@ impl Change for Migration {
 }
 
 async fn replace(
-    db: &DatabaseTransaction,
+    db: &SchemaManagerConnection<'_>,
     name: &'static str,
     table: &'static str,
     keys: &[&'static str],

@@ -1,11 +1,11 @@
 //! Names of people that are unique in the server, projects that stay in their domain, who is archived, and keys that are
 //! limited to groups.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::ColumnDef;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
 use super::columns::{big_integer, big_integer_null, boolean, index, integer, string_len_null, table, text_null};
 
@@ -18,8 +18,9 @@ pub const LOSES: &str = "names of users and projects, display names of domains, 
 const PEOPLE: [&str; 3] = ["domains", "projects", "users"];
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for (table, column) in columns() {
             add_column(db, table, column).await?;
         }
@@ -39,7 +40,8 @@ impl Change for Migration {
         run(db, &["INSERT INTO people_revision (id, revision) VALUES (1, 0)"]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_table(db, "people_revision").await?;
         for table in PEOPLE {
             drop_index(db, table, &format!("ix_{table}_revision")).await?;

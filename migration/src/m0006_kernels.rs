@@ -1,10 +1,10 @@
 //! What is delivered is counted in the audit log by key, group and minute; kernels are suspended and go on.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::ColumnDef;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, drop_column, drop_index, run};
 use super::columns::{big_integer_null, boolean, index, text_null};
 
@@ -17,8 +17,9 @@ const USER_INDEX: &str = "ix_kernels_user";
 const TALLY_INDEX: &str = "ux_audit_log_tally";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         for (table, column) in columns() {
             add_column(db, table, column).await?;
         }
@@ -33,7 +34,8 @@ impl Change for Migration {
         Ok(())
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_index(db, "kernels", USER_INDEX).await?;
         let running = "UPDATE kernels SET status = 'RUNNING' WHERE status = 'SUSPENDED'";
         let keep_counts = "UPDATE audit_log SET after = '{\"accepted\":' || accepted || ',\"rejected\":' || rejected \

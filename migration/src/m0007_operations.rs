@@ -2,11 +2,11 @@
 //!
 //! A lease lasts as long as its holder lives: there is no end of it to be stored, and none to be waited for.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table, run};
 use super::columns::{big_integer, big_integer_null, integer, string_len, table, uuid, uuid_null};
 
@@ -72,9 +72,10 @@ fn service_clock() -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
+impl MigrationTrait for Migration {
     // Leases of the version before are lost: servers of that version have to stop for this step.
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_table(db, "job_leases").await?;
         for table in [leases(), holders(), service_clock()] {
             create(db, table).await?;
@@ -86,7 +87,8 @@ impl Change for Migration {
         run(db, &[open, "INSERT INTO service_clock (id, revision) VALUES (1, 0)"]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         run(db, &["DROP INDEX ix_job_runs_open"]).await?;
         drop_column(db, "job_runs", "holder").await?;
         for table in ["service_clock", "job_holders", "job_leases"] {

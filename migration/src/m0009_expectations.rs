@@ -1,10 +1,10 @@
 //! How long kernels are said to run and how long they ran, for progressive sequences.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table};
 use super::columns::{boolean, integer, integer_null, primary, table, text, text_null, uuid};
 
@@ -29,8 +29,9 @@ fn run_times() -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, run_times()).await?;
         // Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
         add_column(db, "resource_groups", boolean("run_times_made").default(false).take()).await?;
@@ -40,7 +41,8 @@ impl Change for Migration {
         add_column(db, "user_fair_shares", text_null("run_times")).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_column(db, "user_fair_shares", "run_times").await?;
         drop_column(db, "kernels", "expected_seconds").await?;
         drop_column(db, "resource_groups", "run_times_made").await?;

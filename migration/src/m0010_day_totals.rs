@@ -1,10 +1,10 @@
 //! What was used on each day, for reports by day, week and month: buckets may be of several days.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table};
 use super::columns::{big_integer, boolean, index, integer, name, primary, table, text, uuid};
 
@@ -52,8 +52,9 @@ fn usage_histories() -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, day_totals(db.get_database_backend())).await?;
         create(db, usage_histories()).await?;
         db.execute(index(&["group_key", "name"]).name("ux_usage_histories_name").table("usage_histories").unique())
@@ -62,7 +63,8 @@ impl Change for Migration {
         add_column(db, "resource_groups", boolean("day_totals_made").default(false).take()).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_column(db, "resource_groups", "day_totals_made").await?;
         drop_table(db, "usage_histories").await?;
         drop_table(db, "day_totals").await

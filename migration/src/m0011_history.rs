@@ -1,10 +1,10 @@
 //! How fair each day was, and the factors and ranks that it left behind.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{create, drop_table};
 use super::columns::{big_integer, double, integer, name, primary, string_len, table, text, uuid};
 
@@ -60,13 +60,15 @@ fn share_days(backend: DbBackend) -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, fairness_days()).await?;
         create(db, share_days(db.get_database_backend())).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_table(db, "share_days").await?;
         drop_table(db, "fairness_days").await
     }

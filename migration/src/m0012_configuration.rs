@@ -1,10 +1,10 @@
 //! What each entry of the audit log has changed, to be found by its name; the revision of each group's configuration.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
 use super::columns::{big_integer, index, name, primary, string_len, table};
 
@@ -65,8 +65,9 @@ const OPTIONS: [&str; 2] = [
 ];
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, audit_targets()).await?;
         let dialect = usize::from(db.get_database_backend() == DbBackend::Postgres);
         run(db, &[WEIGHTS[dialect], OPTIONS[dialect]]).await?;
@@ -75,7 +76,8 @@ impl Change for Migration {
         add_column(db, "resource_groups", big_integer("config_revision").default(1).take()).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_column(db, "resource_groups", "config_revision").await?;
         drop_index(db, "audit_log", TARGET_INDEX).await?;
         drop_table(db, "audit_targets").await

@@ -1,10 +1,10 @@
 //! Who is signed in to the web pages.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{create, drop_table, run};
 use super::columns::{big_integer, string_len, table, uuid};
 
@@ -28,14 +28,16 @@ fn ui_sessions() -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, ui_sessions()).await?;
         // Sessions of one key, from the oldest on.
         run(db, &["CREATE INDEX ix_ui_sessions_key ON ui_sessions (key_id, created_at)"]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_table(db, "ui_sessions").await
     }
 }

@@ -1,9 +1,9 @@
 //! Room for the day totals that every run rewrites.
 
-use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::run_on_postgres;
 
 pub struct Migration;
@@ -12,13 +12,15 @@ pub struct Migration;
 pub const LOSES: &str = "nothing";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         // Every run rewrites the rows of the open day in place; room on their page spares their index entries, as for buckets.
         run_on_postgres(db, &["ALTER TABLE day_totals SET (fillfactor = 45)"]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         run_on_postgres(db, &["ALTER TABLE day_totals RESET (fillfactor)"]).await
     }
 }

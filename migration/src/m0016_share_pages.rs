@@ -3,12 +3,12 @@
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
 use sea_orm::prelude::Uuid;
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
-use sea_orm::{DatabaseTransaction, DbErr};
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
+use sea_orm_migration::async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::Change;
 use super::changes::{create, drop_table, execute, groups, query, run_on_postgres};
 use super::columns::{big_integer, big_integer_null, double, integer, name, primary, table, text, text_null, uuid};
 
@@ -69,8 +69,9 @@ fn user_fair_shares() -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         // What a server of the version before still writes would be lost.
         run_on_postgres(db, &["LOCK TABLE user_fair_shares IN ACCESS EXCLUSIVE MODE"]).await?;
         create(db, user_share_pages()).await?;
@@ -83,7 +84,8 @@ impl Change for Migration {
         drop_table(db, "user_fair_shares").await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, user_fair_shares()).await?;
         run_on_postgres(db, &["ALTER TABLE user_fair_shares SET (fillfactor = 45)"]).await?;
         for (key, name) in groups(db).await? {
@@ -94,7 +96,7 @@ impl Change for Migration {
 }
 
 /// Puts the shares of a group's users on pages, in the order of users and projects.
-async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), DbErr> {
+async fn forward(db: &SchemaManagerConnection<'_>, group: i32, name: &str) -> Result<(), DbErr> {
     let (mut page, mut number, mut after) = (vec![FORM], 0, (Uuid::nil(), Uuid::nil()));
     let mut is_first = true;
     loop {
@@ -138,7 +140,7 @@ async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(),
     Ok(())
 }
 
-async fn store(db: &DatabaseTransaction, group: i32, number: &mut i32, page: Vec<u8>) -> Result<(), DbErr> {
+async fn store(db: &SchemaManagerConnection<'_>, group: i32, number: &mut i32, page: Vec<u8>) -> Result<(), DbErr> {
     let sql = "INSERT INTO user_share_pages (group_key, page, shares) VALUES ($1, $2, $3)";
     execute(db, sql, [group.into(), (*number).into(), page.into()]).await?;
     *number += 1;
@@ -146,7 +148,7 @@ async fn store(db: &DatabaseTransaction, group: i32, number: &mut i32, page: Vec
 }
 
 /// Gives each share on a group's pages a row.
-async fn back(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), DbErr> {
+async fn back(db: &SchemaManagerConnection<'_>, group: i32, name: &str) -> Result<(), DbErr> {
     let mut next = 0;
     loop {
         let sql = format!(
@@ -172,7 +174,7 @@ async fn back(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), Db
     }
 }
 
-async fn give_row(db: &DatabaseTransaction, group: &str, share: &Share<'_>) -> Result<(), DbErr> {
+async fn give_row(db: &SchemaManagerConnection<'_>, group: &str, share: &Share<'_>) -> Result<(), DbErr> {
     let sql = "INSERT INTO user_fair_shares (resource_group, user_uuid, project_id, weight, total_decayed_usage, \
                normalized_usage, fair_share_factor, run_times, created_at, updated_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0) \

@@ -4,11 +4,11 @@
 //! All servers have to stop for this step: the version before would go on writing totals that buckets tell already, which would
 //! count twice. A later step that alters `user_usage_buckets` has to drop the view first.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{create, drop_table, run, run_on_postgres};
 use super::columns::{integer, name, primary, table, uuid};
 
@@ -73,8 +73,9 @@ const SPELL_OUT: &str = "INSERT INTO day_totals \
      WHERE TRUE ON CONFLICT DO NOTHING";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         // A run of the version before may be about to commit. One that begins later finds no table of shares.
         run_on_postgres(db, &["LOCK TABLE day_totals, user_usage_buckets IN EXCLUSIVE MODE"]).await?;
         let backend = db.get_database_backend();
@@ -82,7 +83,8 @@ impl Change for Migration {
         run(db, &[&bucket_totals(backend), FIND, FORGET]).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         run(db, &[SPELL_OUT, "DROP VIEW bucket_totals"]).await?;
         drop_table(db, "bucket_domains").await
     }

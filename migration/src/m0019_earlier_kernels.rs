@@ -1,10 +1,10 @@
 //! Kernels that ended long before they were reported: where they count, and how long a purge waits for an import.
 
-use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table};
 use super::columns::{big_integer, big_integer_null, integer, primary, table, uuid};
 
@@ -32,8 +32,9 @@ fn earlier_kernels(backend: DbBackend) -> TableCreateStatement {
 }
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         create(db, earlier_kernels(db.get_database_backend())).await?;
         // No row of `earlier_kernels` is counted until a later instant. NULL: the group has none.
         add_column(db, "resource_groups", big_integer_null("earlier_until")).await?;
@@ -41,7 +42,8 @@ impl Change for Migration {
         add_column(db, "resource_groups", big_integer_null("backfilled_at")).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_column(db, "resource_groups", "backfilled_at").await?;
         drop_column(db, "resource_groups", "earlier_until").await?;
         drop_table(db, "earlier_kernels").await

@@ -1,10 +1,10 @@
 //! Tags beside revisions, so that servers notice when the database was taken back to an earlier state: after that another write
 //! gets a number that they have seen before.
 
-use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_table, run};
 use super::columns::{big_integer, integer, string_len_null, table};
 
@@ -26,8 +26,9 @@ const TAGS: [(&str, &str); 6] = [
 ];
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         let random = match db.get_database_backend() {
             DbBackend::Postgres => "floor(random() * 2147483647)::integer",
             _ => "abs(random() % 2147483647)",
@@ -49,7 +50,8 @@ impl Change for Migration {
         add_column(db, "job_holders", string_len_null("session_name", 64)).await
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         drop_column(db, "job_holders", "session_name").await?;
         drop_table(db, "people_revision_tags").await?;
         for (table, column) in TAGS.into_iter().rev() {

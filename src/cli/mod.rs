@@ -60,7 +60,6 @@ pub use client::Client;
 pub use command::{Command, Entry};
 
 use crate::config::Config;
-use crate::process::memory;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
@@ -197,10 +196,6 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
     let config = Config::settle(&flags, global.config.as_deref(), std::env::vars_os())?;
     if entry.is_service || config.log_chosen {
         telemetry::start(&config);
-    }
-    if !entry.is_service {
-        // A command ends soon: to give back memory in between takes longer than to keep it.
-        memory::keep_blocks();
     }
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");

@@ -43,8 +43,11 @@ pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
     if let Some(file) = sqlite_file(&config.database_url)
         && !Path::new(file).exists()
     {
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
         return Err(Failure::Failed(format!(
-            "there is no database {file}; `fairshared migrate up` or `fairshared serve` makes it"
+            "there is no database {}; `fairshared migrate up` or `fairshared serve` makes it, and --database-url or \
+             FAIRSHARED_DATABASE_URL names another",
+            path.display()
         )));
     }
     connect(config).await

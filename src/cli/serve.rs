@@ -1,5 +1,7 @@
 //! `fairshared serve`: the server, until a signal stops it.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -73,10 +75,17 @@ fn parse_wait(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("{text:?} is not a length of time like 90s, 5m or 1h"))
 }
 
-/// Takes the address.
+/// Takes the address of the settings.
 pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
-    let address = config.listen;
-    TcpListener::bind(address).await.map_err(|e| Failure::Failed(format!("cannot listen on {address}: {e}")))
+    bind(config.listen).await
+}
+
+/// Takes an address.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let hint = if error.kind() == ErrorKind::AddrInUse { "; --listen takes another address" } else { "" };
+        Failure::Failed(format!("cannot listen on {address}: {error}{hint}"))
+    })
 }
 
 /// Serves and runs the jobs until SIGINT or SIGTERM, then lets requests and jobs in progress end; a

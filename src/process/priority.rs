@@ -5,6 +5,9 @@
 #[cfg(target_os = "linux")]
 const PATIENT_NICE: i32 = 10;
 
+/// True where threads of one process can have different priorities.
+pub const LOWERS_PRIORITY: bool = cfg!(target_os = "linux");
+
 /// Lets the calling thread, and those that it starts, give way to threads with the usual priority. Where priorities belong to
 /// whole processes and not to threads, nothing changes.
 pub fn lower_own_priority() {

@@ -2,9 +2,9 @@
 //!
 //! A scheduler asks for a sequence every two seconds and reports kernels all the time, and probes ask for the server's
 //! health. These urgent requests are answered on the threads that the program starts with. All other requests are answered
-//! on a runtime of their own, with one thread less than the machine has cores. What they compute, write out and compress can
-//! therefore never hold the threads of urgent requests, however dear it is and however many clients ask. On Linux these threads
-//! have a lower priority, too, so that an urgent request gets a core at once where all cores are busy.
+//! on a runtime of their own. What they compute, write out and compress can therefore never hold the threads of urgent requests,
+//! however dear it is and however many clients ask. On Linux these threads have a lower priority, so that an urgent request gets a
+//! core at once where all cores are busy. Elsewhere they are one less than the machine has cores.
 //!
 //! Connections belong to the first runtime. A request that is not urgent is handed over with its body, and its answer comes
 //! back; a body that is made piece by piece is made over there, too. Long computations take a permit beside that, so that
@@ -26,7 +26,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tower::ServiceExt;
 
 use super::layers;
-use crate::process::priority::lower_own_priority;
+use crate::process::priority::{LOWERS_PRIORITY, lower_own_priority};
 
 /// Pieces of a body that wait for their client before the next one is made.
 const WAITING_PIECES: usize = 2;
@@ -34,8 +34,9 @@ const WAITING_PIECES: usize = 2;
 /// One for the process, like its threads; without it requests are answered beside urgent ones.
 static ORDINARY: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if LOWERS_PRIORITY { cores } else { cores.saturating_sub(1).max(1) };
     Builder::new_multi_thread()
-        .worker_threads(cores.saturating_sub(1).max(1))
+        .worker_threads(threads)
         .thread_name("fairshared-requests")
         .on_thread_start(lower_own_priority)
         .enable_all()

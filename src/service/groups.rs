@@ -102,8 +102,7 @@ impl Service {
         let change = async move |session: &mut Session| {
             let group = session.state().group.clone();
             deletion.check(&group.name, store::groups::contents(session.read(), &group.name, group.key).await?)?;
-            let users = session.state().hierarchy.users().len();
-            let gone = store::groups::delete(session.write(), &group.name, group.key, users).await?;
+            let gone = store::groups::delete(session.write(), &group.name, group.key).await?;
             let mut before = describe(&group.scheduler, &group.scheduler_opts);
             before["removed"] = json!(gone);
             let entry = Change {

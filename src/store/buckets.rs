@@ -10,7 +10,6 @@ use sea_orm::sea_query::Condition;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
-use super::bulk::Spread;
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
 use super::{Result, bulk, decode, retention};
@@ -64,7 +63,7 @@ pub async fn load(
                     records: u64::try_from(records).unwrap_or(0),
                     capacity: capacities.decode(&capacity)?,
                 };
-                ledger.load($owner, &bucket);
+                ledger.load($owner, bucket);
             }
         }};
     }
@@ -181,7 +180,6 @@ pub async fn save(
     // In the order of the indexes by period, so that rows that are read together lie together.
     let mut keys: Vec<&(Owner, Day)> = keys.iter().collect();
     keys.sort_by_key(|(_, start)| *start);
-    let spread = if keys.len() * 2 >= ledger.owners() { Spread::Dense } else { Spread::Scattered };
     macro_rules! row {
         ($table:ident, $bucket:expr, $capacity:expr, $($key:ident: $value:expr),+) => {
             $table::ActiveModel {
@@ -212,12 +210,10 @@ pub async fn save(
                     $table::Column::CapacitySnapshot,
                     $table::Column::UpdatedAt,
                 ],
-                spread,
             )
             .await?;
         };
     }
-    // A bucket is unpacked for its own tier only.
     macro_rules! of_tier {
         ($owner:pat => $table:ident, $($key:ident: $value:expr),+) => {{
             let mut capacities = CapacityTexts::default();

@@ -281,15 +281,10 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
     })
 }
 
-/// Removes the group with its agents, capacities, kernels, records, buckets, day totals, histories, shares and queues. It has the
-/// shares of so many `users`. Returns how many of each kind that were, without those kinds of which there were none.
+/// Removes the group with its agents, capacities, kernels, records, buckets, day totals, histories, shares and queues. Returns
+/// how many rows of each kind that were, without those kinds of which there were none.
 #[tracing::instrument(name = "db.groups.delete", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn delete(
-    db: &impl ConnectionTrait,
-    name: &str,
-    key: GroupKey,
-    users: usize,
-) -> Result<BTreeMap<&'static str, u64>> {
+pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<BTreeMap<&'static str, u64>> {
     use super::entity as e;
     let mut gone = BTreeMap::new();
     macro_rules! clear {
@@ -306,10 +301,7 @@ pub async fn delete(
     clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
     clear!(fairness_day: "fairness_days");
     clear!(domain_usage_bucket: "usage_buckets" project_usage_bucket: "usage_buckets" user_usage_bucket: "usage_buckets");
-    clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares");
-    // A row has many.
-    e::user_share_page::Entity::delete_many().filter(e::user_share_page::Column::GroupKey.eq(key.0)).exec(db).await?;
-    *gone.entry("fair_shares").or_default() += users as u64;
+    clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares" user_fair_share: "fair_shares");
     let records = e::usage_slice::Entity::delete_many().filter(e::usage_slice::Column::GroupKey.eq(key.0));
     gone.insert("usage_records", records.exec(db).await?.rows_affected);
     e::slice_kind::Entity::delete_many().filter(e::slice_kind::Column::GroupKey.eq(key.0)).exec(db).await?;

@@ -39,7 +39,6 @@ pub mod leases;
 pub mod live_kernels;
 mod nullable;
 pub mod origin;
-mod packed_share;
 mod partitions;
 pub mod pending_kernels;
 pub mod people;
@@ -55,7 +54,6 @@ pub mod run_times;
 pub mod running;
 pub mod runs;
 pub mod share_days;
-pub mod share_pages;
 pub mod shares;
 pub mod slice_kinds;
 mod space;
@@ -210,7 +208,7 @@ impl Store {
     /// Reverts the last `steps` migrations.
     pub async fn migrate_down(&self, steps: u32) -> Result<()> {
         self.schema().await?;
-        Ok(migration::down(&self.write.pool(), usize::try_from(steps).unwrap_or(usize::MAX)).await?)
+        Ok(migration::down(&self.write.pool(), steps).await?)
     }
 
     /// What the reversal of a migration loses.

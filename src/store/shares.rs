@@ -1,4 +1,4 @@
-//! Fair shares of the three tiers: the weight an admin set and what was calculated.
+//! Fair shares of the three tiers, a row for each domain, project and user: the weight an admin set and what was calculated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,99 +9,114 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
-use super::bulk::Spread;
-use super::entity::{domain_fair_share, project_fair_share};
+use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
 use super::groups::Group;
-use super::share_pages::{self, StoredShares};
-use super::{Result, bulk, decode};
+use super::{Result, bulk, decode, run_times};
 use crate::domain::hierarchy::{Hierarchy, Share};
-use crate::domain::ids::{Member, Owner, ProjectId};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 
-/// Reads the shares of a group; `domain_of` tells a project's current domain. What it returns waits until they are understood,
-/// which goes on while other rows are read, and has the group's hierarchy and how much is stored of users. Ranks are not stored.
+/// Rows of users that are decoded together, on another thread while the next are read.
+const DECODED_TOGETHER: usize = 2_000;
+
+/// Reads the shares of a group; `domain_of` returns a project's current domain. The returned future ends when the last rows are
+/// decoded, which goes on while other rows of the group are read. Ranks are not stored.
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
     group: &Group,
     domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
-) -> Result<BoxFuture<'static, Result<(Hierarchy, StoredShares)>>> {
+) -> Result<BoxFuture<'static, Result<Hierarchy>>> {
     let mut hierarchy = Hierarchy::default();
     macro_rules! rows {
         ($table:ident, $($column:ident: $type:ty),+) => {
             $table::Entity::find()
                 .select_only()
                 .columns([
-                    $($table::Column::$column,)+
                     $table::Column::Weight,
                     $table::Column::TotalDecayedUsage,
                     $table::Column::NormalizedUsage,
                     $table::Column::FairShareFactor,
+                    $($table::Column::$column,)+
                 ])
                 .filter($table::Column::ResourceGroup.eq(group.name.as_str()))
-                .into_tuple::<($($type,)+ Option<i64>, String, f64, f64)>()
+                .into_tuple::<(Option<i64>, String, f64, f64, $($type,)+)>()
                 .stream(db)
                 .await?
         };
     }
     let mut rows = rows!(domain_fair_share, DomainName: String);
-    while let Some((name, weight, decayed, normalized, factor)) = rows.try_next().await? {
+    while let Some((weight, decayed, normalized, factor, name)) = rows.try_next().await? {
         hierarchy.put_domain(&Arc::from(name), decode::share(weight, &decayed, normalized, factor)?);
     }
     drop(rows);
     let mut rows = rows!(project_fair_share, ProjectId: Uuid);
-    while let Some((id, weight, decayed, normalized, factor)) = rows.try_next().await? {
+    while let Some((weight, decayed, normalized, factor, id)) = rows.try_next().await? {
         let id = ProjectId(id);
         if let Some(domain) = domain_of(id) {
             hierarchy.put_project(id, &domain, decode::share(weight, &decayed, normalized, factor)?);
         }
     }
     drop(rows);
-    let users = share_pages::load(db, group.key).await?;
+    let rows = rows!(user_fair_share, UserUuid: Uuid, ProjectId: Uuid, RunTimes: Option<String>);
+    let mut parts = rows.try_chunks(DECODED_TOGETHER).map_err(|broken| broken.1);
+    let mut decoding = Vec::new();
+    while let Some(part) = parts.try_next().await? {
+        decoding.push(tokio::spawn(async move { part.into_iter().map(user_share).collect::<Result<Vec<_>>>() }));
+    }
     let whole = tokio::spawn(async move {
-        let (stored, users) = users.await?;
-        Ok((hierarchy.with_users(users), stored))
+        let mut users = Vec::new();
+        for part in decoding {
+            users.extend(part.await??);
+        }
+        Ok(hierarchy.with_users(users))
     });
     Ok(async move { whole.await? }.boxed())
 }
 
-/// Stores the shares of `changed` as they are in `hierarchy`. Returns how much is stored of users then.
+type UserRow = (Option<i64>, String, f64, f64, Uuid, Uuid, Option<String>);
+
+fn user_share((weight, decayed, normalized, factor, user, project, times): UserRow) -> Result<(Member, Share)> {
+    let member = Member { user: UserId(user), project: ProjectId(project) };
+    let times = times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
+    Ok((member, decode::share(weight, &decayed, normalized, factor)?.with_run_times(times)))
+}
+
+/// Stores the shares of `changed` as they are in `hierarchy`.
 #[tracing::instrument(name = "db.shares.save", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
     group: &Group,
     hierarchy: &Hierarchy,
     changed: &BTreeSet<Owner>,
-    stored: StoredShares,
     now: Timestamp,
-) -> Result<StoredShares> {
+) -> Result<()> {
     macro_rules! store {
-        ($table:ident, $key:ident, $column:ident, $shares:expr) => {
-            let rows = $shares.map(|(key, share)| $table::ActiveModel {
+        ($table:ident, $shares:expr, [$($key:ident),+], [$($more:ident),*], |$owner:ident, $share:ident| $own:tt) => {
+            let rows = $shares.map(|($owner, $share)| store!(@row $table, $share, $own));
+            let key = [$table::Column::ResourceGroup, $($table::Column::$key),+];
+            let columns = [
+                $table::Column::Weight,
+                $table::Column::TotalDecayedUsage,
+                $table::Column::NormalizedUsage,
+                $table::Column::FairShareFactor,
+                $($table::Column::$more,)*
+                $table::Column::UpdatedAt,
+            ];
+            bulk::replace(db, rows, &key, &columns).await?;
+        };
+        (@row $table:ident, $share:ident, { $($column:ident: $value:expr),+ }) => {
+            $table::ActiveModel {
                 resource_group: Set(group.name.clone()),
-                $column: Set(key),
-                weight: Set(share.weight.map(Weight::ten_thousandths)),
-                total_decayed_usage: Set(share.history.total_decayed_usage.to_json()),
-                normalized_usage: Set(share.history.normalized_usage),
-                fair_share_factor: Set(share.fair_share_factor),
+                weight: Set($share.weight.map(Weight::ten_thousandths)),
+                total_decayed_usage: Set($share.history.total_decayed_usage.to_json()),
+                normalized_usage: Set($share.history.normalized_usage),
+                fair_share_factor: Set($share.fair_share_factor),
                 created_at: Set(now.micros()),
                 updated_at: Set(now.micros()),
-            });
-            bulk::replace(
-                db,
-                rows,
-                &[$table::Column::ResourceGroup, $table::Column::$key],
-                &[
-                    $table::Column::Weight,
-                    $table::Column::TotalDecayedUsage,
-                    $table::Column::NormalizedUsage,
-                    $table::Column::FairShareFactor,
-                    $table::Column::UpdatedAt,
-                ],
-                Spread::Scattered,
-            )
-            .await?;
+                $($column: Set($value)),+
+            }
         };
     }
     // A share is looked up for its own tier only.
@@ -109,18 +124,22 @@ pub async fn save(
         Owner::Domain(name) => Some((name.to_string(), hierarchy.share(owner)?)),
         _ => None,
     });
-    store!(domain_fair_share, DomainName, domain_name, domains);
+    store!(domain_fair_share, domains, [DomainName], [], |name, share| { domain_name: name });
     let projects = changed.iter().filter_map(|owner| match owner {
         Owner::Project(id) => Some((id.0, hierarchy.share(owner)?)),
         _ => None,
     });
-    store!(project_fair_share, ProjectId, project_id, projects);
+    store!(project_fair_share, projects, [ProjectId], [], |id, share| { project_id: id });
     let users = changed.iter().filter_map(|owner| match owner {
-        Owner::User(member) => Some((member, hierarchy.share(owner)?)),
+        Owner::User(member) => Some((*member, hierarchy.share(owner)?)),
         _ => None,
     });
-    let users: Vec<(&Member, &Share)> = users.collect();
-    share_pages::save(db, group.key, hierarchy.users(), &users, stored).await
+    store!(user_fair_share, users, [UserUuid, ProjectId], [RunTimes], |member, share| {
+        user_uuid: member.user.0,
+        project_id: member.project.0,
+        run_times: Some(share.run_times()).filter(|times| !times.is_zero()).map(|times| times.to_string())
+    });
+    Ok(())
 }
 
 /// Removes the share of a domain.

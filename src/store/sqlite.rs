@@ -18,18 +18,17 @@ use tokio::sync::Mutex;
 use super::files::Files;
 use super::gate::Gate;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
-use crate::process::sqlite_memory;
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
 /// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
 const WRITER_CACHE: &str = "-40960";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;
-/// So many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
+/// How many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
 /// the time.
 const ROWS_AHEAD: usize = 4096;
 
-/// So many statements a connection keeps. Those of many rows take 200 KiB each, and there is one for every number of rows.
+/// How many statements a connection keeps. Those of many rows take 200 KiB each, and there is one for every number of rows.
 const STATEMENTS: usize = 24;
 
 /// What a commit waits for.
@@ -84,7 +83,6 @@ impl Anchor {
 }
 
 pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) -> Result<Pools> {
-    sqlite_memory::from_mimalloc();
     let path = options.get_filename().to_owned();
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;
@@ -96,7 +94,9 @@ pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) ->
     let reader = options.clone().pragma("cache_size", READER_CACHE);
     let anchor = anchored(&reader).await.map_err(|error| explained(&path, error))?;
     let files = Files::opened(&path).map_err(|error| unusable(&path, &error))?;
-    let read = clean(READERS).connect_with(reader).await.map_err(connecting)?;
+    // Each connection has a thread, which takes over the priority of the thread that opens the connection. All are opened here,
+    // so that none belongs to a request whose threads have a lower priority.
+    let read = clean(READERS).min_connections(READERS).connect_with(reader).await.map_err(connecting)?;
     let writer = guarded(clean(1), files.clone());
     let write = writer.connect_with(options.pragma("cache_size", WRITER_CACHE)).await.map_err(connecting)?;
     Ok(Pools {

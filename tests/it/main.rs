@@ -12,7 +12,6 @@ mod fuzz;
 mod graphql;
 mod house;
 mod import;
-mod memory;
 mod queues;
 mod reclaim;
 mod rest;

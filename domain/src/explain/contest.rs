@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use super::line_up::{LineUp, OuterKeys};
 use crate::factor::Exponent;
-use crate::trail::Trail;
+use crate::normalized_days::NormalizedDays;
 use crate::weight::EffectiveWeight;
 
 /// One who is compared: a domain, a project or a user.
 #[derive(Clone, Debug)]
 pub struct Entrant {
-    pub trail: Trail,
+    pub normalized_days: NormalizedDays,
     pub weight: EffectiveWeight,
     /// As of the last calculation.
     pub exponent: Exponent,

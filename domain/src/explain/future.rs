@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use super::contest::{Contest, Entrant};
 use super::line_up::LineUp;
 use crate::factor::Exponent;
+use crate::normalized_days::{NormalizedBucket, NormalizedDays};
 use crate::options::Options;
 use crate::time::Day;
-use crate::trail::{Part, Trail};
 use crate::weight::EffectiveWeight;
 
 /// So many days are looked ahead; a window that is shorter is empty before.
@@ -44,16 +44,16 @@ impl Sheet {
     }
 
     /// The normalised usage on each day.
-    pub fn usage(&self, trail: &[Part]) -> Vec<f64> {
+    pub fn usage(&self, normalized_days: &[NormalizedBucket]) -> Vec<f64> {
         let mut sums = vec![0.0; self.days];
-        self.add_up(trail, &mut sums);
+        self.add_up(normalized_days, &mut sums);
         sums
     }
 
-    fn add_up(&self, trail: &[Part], sums: &mut [f64]) {
+    fn add_up(&self, normalized_days: &[NormalizedBucket], sums: &mut [f64]) {
         sums.fill(0.0);
-        for part in trail {
-            let (age, normalized) = (self.first.days_since(part.start()), part.normalized());
+        for bucket in normalized_days {
+            let (age, normalized) = (self.first.days_since(bucket.first), bucket.normalized);
             match usize::try_from(age).map(|age| self.weights.get(age..age + self.days)) {
                 Ok(Some(weights)) => {
                     for (sum, weight) in sums.iter_mut().zip(weights) {
@@ -65,7 +65,7 @@ impl Sheet {
                 // A clock that jumped has left it in the future.
                 Err(_) => {
                     for (at, sum) in sums.iter_mut().enumerate() {
-                        *sum += self.weight(part.start(), at) * normalized;
+                        *sum += self.weight(bucket.first, at) * normalized;
                     }
                 }
             }
@@ -76,8 +76,14 @@ impl Sheet {
         }
     }
 
-    fn keys(&self, trail: &[Part], weight: EffectiveWeight, sums: &mut [f64], mut take: impl FnMut(usize, u64)) {
-        self.add_up(trail, sums);
+    fn keys(
+        &self,
+        normalized_days: &[NormalizedBucket],
+        weight: EffectiveWeight,
+        sums: &mut [f64],
+        mut take: impl FnMut(usize, u64),
+    ) {
+        self.add_up(normalized_days, sums);
         let weight = weight.to_f64();
         for (at, used) in sums.iter().enumerate() {
             take(at, Exponent::over(*used, weight).sort_key());
@@ -90,21 +96,21 @@ impl Sheet {
         let mut sums = vec![0.0; self.days];
         for (number, entrant) in entrants.iter().enumerate() {
             // Who has used nothing has the key 0 for ever.
-            if !entrant.trail.is_empty() {
-                self.keys(&entrant.trail, entrant.weight, &mut sums, |at, key| columns[at][number] = key);
+            if !entrant.normalized_days.is_empty() {
+                self.keys(&entrant.normalized_days, entrant.weight, &mut sums, |at, key| columns[at][number] = key);
             }
         }
         columns
     }
 
-    fn changed(&self, entrants: &[Entrant], trails: &[(usize, Trail)]) -> Changed {
+    fn changed(&self, entrants: &[Entrant], changed: &[(usize, NormalizedDays)]) -> Changed {
         let mut sums = vec![0.0; self.days];
-        let row = |(number, trail): &(usize, Trail)| {
+        let row = |(number, normalized_days): &(usize, NormalizedDays)| {
             let mut keys = vec![0; self.days];
-            self.keys(trail, entrants[*number].weight, &mut sums, |at, key| keys[at] = key);
+            self.keys(normalized_days, entrants[*number].weight, &mut sums, |at, key| keys[at] = key);
             (*number, keys)
         };
-        trails.iter().map(row).collect()
+        changed.iter().map(row).collect()
     }
 }
 
@@ -120,12 +126,12 @@ pub struct Future {
     domains: Vec<Vec<u64>>,
 }
 
-/// The trails of those who have usage that no run has recorded, with that usage; by number.
+/// The changed of those who have usage that no run has recorded, with that usage; by number.
 #[derive(Clone, Debug, Default)]
 pub struct Unrecorded {
-    pub entrants: Vec<(usize, Trail)>,
-    pub projects: Vec<(usize, Trail)>,
-    pub domains: Vec<(usize, Trail)>,
+    pub entrants: Vec<(usize, NormalizedDays)>,
+    pub projects: Vec<(usize, NormalizedDays)>,
+    pub domains: Vec<(usize, NormalizedDays)>,
 }
 
 /// The keys of those who have usage that no run has recorded.
@@ -146,8 +152,8 @@ impl Future {
     }
 
     pub fn correct(&self, contest: &Contest, unrecorded: &Unrecorded) -> Corrections {
-        let outer = |pick: fn(&super::contest::Outer) -> &[Entrant], trails| {
-            contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), trails))
+        let outer = |pick: fn(&super::contest::Outer) -> &[Entrant], changed| {
+            contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), changed))
         };
         Corrections {
             entrants: self.sheet.changed(&contest.entrants, &unrecorded.entrants),

@@ -3,8 +3,8 @@
 use super::contest::Contest;
 use super::future::{Future, Unrecorded};
 use crate::factor::fair_share_factor;
+use crate::normalized_days::NormalizedBucket;
 use crate::time::Day;
-use crate::trail::Part;
 
 /// So many dates are told.
 const MOST_DATES: usize = 10;
@@ -38,16 +38,22 @@ impl Outlook {
     }
 }
 
-/// What the days to come bring for the entrant `number`, whose trail with all that it has used is `trail`.
-pub fn outlook(contest: &Contest, future: &Future, unrecorded: &Unrecorded, number: usize, trail: &[Part]) -> Outlook {
+/// What the days to come bring for the entrant `number`, whose normalized_days with all that it has used is `normalized_days`.
+pub fn outlook(
+    contest: &Contest,
+    future: &Future,
+    unrecorded: &Unrecorded,
+    number: usize,
+    normalized_days: &[NormalizedBucket],
+) -> Outlook {
     let corrections = future.correct(contest, unrecorded);
-    let (used, weight) = (future.sheet.usage(trail), contest.entrants[number].weight);
+    let (used, weight) = (future.sheet.usage(normalized_days), contest.entrants[number].weight);
     let on = |at: usize, day: Day| Then {
         day,
         normalized_usage: used[at],
         fair_share_factor: fair_share_factor(used[at], weight),
         place: future.line_up(contest, &corrections, at).place(number),
-        decayed: at.checked_sub(1).map_or_else(Vec::new, |before| decayed(future, trail, before, at)),
+        decayed: at.checked_sub(1).map_or_else(Vec::new, |before| decayed(future, normalized_days, before, at)),
     };
     let mut days = future.sheet.days().enumerate();
     let first = days.next().map_or(future.sheet.first, |(_, day)| day);
@@ -69,9 +75,9 @@ pub fn outlook(contest: &Contest, future: &Future, unrecorded: &Unrecorded, numb
     Outlook { next_run, dates, until }
 }
 
-fn decayed(future: &Future, trail: &[Part], before: usize, at: usize) -> Vec<(Day, f64)> {
-    let weights = trail.iter().map(|part| {
-        let start = part.start();
+fn decayed(future: &Future, normalized_days: &[NormalizedBucket], before: usize, at: usize) -> Vec<(Day, f64)> {
+    let weights = normalized_days.iter().map(|bucket| {
+        let start = bucket.first;
         (start, future.sheet.weight(start, before), future.sheet.weight(start, at))
     });
     let other = weights.filter(|(_, before, now)| before.to_bits() != now.to_bits());

@@ -1,21 +1,26 @@
 //! Who asks for something now: how many kernels of each user wait to be started.
 
 use crate::ids::Member;
-use crate::shards::Shards;
+use crate::maps::SharedMap;
 
 /// Kept as kernels change; a copy shares what does not change.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asking(Shards<Member, u32>);
+pub struct Asking(SharedMap<Member, u32>);
 
 impl Asking {
     pub fn add(&mut self, member: Member) {
-        *self.0.get_or_insert_with(&member, || (member, 0)) += 1;
+        match self.0.get_mut(&member) {
+            Some(count) => *count += 1,
+            None => self.0.insert_mut(member, 1),
+        }
     }
 
     pub fn remove(&mut self, member: Member) {
         match self.0.get_mut(&member) {
             Some(count) if *count > 1 => *count -= 1,
-            _ => drop(self.0.remove(&member)),
+            _ => {
+                self.0.remove_mut(&member);
+            }
         }
     }
 

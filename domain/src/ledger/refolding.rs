@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use crate::bucket::{Bucket, Daily};
-use crate::chain::Chain;
+use crate::bucket_series::BucketSeries;
 use crate::ids::Owner;
 use crate::increments::Sums;
 use crate::maps::FastMap;
@@ -12,8 +12,8 @@ use crate::time::Day;
 pub struct Refolding<'a> {
     ledger: &'a mut Ledger,
     unit_days: u32,
-    /// The chains as they were.
-    before: FastMap<Owner, Chain>,
+    /// The series as they were.
+    before: FastMap<Owner, BucketSeries>,
     /// The first day that is summed again; `None`: all days are.
     from: Option<Day>,
     /// Owners with a bucket that began before `from` and holds usage of later days, with the day on which it closes. Such a
@@ -25,17 +25,17 @@ impl Ledger {
     /// Takes out all buckets that may hold usage of `from` or a later day; `None`: all buckets.
     pub fn begin_refolding(&mut self, from: Option<Day>, unit_days: u32) -> Refolding<'_> {
         self.has_long_buckets |= unit_days != 1;
-        let before = self.chains.clone();
+        let before = self.series.clone();
         let mut standing = FastMap::default();
-        for (owner, chain) in &mut self.chains {
+        for (owner, series) in &mut self.series {
             let Some(from) = from else {
-                *chain = Chain::default();
+                *series = BucketSeries::default();
                 continue;
             };
-            let crossing = chain.iter().find(|bucket| bucket.start < from && bucket.closes() > from);
-            let first = crossing.as_ref().map_or(from, Bucket::closes);
-            chain.split_off(first);
-            standing.extend(crossing.map(|_| (owner.clone(), first)));
+            let crossing = series.buckets().iter().find(|bucket| bucket.start < from && bucket.closes() > from);
+            let closes = crossing.map(Bucket::closes);
+            series.split_off(closes.unwrap_or(from));
+            standing.extend(closes.map(|closes| (owner.clone(), closes)));
         }
         Refolding { ledger: self, unit_days, before, from, standing }
     }
@@ -53,9 +53,9 @@ impl Refolding<'_> {
     pub fn add_day(&mut self, owner: Owner, day: Day, daily: &Daily) {
         let first = self.standing.get(&owner).copied().or(self.from);
         if first.is_none_or(|first| day >= first) {
-            let chain = self.ledger.chains.entry(owner).or_default();
+            let series = self.ledger.series.entry(owner).or_default();
             // Ascending days always find a place.
-            let _ = chain.add(day, self.unit_days, daily);
+            let _ = series.add(day, self.unit_days, daily);
         }
     }
 
@@ -63,29 +63,31 @@ impl Refolding<'_> {
     /// differ.
     pub fn finish(self) -> u64 {
         let Self { ledger, mut before, .. } = self;
-        let Ledger { chains, calendar, changes, some_lack_capacity, .. } = ledger;
-        for chain in chains.values_mut() {
-            for (start, end) in chain.spans().collect::<Vec<_>>() {
+        let Ledger { series, calendar, changes, some_lack_capacity, .. } = ledger;
+        for series in series.values_mut() {
+            for (start, end) in series.spans().collect::<Vec<_>>() {
                 let Some((capacity, is_new)) = calendar.settle(end) else {
                     *some_lack_capacity = true;
                     continue;
                 };
-                chain.set_capacity(start, &capacity);
+                series.set_capacity(start, &capacity);
                 changes.capacity_days.extend(is_new.then_some(end));
             }
         }
         let (mut changed, mut gone) = (Vec::new(), Vec::new());
-        for (owner, chain) in &mut ledger.chains {
+        for (owner, series) in &mut ledger.series {
             let old = before.remove(owner).unwrap_or_default();
-            if old == *chain {
-                // The old chain knows its usages over capacity already.
-                *chain = old;
+            if old.buckets() == series.buckets() {
+                // The old series knows its usages over capacity already.
+                *series = old;
                 continue;
             }
-            let differing = chain.iter().filter(|bucket| old.bucket(bucket.start).as_ref() != Some(bucket));
+            let differing = series.buckets().iter().filter(|bucket| old.bucket(bucket.start) != Some(*bucket));
             changed.extend(differing.map(|bucket| (owner.clone(), bucket.start)));
             let starts = old.spans().map(|(start, _)| start);
-            gone.extend(starts.filter(|start| chain.capacity_of(*start).is_none()).map(|start| (owner.clone(), start)));
+            gone.extend(
+                starts.filter(|start| series.capacity_of(*start).is_none()).map(|start| (owner.clone(), start)),
+            );
         }
         let count = changed.len() + gone.len();
         for (owner, start) in changed {
@@ -94,7 +96,7 @@ impl Refolding<'_> {
         for (owner, start) in gone {
             ledger.drop_bucket(owner, start);
         }
-        ledger.chains.retain(|_, chain| !chain.is_empty());
+        ledger.series.retain(|_, series| !series.is_empty());
         count as u64
     }
 }

@@ -259,7 +259,7 @@ impl Options {
     }
 
     /// Whether moving to `other` changes what buckets come to before decay, or which ones count.
-    pub fn changes_trails(&self, other: &Self) -> bool {
+    pub fn changes_normalized_days(&self, other: &Self) -> bool {
         self.lookback_days != other.lookback_days || self.resource_weights != other.resource_weights
     }
 }

@@ -18,8 +18,8 @@ use sum::Sum;
 
 use super::ids::{KernelId, KernelKey, Member, ProjectId};
 use super::kernel::{Kernel, Unsettled};
+use super::maps::SharedMap;
 use super::run_times::{Edition, Expected};
-use super::shards::Shards;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
 
@@ -42,12 +42,12 @@ pub const MEMORY: i64 = MICROS_PER_HOUR;
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
-    by_owner: Shards<Member, Arc<Owned>>,
-    rosters: Shards<ProjectId, Arc<Roster>>,
+    by_owner: SharedMap<Member, Arc<Owned>>,
+    rosters: SharedMap<ProjectId, Arc<Roster>>,
     /// All of them, of every owner.
-    known: Shards<KernelId, ()>,
+    known: SharedMap<KernelId, ()>,
     /// Those that have ended and are recorded, with their ends.
-    ended: Shards<KernelId, Timestamp>,
+    ended: SharedMap<KernelId, Timestamp>,
     recorded: Recorded,
 }
 
@@ -63,17 +63,19 @@ impl Outstanding {
     }
 
     pub fn put(&mut self, kernel: &Unsettled) {
-        self.known.insert(kernel.id, ());
+        self.known.insert_mut(kernel.id, ());
         let owner = kernel.owner;
         let is_new = if let Some(owned) = self.by_owner.get_mut(&owner) {
             Arc::make_mut(owned).insert(Holding::of(kernel));
             false
         } else {
-            self.by_owner.insert(owner, Arc::new(Owned::new(Holding::of(kernel))));
+            self.by_owner.insert_mut(owner, Arc::new(Owned::new(Holding::of(kernel))));
             true
         };
-        let roster = self.rosters.get_or_insert_with(&owner.project, || (owner.project, Arc::default()));
-        let roster = Arc::make_mut(roster);
+        if !self.rosters.contains_key(&owner.project) {
+            self.rosters.insert_mut(owner.project, Arc::default());
+        }
+        let Some(roster) = self.rosters.get_mut(&owner.project).map(Arc::make_mut) else { return };
         roster.changed();
         if is_new {
             roster.add(owner.user);
@@ -81,7 +83,7 @@ impl Outstanding {
     }
 
     pub fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
-        if self.known.remove(&id).is_none() {
+        if !self.known.remove_mut(&id) {
             return;
         }
         let Some(owned) = self.by_owner.get_mut(&owner) else { return };
@@ -91,9 +93,9 @@ impl Outstanding {
         if are_left {
             return;
         }
-        self.by_owner.remove(&owner);
+        self.by_owner.remove_mut(&owner);
         if !roster.remove(owner.user) {
-            self.rosters.remove(&owner.project);
+            self.rosters.remove_mut(&owner.project);
         }
     }
 
@@ -113,18 +115,18 @@ impl Outstanding {
     /// Forgets a kernel that is another group's.
     pub fn forget(&mut self, kernel: &Kernel) {
         self.changed(kernel, None);
-        self.ended.remove(&kernel.report.id);
+        self.ended.remove_mut(&kernel.report.id);
     }
 
     /// Notes that a kernel has ended, and that all of it is recorded.
     pub fn settled(&mut self, id: KernelId, end: Timestamp) {
-        self.ended.insert(id, end);
+        self.ended.insert_mut(id, end);
     }
 
     /// Remembers kernels that had ended in `before`, unless that is long ago.
     pub fn remember(&mut self, before: &Self, now: Timestamp) {
         for (id, end) in before.ended.iter() {
-            self.ended.insert(*id, *end);
+            self.ended.insert_mut(*id, *end);
         }
         self.forget_ended(now);
     }
@@ -145,7 +147,7 @@ impl Outstanding {
 
     /// How many kernels there are that have started.
     pub fn count(&self) -> usize {
-        self.known.len()
+        self.known.size()
     }
 
     /// When the first kernel started that runs may have to record from its start: one that is not recorded as far as its group.

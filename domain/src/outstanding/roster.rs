@@ -3,14 +3,14 @@
 use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
 use crate::ids::UserId;
+use crate::maps::SharedMap;
 use crate::run_times::Edition;
-use crate::shards::Shards;
 use crate::slots::Usages;
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
-    users: Shards<UserId, ()>,
+    users: SharedMap<UserId, ()>,
     /// By the start of the look-back window and the end of what is recorded.
     last: Last<(Timestamp, Recorded, Edition)>,
 }
@@ -21,12 +21,12 @@ impl Roster {
     }
 
     pub fn add(&mut self, user: UserId) {
-        self.users.insert(user, ());
+        self.users.insert_mut(user, ());
     }
 
     /// Whether any are left.
     pub fn remove(&mut self, user: UserId) -> bool {
-        self.users.remove(&user);
+        self.users.remove_mut(&user);
         !self.users.is_empty()
     }
 

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use hashbrown::Equivalent;
-
 use crate::ids::ProjectId;
 use crate::kernel::{Kernel, Phase};
-use crate::shards::Shards;
+use crate::maps::SharedMap;
 use crate::slots::Amounts;
 
 /// What decides about a kernel's queue: the name it gives, and its project.
@@ -17,16 +15,9 @@ pub struct Claim {
     pub project: ProjectId,
 }
 
-/// A [`Claim`] that borrows its name. Hashes like it.
-#[derive(Hash)]
-struct ClaimRef<'a> {
-    queue: Option<&'a str>,
-    project: ProjectId,
-}
-
-impl Equivalent<Claim> for ClaimRef<'_> {
-    fn equivalent(&self, claim: &Claim) -> bool {
-        self.project == claim.project && self.queue == claim.queue.as_deref()
+impl Claim {
+    fn of(portion: &Portion) -> Self {
+        Self { queue: portion.queue.map(Arc::from), project: portion.project }
     }
 }
 
@@ -64,32 +55,32 @@ impl<'a> Portion<'a> {
 
 /// Sums over the running and pending kernels of a group, kept as kernels change. A copy shares what does not change.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Demand(Shards<Claim, Held>);
+pub struct Demand(SharedMap<Claim, Held>);
 
 impl Demand {
     pub fn add(&mut self, portion: Portion) {
         if !portion.phase.is_live() {
             return;
         }
-        let Portion { queue, project, slots, .. } = portion;
-        let claim = ClaimRef { queue, project };
-        let held = self.0.get_or_insert_with(&claim, || (Claim::from(&claim), Held::default()));
+        let claim = Claim::of(&portion);
+        let mut held = self.0.get(&claim).cloned().unwrap_or_default();
         held.kernels += 1;
         for sum in held.sums(&portion).into_iter().flatten() {
-            sum.add(slots);
+            sum.add(portion.slots);
         }
+        self.0.insert_mut(claim, held);
     }
 
     /// Takes back what was added.
     pub fn remove(&mut self, portion: Portion) {
-        let claim = ClaimRef { queue: portion.queue, project: portion.project };
+        let claim = Claim::of(&portion);
         let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };
         held.kernels = held.kernels.saturating_sub(1);
         for sum in held.sums(&portion).into_iter().flatten() {
             sum.subtract(portion.slots);
         }
         if held.kernels == 0 {
-            self.0.remove(&claim);
+            self.0.remove_mut(&claim);
         }
     }
 
@@ -106,11 +97,5 @@ impl Held {
             Phase::Running => [Some(&mut self.allocated), Some(&mut self.allocated_non_preemptible)],
             Phase::Unknown | Phase::Suspended | Phase::Terminated => [None, None],
         }
-    }
-}
-
-impl From<&ClaimRef<'_>> for Claim {
-    fn from(claim: &ClaimRef) -> Self {
-        Self { queue: claim.queue.map(Arc::from), project: claim.project }
     }
 }

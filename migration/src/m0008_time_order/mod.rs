@@ -10,10 +10,10 @@ mod decimals;
 mod records;
 mod tables;
 
-use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
+use sea_orm_migration::async_trait::async_trait;
 
-use super::Change;
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run, run_on_postgres};
 use super::columns::{big_integer, big_integer_null, index, integer, integer_null};
 
@@ -28,8 +28,9 @@ const SAME: &str = "kernel_id, session_id, user_uuid, project_id, domain_name, o
                     gang_min";
 
 #[async_trait]
-impl Change for Migration {
-    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         number_groups(db).await?;
         run(db, &["ALTER TABLE kernels RENAME TO kernels_before"]).await?;
         run(db, &["ALTER TABLE kernel_cursors RENAME TO kernel_cursors_before"]).await?;
@@ -51,7 +52,8 @@ impl Change for Migration {
         db.execute(index(&of_user).name("ix_kernels_user").table("kernels")).await.map(|_| ())
     }
 
-    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let db = manager.get_connection();
         run(db, &["ALTER TABLE kernels RENAME TO kernels_after"]).await?;
         run(db, &["ALTER TABLE kernel_cursors RENAME TO kernel_cursors_after"]).await?;
         drop_index(db, "kernels_after", "ix_kernels_user").await?;
@@ -85,7 +87,7 @@ const INDEXES_BEFORE: [(&str, &str, &[&str]); 3] = [
     ("ix_kernel_usage_rg_period", "kernel_usage_records", &["resource_group", "period_start"]),
 ];
 
-async fn number_groups(db: &DatabaseTransaction) -> Result<(), DbErr> {
+async fn number_groups(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     let columns = [
         // The group in other tables.
         integer("group_key").default(0).take(),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Value};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Value};
+use sea_orm_migration::SchemaManagerConnection;
 
 use super::super::changes::{execute, groups, query};
 use super::decimals;
@@ -15,7 +16,7 @@ const ROWS: usize = 1_000;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Stores every record of `kernel_usage_records` in `usage_slices`, and what they have in common in `slice_kinds`.
-pub async fn forward(db: &DatabaseTransaction) -> Result<(), DbErr> {
+pub async fn forward(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     let mut days = BTreeSet::new();
     for (group_key, name) in groups(db).await? {
         let mut kinds: HashMap<(String, String), (i32, i64)> = HashMap::new();
@@ -74,7 +75,7 @@ pub async fn forward(db: &DatabaseTransaction) -> Result<(), DbErr> {
 }
 
 /// The records of one day lie in a table of their own.
-async fn partition(db: &DatabaseTransaction, day: i64) -> Result<(), DbErr> {
+async fn partition(db: &SchemaManagerConnection<'_>, day: i64) -> Result<(), DbErr> {
     // A record that ends at midnight belongs to the day before.
     let (from, to) = (day * MICROS_PER_DAY + 1, (day + 1) * MICROS_PER_DAY + 1);
     let sql =
@@ -85,7 +86,7 @@ async fn partition(db: &DatabaseTransaction, day: i64) -> Result<(), DbErr> {
 }
 
 /// Stores every record of `usage_slices` in `kernel_usage_records`.
-pub async fn back(db: &DatabaseTransaction) -> Result<(), DbErr> {
+pub async fn back(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     for (group_key, name) in groups(db).await? {
         let mut usages: HashMap<(String, u64), String> = HashMap::new();
         let mut position = (i64::MIN, i64::MIN);
@@ -131,7 +132,7 @@ pub async fn back(db: &DatabaseTransaction) -> Result<(), DbErr> {
     Ok(())
 }
 
-async fn insert(db: &DatabaseTransaction, into: &str, rows: &[String]) -> Result<(), DbErr> {
+async fn insert(db: &SchemaManagerConnection<'_>, into: &str, rows: &[String]) -> Result<(), DbErr> {
     for part in rows.chunks(ROWS) {
         let mut sql = String::new();
         // Writing to a text cannot fail.

@@ -1,5 +1,6 @@
 //! The subcommand: makes or finds the cluster, says what to try, and serves.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -127,11 +128,8 @@ async fn prepare(place: &Place, args: &Demo) -> Result<(Arc<Service>, String), F
 
 /// Takes the address that was asked for; without a wish, any free port if the usual one is taken.
 async fn listen(args: &Demo, config: &Config) -> Result<TcpListener, Failure> {
-    match TcpListener::bind(config.listen).await {
-        Err(_) if args.listen.is_none() => {
-            let free = (config.listen.ip(), 0);
-            TcpListener::bind(free).await.map_err(|e| Failure::Failed(format!("cannot listen on {}: {e}", free.0)))
-        }
-        bound => bound.map_err(|e| Failure::Failed(format!("cannot listen on {}: {e}", config.listen))),
+    match serve::bind(config.listen).await {
+        Err(_) if args.listen.is_none() => serve::bind(SocketAddr::new(config.listen.ip(), 0)).await,
+        bound => bound,
     }
 }

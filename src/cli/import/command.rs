@@ -116,7 +116,9 @@ impl Command for Import {
     async fn run(self, config: Config) -> Outcome {
         let client = Client::of_new(&config).await?;
         if self.import.history {
-            let report = import_history(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
+            let report = import_history(&self.import, &client, &SystemClock)
+                .await
+                .map_err(|error| failure(&error, &self.import))?;
             if self.output == Form::Json {
                 output::print_json(&report.to_json())?;
             } else {
@@ -125,7 +127,8 @@ impl Command for Import {
             print_warnings(report.warnings());
             return Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) });
         }
-        let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
+        let report =
+            import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error, &self.import))?;
         if self.output == Form::Json {
             output::print_json(&report.to_json())?;
         } else {
@@ -144,10 +147,22 @@ fn print_warnings(warnings: Vec<String>) {
 }
 
 /// What is wrong with a file is the user's to mend; the rest is ours or the machine's.
-fn failure(error: &anyhow::Error) -> Failure {
-    match error.downcast_ref::<ImportError>() {
-        Some(ImportError::EndedEarly(_)) | None => Failure::Failed(format!("{error:#}")),
-        Some(_) => Failure::Unusable(format!("{error:#}")),
+fn failure(error: &anyhow::Error, args: &ImportArgs) -> Failure {
+    let Some(import_error) = error.downcast_ref::<ImportError>() else { return Failure::Failed(format!("{error:#}")) };
+    // Errors of the other files have their path as context.
+    let is_of_jobs = error.chain().len() == 1;
+    let text = match import_error.is_of_another_format() && is_of_jobs {
+        true => {
+            let file =
+                if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
+            let about = Format::named(&args.format).map_or("", |format| format.about);
+            format!("{file}: {error}; the format {} is of {about} (docs/IMPORTS.md shows the command)", args.format)
+        }
+        false => format!("{error:#}"),
+    };
+    match import_error {
+        ImportError::EndedEarly(_) => Failure::Failed(text),
+        _ => Failure::Unusable(text),
     }
 }
 

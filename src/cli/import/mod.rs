@@ -48,6 +48,7 @@ use crate::domain::names::{NameError, check_name};
 use format::Format;
 use job::ImportedJob;
 use outcome::Summary;
+use parser::HEADER_LINE;
 use reason::{Dropped, EndedEarly, Reason};
 use rebase::Shift;
 use rows::Rows;
@@ -112,6 +113,17 @@ pub enum ImportError {
     Row(Dropped),
     #[error(transparent)]
     EndedEarly(#[from] EndedEarly),
+}
+
+impl ImportError {
+    /// True where the file is probably not what its format says: it has no header line, or one with other fields.
+    fn is_of_another_format(&self) -> bool {
+        match self {
+            Self::NoHeader | Self::UnreadableHeader(_) | Self::NoJobs => true,
+            Self::MissingFields { of, .. } | Self::UnknownField { of, .. } => *of == HEADER_LINE,
+            _ => false,
+        }
+    }
 }
 
 /// What the user says about a trace that the trace does not.

@@ -27,7 +27,7 @@ pub(super) trait Parser: Send {
     }
 }
 
-const HEADER_LINE: &str = "the header line";
+pub(super) const HEADER_LINE: &str = "the header line";
 
 /// The names of the columns of a table: finds columns by name, whatever their order and letter case.
 pub(super) struct Header<'a> {

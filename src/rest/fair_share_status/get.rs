@@ -72,7 +72,7 @@ pub async fn handle(
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
-            let mut called = Called::default();
+            let mut called = Called::by(&caller);
             called.user("", "user_uuid", query.user.as_deref());
             called.project("", "project_id", query.project.as_deref());
             let place = single(&service, &group, user, project).await;

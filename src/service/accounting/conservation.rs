@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::difference::Difference;
 use super::{day_totals, folding, recalculation, shown};
-use crate::domain::chain::Chain;
+use crate::domain::bucket::Bucket;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::domain::slots::Usages;
@@ -56,8 +56,8 @@ impl Service {
                 totals: Default::default(),
                 records_from: state.group.records_from,
             };
-            for (entity, buckets) in stored.chains() {
-                for bucket in buckets.iter() {
+            for (entity, series) in stored.all_series() {
+                for bucket in series.buckets() {
                     found.buckets += 1;
                     found.totals[tier(entity)].add(&bucket.usage);
                 }
@@ -112,21 +112,24 @@ impl Service {
 /// day. Where records were purged, buckets of several days may be purged in one tier and kept in
 /// another: such days tell nothing.
 fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference> {
-    let mut buckets: Vec<Placed> = ledger.chains().flat_map(|(entity, chain)| places(tier(entity), chain)).collect();
-    buckets.sort_unstable_by_key(|bucket| bucket.start);
+    let mut buckets: Vec<(usize, &Bucket)> = Vec::new();
+    for (entity, series) in ledger.all_series() {
+        buckets.extend(series.buckets().iter().map(|bucket| (tier(entity), bucket)));
+    }
+    buckets.sort_unstable_by_key(|(_, bucket)| bucket.start);
     let mut rest = buckets.as_slice();
-    while let Some(first) = rest.first() {
+    while let Some((_, first)) = rest.first() {
         let mut last_day = first.end;
         let mut one_day = true;
         let mut sums: [Usages; 3] = Default::default();
         let mut taken = 0;
-        for bucket in rest {
+        for (tier, bucket) in rest {
             if bucket.start > last_day {
                 break;
             }
             last_day = last_day.max(bucket.end);
             one_day &= bucket.start == bucket.end;
-            sums[bucket.tier].add(&bucket.chain.usage(bucket.at));
+            sums[*tier].add(&bucket.usage);
             taken += 1;
         }
         rest = &rest[taken..];
@@ -147,19 +150,6 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
         }
     }
     None
-}
-
-/// Where a bucket is, and which days it covers.
-struct Placed<'a> {
-    tier: usize,
-    start: Day,
-    end: Day,
-    chain: &'a Chain,
-    at: usize,
-}
-
-fn places(tier: usize, chain: &Chain) -> impl Iterator<Item = Placed<'_>> {
-    chain.spans().enumerate().map(move |(at, (start, end))| Placed { tier, start, end, chain, at })
 }
 
 fn tier(entity: &Owner) -> usize {

@@ -289,8 +289,8 @@ async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Le
         }
         next = day_totals::next_day(db, group, day.plus(1)).await?;
     }
-    let buckets = stored.chains().filter_map(|(owner, chain)| match owner {
-        Owner::User(member) => Some(chain.iter().map(|bucket| {
+    let buckets = stored.all_series().filter_map(|(owner, series)| match owner {
+        Owner::User(member) => Some(series.buckets().iter().map(|bucket| {
             let daily = Daily { usage: bucket.usage.filtered(|usage| !usage.is_zero()), records: bucket.records };
             ((bucket.start, *member), daily)
         })),

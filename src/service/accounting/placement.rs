@@ -160,7 +160,7 @@ async fn forget_placeholder(session: &mut Session) -> Result<()> {
     let state = session.state();
     let is_left = state.hierarchy.projects().values().any(|(domain, _)| **domain == *UNKNOWN_DOMAIN);
     let has_weight = state.hierarchy.share(&owner).is_none_or(|share| share.weight.is_some());
-    if is_left || has_weight || !state.ledger.chain(&owner).is_empty() {
+    if is_left || has_weight || !state.ledger.buckets(&owner).is_empty() {
         return Ok(());
     }
     session.state_mut().hierarchy.remove_domain(UNKNOWN_DOMAIN);

@@ -66,7 +66,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn explain(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
-        let mut called = Called::default();
+        let mut called = Called::by(caller);
         called.user("", "user", input.user.as_deref());
         called.project("", "project", input.project.as_deref());
         let explained = self.explanation(caller, group, input).await;
@@ -110,10 +110,11 @@ impl Service {
         place: Option<i64>,
         workload: Option<WaitingWorkload>,
     ) -> Result<Explanation> {
-        let trails = self.know_trails(self.store().read(), group.facts()).await?.clone();
+        let normalized_days = self.load_normalized_days(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
         let now = self.certain_now();
-        let work = || Page { group: &group, subject: &subject, recount, trails, origins, now }.write(place, workload);
+        let work =
+            || Page { group: &group, subject: &subject, recount, normalized_days, origins, now }.write(place, workload);
         self.permits.run(group.access().key(), work).await
     }
 

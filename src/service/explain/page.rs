@@ -23,7 +23,7 @@ use crate::domain::weight::Weight;
 use crate::service::Result;
 use crate::service::audit_log::Author;
 use crate::service::group::published::facts::GroupSnapshotData;
-use crate::service::group::published::trails::TrailBook;
+use crate::service::group::published::normalized_days::NormalizedDaysCache;
 use crate::service::group::visible::VisibleGroup;
 
 /// What an explanation is made from.
@@ -31,7 +31,7 @@ pub(super) struct Page<'a> {
     pub group: &'a VisibleGroup,
     pub subject: &'a Subject,
     pub recount: Recount,
-    pub trails: TrailBook,
+    pub normalized_days: NormalizedDaysCache,
     /// Of the domain, the project and the user.
     pub origins: [Option<Author>; 3],
     pub now: Timestamp,

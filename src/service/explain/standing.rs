@@ -67,11 +67,11 @@ impl Page<'_> {
     }
 
     pub fn standing(&self, wanted: Option<i64>) -> Result<Standing> {
-        let (facts, trails) = (self.facts(), &self.trails);
+        let (facts, normalized_days) = (self.facts(), &self.normalized_days);
         let rows = &facts.rows;
         match self.subject {
             Subject::User(row) => {
-                let field = facts.contest(trails);
+                let field = facts.contest(normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::User(member) => field.number(rows.user(*member)?),
                     _ => None,
@@ -82,7 +82,7 @@ impl Page<'_> {
                 self.stands(&seen, wanted)
             }
             Subject::Project(row) => {
-                let field = Field::projects(rows, &row.domain_name, trails);
+                let field = Field::projects(rows, &row.domain_name, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Project(id) => field.number(rows.project(*id)?),
                     _ => None,
@@ -93,7 +93,7 @@ impl Page<'_> {
                 self.stands(&seen, wanted)
             }
             Subject::Domain(row) => {
-                let field = Field::domains(rows, trails);
+                let field = Field::domains(rows, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Domain(name) => field.number(rows.domain(name)?),
                     _ => None,
@@ -165,17 +165,20 @@ impl Page<'_> {
         let sums = Sums::of(facts, tiers, self.now);
         let unrecorded = self.not_recorded(seen, &sums);
         let own = unrecorded.entrants.iter().find(|(other, _)| *other == number);
-        let trail = own.map_or(&contest.entrants[number].trail, |(_, trail)| trail);
-        outlook(contest, &future, &unrecorded, number, trail)
+        let normalized_days =
+            own.map_or(&contest.entrants[number].normalized_days, |(_, normalized_days)| normalized_days);
+        outlook(contest, &future, &unrecorded, number, normalized_days)
     }
 
-    /// The trails of those who have usage that no run has recorded, by their numbers.
+    /// The normalised days of those who have usage that no run has recorded, by their numbers.
     fn not_recorded<R: Ranked>(&self, seen: &Seen<R>, sums: &Sums) -> Unrecorded {
         let (facts, field) = (self.facts(), seen.field);
         let mut unrecorded = Unrecorded::default();
         let Contest { entrants, outer } = &field.contest;
         for owner in sums.owners() {
-            let grown = |entrants: &[Entrant], at: usize| (at, sums.trail(owner, &entrants[at].trail, facts));
+            let grown = |entrants: &[Entrant], at: usize| {
+                (at, sums.normalized_days(owner, &entrants[at].normalized_days, facts))
+            };
             if let Some(at) = (seen.number_of)(owner) {
                 unrecorded.entrants.push(grown(entrants, at));
             } else if let Some(outer) = outer {

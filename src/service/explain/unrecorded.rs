@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::domain::explain::count::Scale;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
+use crate::domain::normalized_days::{NormalizedDays, with_usage};
 use crate::domain::outstanding::Moment;
 use crate::domain::run_times::Expected;
 use crate::domain::slots::Usages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::domain::trail::{Trail, with};
 use crate::service::group::published::facts::GroupSnapshotData;
 
 /// What is not recorded yet, by owner and day.
@@ -50,13 +50,18 @@ impl Sums {
         self.0.keys()
     }
 
-    /// The owner's trail once that is recorded.
-    pub fn trail(&self, owner: &Owner, trail: &Trail, facts: &GroupSnapshotData) -> Trail {
-        let mut grown = Arc::clone(trail);
+    /// The owner's normalised days once that is recorded.
+    pub fn normalized_days(
+        &self,
+        owner: &Owner,
+        normalized_days: &NormalizedDays,
+        facts: &GroupSnapshotData,
+    ) -> NormalizedDays {
+        let mut grown = Arc::clone(normalized_days);
         for (day, usage) in self.0.get(owner).into_iter().flatten() {
             let scale = Scale { options: &facts.options, today: *day };
             let normalized = scale.count(*day, usage, &facts.today).normalized_usage;
-            grown = with(&grown, *day, facts.options.decay_unit_days, normalized);
+            grown = with_usage(&grown, *day, facts.options.decay_unit_days, normalized);
         }
         grown
     }

@@ -15,7 +15,7 @@ pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
 
 /// The rows of the day of a picture's last calculation; none before the first calculation of this process.
 pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
-    let Some((_, last)) = group.facts.calculated_trails() else { return Vec::new() };
+    let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
     let day = last.lookback_end;
     let reports = known_reports(group, &[1], now).pop().unwrap_or_default();
     let row = |(tier, report): (Tier, crate::domain::fairness::TierReport)| FairnessDay {

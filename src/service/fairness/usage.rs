@@ -7,10 +7,10 @@ use crate::domain::fairness::{Days, LENGTHS, Use};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalize::{Normalizer, Normalizers};
+use crate::domain::normalized_days::used_within;
 use crate::domain::outstanding::{Moment, OwnersKernels};
 use crate::domain::parallel;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
-use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
 use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::{Result, Service};
@@ -72,7 +72,9 @@ impl Service {
 /// From memory, of each of the lengths in days, where the last calculation was of today and looked back so far.
 fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
     let facts = &group.facts;
-    let Some((trails, last)) = facts.calculated_trails().filter(|(_, last)| last.lookback_end == now.day()) else {
+    let Some((normalized_days, last)) =
+        facts.calculated_normalized_days().filter(|(_, last)| last.lookback_end == now.day())
+    else {
         return Vec::new();
     };
     let lengths = lengths.iter().filter(|days| **days <= last.options.lookback_days);
@@ -81,9 +83,11 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
     let windows: SmallVec<[_; LENGTHS.len()]> = windows.collect();
     // Each user is looked up once for all lengths: what is known of many users lies far apart in memory.
     let uses = parallel::map(&group.entitlements().users, |row| {
-        let trail = trails.of(&row.share, || Owner::User(row.member));
+        let normalized_days = normalized_days.of(&row.share, || Owner::User(row.member));
         let present = Present::of(facts, row.member);
-        let of = |(days, rest): &(Days, Rest)| rest.with(present, trail.map_or(0.0, |trail| used_within(trail, *days)));
+        let of = |(days, rest): &(Days, Rest)| {
+            rest.with(present, normalized_days.map_or(0.0, |normalized_days| used_within(normalized_days, *days)))
+        };
         windows.iter().map(of).collect::<SmallVec<[Use; LENGTHS.len()]>>()
     });
     (0..windows.len()).map(|at| uses.iter().map(|of_user| of_user[at]).collect()).collect()
@@ -92,7 +96,7 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
 /// What is known without asking the database, of each of the lengths: of so many days until that of the last calculation.
 /// Longer ones than the look-back are left out.
 pub(super) fn known_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
-    let Some((_, last)) = group.facts.calculated_trails() else { return Vec::new() };
+    let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
     // Of a day that is over, all of it.
     recent_uses(group, lengths, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
 }

@@ -98,9 +98,9 @@ impl GroupState {
         let today = now.day();
         let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
         let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
-        let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
-        let all_change = !others_stand || !trails_stand || !self.trails_told;
-        self.trails_told = true;
+        let normalized_days_stand = last.is_some_and(|last| !last.options.changes_normalized_days(&self.options));
+        let all_change = !others_stand || !normalized_days_stand || !self.has_normalized_days;
+        self.has_normalized_days = true;
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {

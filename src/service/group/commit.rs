@@ -89,9 +89,8 @@ impl Session {
             ..
         } = self;
         let save = Box::pin(async {
-            let mut stored = state.stored_shares;
             if !deleted {
-                stored = store::shares::save(&tx, &loaded, &state.hierarchy, &changed_shares, stored, now).await?;
+                store::shares::save(&tx, &loaded, &state.hierarchy, &changed_shares, now).await?;
                 groups::save(&tx, &loaded, &state.group, now).await?;
             }
             if let Some(work) = &work {
@@ -99,7 +98,7 @@ impl Session {
             }
             // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
             tx.commit().await.map_err(store::StoreError::from)?;
-            Ok::<_, Error>(stored)
+            Ok::<_, Error>(())
         });
         let picture = |kernels: Option<LiveKernels>| match (&moved, &before) {
             (None, Some(old)) if is_shown => old.with_queues(&state, kernels),
@@ -113,22 +112,22 @@ impl Session {
             service.published.remove(&loaded.name);
             return Ok(None);
         }
-        let (stored, published) = if let Some((lock, people)) = people {
+        let published = if let Some((lock, people)) = people {
             // The picture shows people whom only the commit makes known.
-            let stored = save.await?;
+            save.await?;
             service.people.committed(people, lock);
-            (stored, blocking(|| picture(kernels)))
+            blocking(|| picture(kernels))
         } else if moved.is_some() {
             let (saved, early) = beside(save, || picture(kernels)).await;
-            let stored = saved?;
+            saved?;
             // Someone may have been renamed meanwhile.
             let is_right = early.facts.rows.show(&service.people.read());
-            (stored, if is_right { early } else { blocking(|| picture(early.live.known_kernels())) })
+            if is_right { early } else { blocking(|| picture(early.live.known_kernels())) }
         } else {
             let (saved, same_rows) = join(save, async { picture(kernels) }).await;
-            (saved?, same_rows)
+            saved?;
+            same_rows
         };
-        state.stored_shares = stored;
         service.people.starts_noted(starts);
         let published = Arc::new(published);
         if !goes_on {

@@ -16,13 +16,13 @@ use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Changed, Common, Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
+use crate::domain::maps::SharedMap;
 use crate::domain::options::Options;
 use crate::domain::outstanding::{MEMORY, Outstanding};
 use crate::domain::queues::Queues;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Sequencer;
-use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, SlotName, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::service::input::error::{Error, Result};
@@ -31,12 +31,11 @@ use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
 use crate::store::run_times::ByDay;
-use crate::store::share_pages::StoredShares;
 use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
-pub type Occupancy = Shards<UserId, Usages>;
+pub type Occupancy = SharedMap<UserId, Usages>;
 
 /// What a kernel adds to [`Occupancy`].
 fn occupied(slots: &Amounts) -> Usages {
@@ -45,7 +44,10 @@ fn occupied(slots: &Amounts) -> Usages {
 
 /// Adds a running kernel of the user.
 pub fn occupy(occupancy: &mut Occupancy, user: UserId, slots: &Amounts) {
-    occupancy.get_or_insert_with(&user, || (user, Usages::default())).add(&occupied(slots));
+    match occupancy.get_mut(&user) {
+        Some(sum) => sum.add(&occupied(slots)),
+        None => occupancy.insert_mut(user, occupied(slots)),
+    }
 }
 
 /// Unsettled kernels that are kept between runs.
@@ -73,11 +75,9 @@ pub struct GroupState {
     /// The slots that any agent has, in service or not.
     pub agent_slots: Arc<[SlotName]>,
     pub hierarchy: Shared<Hierarchy>,
-    /// How much is stored of the shares of users.
-    pub stored_shares: StoredShares,
     pub ledger: Shared<Ledger>,
-    /// Whether histories have their trails; not before the first calculation since the state was read.
-    pub trails_told: bool,
+    /// Whether histories have their normalised days; not before the first calculation since the state was read.
+    pub has_normalized_days: bool,
     /// How many moves of projects between domains the hierarchy has seen.
     moves: u64,
     /// How many of them there were when a run last looked for usage of the placeholder domain; `None`: not since the state was read.
@@ -136,9 +136,8 @@ impl GroupState {
             options,
             agents,
             hierarchy: Shared::default(),
-            stored_shares: StoredShares::default(),
             ledger: Shared::new(Ledger::new(calendar, Day::MAX)),
-            trails_told: false,
+            has_normalized_days: false,
             moves,
             placed_at: None,
             queues,
@@ -155,8 +154,7 @@ impl GroupState {
             common: Common::default(),
         };
         state.load_kernels(db, None).await?;
-        let (hierarchy, stored_shares) = shares.await?;
-        (state.hierarchy, state.stored_shares) = (Shared::new(hierarchy), stored_shares);
+        state.hierarchy = Shared::new(shares.await?);
         // A project may have come here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
             state.hierarchy.projects().values().map(|(domain, _)| Arc::clone(domain)).collect();
@@ -178,7 +176,6 @@ impl GroupState {
             capacity: self.capacity.clone(),
             agent_slots: Arc::clone(&self.agent_slots),
             hierarchy: self.hierarchy.clone(),
-            stored_shares: self.stored_shares,
             ledger: self.ledger.clone(),
             moves: self.moves,
             placed_at: self.placed_at,
@@ -186,7 +183,7 @@ impl GroupState {
             occupancy: self.occupancy.clone(),
             demand: Arc::clone(&self.demand),
             outstanding: self.outstanding.clone(),
-            trails_told: self.trails_told,
+            has_normalized_days: self.has_normalized_days,
             asking: self.asking.clone(),
             active_changes: self.active_changes,
             day_domains: self.day_domains.clone(),

@@ -1,11 +1,11 @@
 //! Errors in the words of a request: who was called by name is told by that name, and not by the id that it stands for.
 
-use super::Directory;
 use super::resolution::is_text_of_id;
-use crate::service::{Error, Fault};
+use super::{Directory, who};
+use crate::service::{Caller, Error, Fault};
 
 /// Whom a name means.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Domain,
     User,
@@ -25,9 +25,18 @@ struct Name {
 
 /// The names that a request calls domains, users and projects by.
 #[derive(Clone, Debug, Default)]
-pub struct Called(Vec<Name>);
+pub struct Called {
+    names: Vec<Name>,
+    /// True where the nearest name that the server knows may be said to who asks.
+    suggests_names: bool,
+}
 
 impl Called {
+    /// For a question of `caller`. Who sees everybody hears of the nearest name where a name is unknown.
+    pub fn by(caller: &Caller) -> Self {
+        Self { names: Vec::new(), suggests_names: who::sees_all_people(caller) }
+    }
+
     /// Notes the name of a user, if there is one, which stands for the UUID under `by_id`.
     pub fn user(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
         self.note(place, by_id, Kind::User, name);
@@ -45,7 +54,7 @@ impl Called {
 
     fn note(&mut self, place: &str, by_id: &'static str, kind: Kind, name: Option<&str>) {
         if let Some(name) = name {
-            self.0.push(Name { place: place.to_owned(), by_id, kind, text: name.to_owned() });
+            self.names.push(Name { place: place.to_owned(), by_id, kind, text: name.to_owned() });
         }
     }
 
@@ -56,15 +65,27 @@ impl Called {
                 Error::Invalid(faults.into_iter().map(|fault| self.retell_fault(fault, people)).collect())
             }
             Error::NotFound { code, detail } => {
-                let detail = self.0.iter().fold(detail, |detail, name| name.put_into(&detail, people));
-                Error::NotFound { code, detail }
+                let detail = self.names.iter().fold(detail, |detail, name| name.put_into(&detail, people));
+                let hint = self.nearest(code, people).unwrap_or_default();
+                Error::NotFound { code, detail: detail + &hint }
             }
             error => error,
         }
     }
 
+    /// The nearest known name to the one that is unknown.
+    fn nearest(&self, code: &str, people: &Directory) -> Option<String> {
+        let of_kind = |kind| self.names.iter().find(|name| name.kind == kind).filter(|_| self.suggests_names);
+        let known = match code {
+            "unknown_user" => people.nearest_user_name(&of_kind(Kind::User)?.text, |_| true),
+            "unknown_project" => people.nearest_project_name(&of_kind(Kind::Project)?.text, |_| true),
+            _ => None,
+        };
+        Some(who::nearest_name_hint(&known?))
+    }
+
     fn retell_fault(&self, mut fault: Fault, people: &Directory) -> Fault {
-        for name in &self.0 {
+        for name in &self.names {
             let Some(key) = fault.pointer.strip_prefix(&name.place).and_then(|rest| rest.strip_prefix('/')) else {
                 continue;
             };

@@ -1,5 +1,7 @@
 //! Whom a request means: a UUID, or a name in its place.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
 use super::Directory;
@@ -52,7 +54,7 @@ fn require_uuid(text: &str, pointer: &str) -> Found<()> {
 /// names other groups have.
 pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
     let unknown = user.filter(|id| people.user(*id).is_none());
-    require_known(unknown.map(|id| id.0), caller, text, "user")
+    require_known(unknown.map(|id| id.0), caller, text, "user", |name| people.nearest_user_name(name, |_| true))
 }
 
 /// [`require_known_user`] for projects.
@@ -63,16 +65,33 @@ pub fn require_known_project(
     text: Option<&str>,
 ) -> Found<()> {
     let unknown = project.filter(|id| people.project(*id).is_none());
-    require_known(unknown.map(|id| id.0), caller, text, "project")
+    require_known(unknown.map(|id| id.0), caller, text, "project", |name| people.nearest_project_name(name, |_| true))
 }
 
-fn require_known(unknown: Option<Uuid>, caller: &Caller, text: Option<&str>, what: &str) -> Found<()> {
+fn require_known(
+    unknown: Option<Uuid>,
+    caller: &Caller,
+    text: Option<&str>,
+    what: &str,
+    nearest: impl FnOnce(&str) -> Option<Arc<str>>,
+) -> Found<()> {
     let Some((unknown, name)) = unknown.zip(text) else { return Ok(()) };
-    if is_text_of_id(name, unknown) || caller.only_user().is_some() || caller.groups.is_some() {
+    if is_text_of_id(name, unknown) || !sees_all_people(caller) {
         return Ok(());
     }
     let code = if what == "user" { "unknown_user" } else { "unknown_project" };
-    Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}")))
+    let hint = nearest(name).map(|known| nearest_name_hint(&known)).unwrap_or_default();
+    Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}{hint}")))
+}
+
+/// True for callers who see the people of all groups.
+pub fn sees_all_people(caller: &Caller) -> bool {
+    caller.only_user().is_none() && caller.groups.is_none()
+}
+
+/// The end of a sentence that says that a name is unknown.
+pub fn nearest_name_hint(known: &str) -> String {
+    format!("; the nearest known name is {known:?}")
 }
 
 /// The name that a report gives to the user or project `id`. A text that only repeats the UUID gives none.

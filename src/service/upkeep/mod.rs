@@ -14,8 +14,6 @@ use tokio::time::{Instant, sleep};
 
 use super::Service;
 use super::upkeep::health::Condition;
-use super::work::blocking;
-use crate::process::memory;
 
 /// A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
@@ -44,7 +42,7 @@ impl Service {
 
     /// What memory lacks after a start, and the next run would tell.
     async fn catch_up(&self) {
-        if let Err(error) = self.know_all_trails().await {
+        if let Err(error) = self.load_all_normalized_days().await {
             tracing::info!(%error, "metrics do not tell how fair groups are before their next run");
         }
     }
@@ -126,7 +124,6 @@ impl Service {
             if let Err(error) = self.store.give_back_memory().await {
                 tracing::debug!(%error, "connections keep what they have of the database in memory");
             }
-            blocking(memory::trim);
         }
     }
 }

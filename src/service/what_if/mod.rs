@@ -97,7 +97,7 @@ impl Service {
         }
         let moment = self.moment();
         if fork.picture.facts.calculation.is_some() {
-            self.know_trails(&fork.snapshot, &fork.picture.facts).await?;
+            self.load_normalized_days(&fork.snapshot, &fork.picture.facts).await?;
         }
         let pending = pending_workloads(&fork.snapshot, fork.state.group.key).await?;
         let mut made = Made::of(&self, &caller, fork, &changes, moment).await?;

@@ -15,7 +15,6 @@ use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
 
-use super::bulk::Spread;
 use super::entity::day_total::{ActiveModel, Column, Entity};
 use super::entity::user_usage_bucket;
 pub use super::records::day_sums::{OfDay, Place};
@@ -121,7 +120,7 @@ pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> R
 pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
     let rows = kept.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily));
-    bulk::replace(db, rows, &KEY, &AMOUNT, Spread::Scattered).await?;
+    bulk::replace(db, rows, &KEY, &AMOUNT).await?;
     for ((member, domain), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
         let key = (group.0, day.0, member.user.0, member.project.0, domain.to_string(), RECORDED);
         Entity::delete_by_id(key).exec(db).await?;

@@ -37,5 +37,5 @@ pub mod usage_gap;
 pub mod usage_history;
 pub mod usage_slice;
 pub mod user;
-pub mod user_share_page;
+pub mod user_fair_share;
 pub mod user_usage_bucket;

@@ -7,7 +7,7 @@ use fairshared::store::records;
 use serde_json::json;
 
 use super::history::other;
-use super::{buckets, share_pages, spans};
+use super::{buckets, share_rows, spans};
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
@@ -204,7 +204,7 @@ on_both! {
             other(&f).await.rebuild(GROUP).await.unwrap();
             f.assert_conserved().await;
         };
-        share_pages::damage(&f).await;
+        share_rows::damage(&f).await;
         is_found_and_mended("user", "its decayed usage is").await;
         plant(&f, "UPDATE project_fair_shares SET total_decayed_usage = '{\"cpu\":\"1\"}'").await;
         is_found_and_mended("project", "its decayed usage is").await;

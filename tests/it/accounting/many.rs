@@ -71,7 +71,7 @@ async fn buckets_of_most_users_are_found_together_and_those_of_a_few_one_by_one(
     let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
     buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
     let users: BTreeSet<Owner> =
-        ledger.chains().map(|(owner, _)| owner.clone()).filter(|o| matches!(o, Owner::User(_))).collect();
+        ledger.all_series().map(|(owner, _)| owner.clone()).filter(|o| matches!(o, Owner::User(_))).collect();
     let today = f.clock.now().day();
     let mut looked = Vec::new();
     for count in [FEW, ALL] {

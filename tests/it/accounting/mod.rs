@@ -17,9 +17,10 @@ mod model;
 mod pages;
 mod partitions;
 mod purged;
+mod reading;
 mod reports;
 mod retention;
-mod share_pages;
+mod share_rows;
 mod shown;
 mod suspension;
 mod together;
@@ -70,7 +71,7 @@ fn usages(cpu_seconds: &str) -> String {
 async fn chain(f: &Fixture, user: &str, project: &str) -> Vec<Bucket> {
     let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
     fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
-    ledger.chain(&Owner::User(member(user, project)))
+    ledger.buckets(&Owner::User(member(user, project))).to_vec()
 }
 
 /// The stored buckets of a member as `start..end cpu-seconds`.

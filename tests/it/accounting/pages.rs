@@ -14,7 +14,7 @@ async fn tables_that_runs_rewrite_have_pages_that_are_half_empty() {
         "domain_usage_buckets",
         "project_fair_shares",
         "project_usage_buckets",
-        "user_share_pages",
+        "user_fair_shares",
         "user_usage_buckets",
     ];
     assert_eq!(with_room, rewritten);

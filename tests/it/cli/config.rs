@@ -233,7 +233,7 @@ fn the_program_reads_all_four() {
         command.args(args).args(["rank", "g"]).envs(environment.iter().copied()).current_dir(folder.path());
         end(&mut command).refused(1)
     };
-    assert!(asks(&[], &[]).contains("there is no database fairshared.db"));
+    assert!(asks(&[], &[]).contains(&format!("there is no database {}/fairshared.db; ", folder.path().display())));
     assert!(asks(&["--config", &toml], &[]).contains("/file.db"));
     assert!(asks(&[], &[("FAIRSHARED_CONFIG", &toml)]).contains("/file.db"));
     let variable = missing("variable");

@@ -51,6 +51,7 @@ async fn from_nothing_to_a_ranking(db: TestDb) {
     let taken = server.address.strip_prefix("http://").unwrap().to_owned();
     let line = end(over(&db.url).args(["serve", "--listen", &taken])).stderr;
     assert!(line.contains(&format!("error: cannot listen on {taken}: ")), "{line}");
+    assert!(line.trim_end().ends_with("; --listen takes another address"), "{line}");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
 }

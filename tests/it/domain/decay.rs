@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairshared::domain::bucket::{Bucket, Daily};
-use fairshared::domain::chain::Chain;
+use fairshared::domain::bucket_series::BucketSeries;
 use fairshared::domain::decay::Decay;
 use fairshared::domain::factor::{Decayer, History, fair_share_factor};
 use fairshared::domain::options::Options;
@@ -23,23 +23,23 @@ fn kind(name: &str) -> Decay {
 fn bucket(start: Day, usage: &Usages, capacity: &Arc<Amounts>) -> Bucket {
     let mut daily = Daily::default();
     daily.add(usage);
-    let mut chain = Chain::default();
-    chain.add(start, 1, &daily).expect("the only bucket");
-    let mut bucket = chain.at(0);
+    let mut series = BucketSeries::default();
+    series.add(start, 1, &daily).expect("the only bucket");
+    let mut bucket = series.buckets()[0].clone();
     bucket.capacity = Arc::clone(capacity);
     bucket
 }
 
 fn history(options: &Options, today: Day, buckets: &[Bucket]) -> History {
-    Decayer::new(options, today).history(&chain(buckets))
+    Decayer::new(options, today).history(&series(buckets))
 }
 
-fn chain(buckets: &[Bucket]) -> Chain {
-    let mut chain = Chain::default();
+fn series(buckets: &[Bucket]) -> BucketSeries {
+    let mut series = BucketSeries::default();
     for bucket in buckets {
-        chain.place(bucket);
+        series.place(bucket.clone());
     }
-    chain
+    series
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn a_decayer_tells_capacities_apart_that_follow_each_other_in_memory() {
         let capacity = Arc::new(amounts(&[("cpu", &size.to_string())]));
         let full = capacity.for_micros(86_400_000_000);
         // Each bucket, with its capacity, is gone before the next comes.
-        let mut chain = chain(&[bucket(TODAY, &full, &capacity)]);
-        normalize(&mut chain);
-        assert!(chain.normalized(0).is_some_and(|part| close(part, 1.0)), "{size}");
+        let mut series = series(&[bucket(TODAY, &full, &capacity)]);
+        normalize(&mut series);
+        assert!(close(series.normalized_days(|_, _| f64::NAN)[0].normalized, 1.0), "{size}");
     }
 }
 

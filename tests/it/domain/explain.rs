@@ -15,10 +15,10 @@ use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::increments::Increments;
 use fairshared::domain::normalize::Normalizer;
+use fairshared::domain::normalized_days::{NormalizedDays, with_usage};
 use fairshared::domain::options::{Options, Order};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::MICROS_PER_SECOND;
-use fairshared::domain::trail::{Trail, with};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
 
@@ -31,7 +31,8 @@ fn what_is_printed_redoes_the_number_to_the_last_digit() {
     worlds(60, |world, seed| {
         for owner in world.hierarchy.owners().collect::<Vec<_>>() {
             let share = world.hierarchy.share(&owner).unwrap();
-            let recount = Scale { options: &world.options, today: TODAY }.recount(world.ledger.chain(&owner));
+            let recount =
+                Scale { options: &world.options, today: TODAY }.recount(world.ledger.buckets(&owner).to_vec());
             // By hand, from the texts alone.
             let mut sum = 0.0;
             let weights = &world.options.resource_weights;
@@ -118,17 +119,19 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
             let domain = Arc::clone(&world.hierarchy.projects()[&member.project].0);
             added.add(*member, &domain, TODAY, &usage);
             let more = scale.count(TODAY, &usage, &capacity).normalized_usage;
-            unrecorded.entrants.push((at, with(&contest.entrants[at].trail, TODAY, 1, more)));
+            unrecorded.entrants.push((at, with_usage(&contest.entrants[at].normalized_days, TODAY, 1, more)));
             if let Some(outer) = &contest.outer {
                 let project = outer.within[at] as usize;
                 projects.entry(project).or_insert((Owner::Project(member.project), 0.0)).1 += more;
                 domains.entry(outer.domain_of[project] as usize).or_insert((Owner::Domain(domain), 0.0)).1 += more;
             }
         }
-        let trails = world.trails();
-        let grown = |tier: BTreeMap<usize, (Owner, f64)>| -> Vec<(usize, Trail)> {
+        let normalized_days = world.normalized_days();
+        let grown = |tier: BTreeMap<usize, (Owner, f64)>| -> Vec<(usize, NormalizedDays)> {
             tier.into_iter()
-                .map(|(at, (owner, more))| (at, with(trails.get(&owner).map_or(&[][..], |t| t), TODAY, 1, more)))
+                .map(|(at, (owner, more))| {
+                    (at, with_usage(normalized_days.get(&owner).map_or(&[][..], |t| t), TODAY, 1, more))
+                })
                 .collect()
         };
         unrecorded.projects = grown(projects);
@@ -138,8 +141,9 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
         world.book(added);
         for (at, member) in members.iter().enumerate() {
             let own = unrecorded.entrants.iter().find(|(other, _)| *other == at);
-            let trail = own.map_or(&contest.entrants[at].trail, |(_, trail)| trail);
-            let told = outlook(&contest, &future, &unrecorded, at, trail);
+            let normalized_days =
+                own.map_or(&contest.entrants[at].normalized_days, |(_, normalized_days)| normalized_days);
+            let told = outlook(&contest, &future, &unrecorded, at, normalized_days);
             for then in std::iter::once(&told.next_run).chain(&told.dates) {
                 let really = world.on(then.day);
                 assert_eq!(then.place, place(&really, member, order), "{seed} {member:?} {then:?}");

@@ -49,7 +49,9 @@ fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, Daily> {
 type Buckets = BTreeMap<(Owner, Day), Bucket>;
 
 fn buckets(ledger: &Ledger) -> Buckets {
-    let rows = ledger.chains().flat_map(|(entity, chain)| chain.iter().map(|b| ((entity.clone(), b.start), b)));
+    let rows = ledger
+        .all_series()
+        .flat_map(|(entity, series)| series.buckets().iter().map(|b| ((entity.clone(), b.start), b.clone())));
     rows.collect()
 }
 
@@ -126,8 +128,9 @@ fn the_window_opens_on_the_oldest_day_that_counts() {
 fn a_late_day_whose_records_are_gone_gets_a_short_bucket() {
     let record = |day| Record { member: member(1, 1), domain: "d".into(), day, usage: usages(&[("cpu", "1")]) };
     let entity = Owner::User(member(1, 1));
-    let spans =
-        |ledger: &Ledger| -> Vec<(Day, u32)> { ledger.chain(&entity).iter().map(|b| (b.start, b.unit_days)).collect() };
+    let spans = |ledger: &Ledger| -> Vec<(Day, u32)> {
+        ledger.buckets(&entity).iter().map(|b| (b.start, b.unit_days)).collect()
+    };
     let mut ledger = Ledger::new(calendar(), Day::MIN);
     ledger.apply(&sums(&[record(Day(20_420))]), 7, Some(Day(20_419)));
     // Folding again would need the records of its own day, and those are kept.
@@ -138,7 +141,7 @@ fn a_late_day_whose_records_are_gone_gets_a_short_bucket() {
     assert_eq!(spans(&ledger), [(Day(20_417), 3), (Day(20_420), 7)]);
     ledger.apply(&sums(&[record(Day(20_419))]), 7, Some(Day(20_419)));
     assert_eq!(spans(&ledger), [(Day(20_417), 3), (Day(20_420), 7)]);
-    assert_eq!(ledger.chain(&entity)[0].usage, usages(&[("cpu", "2")]));
+    assert_eq!(ledger.buckets(&entity)[0].usage, usages(&[("cpu", "2")]));
 }
 
 fn record() -> impl Strategy<Value = Record> {
@@ -176,7 +179,7 @@ proptest! {
             }
             for (entity, start) in changes.upserts {
                 let bucket = ledger.bucket(&entity, start).expect("what changed is there");
-                stored.insert((entity, start), bucket);
+                stored.insert((entity, start), bucket.clone());
             }
         }
         let live = buckets(&ledger);
@@ -244,16 +247,16 @@ proptest! {
             let mut owners = ledger.normalize(&decayer);
             assert!(ledger.is_normalized(&options.resource_weights));
             if before.replace(conditions.clone()) != Some(conditions.clone()) {
-                owners = ledger.chains().map(|(owner, _)| owner.clone()).collect();
+                owners = ledger.all_series().map(|(owner, _)| owner.clone()).collect();
             }
             for owner in owners {
                 let history = ledger.history(&owner, &decayer);
                 histories.insert(owner, history);
             }
             let mut fresh = Ledger::new(ledger.calendar().clone(), Day::MIN);
-            for (owner, chain) in ledger.chains() {
-                for bucket in chain.iter() {
-                    fresh.load(owner.clone(), &bucket);
+            for (owner, series) in ledger.all_series() {
+                for bucket in series.buckets() {
+                    fresh.load(owner.clone(), bucket.clone());
                 }
             }
             let decayer = Decayer::new(&options, conditions.1);

@@ -1,7 +1,6 @@
 //! Laws and worked examples of the pure rules.
 
 mod buckets;
-mod capacities;
 mod capacity;
 mod closed_loop;
 mod day_domains;
@@ -25,7 +24,6 @@ mod ranking;
 mod readings;
 mod replays;
 mod sequencing;
-mod shards;
 mod slices;
 mod spans;
 mod statuses;

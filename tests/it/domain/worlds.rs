@@ -15,10 +15,10 @@ use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::increments::Increments;
 use fairshared::domain::ledger::Ledger;
+use fairshared::domain::normalized_days::NormalizedDaysByOwner;
 use fairshared::domain::options::{Options, Order};
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::{Day, MICROS_PER_HOUR};
-use fairshared::domain::trail::Trails;
 use fairshared::domain::weight::Weight;
 
 use super::support::{amounts, member};
@@ -140,8 +140,8 @@ impl World {
         hierarchy
     }
 
-    pub fn trails(&self) -> Trails {
-        self.ledger.trails(&self.decayer(TODAY))
+    pub fn normalized_days(&self) -> NormalizedDaysByOwner {
+        self.ledger.normalized_days(&self.decayer(TODAY))
     }
 
     pub fn members(&self) -> Vec<Member> {
@@ -165,9 +165,9 @@ impl World {
     }
 
     pub fn contest(&self) -> Contest {
-        let trails = self.trails();
+        let normalized_days = self.normalized_days();
         let entrant = |owner: Owner, share: &Share| Entrant {
-            trail: trails.get(&owner).cloned().unwrap_or_default(),
+            normalized_days: normalized_days.get(&owner).cloned().unwrap_or_default(),
             weight: share.effective_weight,
             exponent: share.exponent,
         };
@@ -193,8 +193,8 @@ impl World {
     pub fn outlook(&self, at: usize) -> Outlook {
         let contest = self.contest();
         let future = Future::of(&contest, &self.options, TODAY);
-        let trail = Arc::clone(&contest.entrants[at].trail);
-        outlook(&contest, &future, &Unrecorded::default(), at, &trail)
+        let normalized_days = Arc::clone(&contest.entrants[at].normalized_days);
+        outlook(&contest, &future, &Unrecorded::default(), at, &normalized_days)
     }
 }
 

@@ -19,6 +19,8 @@ const USERS: usize = 2_500;
 const CLIENTS: usize = 16;
 /// Sequences and questions about health while the crowd asks.
 const ROUNDS: usize = 20;
+/// How often a report is tried again that is refused because the database is busy.
+const TRIES: usize = 5;
 
 /// A query that asks for `count` lists of users; each looks at all users of the group unless another has the same filter.
 fn many_lists(count: usize) -> Value {
@@ -122,7 +124,14 @@ on_both! {
             let ordered = reporter.call(&server, Method::POST, &sequence.0, &sequence.1).await;
             assert_eq!((ordered.status, &ordered.body["items"][0]["workload_id"]), (200, &json!("w")), "{ordered:?}");
             assert_eq!(reporter.call(&server, Method::GET, "/healthz", &Value::Null).await.status, 200);
-            let (name, reported) = reporter.report_another(&server).await;
+            let (name, mut reported) = reporter.report_another(&server).await;
+            // A busy machine may make a write wait for the database for longer than it may; a scheduler reports again.
+            for _ in 0..TRIES {
+                if reported.status != 503 {
+                    break;
+                }
+                (_, reported) = reporter.report_another(&server).await;
+            }
             assert_eq!(reported.status, 200, "{name}: {reported:?}");
         }
         assert!(crowd.try_join_next().is_none(), "a client of the crowd has ended");

@@ -93,6 +93,17 @@ async fn what_a_dump_is_decides_its_exit_code() {
 }
 
 #[tokio::test]
+async fn a_file_of_another_kind_is_named_with_what_the_format_is_of() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let path = file(folder.path(), "notes.txt", "hello world\nfoo,bar\n");
+    let line = run(&db, ["import", "sacct", &path]).refused(2);
+    assert!(line.starts_with(&format!("{path}: the header line lacks the fields JobID, ")), "{line}");
+    assert!(line.ends_with("; the format sacct is of Slurm: sacct --parsable2 with its header line, sacct --json, or the job list of slurmrestd (docs/IMPORTS.md shows the command)"), "{line}");
+    let empty = file(folder.path(), "empty.txt", "");
+    assert!(run(&db, ["import", "csv", &empty]).refused(2).starts_with(&format!("{empty}: the file is empty: ")));
+}
+
+#[tokio::test]
 async fn the_options_of_sacct() {
     let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
     let rows = "7\tann\tml\tCOMPLETED\t2026-02-01T08:00:00\t2026-02-01T09:00:00\t8\n";

@@ -21,7 +21,7 @@ const TABLES: [&str; 12] = [
     "domains",
     "domain_fair_shares",
     "project_fair_shares",
-    "user_share_pages",
+    "user_fair_shares",
     "queues",
     "audit_log",
     "audit_targets",

@@ -80,7 +80,7 @@ on_both! {
             server.service.known_fairness(&seen, server.service.certain_now()).len()
         };
         assert_eq!(known(&server), 0);
-        server.service.know_all_trails().await.unwrap();
+        server.service.load_all_normalized_days().await.unwrap();
         assert_eq!(known(&server), 9);
         let items = json!({"items": weights["weights"]});
         server.call("PUT", &group("/fair-share-weights"), Some(&items)).await.json(200);

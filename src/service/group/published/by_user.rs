@@ -5,28 +5,24 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::domain::ids::{Member, UserId};
+use crate::domain::maps::SharedMap;
 use crate::domain::ranking::Ranked;
-use crate::domain::shards::Shards;
 
 /// The rows of each user, by project. Most users are in one.
 #[derive(Clone, Debug)]
-pub struct ByUser<R>(Shards<UserId, SmallVec<[Arc<R>; 1]>>);
+pub struct ByUser<R>(SharedMap<UserId, SmallVec<[Arc<R>; 1]>>);
 
 impl<R> Default for ByUser<R> {
     fn default() -> Self {
-        Self(Shards::default())
+        Self(SharedMap::default())
     }
 }
 
 impl<R: Ranked<Id = Member>> ByUser<R> {
     /// Of rows that ascend by user and project.
     pub fn of(rows: &[Arc<R>]) -> Self {
-        let by_user = || rows.chunk_by(|a, b| a.id().user == b.id().user);
-        let mut users = Shards::with_room_for(by_user().count());
-        for of_user in by_user() {
-            users.insert(of_user[0].id().user, of_user.iter().cloned().collect());
-        }
-        Self(users)
+        let by_user = rows.chunk_by(|a, b| a.id().user == b.id().user);
+        Self(by_user.map(|of_user| (of_user[0].id().user, of_user.iter().cloned().collect())).collect())
     }
 
     pub fn get(&self, member: Member) -> Option<&Arc<R>> {
@@ -41,11 +37,12 @@ impl<R: Ranked<Id = Member>> ByUser<R> {
     /// Takes a row, in the place of the one of the same user and project.
     pub fn put(&mut self, row: Arc<R>) {
         let user = row.id().user;
-        let rows = self.0.get_or_insert_with(&user, || (user, SmallVec::new()));
-        match place(rows, *row.id()) {
+        let mut rows = self.0.get(&user).cloned().unwrap_or_default();
+        match place(&rows, *row.id()) {
             Ok(known) => rows[known] = row,
             Err(at) => rows.insert(at, row),
         }
+        self.0.insert_mut(user, rows);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::normalized_days::NormalizedDaysCache;
 use super::rows::{DomainShare, ProjectShare, Rows, UserShare};
-use super::trails::TrailBook;
 use crate::domain::explain::contest::{Contest, Entrant, Outer};
 use crate::domain::explain::future::Future;
 use crate::domain::hierarchy::Share;
@@ -25,9 +25,9 @@ pub struct Field<R> {
     future: Mutex<Option<Arc<Future>>>,
 }
 
-fn entrant(trails: &TrailBook, share: &Share, owner: impl FnOnce() -> Owner) -> Entrant {
-    let trail = trails.of(share, owner).cloned().unwrap_or_default();
-    Entrant { trail, weight: share.effective_weight, exponent: share.exponent }
+fn entrant(normalized_days: &NormalizedDaysCache, share: &Share, owner: impl FnOnce() -> Owner) -> Entrant {
+    let normalized_days = normalized_days.of(share, owner).cloned().unwrap_or_default();
+    Entrant { normalized_days, weight: share.effective_weight, exponent: share.exponent }
 }
 
 fn key<R: Ranked>(row: &R) -> (u64, &R::Id) {
@@ -61,27 +61,27 @@ impl<R: Ranked> Field<R> {
 }
 
 impl Field<UserShare> {
-    pub fn users(rows: &Rows, order: Order, trails: &TrailBook) -> Self {
+    pub fn users(rows: &Rows, order: Order, normalized_days: &NormalizedDaysCache) -> Self {
         let users: Vec<Arc<UserShare>> = rows.users.iter().cloned().collect();
-        let mut field = Self::of(users, |row| entrant(trails, &row.share, || Owner::User(row.member)));
+        let mut field = Self::of(users, |row| entrant(normalized_days, &row.share, || Owner::User(row.member)));
         if order == Order::Tiered {
-            field.compare_by_tiers(rows, trails);
+            field.compare_by_tiers(rows, normalized_days);
         }
         field
     }
 
-    fn compare_by_tiers(&mut self, rows: &Rows, trails: &TrailBook) {
+    fn compare_by_tiers(&mut self, rows: &Rows, normalized_days: &NormalizedDaysCache) {
         let mut outer = Outer::default();
         for row in rows.domains.iter() {
             self.domains.insert(Arc::clone(&row.domain_name), outer.domains.len());
-            outer.domains.push(entrant(trails, &row.share, || Owner::Domain(Arc::clone(&row.domain_name))));
+            outer.domains.push(entrant(normalized_days, &row.share, || Owner::Domain(Arc::clone(&row.domain_name))));
         }
         for row in rows.projects() {
             // The domain of every project has a row.
             let Some(domain) = self.domains.get(&row.domain_name) else { continue };
             self.projects.insert(row.project_id, outer.projects.len());
             outer.domain_of.push(number(*domain));
-            outer.projects.push(entrant(trails, &row.share, || Owner::Project(row.project_id)));
+            outer.projects.push(entrant(normalized_days, &row.share, || Owner::Project(row.project_id)));
         }
         let within = |row: &Arc<UserShare>| number(self.projects.get(&row.member.project).copied().unwrap_or_default());
         outer.within = self.rows.iter().map(within).collect();
@@ -91,16 +91,16 @@ impl Field<UserShare> {
 
 impl Field<ProjectShare> {
     /// The projects of one domain.
-    pub fn projects(rows: &Rows, domain: &str, trails: &TrailBook) -> Self {
+    pub fn projects(rows: &Rows, domain: &str, normalized_days: &NormalizedDaysCache) -> Self {
         let projects = rows.projects_in(domain).cloned().collect();
-        Self::of(projects, |row: &ProjectShare| entrant(trails, &row.share, || Owner::Project(row.project_id)))
+        Self::of(projects, |row: &ProjectShare| entrant(normalized_days, &row.share, || Owner::Project(row.project_id)))
     }
 }
 
 impl Field<DomainShare> {
-    pub fn domains(rows: &Rows, trails: &TrailBook) -> Self {
+    pub fn domains(rows: &Rows, normalized_days: &NormalizedDaysCache) -> Self {
         let domains = rows.domains.iter().cloned().collect();
         let owner = |row: &DomainShare| Owner::Domain(Arc::clone(&row.domain_name));
-        Self::of(domains, |row| entrant(trails, &row.share, || owner(row)))
+        Self::of(domains, |row| entrant(normalized_days, &row.share, || owner(row)))
     }
 }

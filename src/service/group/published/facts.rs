@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::OnceCell;
 
 use super::contest::Field;
+use super::normalized_days::NormalizedDaysCache;
 use super::profile::Profile;
 use super::rows::{ProjectShare, Rows, UserShare};
-use super::trails::TrailBook;
 use crate::domain::decimal::Amount;
 use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
@@ -59,8 +59,8 @@ pub struct GroupSnapshotData {
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
-    /// Where the trails of everybody are; read when an explanation needs them, unless a run has told.
-    pub(in crate::service) trails: Arc<OnceCell<TrailBook>>,
+    /// Where the normalised days of everybody are; read when an explanation needs them, unless a run has told.
+    pub(in crate::service) normalized_days: Arc<OnceCell<NormalizedDaysCache>>,
     /// The users as explanations compare them.
     contest: Arc<OnceLock<Arc<Field<UserShare>>>>,
 }
@@ -88,26 +88,28 @@ impl GroupSnapshotData {
             expectations: Edition::default(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
-            trails: Arc::new(OnceCell::new_with(state.trails_told.then_some(TrailBook::Histories))),
+            normalized_days: Arc::new(OnceCell::new_with(
+                state.has_normalized_days.then_some(NormalizedDaysCache::Histories),
+            )),
             contest: Arc::default(),
         }
     }
 
-    /// Takes over where the trails are from the picture before, if they are the same ones and not known otherwise.
-    pub(super) fn take_trails_of(&mut self, before: &Self) {
-        if self.trails.get().is_none() && self.calculation == before.calculation {
-            self.trails = Arc::clone(&before.trails);
+    /// Takes over where the normalised days are from the picture before, if they are the same ones and not known otherwise.
+    pub(super) fn take_normalized_days_of(&mut self, before: &Self) {
+        if self.normalized_days.get().is_none() && self.calculation == before.calculation {
+            self.normalized_days = Arc::clone(&before.normalized_days);
         }
     }
 
-    /// The trails of everybody with the conditions of the calculation that they are of, once both are known.
-    pub fn calculated_trails(&self) -> Option<(&TrailBook, &Calculation)> {
-        self.trails.get().zip(self.calculation.as_ref())
+    /// The normalised days of everybody with the conditions of the calculation that they are of, once both are known.
+    pub fn calculated_normalized_days(&self) -> Option<(&NormalizedDaysCache, &Calculation)> {
+        self.normalized_days.get().zip(self.calculation.as_ref())
     }
 
     /// All users as explanations compare them; made for the first that asks.
-    pub(in crate::service) fn contest(&self, trails: &TrailBook) -> Arc<Field<UserShare>> {
-        let made = self.contest.get_or_init(|| Arc::new(Field::users(&self.rows, self.options.order, trails)));
+    pub(in crate::service) fn contest(&self, normalized_days: &NormalizedDaysCache) -> Arc<Field<UserShare>> {
+        let made = self.contest.get_or_init(|| Arc::new(Field::users(&self.rows, self.options.order, normalized_days)));
         Arc::clone(made)
     }
 

@@ -9,9 +9,9 @@ pub mod division;
 pub mod entitlements;
 pub mod facts;
 pub mod live;
+pub mod normalized_days;
 pub mod profile;
 pub mod rows;
-pub mod trails;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,18 +45,18 @@ impl PublishedGroup {
     /// [`Self::build`] for a state in which everybody has used what they have in this picture.
     #[must_use]
     pub fn rebuilt(&self, state: &GroupState, people: &Directory) -> Self {
-        self.with_same_trails(Self::build(state, people, None))
+        self.with_same_normalized_days(Self::build(state, people, None))
     }
 
     /// The picture that follows this one when the shares of `moved` have changed and no others.
     #[must_use]
     pub fn after(&self, moved: &[Owner], state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
-        self.with_same_trails(Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels))
+        self.with_same_normalized_days(Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels))
     }
 
-    /// Hands on where the trails are, unless something was calculated since.
-    fn with_same_trails(&self, mut next: Self) -> Self {
-        next.facts.take_trails_of(&self.facts);
+    /// Hands on where the normalised days are, unless something was calculated since.
+    fn with_same_normalized_days(&self, mut next: Self) -> Self {
+        next.facts.take_normalized_days_of(&self.facts);
         next
     }
 

@@ -8,10 +8,9 @@ use super::by_user::ByUser;
 use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::maps::FastMap;
+use crate::domain::maps::{FastMap, SharedMap};
 use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked, Ranking};
-use crate::domain::shards::Shards;
 use crate::service::people::Directory;
 
 /// A domain's row; ranked in the group.
@@ -57,7 +56,7 @@ pub trait Row: Ranked<Id: Clone> + Clone + PartialEq {
 
     /// Whether it is `other`, with what its buckets come to.
     fn is_same_as(&self, other: &Self) -> bool {
-        self == other && self.share().history.trail == other.share().history.trail
+        self == other && self.share().history.normalized_days == other.share().history.normalized_days
     }
 }
 
@@ -112,8 +111,8 @@ pub struct Rows {
     pub domains: Ranking<DomainShare>,
     pub users: Ranking<UserShare>,
     projects: BTreeMap<Arc<str>, Ranking<ProjectShare>>,
-    domain_at: Shards<Arc<str>, Arc<DomainShare>>,
-    project_at: Shards<ProjectId, Arc<ProjectShare>>,
+    domain_at: SharedMap<Arc<str>, Arc<DomainShare>>,
+    project_at: SharedMap<ProjectId, Arc<ProjectShare>>,
     user_at: ByUser<UserShare>,
     /// The places of each project's users in the ranking. Made for the first request that asks.
     members_of: OnceLock<FastMap<ProjectId, Vec<u32>>>,
@@ -182,7 +181,7 @@ impl Rows {
         let domains: Vec<_> = hierarchy.domains().keys().filter_map(domain).collect();
         let project = |id: &ProjectId| make.project(*id).map(|row| shared(before.project(*id), row));
         let projects: Vec<_> = hierarchy.projects().keys().filter_map(project).collect();
-        let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
+        let project_at: SharedMap<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
         let user = |(member, share): (&Member, &Share)| {
             let row = make.user(*member, share, project_at.get(&member.project)?);
             Some(shared(before.user(*member), row))
@@ -234,14 +233,14 @@ impl Rows {
                 Owner::Domain(name) => {
                     let Some(row) = make.domain(name) else { continue };
                     if let Some(row) = domains.replace(next.domain(name), row) {
-                        next.domain_at.insert(Arc::clone(name), row);
+                        next.domain_at.insert_mut(Arc::clone(name), row);
                     }
                 }
                 Owner::Project(id) => {
                     let Some(row) = make.project(*id) else { continue };
                     let in_domain = projects.entry(Arc::clone(&row.domain_name)).or_default();
                     if let Some(row) = in_domain.replace(next.project(*id), row) {
-                        next.project_at.insert(*id, row);
+                        next.project_at.insert_mut(*id, row);
                     }
                 }
                 Owner::User(member) => {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::published::facts::GroupSnapshotData;
-use super::published::trails::TrailBook;
+use super::published::normalized_days::NormalizedDaysCache;
 use crate::domain::capacity::CapacityCalendar;
 use crate::domain::explain::count::Scale;
 use crate::domain::factor::Decayer;
@@ -13,19 +13,19 @@ use crate::service::{Result, Service};
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
 impl Service {
-    /// The trails of a picture; the first that asks for them reads them from `db`, unless a run has told.
-    pub(in crate::service) async fn know_trails<'a>(
+    /// The normalised days of a picture; the first that asks for them reads them from `db`, unless a run has told.
+    pub(in crate::service) async fn load_normalized_days<'a>(
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
         facts: &'a GroupSnapshotData,
-    ) -> Result<&'a TrailBook> {
-        facts.trails.get_or_try_init(|| self.read_trails(db, facts)).await
+    ) -> Result<&'a NormalizedDaysCache> {
+        facts.normalized_days.get_or_try_init(|| self.read_trails(db, facts)).await
     }
 
     /// Makes known what does not outlast a restart and is told without asking the database: how fair groups were.
-    pub async fn know_all_trails(&self) -> Result<()> {
+    pub async fn load_all_normalized_days(&self) -> Result<()> {
         for group in self.published.all().values().filter(|group| group.facts.calculation.is_some()) {
-            self.know_trails(self.store.read(), &group.facts).await?;
+            self.load_normalized_days(self.store.read(), &group.facts).await?;
         }
         Ok(())
     }
@@ -34,12 +34,12 @@ impl Service {
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
         facts: &GroupSnapshotData,
-    ) -> Result<TrailBook> {
+    ) -> Result<NormalizedDaysCache> {
         let Scale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
         store::buckets::load(db, &facts.name, &mut ledger, None).await?;
         let decayer = Decayer::new(options, today);
         ledger.normalize(&decayer);
-        Ok(TrailBook::Read(Arc::new(ledger.trails(&decayer))))
+        Ok(NormalizedDaysCache::Read(Arc::new(ledger.normalized_days(&decayer))))
     }
 }

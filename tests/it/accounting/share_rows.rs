@@ -1,24 +1,23 @@
-//! How shares of users are stored: many on a page, and what changes of few on pages of its own.
+//! How shares are stored: a row for each owner, which a person reads with SQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairshared::domain::changes::Changes;
 use fairshared::domain::factor::History;
-use fairshared::domain::hierarchy::Share;
-use fairshared::domain::ids::{GroupKey, Member, ProjectId, UserId};
+use fairshared::domain::hierarchy::{Hierarchy, Share};
+use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};
 use fairshared::domain::run_times::RunTimes;
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Timestamp;
 use fairshared::domain::weight::Weight;
-use fairshared::store::Store;
-use fairshared::store::share_pages::{self, StoredShares};
+use fairshared::store::{Store, groups, shares};
 use sea_orm::DbBackend;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::buckets::plant;
 use super::weights::{of_user, set};
-use super::{member, number, user};
+use super::{number, user};
 use crate::support::database;
 use crate::support::dice::Dice;
 use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
@@ -26,16 +25,14 @@ use crate::support::on_both;
 
 type Users = BTreeMap<Member, Share>;
 
-const KEY: GroupKey = GroupKey(1);
-
 /// A member of a hundred.
-fn someone(dice: &mut Dice) -> Member {
+fn random_member(dice: &mut Dice) -> Member {
     let user = [0, u128::MAX, dice.roll(48).into()][dice.roll(8).min(2) as usize];
     Member { user: UserId(Uuid::from_u128(user)), project: ProjectId(id(dice.pick(&["ml", "vision"]))) }
 }
 
-/// A share of any size: some take a page, some more than one.
-fn something(dice: &mut Dice) -> Share {
+/// A share with up to 64 slots.
+fn random_share(dice: &mut Dice) -> Share {
     let slots = if dice.one_in(20) { dice.roll(65) } else { dice.roll(4) };
     let total_decayed_usage: BTreeMap<String, String> =
         (0..slots).map(|n| (format!("{n:060}"), format!("{}.000000000001", dice.roll(1_000_000_000_000)))).collect();
@@ -54,73 +51,46 @@ fn something(dice: &mut Dice) -> Share {
     Share::new(weight, history).with_factor(f64::from_bits(dice.roll(1 << 62))).with_run_times(times)
 }
 
-async fn save(store: &Store, users: &Users, changed: &[Member], stored: StoredShares) -> StoredShares {
-    let changed: Vec<(&Member, &Share)> = changed.iter().map(|member| users.get_key_value(member).unwrap()).collect();
-    share_pages::save(store.write(), KEY, users, &changed, stored).await.unwrap()
+/// Stores the shares of users who have `changed`.
+async fn save(store: &Store, users: &Users, changed: impl IntoIterator<Item = Member>) {
+    let group = groups::find(store.read(), GROUP).await.unwrap().unwrap();
+    let hierarchy = Hierarchy::default().with_users(users.clone());
+    let changed: BTreeSet<Owner> = changed.into_iter().map(Owner::User).collect();
+    shares::save(store.write(), &group, &hierarchy, &changed, Timestamp::from_micros(0)).await.unwrap();
 }
 
 /// The shares of users as they are stored.
-async fn load(store: &Store, key: GroupKey) -> fairshared::store::Result<(StoredShares, share_pages::Users)> {
-    share_pages::load(store.read(), key).await?.await
-}
-
-async fn bytes(store: &Store) -> i64 {
-    number(store, "SELECT CAST(SUM(LENGTH(shares)) AS BIGINT) FROM user_share_pages").await
+async fn load(store: &Store, group: &str) -> fairshared::store::Result<Users> {
+    let group = groups::find(store.read(), group).await?.unwrap();
+    Ok(shares::load(store.read(), &group, |_| None).await?.await?.users().clone())
 }
 
 /// Changes the histories of users in the database, as no use-case does.
 pub async fn damage(f: &Fixture) {
     let store = f.service.store();
-    let (stored, users) = load(store, f.key()).await.unwrap();
     let other = |share: Share| {
         let mut history = (*share.history).clone();
         history.normalized_usage += 1e-15;
         Share::new(share.weight, history).with_factor(share.fair_share_factor).with_run_times(share.run_times())
     };
-    let users: Users = users.into_iter().map(|(member, share)| (member, other(share))).collect();
-    let all: Vec<(&Member, &Share)> = users.iter().collect();
-    share_pages::save(store.write(), f.key(), &users, &all, stored).await.unwrap();
+    let users: Users =
+        load(store, GROUP).await.unwrap().into_iter().map(|(member, share)| (member, other(share))).collect();
+    save(store, &users, users.keys().copied()).await;
 }
 
 on_both! {
     async fn each_user_has_the_share_that_was_stored_last(db: TestDb) {
-        let store = db.store().await;
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        let store = f.service.store();
         let mut dice = Dice::seeded(17);
-        let (mut users, mut stored) = (Users::new(), StoredShares::default());
-        for round in 0..120 {
+        let mut users = Users::new();
+        for round in 0..60 {
             let most = if dice.one_in(5) { 120 } else { 5 };
-            let mut changed: Vec<Member> = (0..dice.roll(most)).map(|_| someone(&mut dice)).collect();
-            changed.sort();
-            changed.dedup();
-            users.extend(changed.iter().map(|member| (*member, something(&mut dice))));
-            stored = save(&store, &users, &changed, stored).await;
-            let (loaded, read) = load(&store, KEY).await.unwrap();
-            assert_eq!(read, users.clone().into_iter().collect::<Vec<_>>(), "round {round}");
-            assert_eq!(loaded, stored, "round {round}");
+            let changed: BTreeSet<Member> = (0..dice.roll(most)).map(|_| random_member(&mut dice)).collect();
+            users.extend(changed.iter().map(|member| (*member, random_share(&mut dice))));
+            save(store, &users, changed).await;
+            assert_eq!(load(store, GROUP).await.unwrap(), users, "round {round}");
         }
-    }
-
-    async fn what_is_outdated_is_a_quarter_at_most(db: TestDb) {
-        let store = db.store().await;
-        let mut dice = Dice::seeded(18);
-        let share = |dice: &mut Dice| Share::new(None, History::default()).with_factor(dice.roll(1_000) as f64);
-        let members: Vec<Member> = (0..1_000u128)
-            .map(|n| Member { user: UserId(Uuid::from_u128(n)), project: ProjectId(id("ml")) })
-            .collect();
-        let mut users: Users = members.iter().map(|member| (*member, share(&mut dice))).collect();
-        let mut stored = save(&store, &users, &members, StoredShares::default()).await;
-        let all = bytes(&store).await;
-        let mut most = 0;
-        for _ in 0..100 {
-            let mut changed: Vec<Member> = (0..10).map(|_| *dice.item(&members)).collect();
-            changed.sort();
-            changed.dedup();
-            users.extend(changed.iter().map(|member| (*member, share(&mut dice))));
-            stored = save(&store, &users, &changed, stored).await;
-            most = most.max(bytes(&store).await);
-        }
-        // As much as may be added is added, before all is written again. Each page has a byte more.
-        assert!(most > all * 6 / 5 && most <= all * 5 / 4 + 100, "{most} of {all} bytes");
     }
 
     async fn a_migration_keeps_the_shares_of_users(db: TestDb) {
@@ -135,14 +105,12 @@ on_both! {
             set(&f, &[(of_user(user, Some("ml")), Some(weight))]).await.unwrap();
         }
         let store = f.service.store().clone();
-        let users = async || load(&store, f.key()).await.unwrap().1;
-        let before = users().await;
+        let before = load(&store, GROUP).await.unwrap();
         assert_eq!(before.len(), 300);
-        for _ in 0..2 {
-            database::take_back(&store, "m0016_share_pages").await;
-            assert_eq!(number(&store, "SELECT COUNT(*) FROM user_fair_shares").await, 300);
+        for step in ["m0024_share_rows", "m0016_share_pages"] {
+            database::take_back(&store, step).await;
             store.migrate_up().await.unwrap();
-            assert_eq!(users().await, before);
+            assert_eq!(load(&store, GROUP).await.unwrap(), before, "{step}");
         }
         let f = f.restart().await;
         assert_eq!(user(&f, "u7", "ml").share.weight.unwrap().to_string(), "4");
@@ -153,7 +121,6 @@ on_both! {
         let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
         f.group("other", &json!({})).await;
         let store = f.service.store().clone();
-        database::take_back(&store, "m0016_share_pages").await;
         // Every user is in two projects, so that one of them may be the last of its part.
         let (user, project) = match store.backend() {
             DbBackend::Sqlite => ("randomblob(16)", "CAST(printf('%016d', p) AS BLOB)"),
@@ -174,13 +141,12 @@ on_both! {
         let sums = "SELECT CAST(SUM(COALESCE(weight, 7) * LENGTH(total_decayed_usage) + CAST(normalized_usage * 7 AS BIGINT) \
                     + CAST(fair_share_factor * 3 AS BIGINT)) AS BIGINT) FROM user_fair_shares";
         let before = number(&store, sums).await;
+        database::take_back(&store, "m0024_share_rows").await;
         store.migrate_up().await.unwrap();
-        for (key, users) in [(f.key(), 5_003), (GroupKey(f.key().0 + 1), 15_000)] {
-            assert_eq!(load(&store, key).await.unwrap().1.len(), users * 2);
+        for (group, users) in [(GROUP, 5_003), ("other", 15_000)] {
+            assert_eq!(load(&store, group).await.unwrap().len(), users * 2);
         }
-        database::take_back(&store, "m0016_share_pages").await;
         assert_eq!(number(&store, sums).await, before);
-        assert_eq!(number(&store, "SELECT COUNT(*) FROM user_fair_shares").await, 2 * (5_003 + 15_000));
     }
 
     async fn what_a_failed_commit_has_added_is_not_there(db: TestDb) {
@@ -222,34 +188,12 @@ on_both! {
         f.assert_conserved().await;
     }
 
-    async fn a_damaged_page_is_told_of(db: TestDb) {
+    async fn a_damaged_row_is_an_error_that_says_so(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
         f.ingest(&[kernel("k", "ann", "ml", "2026-01-13T12:00:00Z")]).await;
         f.tick().await;
-        plant(&f, "UPDATE user_share_pages SET shares = substr(shares, 1, 40)").await;
-        let read = load(f.service.store(), f.key()).await.map(|_| ());
-        let told = read.unwrap_err().to_string();
-        assert!(told.contains("page 0 of shares") && told.matches("damaged").count() == 1, "{told}");
-    }
-}
-
-/// What does not fit would lie beside the table, and each run would leave as much behind there as it writes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_postgres_the_next_version_of_a_page_lies_beside_it() {
-    let db = database::postgres().await;
-    let store = db.store().await;
-    let mut dice = Dice::seeded(19);
-    let members: Vec<Member> = (0..2_000).map(|n| member(&format!("u{n}"), "ml")).collect();
-    let mut stored = StoredShares::default();
-    for _ in 0..2 {
-        let share =
-            |dice: &mut Dice| Share::new(None, History::default()).with_factor(f64::from_bits(dice.roll(1 << 62)));
-        let users: Users = members.iter().map(|member| (*member, share(&mut dice))).collect();
-        stored = save(&store, &users, &users.keys().copied().collect::<Vec<_>>(), stored).await;
-        let rows = number(&store, "SELECT COUNT(*) FROM user_share_pages").await;
-        assert!(rows > 20);
-        assert_eq!(number(&store, "SELECT pg_relation_size('user_share_pages')").await, rows * 8_192);
-        let beside = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'user_share_pages'";
-        assert_eq!(number(&store, beside).await, 0);
+        plant(&f, "UPDATE user_fair_shares SET total_decayed_usage = '{'").await;
+        let error = load(f.service.store(), GROUP).await.unwrap_err().to_string();
+        assert!(error.contains("damaged") && error.contains("slot map {"), "{error}");
     }
 }

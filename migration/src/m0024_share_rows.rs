@@ -1,0 +1,25 @@
+//! Fair shares of users have a row each again. On pages of packed shares nobody could read them with SQL.
+//!
+//! All servers have to stop for this step, because it replaces a table that the version before writes.
+
+use sea_orm::DbErr;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm_migration::async_trait::async_trait;
+
+use super::m0016_share_pages;
+
+pub struct Migration;
+
+/// What its reversal loses.
+pub const LOSES: &str = m0016_share_pages::LOSES;
+
+#[async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        m0016_share_pages::Migration.down(manager).await
+    }
+
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        m0016_share_pages::Migration.up(manager).await
+    }
+}
