@@ -1,5 +1,5 @@
-//! What the kernels of a group hold and ask for (DIVISION §1), by what they say of their queue. Queues come and go
-//! without any kernel changing, so which queue that is gets decided when a tree is built.
+//! The amounts that the kernels of a group hold and ask for (DIVISION §1), summed by the claims of kernels and not by
+//! queues. Queues come and go while no kernel changes, so the queue of a claim is found only when a tree is built.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::kernel::{Kernel, Phase};
 use crate::shards::Shards;
 use crate::slots::Amounts;
 
-/// What decides about a kernel's queue: the name it gives, and its project.
+/// The properties of a kernel that determine its queue: the queue that it names, and its project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub queue: Option<Arc<str>>,
     pub project: ProjectId,
 }
 
-/// A [`Claim`] that borrows its name. Hashes like it.
+/// A [`Claim`] that borrows its name. It hashes like a `Claim`, so that it can look one up.
 #[derive(Hash)]
 struct ClaimRef<'a> {
     queue: Option<&'a str>,
@@ -30,7 +30,7 @@ impl Equivalent<Claim> for ClaimRef<'_> {
     }
 }
 
-/// The kernels of one claim.
+/// The sums over the kernels of one claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     kernels: u64,
@@ -39,7 +39,7 @@ pub struct Held {
     pub pending: Amounts,
 }
 
-/// One kernel as far as demand needs it.
+/// The part of a kernel that [`Demand`] needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Portion<'a> {
     pub queue: Option<&'a str>,
@@ -62,7 +62,8 @@ impl<'a> Portion<'a> {
     }
 }
 
-/// Sums over the running and pending kernels of a group, kept as kernels change. A copy shares what does not change.
+/// Sums over the running and pending kernels of a group, kept up to date as kernels change. A copy shares its unchanged
+/// parts with the original.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand(Shards<Claim, Held>);
 
@@ -80,7 +81,7 @@ impl Demand {
         }
     }
 
-    /// Takes back what was added.
+    /// Subtracts a kernel that was added before.
     pub fn remove(&mut self, portion: Portion) {
         let claim = ClaimRef { queue: portion.queue, project: portion.project };
         let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };
