@@ -1,4 +1,4 @@
-//! Exact sums of very many usages, each times a proportion.
+//! Exact sums of very many products of a usage and a proportion.
 
 use ethnum::U256;
 
@@ -7,28 +7,28 @@ use super::grain::Grain;
 use super::proportion::Proportion;
 use super::scaled::ScaledUsage;
 
-/// The sum of counts of one grain, each times a proportion, with nothing lost.
+/// The sum of products of a number of grains and a proportion, without a loss.
 #[derive(Clone, Copy, Debug)]
 pub struct WeighedSum {
     grain: Grain,
-    /// In `2^-128` of the grain: the upper and the lower half.
+    /// The sum in units of 2^-128 grains: the upper and the lower half.
     high: u128,
     low: u128,
-    /// What is too large for these, or a part that is too small.
+    /// Products that are too large for the two numbers above, and those with proportions that are too small.
     rest: ScaledUsage,
 }
 
 impl WeighedSum {
-    /// Counts are below it: 256 bits hold the sum of a thousand millions of them.
+    /// An upper bound of the counts. With it, 256 bits hold the sum of a thousand million products.
     pub const MOST: u128 = 1 << 96;
 
     pub fn new(grain: Grain) -> Self {
         Self { grain, high: 0, low: 0, rest: ScaledUsage::default() }
     }
 
-    /// Adds the part of a sum of as many counts below [`Self::MOST`] as a look-back has days.
+    /// Adds `part` of `sum`, which is a sum of at most as many counts below [`Self::MOST`] as a look-back has days.
     pub fn add(&mut self, sum: u128, part: Proportion) {
-        // The factor is 0 or 1.
+        // The proportion is 0 or 1.
         if part.shift == 0 {
             self.high += sum * u128::from(part.mantissa);
             return;
@@ -46,7 +46,7 @@ impl WeighedSum {
         }
     }
 
-    /// Adds the part of a usage of any size.
+    /// Adds `part` of a usage of any size.
     pub fn add_usage(&mut self, usage: Usage, part: Proportion) {
         self.rest = self.rest + usage.times(part);
     }
@@ -57,7 +57,7 @@ impl WeighedSum {
         self.high += high + u128::from(carry);
     }
 
-    /// Rounded half up to `10^-18`.
+    /// Rounds half up to 10^-18.
     pub fn rounded(self) -> Usage {
         let unit = U256::from(self.grain.unit());
         let (above, fraction) = (U256::from(self.low) * unit).into_words();
@@ -66,7 +66,7 @@ impl WeighedSum {
     }
 }
 
-/// The upper and the lower half.
+/// The upper and the lower half of a number.
 fn words(number: u128) -> (u64, u64) {
     let word = |half: u128| u64::try_from(half).unwrap_or(u64::MAX);
     (word(number >> 64), word(number & u128::from(u64::MAX)))
