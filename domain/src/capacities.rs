@@ -1,4 +1,5 @@
-//! The capacities of buckets that follow each other. Neighbours mostly have the same one, which is kept once.
+//! The capacities of consecutive buckets. Neighbours mostly have the same capacity, which is stored once for all of
+//! them.
 
 use std::iter;
 use std::ops::Range;
@@ -6,25 +7,25 @@ use std::sync::Arc;
 
 use super::slots::Amounts;
 
-/// Buckets that follow each other and have the same capacity.
+/// Consecutive buckets with the same capacity.
 #[derive(Clone, Debug)]
 struct Run {
     capacity: Arc<Amounts>,
-    /// The place after the last of them.
+    /// The index after the last of them.
     end: u32,
 }
 
-/// The capacity at each place from 0 on.
+/// The capacity at each index from 0 on.
 #[derive(Clone, Debug, Default)]
 pub struct Capacities(Vec<Run>);
 
 impl Capacities {
-    /// What its block takes, in bytes.
+    /// The size of its block of memory, in bytes.
     pub fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Run>()
     }
 
-    /// The capacity at a place that has one.
+    /// The capacity at an index, which must exist.
     pub fn get(&self, at: usize) -> &Arc<Amounts> {
         &self.0[self.run_of(at)].capacity
     }
@@ -34,9 +35,9 @@ impl Capacities {
         starts.zip(&self.0).flat_map(|(start, run)| iter::repeat_n(&run.capacity, (run.end - start) as usize))
     }
 
-    /// Puts a capacity before the one at a place, or after the last one.
+    /// Inserts a capacity before the one at an index, or after the last one.
     pub fn insert(&mut self, at: usize, capacity: &Arc<Amounts>) {
-        // Most come last and are as the one before, which takes no room.
+        // Most capacities come last and equal the one before, which takes no memory.
         if let Some(last) = self.0.last_mut()
             && last.end as usize == at
             && last.capacity == *capacity
@@ -62,12 +63,12 @@ impl Capacities {
         self.join();
     }
 
-    /// Which run has a place.
+    /// The index of the run that contains an index.
     fn run_of(&self, at: usize) -> usize {
         self.0.partition_point(|run| run.end as usize <= at)
     }
 
-    /// Makes a run begin at a place, and returns which one.
+    /// Makes a run begin at an index, and returns the index of that run.
     fn split(&mut self, at: usize) -> usize {
         let found = self.run_of(at);
         let start = found.checked_sub(1).map_or(0, |before| self.0[before].end as usize);
@@ -82,12 +83,12 @@ impl Capacities {
     }
 
     fn put(&mut self, at: usize, run: Run) {
-        // There are many lists, and most are short, so they grow by little.
+        // There are many lists, and most are short, so each grows by one.
         self.0.reserve_exact(1);
         self.0.insert(at, run);
     }
 
-    /// Makes one run of neighbours that have the same capacity.
+    /// Joins neighbouring runs that have the same capacity.
     fn join(&mut self) {
         self.0.dedup_by(|next, run| {
             let same = next.capacity == run.capacity;
@@ -99,7 +100,7 @@ impl Capacities {
     }
 }
 
-/// A chain has one bucket for a day at most.
+/// The number of buckets of a chain fits, because it has at most one for each day.
 fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -1,9 +1,9 @@
-//! Maps for hot paths: the same input always meets the same order, and hashing costs little.
+//! Maps for hot paths. Hashing is fast, and the seed is fixed, so the same input always gives the same order.
 
 use hashbrown::{HashMap, HashSet};
 
-/// A map that hashes fast. No answer may depend on its order.
+/// A map with fast hashing. No answer may depend on its order.
 pub type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// A set that hashes fast. No answer may depend on its order.
+/// A set with fast hashing. No answer may depend on its order.
 pub type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
