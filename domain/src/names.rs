@@ -1,9 +1,10 @@
 //! The names that people give to resource groups, domains, agents, queues, users, projects and keys.
 //!
-//! People and the program tell things apart by their names. Two names that look alike must not differ in characters that cannot
-//! be seen, and a name must not change how the text around it is shown. Therefore names have visible characters only: none of the Unicode categories Control, Format (which has the characters that turn the direction of
-//! writing), Surrogate, Private Use and Unassigned, no separator of lines or paragraphs, and nothing that programs show as
-//! nothing (`Default_Ignorable_Code_Point`).
+//! People and the program identify things by their names. Two names that look alike must not differ in invisible
+//! characters, and a name must not change how the text around it is shown. Therefore names have visible characters
+//! only: none of the Unicode categories Control, Format (which contains the characters that turn the direction of
+//! writing), Surrogate, Private Use and Unassigned, no separators of lines or paragraphs, and no
+//! `Default_Ignorable_Code_Point`, which programs show as nothing.
 //!
 //! Persian and several scripts of India write U+200C and U+200D between letters, and emoji need variation selectors.
 //! Display names may contain them, because nothing is looked up by a display name. Names and labels may not.

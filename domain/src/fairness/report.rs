@@ -45,7 +45,7 @@ pub struct Received {
     pub demand_limited: bool,
 }
 
-/// How fair one tier was.
+/// The fairness of one tier.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TierReport {
     /// The active entities, ordered by `place`.
@@ -57,7 +57,7 @@ pub struct TierReport {
     /// The entity that received the most beyond its share, as an index of `entities`; `None` if there is no such
     /// entity.
     pub most_over_served: Option<usize>,
-    /// Who received the least of its share, likewise.
+    /// The entity that received the least of its share, in the same form.
     pub most_under_served: Option<usize>,
 }
 

@@ -31,7 +31,7 @@ pub struct GivenFigures {
     pub allocated_non_preemptible: Option<Amounts>,
     /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
     pub usage: Amounts,
-    /// What the queue's next workload asks for, for the queue order (DIVISION §5).
+    /// The request of the queue's next workload, for the queue order (DIVISION §5).
     pub next_request: Option<Amounts>,
 }
 
