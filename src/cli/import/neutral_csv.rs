@@ -35,11 +35,11 @@ struct NeutralCsv {
     zone: Tz,
     lines: CsvLines,
     columns: Option<Columns>,
-    /// The last header line lacks needed fields, so that the rows below it cannot be read.
+    /// True if the last header line lacks needed fields, so that the rows below it cannot be read.
     is_header_bad: bool,
 }
 
-/// Names that show a line to be a header line.
+/// Names by which a line is recognised as a header line.
 const NEEDED: [&str; 5] = ["job_id", "user", "project", "start_time", "end_time"];
 
 struct Columns {
@@ -127,7 +127,7 @@ impl Parser for NeutralCsv {
         };
         let row =
             if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(record, Clock::new(self.zone)) };
-        // No header reads as a job, because the name of a column is no time.
+        // A header cannot be read as a job, because the name of a column is not a time.
         if row.is_ok() || !Header::repeats(record.iter(), &NEEDED) {
             return Ok(Some(row));
         }

@@ -40,12 +40,12 @@ pub(super) const FORMAT: Format = Format {
     json: None,
 };
 
-/// Open runs that are remembered; more than any cluster has at a time.
+/// The largest number of open runs that are remembered; no cluster has as many at a time.
 const MOST_OPEN: usize = 200_000;
 
 struct Pbs {
     zone: Tz,
-    /// Runs by job id that started in this file and did not end yet.
+    /// Runs by job id that started in this file and have not ended yet.
     open: BTreeMap<String, ImportedJob>,
 }
 
@@ -74,7 +74,7 @@ impl Pbs {
         }
     }
 
-    /// A run that was open already ended when the next one started, if not before.
+    /// Starts a run. An open run of the same job must have ended by then.
     fn start(&mut self, id: &str, facts: &KeyValues) -> Result<Option<ImportedJob>, Reason> {
         let job = read_job(id, facts, None, SkippedFields::default())?;
         let Some(start) = job.started_at else { return Err(Reason::StartMissing) };
@@ -91,7 +91,8 @@ impl Pbs {
         read_job(id, facts, Some(end), skipped)
     }
 
-    /// The run that an abort or a requeue cut short. Its record says all about it, or only that it happened.
+    /// Ends a run that an abort or a requeue interrupted. Its record may contain everything about the run, or only the
+    /// fact.
     fn cut(&mut self, id: &str, facts: &KeyValues, date: &str) -> Result<Option<ImportedJob>, Reason> {
         let open = self.open.remove(id);
         let mut skipped = SkippedFields::default();
@@ -109,7 +110,7 @@ impl Pbs {
         self.end_at_date(run, date).map(Some)
     }
 
-    /// Ends a run at the date of a record, like `08/26/2014 17:07:50`.
+    /// Ends a run at the date of a record, such as `08/26/2014 17:07:50`.
     fn end_at_date(&self, run: ImportedJob, date: &str) -> Result<ImportedJob, Reason> {
         let parsed = NaiveDateTime::parse_from_str(date.trim(), "%m/%d/%Y %H:%M:%S");
         let mut clock = Clock::new(self.zone);
@@ -120,7 +121,7 @@ impl Pbs {
     }
 }
 
-/// The job of a record with what it held.
+/// The job of a record, with the slots that it held.
 fn read_job(
     id: &str,
     facts: &KeyValues,

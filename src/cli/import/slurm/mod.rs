@@ -45,7 +45,7 @@ enum Stage {
 }
 
 impl Stage {
-    /// `CANCELLED by 1234` is cancelled.
+    /// The stage of a state; `CANCELLED by 1234` is cancelled.
     fn of(state: &str) -> Self {
         let word = state.split_ascii_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         match word.as_str() {
@@ -57,7 +57,7 @@ impl Stage {
     }
 }
 
-/// A job as every form of the accounting tells it.
+/// The properties of a job that every form of the accounting contains.
 struct AccountedJob<'a> {
     job_id: &'a str,
     session: &'a str,
@@ -75,16 +75,16 @@ struct AccountedJob<'a> {
     skipped: SkippedFields,
 }
 
-/// When a job was submitted, started and ended, and how long it ran; spans are in seconds.
+/// The times of a job. Durations are in seconds.
 struct JobTimes {
     submitted_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
-    /// A running job has an end when the dump was cut with `--truncate`; then that is the end of what the dump accounts
-    /// for.
+    /// The end. A running job has one if the dump was made with `--truncate`; it is the end of the time that the dump
+    /// covers.
     ended_at: Option<Timestamp>,
-    /// How long it ran, in seconds, without `suspended`.
+    /// The runtime without `suspended`, in seconds.
     elapsed: Option<u64>,
-    /// The reason why the field that says so cannot be read.
+    /// The reason why the field with the runtime cannot be read.
     elapsed_fault: Option<Reason>,
     suspended: u64,
 }
@@ -133,7 +133,7 @@ impl AccountedJob<'_> {
         })
     }
 
-    /// When it ended. An end before the start is none if the row says how long the job ran.
+    /// The end of the job. An end before the start is ignored if the row has the runtime.
     fn end(&mut self) -> Result<Option<Timestamp>, Reason> {
         if self.times.elapsed.is_some()
             && let Some((_, end)) = self.times.started_at.zip(self.times.ended_at).filter(|(start, end)| end < start)
@@ -156,8 +156,7 @@ impl AccountedJob<'_> {
         }
     }
 
-    /// How long it ran: the shorter of what the row says, and of the time between start and end without that for which it
-    /// was suspended.
+    /// The runtime: the shorter of the one in the row and the time from start to end without suspensions.
     fn run_micros(&self, end: Option<Timestamp>) -> Option<i64> {
         let elapsed = self.times.elapsed.map(micros);
         let active = self.times.started_at.zip(end).filter(|_| self.times.suspended > 0).map(|(start, end)| {
@@ -177,13 +176,13 @@ fn names_no_node(list: &str) -> bool {
     ["", "None assigned", "(null)"].contains(&list)
 }
 
-/// A node by name: neither several, nor a bracket range, nor `None assigned`.
+/// A single node by name, so neither several nodes, nor a bracket range, nor `None assigned`.
 fn single_node(list: &str) -> Option<String> {
     let single = !list.is_empty() && !list.contains([',', '[', ' ']);
     single.then(|| list.to_owned())
 }
 
-/// Slurm's priorities are unsigned 32-bit; ours stop at the largest `i32`.
+/// Converts a priority. Slurm's are unsigned 32-bit numbers; ours end at the largest `i32`.
 fn priority(value: u32) -> i32 {
     i32::try_from(value).unwrap_or(i32::MAX)
 }
