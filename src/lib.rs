@@ -1,4 +1,4 @@
-//! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` tells the flow and the rooms.
+//! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` describes the modules and the flow of data.
 
 pub mod cli;
 pub mod config;

@@ -1,8 +1,8 @@
 //! The allocator of everything that links this library: the program, tests and benches.
 //!
-//! A picture of 100,000 users is made of millions of small blocks. mimalloc lays blocks of one size side by side, which takes
-//! about half of the time from the calculation of factors. Large blocks are left to the C library: it makes them larger
-//! without a copy, so that a request costs little more than what is kept of it.
+//! A snapshot of 100,000 users consists of millions of small blocks. mimalloc puts blocks of the same size next to each
+//! other, which makes the calculation of factors about twice as fast. Large blocks come from the C library, which can
+//! grow them without a copy, so that a request takes little more memory than what is kept of it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{c_int, c_long};
@@ -12,25 +12,27 @@ use libmimalloc_sys as mimalloc;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// From here on a block is the C library's. Buffers of connections are larger, what a picture is made of is smaller.
+/// Blocks of at least this size, in bytes, come from the C library. Buffers of connections are larger, the parts of a
+/// snapshot are smaller.
 const LARGE: usize = 32 << 10;
 
 struct Allocator;
 
-/// Blocks of up to [`LARGE`] bytes.
+/// The allocator of blocks below [`LARGE`] bytes.
 struct Small;
 
-/// The alignment of each block of mimalloc that is at least as large: that of `max_align_t`.
+/// The alignment, in bytes, of each block of mimalloc that is at least as large: that of `max_align_t`.
 const NATURAL: usize = 16;
 
-/// Whether every block of that size lies right. Asked for an alignment, be it one that its blocks have, mimalloc takes a larger
-/// block for most sizes, in a slower way.
+/// True if mimalloc aligns blocks of this size as required without being asked to. If an alignment is passed, mimalloc
+/// takes a larger block for most sizes, and a slower path, even if the usual block has that alignment.
 fn is_natural(layout: Layout) -> bool {
     layout.align() <= NATURAL && layout.align() <= layout.size()
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be made without it")]
-// SAFETY: mimalloc gives blocks that do not overlap, at least as large as asked for, and aligned: as asked for, or naturally.
+// SAFETY: blocks of mimalloc do not overlap, have at least the size that was asked for, and are aligned as asked for,
+// or naturally.
 unsafe impl GlobalAlloc for Small {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
@@ -51,7 +53,7 @@ unsafe impl GlobalAlloc for Small {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the block is one that mimalloc gave, and is freed once.
+        // SAFETY: the block is from mimalloc, and is freed once.
         unsafe { mimalloc::mi_free(block.cast()) };
     }
 
@@ -74,10 +76,11 @@ fn is_large(bytes: usize) -> bool {
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be made of two others without it")]
-// SAFETY: a block goes back to the allocator it is from, because the caller that frees or resizes it says its size.
+// SAFETY: a block goes back to the allocator it is from, because the caller passes its size when it frees or resizes
+// it.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: what the caller promises is what both ask for.
+        // SAFETY: both allocators require what the caller of this function promises.
         unsafe { if is_large(layout.size()) { System.alloc(layout) } else { Small.alloc(layout) } }
     }
 
@@ -92,8 +95,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as for `dealloc`; a block that changes sides is copied, as far as both sizes reach, into one that does not
-        // overlap it.
+        // SAFETY: as for `dealloc`. If the block moves to the other allocator, the smaller of the two sizes is copied
+        // to a block that does not overlap it.
         unsafe {
             match (is_large(layout.size()), is_large(size)) {
                 (true, true) => System.realloc(block, layout, size),
@@ -111,27 +114,29 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Arenas of the C library that threads share. Several, so that threads that are busy at once rarely wait for each other.
+/// The number of arenas of the C library, which all threads share. With several, busy threads rarely wait for each
+/// other.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS: i32 = 4;
-/// From here on the C library takes a block from the system by itself and gives it back at once.
+/// Blocks of at least this size, in bytes, are mapped one by one by the C library and returned to the system at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
-/// The same in a command that wants such blocks again at once: the most that the C library takes.
+/// The same for commands that soon need such blocks again, in bytes: the largest value that the C library accepts.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: i32 = 32 << 20;
 
-/// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
-/// only who allocates later gives them back.
+/// How long mimalloc keeps free pages before it returns them to the system, in milliseconds. The default is a second,
+/// and then the pages are returned only at a later allocation.
 const FREE_PAGES_KEPT: c_long = 10;
-/// The same in a command that wants such pages again at once.
+/// The same for commands that soon need such pages again, in milliseconds.
 const PAGES_KEPT_BY_COMMANDS: c_long = 1_000;
-/// `mi_option_purge_delay`, which the crate does not name.
+/// The option `mi_option_purge_delay`, for which the crate has no constant.
 const PURGE_DELAY: c_int = 15;
 
-/// Has both allocators give back what is not used. By default glibc has eight arenas for each core, keeps what the largest of
-/// all runs took in each of them, and moves the size from which blocks are given back up to 32 MiB. To be called before there
-/// are threads; what the environment says (`MALLOC_ARENA_MAX` and the like) stands.
+/// Makes both allocators return unused memory to the system. By default glibc has eight arenas for each core, keeps in
+/// each of them as much as its largest use took, and raises the size from which blocks are returned at once up to 32
+/// MiB. Call this before any thread is started. Settings in the environment (`MALLOC_ARENA_MAX` and the like) take
+/// precedence.
 pub fn give_back() {
     keep_free_pages(FREE_PAGES_KEPT);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -141,8 +146,8 @@ pub fn give_back() {
     }
 }
 
-/// Has both allocators keep what is free for what is wanted next. This is for a command that takes and frees the same blocks again
-/// and again: each time the system would have to clear their pages.
+/// Makes both allocators keep free memory for the next use. This is for a command that allocates and frees the same
+/// blocks again and again: otherwise the system would have to clear their pages each time.
 pub fn keep_blocks() {
     keep_free_pages(PAGES_KEPT_BY_COMMANDS);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -155,7 +160,7 @@ fn give_back_from(bytes: i32) {
     set("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, bytes);
 }
 
-/// Unless the environment says how long.
+/// Sets how long mimalloc keeps free pages, unless the environment sets it.
 fn keep_free_pages(milliseconds: c_long) {
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
         return;
@@ -167,7 +172,7 @@ fn keep_free_pages(milliseconds: c_long) {
     }
 }
 
-/// Sets an option of the C library, unless the environment does.
+/// Sets an option of the C library, unless the environment sets it.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn set(variable: &str, option: i32, value: i32) {
     if std::env::var_os(variable).is_some() {
@@ -180,11 +185,11 @@ fn set(variable: &str, option: i32, value: i32) {
     };
 }
 
-/// Gives pages back that are free. By themselves both allocators do so only while others allocate, and the C library at the ends
-/// of its arenas alone.
+/// Returns free pages to the system. Without this call both allocators do so only at later allocations, and the C
+/// library only at the ends of its arenas.
 pub fn trim() {
     #[allow(unsafe_code, reason = "no crate offers it")]
-    // SAFETY: it takes a truth value, and may be called at any time.
+    // SAFETY: it takes a boolean, and may be called at any time.
     unsafe {
         mimalloc::mi_collect(true);
     }

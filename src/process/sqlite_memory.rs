@@ -1,5 +1,5 @@
-//! Where SQLite takes its memory from. A row is made on the thread of its connection and freed on the one that reads it. The
-//! C library has the two wait for each other; mimalloc does not.
+//! The allocator of SQLite. A row is allocated on the thread of its connection and freed on the thread that reads it.
+//! With the C library's allocator these threads wait for each other, with mimalloc they do not.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -8,7 +8,7 @@ use std::sync::Once;
 use libmimalloc_sys as mimalloc;
 use libsqlite3_sys as sqlite;
 
-/// Has SQLite take its memory from mimalloc. Where SQLite is at work already, it stays as it is.
+/// Makes SQLite allocate with mimalloc. Has no effect if SQLite has been initialised before.
 #[allow(unsafe_code, reason = "no crate offers it")]
 pub fn from_mimalloc() {
     static ONCE: Once = Once::new();
@@ -28,7 +28,7 @@ pub fn from_mimalloc() {
     });
 }
 
-/// SQLite asks for no negative sizes.
+/// The size as an unsigned number. SQLite never asks for a negative one.
 fn bytes(asked: c_int) -> usize {
     usize::try_from(asked).unwrap_or(0)
 }
@@ -45,19 +45,19 @@ unsafe extern "C" fn allocate(asked: c_int) -> *mut c_void {
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn free(block: *mut c_void) {
-    // SAFETY: SQLite frees what `allocate` or `resize` gave, once.
+    // SAFETY: the block is from `allocate` or `resize`, and SQLite frees it once.
     unsafe { mimalloc::mi_free(block) }
 }
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn resize(block: *mut c_void, asked: c_int) -> *mut c_void {
-    // SAFETY: as in `free`; the block is not used any more unless this fails.
+    // SAFETY: as in `free`; SQLite does not use the old block any more unless this fails.
     unsafe { mimalloc::mi_realloc(block, bytes(asked)) }
 }
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn size(block: *mut c_void) -> c_int {
-    // SAFETY: the block is one that `allocate` or `resize` gave.
+    // SAFETY: the block is from `allocate` or `resize`.
     told(unsafe { mimalloc::mi_usable_size(block) })
 }
 
