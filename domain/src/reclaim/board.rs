@@ -60,7 +60,8 @@ impl<'a> Board<'a> {
         self.promise(unit);
     }
 
-    /// The amount of a slot (in units of 10^-12) that an agent has free after all remaining candidates on it are gone.
+    /// The amount of a slot (in units of 10^-12) that an agent has free after all remaining candidates on it are
+    /// evicted.
     pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
         self.free.of(agent, column).saturating_add(self.promised[(agent, column)])
     }

@@ -16,7 +16,7 @@ pub struct Holdings<'a> {
     removed: Grid<u128>,
     /// The number of running members, by workload.
     running: Vec<usize>,
-    /// The units that are gone, by queue; each as the range of its members.
+    /// The units that are evicted, by queue; each as the range of its members.
     gone: Vec<Vec<Range<usize>>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Holdings<'a> {
         self.removed[(queue, column)] > 0
     }
 
-    /// The amounts that each unit that is gone from a queue held, by column.
+    /// The amounts that each unit that is evicted from a queue held, by column.
     pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
         self.gone[queue].iter().map(|members| self.snapshot.held(members.clone()))
     }

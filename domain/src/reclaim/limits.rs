@@ -7,7 +7,7 @@ use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::queues::Bound;
 
-/// Checks the limits as if the victims were gone. The error names the first limit that the request exceeds.
+/// Checks the limits as if the victims were evicted. The error names the first limit that the request exceeds.
 pub fn check(holdings: &Holdings) -> Result<(), Denied> {
     first_above(holdings, |queue, column| holdings.with_request(queue, column))
 }

@@ -1,11 +1,11 @@
-//! Reclaim plans which workloads have to go so that a pending workload can run (DIVISION §6). The result is a plan of
-//! victims, each with the rule that allowed it, or a refusal, which names the rule that forbade each candidate. Section
-//! marks (`DIVISION §6`) cite `docs/DIVISION.md`.
+//! Reclaim plans which workloads have to be evicted so that a pending workload can run (DIVISION §6). The result is a
+//! plan of victims, each with the rule that allowed it, or a refusal, which names the rule that forbade each candidate.
+//! Section marks (`DIVISION §6`) cite `docs/DIVISION.md`.
 //!
 //! The input (`input`) is a tree with the fair shares of a division, the running workloads, the pending workload and,
 //! if known, the agents. `snapshot` resolves it to indices. `plan` first looks for room without victims, then for
 //! victims in other queues (reclaim), then for victims of lower priority in the same queue (preemption). A `policy`
-//! decides which unit may go; the `search` decides which of the allowed units do.
+//! decides which unit may be evicted; the `search` selects among the allowed units.
 //!
 //! Reclaim executes nothing: a scheduler acts on the plan. It also computes no shares; these come from the `division`.
 //!

@@ -36,7 +36,7 @@ pub struct Job {
     pub core: usize,
 }
 
-/// The victims that go together: one surplus member, or the core of a gang.
+/// Members that are evicted together: one surplus member, or the core of a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub job: usize,
@@ -61,8 +61,8 @@ pub struct Pair {
     pub theirs: usize,
 }
 
-/// The largest sum of members x ancestors of their queues x slots: a member that goes is subtracted from each of these
-/// cells.
+/// The largest sum of members x ancestors of their queues x slots: a member that is evicted is subtracted from each of
+/// these cells.
 const MAX_CHANGES: usize = 50_000_000;
 
 pub struct Snapshot<'a> {

@@ -15,7 +15,7 @@ use crate::decimal::Amount;
 use crate::division::report::order::Key;
 use crate::division::{Fraction, Position};
 
-/// The reason why a unit may go.
+/// The reason why a unit may be evicted.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     pub rule: Cow<'static, str>,
@@ -23,7 +23,7 @@ pub struct Allowed {
     pub column: Option<usize>,
 }
 
-/// The reason why a unit may not go.
+/// The reason why a unit may not be evicted.
 #[derive(Clone, Copy, Debug)]
 pub struct Denied {
     pub rule: Rule,
@@ -70,12 +70,13 @@ fn ratio_text(ratio: Fraction, up: bool) -> String {
     Amount::from_units(units).to_string()
 }
 
-/// A policy: the rules for which workloads may go, and in which order.
+/// A policy: the rules for which workloads may be evicted, and in which order.
 pub trait Policy {
     /// Checks that the pending workload may take anything from others.
     fn gate(&self, holdings: &Holdings) -> Result<(), Denied>;
 
-    /// True if the core of a gang goes as a whole. Otherwise members go one by one, and a plug-in has to protect gangs.
+    /// True if the core of a gang is evicted as a whole. Otherwise members are evicted one by one, and a plug-in has to
+    /// protect gangs.
     fn keeps_gangs_whole(&self) -> bool {
         true
     }
@@ -91,14 +92,14 @@ pub trait Policy {
     /// Asked when a unit was subtracted, and again for the whole plan.
     fn after(&self, holdings: &Holdings, queue: usize) -> Result<(), Denied>;
 
-    /// True if `after` will deny the plan whatever else goes. `least` is the amount that the reclaimer's side holds
-    /// with the request after all candidates inside of it are gone.
+    /// True if `after` will deny the plan whatever else is evicted. `least` is the amount that the reclaimer's side
+    /// holds with the request after all candidates inside of it are evicted.
     fn is_hopeless(&self, _: &Holdings, _queue: usize, _least: &[Amount]) -> bool {
         false
     }
 
-    /// The most of a slot, in units of 10^-12, that may go with these units of one side; `None` if nothing limits them
-    /// together.
+    /// The most of a slot, in units of 10^-12, that may be freed by evicting these units of one side; `None` if nothing
+    /// limits them together.
     fn ceiling(&self, _: &Holdings, _units: &[&Unit], _least: &[Amount], _column: usize) -> Option<u128> {
         None
     }

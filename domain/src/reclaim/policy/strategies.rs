@@ -18,7 +18,7 @@ pub struct Strategies<'a> {
     snapshot: &'a Snapshot<'a>,
     multiplier: Amount,
     /// By step of the reclaimer's path: true if the queue with the request is within its quota on all slots before any
-    /// victim goes.
+    /// victim is evicted.
     in_quota: Vec<bool>,
 }
 
@@ -132,9 +132,9 @@ impl<'a> Strategies<'a> {
         Some(holdings.allocated[(pair.theirs, column)].units().saturating_sub(even).saturating_sub(1))
     }
 
-    /// An upper bound of what may go of a slot. Before the last unit goes, its side is still above a bound on some
-    /// slot. So on that slot less than the excess has gone, and on the slot in question at most the amount that the
-    /// unit with the largest ratio of the two slots takes along.
+    /// An upper bound of what may be freed of a slot. Before the last unit is evicted, its side is still above a bound
+    /// on some slot. So on that slot less than the excess has been freed, and on the slot in question at most the
+    /// amount that the unit with the largest ratio of the two slots takes along.
     fn strategy_ceiling(&self, holdings: &Holdings, pair: Pair, units: &[&Unit], column: usize) -> Option<u128> {
         let (theirs, snapshot) = (holdings.position(pair.theirs), self.snapshot);
         let has = |strategy| snapshot.options.strategies.contains(&strategy);
@@ -156,9 +156,9 @@ impl<'a> Strategies<'a> {
         Some(before_last.saturating_add(largest))
     }
 
-    /// Denies a plan after which the loser could reclaim something at once (no ping-pong). For each unit that went from
-    /// the queue, it checks whether the queue could get it back from our side in the state after the plan. In the
-    /// denial, ours is held / what our side may hold, or held / quota; theirs is the queue's saturation with the
+    /// Denies a plan after which the loser could reclaim something at once (no ping-pong). For each unit that was
+    /// evicted from the queue, it checks whether the queue could get it back from our side in the state after the plan.
+    /// In the denial, ours is held / what our side may hold, or held / quota; theirs is the queue's saturation with the
     /// returned unit.
     fn returns(&self, holdings: &Holdings, pair: Pair, queue: usize) -> Option<Denied> {
         let snapshot = self.snapshot;

@@ -57,7 +57,7 @@ pub struct Backtrack<'s, 'a> {
     taken: Vec<usize>,
     decisions: Vec<Decision>,
     /// By step of the reclaimer's path: the amounts that its side holds with the request after all candidates inside
-    /// are gone.
+    /// are evicted.
     least: Grid<Amount>,
 }
 
@@ -89,7 +89,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         search
     }
 
-    /// Keeps all units of the sides that would end worse off than the reclaimer, whatever else goes.
+    /// Keeps all units of the sides that would end worse off than the reclaimer, whatever else is evicted.
     fn keep_hopeless_sides(&mut self) {
         let mut hopeless: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         for at in 0..self.units.len() {
@@ -107,8 +107,8 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         self.policy.is_hopeless(&self.board.holdings, queue, self.least.row(pair.step))
     }
 
-    /// False if there is certainly no lawful set: some class has no room even if all undecided units go, or more has to
-    /// be freed than may go.
+    /// False if there is certainly no lawful set: some class has no room even if all undecided units are evicted, or
+    /// more has to be freed than is allowed.
     fn may_exist(&self) -> bool {
         let has_room = |class: &Class| {
             let need = class.members.len();
@@ -128,7 +128,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
             )
     }
 
-    /// Victims in an order in which they may go; `None` if there is no lawful set.
+    /// Victims in an order in which they may be evicted; `None` if there is no lawful set.
     pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
         budget.pay((self.board.free.agents() + self.units.len()).saturating_mul(1 + self.snapshot.width()))?;
         if !self.may_exist() {
@@ -240,7 +240,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(among.iter().copied().find(open).map_or(Next::DeadEnd, Next::Take))
     }
 
-    /// Takes the unit if it and the earlier victims may go in some order. Returns whether it did.
+    /// Takes the unit if it and the earlier victims may be evicted in some order. Returns whether it did.
     fn take(&mut self, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let unit = &self.units[at];
         budget.pay(self.snapshot.weight(unit))?;
@@ -267,8 +267,9 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(true)
     }
 
-    /// An order in which the units of `rest` may go after all other victims. It is built from its end: a unit that may
-    /// go last of a set may also go last of any part of the set, so no choice has to be tried twice.
+    /// An order in which the units of `rest` may be evicted after all other victims. It is built from its end: a unit
+    /// that may be evicted last of a set may also be evicted last of any part of the set, so no choice has to be tried
+    /// twice.
     fn order(&mut self, mut rest: Vec<usize>, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
         let mut backwards = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -352,7 +353,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     }
 }
 
-/// By step: the amounts that the reclaimer's side holds with the request after every candidate inside of it is gone.
+/// By step: the amounts that the reclaimer's side holds with the request after every candidate inside of it is evicted.
 fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount> {
     let mut gone = Grid::new(snapshot.path.len(), snapshot.width(), 0u128);
     for unit in units {

@@ -14,7 +14,7 @@ pub enum Mode {
     Preempt,
 }
 
-/// The part of a workload that may go.
+/// The part of a workload that may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Nothing,
@@ -24,7 +24,8 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// The number of first members that go together or stay together; the other members go one by one.
+    /// The number of first members that are evicted together or stay together; the other members are evicted one by
+    /// one.
     pub fn core(self, policy: &dyn Policy, known: &Job) -> usize {
         if self == Self::Surplus || policy.keeps_gangs_whole() { known.core } else { 0 }
     }

@@ -25,7 +25,7 @@ pub fn may_suffice(
             .fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), greatest_common_divisor(step, size)));
         let place = units.first().and_then(|unit| snapshot.pairs[unit.queue]).map_or(0, |pair| pair.step);
         let most = policy.ceiling(holdings, units, least.row(place), column).map_or(all, |ceiling| ceiling.min(all));
-        // Only whole units go, so the sum is a multiple of the greatest common divisor of their sizes.
+        // Only whole units are evicted, so the sum is a multiple of the greatest common divisor of their sizes.
         most - most.checked_rem(step).unwrap_or(0)
     };
     classes.iter().all(|class| {

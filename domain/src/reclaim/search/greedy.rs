@@ -106,7 +106,7 @@ impl<'a> Greedy<'a> {
         Ok(Some(at))
     }
 
-    /// Takes the unit if it may go.
+    /// Takes the unit if it may be evicted.
     fn take_one(&mut self, at: usize) -> Result<(), Denied> {
         let unit = self.units[at].clone();
         if let Some(pair) = self.snapshot.pairs[unit.queue]
@@ -154,8 +154,8 @@ impl<'a> Greedy<'a> {
         self.reasons[at] = reason;
     }
 
-    /// The free amount of an agent after every candidate on it that has arrived is gone. If only totals count, all
-    /// candidates that may go have been taken already.
+    /// The free amount of an agent after every candidate on it that has arrived is evicted. If only totals count, all
+    /// candidates that may be evicted have been taken already.
     pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
         if self.snapshot.agents.is_none() {
             self.board.free.of(agent, column)
@@ -173,7 +173,7 @@ impl<'a> Greedy<'a> {
         self.reasons[at].as_ref()
     }
 
-    /// Replaces all victims by other ones, which are in an order in which they may go.
+    /// Replaces all victims by other ones, which are in an order in which they may be evicted.
     pub fn take_instead(&mut self, victims: Vec<usize>) {
         self.undo(0);
         for at in &victims {
@@ -261,7 +261,7 @@ impl<'a> Greedy<'a> {
         agents
     }
 
-    /// True if one more member would fit after all candidates on the agent are gone.
+    /// True if one more member would fit after all candidates on the agent are evicted.
     fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
         let free = |column| self.obtainable(agent, column);
         // If only totals count, candidates are taken at once as they arrive, so that none is looked at twice.

@@ -2,7 +2,7 @@
 //! for victims in the same queue.
 //!
 //! The problem: among many running units, find a set that is lawful under the policy and makes room for all pending
-//! members. Any lawful set is acceptable, but units should go in the order of §6.4 where possible.
+//! members. Any lawful set is acceptable, but units should be evicted in the order of §6.4 where possible.
 //!
 //! One attempt has five parts:
 //! 1. `candidates` and `Attempt::extents` exclude workloads that may lose nothing;
@@ -48,7 +48,7 @@ pub struct Attempt<'a> {
     pub free: FreeCapacity<'a>,
 }
 
-/// The victims of a plan, and the state after they are gone.
+/// The victims of a plan, and the state after they are evicted.
 pub struct Taken<'a> {
     pub victims: Vec<Victim>,
     /// Pairs (member, agent).
@@ -99,7 +99,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The part of each workload that may go, as far as this is known before anything has gone.
+    /// The part of each workload that may be evicted, as far as this is known before any eviction.
     fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
         let holdings = Holdings::new(self.snapshot, self.request.to_vec());
         let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
@@ -144,7 +144,7 @@ impl<'a> Attempt<'a> {
         Taken { victims: rows, placed, holdings, disruption_ratio }
     }
 
-    /// Takes the victims one after the other; `None` if one of them may not go in this order.
+    /// Takes the victims one after the other; `None` if one of them may not be evicted in this order.
     fn replay(&self, policy: &dyn Policy, search: &Greedy, order: &[usize]) -> Option<(Vec<Victim>, Holdings<'a>)> {
         let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
         let mut rows = Vec::with_capacity(order.len());

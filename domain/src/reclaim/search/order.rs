@@ -16,7 +16,7 @@ pub struct LosingOrder<'a> {
     snapshot: &'a Snapshot<'a>,
     policy: &'a dyn Policy,
     extents: &'a [Extent],
-    /// The amounts that queues would hold if all units that were returned so far had gone.
+    /// The amounts that queues would hold if all units that were returned so far had been evicted.
     holdings: Holdings<'a>,
     keys: Vec<Option<Key>>,
     /// The children that still have candidates; the child that loses first is at the top.

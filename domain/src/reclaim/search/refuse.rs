@@ -26,7 +26,7 @@ pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> 
     lines
 }
 
-/// The limit or the room that is missing even after every lawful victim is gone.
+/// The limit or the room that is missing even after every lawful victim is evicted.
 fn lacking(search: &Greedy) -> Denied {
     if let Err(denied) = limits::check(&search.board.holdings) {
         return denied;
@@ -77,7 +77,7 @@ fn forbidden(search: &mut Greedy, protections: &Protections, job: usize) -> Opti
     denied.or_else(|| (extent == Extent::Surplus).then(keeps_minimum))
 }
 
-/// The denial of the first unit that may not go when the units go one after the other.
+/// The denial of the first unit that may not be evicted when the units are evicted one after the other.
 fn first_denied(search: &mut Greedy, units: &[Unit]) -> Option<Denied> {
     let mut gone = Vec::with_capacity(units.len());
     let mut denied = None;
