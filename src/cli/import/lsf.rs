@@ -1,14 +1,15 @@
-//! `lsf`: `lsb.acct` of LSF, versions 6 to 10.1: a record a line, fields separated by blanks, texts in quotes (a quote
-//! within is doubled), lists after their length.
+//! `lsf`: `lsb.acct` of LSF, versions 6 to 10.1. Each line is a record. Fields are separated by blanks, texts are in
+//! quotes (a quote in a text is doubled), and a list follows its length.
 //!
-//! - Only `JOB_FINISH` stands for a job; the other records of `lsb.acct` are no rows. What it does not hold, like the
-//!   records of `lsb.events`, is dropped, so that another file is noticed.
-//! - User and project are LSF's; a record names no cluster, so the resource group is the queue. Each start of a job is a
-//!   kernel of its own, keyed `<job id>[<array index>]@<start>`; the tasks of an array are one session.
-//! - A job ends when the event was logged, or once it has run for as long as LSF says that it was in the state RUN.
-//! - CPUs: the slots allocated (10.1), else the processors of the execution hosts (`16*hostA` are 16). Memory: the most
-//!   that all processes had at once. GPUs: `ngpus_physical` (or one of its older
-//!   names) of the resource requirement, for each host.
+//! - Only `JOB_FINISH` is a job; other record types of `lsb.acct` are ignored. Records of other files, such as
+//!   `lsb.events`, are counted as dropped, so that the user notices the wrong file.
+//! - User and project are those of LSF. A record contains no cluster, so the resource group is the queue. Each start of
+//!   a job is a kernel of its own with the key `<job id>[<array index>]@<start>`; the tasks of an array are one
+//!   session.
+//! - A job ends at the time of the event, or once it has run for as long as LSF reports it in the state RUN.
+//! - CPUs: the allocated slots (10.1), else the processors of the execution hosts (`16*hostA` are 16). Memory: the
+//!   largest sum over all processes. GPUs: `ngpus_physical` (or one of its older names) of the resource requirement,
+//!   for each host.
 
 use std::collections::BTreeSet;
 

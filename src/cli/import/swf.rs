@@ -1,17 +1,17 @@
 //! `swf`: the Standard Workload Format of the Parallel Workloads Archive, version 2.
 //!
-//! `;` starts a comment; of these, `UnixStartTime`, `Partition` and `Queue` are read. Then 18 fields a job, separated by
-//! blanks or by `;`, -1 for unknown, and in the extended form a `{node,node,...}` list (one entry a processor) and a
-//! queue name. What is left of the line behind a `;` is a comment too.
+//! `;` starts a comment; of the comments `UnixStartTime`, `Partition` and `Queue` are read. A job has 18 fields,
+//! separated by blanks or by `;`, with -1 for unknown. In the extended form a `{node,node,...}` list (one entry for
+//! each processor) and a queue name follow. The rest of the line after a `;` is a comment as well.
 //!
-//! - User `n` becomes `u<n>`, group `n` the project `vo<n>`, partition `n` the resource group that
-//!   the header names, else `partition<n>`; queue `n` likewise, else `q<n>`;
-//!   node `n` is `node<n>`. A name in place of a number is the name.
-//! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an
-//!   unknown wait counts as none. Times and processors may have decimals.
-//! - The requested time is the limit of the job.
-//! - Processors: allocated, else requested. Memory: requested (it is what no other job could
-//!   have), else used, in the unit of [`MemoryUnit`].
+//! - User `n` becomes `u<n>`, group `n` the project `vo<n>`. Partition `n` becomes the resource group with its name in
+//!   the header, else `partition<n>`; in the same way queue `n` becomes the named queue, else `q<n>`. Node `n` becomes
+//!   `node<n>`. A name in place of a number is used as it is.
+//! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an unknown wait is 0.
+//!   Times and processors may have decimals.
+//! - The requested time is the time limit of the job.
+//! - Processors: allocated, else requested. Memory: the requested amount, because no other job could have it, else the
+//!   used amount, in the unit of [`MemoryUnit`].
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,16 +1,18 @@
-//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`), one record a line:
-//! `date time;type;job id;key=value key="value with blanks" ...`.
+//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`). Each line is a
+//! record: `date time;type;job id;key=value key="value with blanks" ...`.
 //!
-//! - `S` starts a run, `E` ends it and tells all of it; `R` (rerun) and `A` (abort) end it too. A run that is still open
-//!   at the end of the file runs. Other records account for nothing and are no rows; nor is an array as a whole (`12[]`),
-//!   because its tasks have records of their own.
-//! - User `user`; project `account`, else `project`, else `group`; resource group the server, which is what follows the
-//!   first dot of the job id, else the queue. Each start of a job is a kernel of its own, keyed `<job id>@<start>`.
-//! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `procs`, `nodes` or `select`. GPUs
-//!   likewise, by whichever name a site has for them, or from `exec_gpus`. Memory: requested for the job (it is what no
-//!   other job could have), else used.
-//! - A job ran for `resources_used.walltime`, which leaves out the time for which it was suspended.
-//! - Only where `R` or `A` does not say when a run ended, the date of the record counts, which is local: `--timezone`.
+//! - `S` starts a run. `E` ends it and contains all of it; `R` (rerun) and `A` (abort) end it too. A run that is still
+//!   open at the end of the file counts as running. Other records, and those of an array as a whole (`12[]`), are
+//!   ignored: the tasks of an array have records of their own.
+//! - The user is `user`; the project is `account`, else `project`, else `group`; the resource group is the server (the
+//!   job id after its first dot), else the queue. Each start of a job is a kernel of its own with the key
+//!   `<job id>@<start>`.
+//! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `procs`, `nodes` or `select`. GPUs:
+//!   from the same keys under the name that the site uses, or from `exec_gpus`. Memory: the requested amount, because
+//!   no other job could have it, else the used amount.
+//! - A job ran for `resources_used.walltime`, which does not include suspensions.
+//! - If an `R` or `A` does not contain the end of the run, the date of the record is used. It is local time:
+//!   `--timezone`.
 
 mod facts;
 mod resources;

@@ -1,8 +1,9 @@
-//! `sacct --json`, and the job lists of slurmrestd (`/slurmdb/…/jobs` and the controller's `/slurm/…/jobs`), whatever
-//! version of Slurm's data parser wrote them.
+//! `sacct --json`, and the job lists of slurmrestd (`/slurmdb/…/jobs` and the controller's `/slurm/…/jobs`), from any
+//! version of Slurm's data parser.
 //!
-//! Of the document only the list `jobs` counts. It is read job by job on a thread of its own, so that memory does not
-//! grow with it. The controller's list says of a running job when it must end; that is no end.
+//! Only the list `jobs` of the document is read, job by job on a thread of its own, so that memory does not grow with
+//! the length of the document. In the controller's list a running job has the time at which it must end; that is not
+//! its end.
 
 use std::fmt;
 use std::io::BufReader;

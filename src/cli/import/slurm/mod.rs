@@ -1,14 +1,15 @@
-//! `sacct`: what Slurm's accounting tells of jobs, as text ([`text`]) or as JSON ([`json`]).
+//! `sacct`: Slurm's accounting of jobs, as text ([`text`]) or as JSON ([`json`]).
 //!
-//! - Project is the account; resource group the cluster, or the partition where no cluster is named. Slurm knows no
-//!   domains.
-//! - A requeued job has several rows with one job id; each start is a kernel of its own, keyed `<job id>@<start in Unix
-//!   seconds>`, all of one session. So are the tasks of an array (`12_3`) and the parts of a heterogeneous job (`12+1`).
-//!   The job id is Slurm's raw one where it is known, so that text and JSON mean the same kernels.
-//! - A row says how long its job ran, or was suspended, but not when: a job ends once it has run for that long.
-//! - Where no cluster is named, a list of partitions is no resource group, because a job runs in one of them.
-//! - A job that was cancelled before it started is taken and has no usage. A pending one is dropped: what it will be
-//!   keyed by is not known yet.
+//! - The project is the account; the resource group is the cluster, or without one the partition. Slurm has no domains.
+//! - A requeued job has several rows with one job id. Each start is a kernel of its own with the key
+//!   `<job id>@<start in Unix seconds>`, and all of them are one session. The same holds for the tasks of an array
+//!   (`12_3`) and the parts of a heterogeneous job (`12+1`). The job id is Slurm's raw one if it is known, so that text
+//!   and JSON give the same kernels.
+//! - A row contains how long its job ran or was suspended, but not when it was suspended: the job ends once it has run
+//!   for that long.
+//! - Without a cluster, a list of partitions is not used as a resource group, because a job runs in one of them.
+//! - A job that was cancelled before it started is taken and has no usage. A pending job is dropped, because its key is
+//!   not known yet.
 
 mod count;
 mod gres;
