@@ -7,9 +7,9 @@ use fairshared::domain::explain::contest::{Contest, Entrant};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;
+use fairshared::domain::normalized_days::NormalizedBucket;
 use fairshared::domain::options::Options;
 use fairshared::domain::time::Day;
-use fairshared::domain::normalized_days::NormalizedBucket;
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, SQLITE, Unit};

@@ -1,4 +1,4 @@
-//! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` tells the flow and the rooms.
+//! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` describes the modules and the flow of data.
 
 /// Threads free blocks that other threads took, which makes the allocator of glibc wait and hold on to memory.
 #[global_allocator]

@@ -1,4 +1,5 @@
-//! One HTTP server out of the interfaces: their routers, and the layers around all of them.
+//! The HTTP server: the routers of REST, GraphQL, the documentation and the web pages in one router, and the layers
+//! around it.
 
 mod access;
 mod body_account;
@@ -43,10 +44,10 @@ use crate::service::Service;
 use crate::service::jobs::JobControl;
 use crate::ui::{self, Site};
 
-/// Where the OpenAPI document is.
+/// The path of the OpenAPI document.
 const DOCUMENT: &str = "/openapi.json";
 
-/// What the server is made of.
+/// The parts and settings of the server.
 #[derive(Clone)]
 pub struct App {
     pub service: Arc<Service>,
@@ -54,7 +55,7 @@ pub struct App {
     pub limits: Limits,
     pub key_quotas: KeyQuotas,
     pub site: Site,
-    /// Other servers whose pages may use the API from a browser.
+    /// The origins of pages of other servers that may use the API from a browser.
     pub cors_origins: Vec<HeaderValue>,
 }
 
@@ -71,7 +72,7 @@ impl App {
     }
 }
 
-/// Every path of the server.
+/// The router with all paths of the server.
 pub fn router(app: App) -> Router {
     let App { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
@@ -82,11 +83,12 @@ pub fn router(app: App) -> Router {
         .layer(rest::in_time(limits))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
     let pages = ui::router(Arc::clone(&service), site).layer(rest::in_time(limits));
-    // Together they are one layer of the router, which makes copies of each one for each request.
+    // Together they are one layer of the router, because the router clones each of its layers for each request.
     let around = ServiceBuilder::new()
         .layer(layer_fn(layers::identify))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        // Outside of the keys, because a browser asks beforehand without one, and its page may see why a key was refused.
+        // Outside of the check of keys: a browser sends its preflight request without a key, and the page must be able
+        // to read why its key was refused.
         .option_layer(cors::layer(&cors_origins))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(layer_fn(move |route: Route| {
@@ -104,14 +106,15 @@ pub fn router(app: App) -> Router {
         .layer(around)
 }
 
-/// People with a browser see the web pages, programs the documentation. The first address is relative, so that it is right
-/// behind a proxy that adds a path.
+/// Sends browsers to the web pages and programs to the documentation. The first address is relative, so that it is also
+/// right behind a proxy that adds a path.
 async fn front_page(headers: HeaderMap) -> Redirect {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepts.contains("text/html") { Redirect::temporary("ui/") } else { Redirect::temporary("/docs/") }
 }
 
-/// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
+/// The REST endpoints for use within this process. Each request is one of `actor` with the rights of an admin, and
+/// needs no key.
 pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
     let actor = Arc::<str>::from(actor);
     endpoints.over(app.service, app.jobs).fallback(|| async { StatusCode::NOT_FOUND }).layer(
@@ -122,7 +125,7 @@ pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
     )
 }
 
-/// Serves until `shutdown`, then lets the requests in progress end.
+/// Serves until `shutdown` is cancelled, then waits for the requests in progress.
 pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) {
     serve_behind(Door::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
 }

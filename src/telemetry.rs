@@ -1,12 +1,12 @@
-//! Logs, on standard error: standard output belongs to results.
+//! The log, on standard error: standard output is for results.
 
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, LogFormat};
 
-/// Starts logging as configured. Called once; a second call changes nothing.
+/// Starts the log as configured. A second call has no effect.
 pub fn start(config: &Config) {
-    // The filter was checked with the rest of the configuration.
+    // The filter was checked when the configuration was read.
     let filter = EnvFilter::new(&config.log);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match config.log_format {

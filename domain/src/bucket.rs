@@ -1,23 +1,23 @@
-//! Usage buckets (FAIR_SHARE §5). Each entity of each tier has a chain of them.
+//! Usage buckets (FAIR_SHARE §5). Each owner of each tier has a chain of them.
 
 use std::sync::Arc;
 
 use super::slots::{Amounts, Usages};
 use super::time::Day;
 
-/// Usage of one entity over at most `unit_days` days.
+/// The usage of one owner over at most `unit_days` days.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bucket {
     /// The day of the first slice.
     pub start: Day,
     /// The last day with usage, inclusive.
     pub end: Day,
-    /// `decay_unit_days` when the bucket opened.
+    /// The `decay_unit_days` at the time when the bucket opened.
     pub unit_days: u32,
     pub usage: Usages,
-    /// How many usage records the bucket sums; one that loses them all disappears.
+    /// The number of usage records in the bucket. A bucket that loses all of them is removed.
     pub records: u64,
-    /// The group's capacity on `end`, shared by all entities of the group.
+    /// The capacity of the group on `end`. All owners of the group share it.
     pub capacity: Arc<Amounts>,
 }
 
@@ -33,18 +33,18 @@ impl Bucket {
         }
     }
 
-    /// Whether a slice of `day` belongs here.
+    /// True if a slice of `day` belongs to the bucket.
     pub fn takes(&self, day: Day) -> bool {
         day >= self.start && day < self.closes()
     }
 
-    /// The first day that the bucket can no longer take.
+    /// The first day after the days that the bucket can take.
     pub fn closes(&self) -> Day {
         self.start.plus(self.unit_days.cast_signed())
     }
 }
 
-/// What one day adds to an entity.
+/// The usage of an owner on one day.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Daily {
     pub usage: Usages,
@@ -60,19 +60,20 @@ impl Daily {
         self.records == 0
     }
 
-    /// Takes back what was added before.
+    /// Subtracts usage that was added before.
     pub fn take_back(&mut self, removed: &Self) {
         self.usage.subtract(&removed.usage);
         self.records = self.records.saturating_sub(removed.records);
     }
 
-    /// What so many records sum to.
+    /// Adds the sum of several records.
     pub fn add_records(&mut self, usage: &Usages, records: u64) {
         self.usage.add(usage);
         self.records += records;
     }
 }
 
-/// A day cannot be placed without moving later buckets: the chain has to be folded again from its records.
+/// The error of usage on a day that fits into no bucket without moving later ones. The chain has to be folded again
+/// from its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedsRebuild;

@@ -1,4 +1,4 @@
-//! One capacity for each group and day: the time-weighted mean of what was observed (FAIR_SHARE §5).
+//! The capacity of a group by day: the time-weighted mean of the observed capacity (FAIR_SHARE §5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::slice::overlapping;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
 
-/// Where a day's capacity comes from.
+/// The origin of a day's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacitySource {
-    /// The service watched the agents on that day.
+    /// The service observed the agents on that day.
     Observed,
-    /// A back-fill brought it.
+    /// It came with a back-fill.
     Given,
-    /// The day was not observed: copied from the nearest day that was.
+    /// The day was not observed, so the capacity is a copy from the nearest day that was.
     Nearest,
 }
 
@@ -39,9 +39,9 @@ pub struct DayCapacity {
     /// Capacity x observed time, in slot-seconds.
     pub integral: Usages,
     pub observed_micros: u64,
-    /// When it was observed first on this day; `None`: never, or it is not known.
+    /// The first observation on this day; `None` if there is none or it is not known.
     pub observed_from: Option<Timestamp>,
-    /// What buckets are divided by.
+    /// The capacity that the usage of buckets is divided by.
     pub capacity: Arc<Amounts>,
 }
 
@@ -55,7 +55,7 @@ impl DayCapacity {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityCalendar {
     days: BTreeMap<Day, DayCapacity>,
-    /// The days that were observed or given: what other days may copy.
+    /// The days with an observed or given capacity, which other days may copy.
     originals: BTreeSet<Day>,
 }
 
@@ -77,7 +77,8 @@ impl CapacityCalendar {
         self.days.iter().map(|(d, c)| (*d, c))
     }
 
-    /// The group offered `capacity` during `span`, and offers it at its end. Returns the days that changed.
+    /// Adds the observation that the group offered `capacity` during `span` and still offers it at its end. Returns the
+    /// days that changed.
     pub fn observe(&mut self, span: Option<Span>, now: Day, capacity: &Amounts) -> Vec<Day> {
         let mut changed = Vec::new();
         for part in span.into_iter().flat_map(Span::by_day) {
@@ -98,7 +99,7 @@ impl CapacityCalendar {
             self.originals.insert(day);
             changed.push(day);
         }
-        // A first look has no duration yet; until one passes it stands for the day.
+        // The first observation has no duration yet. Until some time has passed, it counts for the whole day.
         let untouched = match self.days.get(&now) {
             None => true,
             Some(d) => match d.source {
@@ -114,8 +115,9 @@ impl CapacityCalendar {
         changed
     }
 
-    /// Forgets what was observed, or copied, of times after `now`; what was given stays. Until `now` today was observed since the
-    /// first observation, but for `downtimes` (ascending, disjoint). Returns whether today changed.
+    /// Discards capacities of times after `now` that were observed or copied; given ones stay. Today then counts as
+    /// observed from the first observation until `now`, without `downtimes` (ascending, disjoint). Returns true if
+    /// today has changed.
     pub fn forget_after(&mut self, now: Timestamp, downtimes: &[Span]) -> bool {
         let today = now.day();
         self.days.retain(|day, capacity| *day <= today || capacity.source == CapacitySource::Given);
@@ -134,8 +136,8 @@ impl CapacityCalendar {
         true
     }
 
-    /// The capacity of `day`; a day that was not observed takes the nearest observed day's for good, the
-    /// earlier one first. The flag says that the day is new in the calendar. `None`: nothing is known yet.
+    /// The capacity of `day`. A day that was not observed permanently takes that of the nearest observed day, the
+    /// earlier one first. The flag is true if the day is new in the calendar. `None` if no capacity is known yet.
     pub fn settle(&mut self, day: Day) -> Option<(Arc<Amounts>, bool)> {
         if let Some(known) = self.days.get(&day) {
             return Some((Arc::clone(&known.capacity), false));

@@ -1,15 +1,15 @@
-//! When a kernel was suspended and when it went on. Reports tell single instants, in any order and any number of
-//! times; the intervals follow from all of them.
+//! The suspensions of a kernel. Reports contain single instants, in any order and any number of times; the intervals
+//! follow from all of them.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use super::time::{Span, Timestamp};
 
-/// Instants that one kernel may have; each report of a change brings one.
+/// The largest number of instants of one kernel. Each report of a change adds one.
 pub const MOST_CHANGES: usize = 1_000;
 
-/// By time: what began there, `true` for a suspension. Mostly empty.
+/// By time: true if a suspension began at that instant, false if one ended. The list is mostly empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(Vec<(Timestamp, bool)>);
 
@@ -26,7 +26,7 @@ impl Changes {
         self.0.len()
     }
 
-    /// Of two reports that tell one instant differently, the one that runs counts.
+    /// Adds an instant. If two reports disagree about it, the one in which the kernel runs counts.
     pub fn note(&mut self, at: Timestamp, suspended: bool) {
         match self.0.binary_search_by_key(&at, |(known, _)| *known) {
             Ok(found) => self.0[found].1 &= suspended,
@@ -40,12 +40,12 @@ impl Changes {
         }
     }
 
-    /// Whether the kernel is suspended after everything that is told.
+    /// True if the kernel is suspended after the last known change.
     pub fn ends_suspended(&self) -> bool {
         self.0.last().is_some_and(|(_, suspended)| *suspended)
     }
 
-    /// Whether the kernel is suspended at an instant, by what is told.
+    /// True if the kernel is suspended at an instant.
     pub fn suspended_at(&self, at: Timestamp) -> bool {
         self.0.iter().rev().find(|(from, _)| *from <= at).is_some_and(|(_, suspended)| *suspended)
     }
@@ -55,7 +55,7 @@ impl Changes {
         self.0.iter().map(|(change, _)| *change).find(|change| *change > at)
     }
 
-    /// Since when the kernel is in the state that it is in.
+    /// The instant since which the kernel is in its present state.
     pub fn last(&self) -> Option<Timestamp> {
         let (at, suspended) = self.0.last()?;
         let same = self.0.iter().rev().take_while(|(_, other)| other == suspended).last();
@@ -88,12 +88,12 @@ impl Changes {
         })
     }
 
-    /// For how long the kernel was not suspended between two instants, in microseconds.
+    /// The time between two instants in which the kernel was not suspended, in microseconds.
     pub fn active_micros(&self, from: Timestamp, until: Timestamp) -> u64 {
         Span::new(from, until).into_iter().flat_map(|whole| self.active(whole)).map(Span::micros).sum()
     }
 
-    /// The parts of `whole` that were active by `self` and are not by `other`.
+    /// The parts of `whole` that are active in `self` and suspended in `other`.
     pub fn active_but_not_in<'a>(&'a self, other: &'a Self, whole: Span) -> impl Iterator<Item = Span> + 'a {
         self.active(whole).flat_map(move |part| other.suspended(part))
     }

@@ -1,5 +1,5 @@
-//! Which totals of a day buckets tell. A bucket of one day is the total of its user as well, if the project counted for one domain
-//! on that day. Else totals have rows of their own.
+//! Knows which projects' totals of a day equal buckets. A bucket of one day is also the total of its user, if the
+//! project counted for a single domain on that day. Otherwise the totals are stored in rows of their own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use super::ids::ProjectId;
 use super::maps::FastMap;
 use super::time::Day;
 
-/// Where the totals of a project are.
+/// The place where the totals of a project are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
-    /// Buckets of one day tell them, for this domain.
+    /// Buckets of that day alone are the totals, for this domain.
     ByBuckets(Arc<str>),
     ByRows,
 }
 
-/// What the usage of a project on a day changes.
+/// The effect of more usage of a project on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// From now on buckets tell its totals.
+    /// From now on buckets are its totals.
     Begins,
     Stays,
-    /// From now on they have rows: it counts for a second domain.
+    /// From now on its totals have rows, because it counts for a second domain.
     Ends,
 }
 
-/// What is known of single days.
+/// The known places of totals, by day and project.
 #[derive(Clone, Debug, Default)]
 pub struct DayDomains(BTreeMap<Day, FastMap<ProjectId, Told>>);
 
@@ -35,7 +35,8 @@ impl DayDomains {
         self.0.contains_key(&day)
     }
 
-    /// From here on the day is known: projects whose totals buckets tell, and projects of which there are rows. One may be in both.
+    /// Makes a day known: the projects whose totals are buckets, and the projects that have rows. A project may be in
+    /// both lists.
     pub fn learn(
         &mut self,
         day: Day,
@@ -47,8 +48,8 @@ impl DayDomains {
         self.0.insert(day, told);
     }
 
-    /// The project has usage on a known day, for one domain or, if it is `None`, for several. `in_buckets` says whether some of it
-    /// lies in buckets of that day alone.
+    /// Notes usage of the project on a known day, for one domain, or for several if `domain` is `None`. `in_buckets` is
+    /// true if some of the usage is in buckets of that day alone.
     pub fn count(&mut self, day: Day, project: ProjectId, domain: Option<&Arc<str>>, in_buckets: bool) -> Turn {
         let told = self.0.entry(day).or_default();
         let (now, turn) = match (told.get(&project), domain) {
@@ -62,7 +63,7 @@ impl DayDomains {
         turn
     }
 
-    /// Whether a bucket of that day alone is the total of its user in the project.
+    /// True if a bucket of that day alone is the total of its user in the project.
     pub fn are_told_by_buckets(&self, day: Day, project: ProjectId) -> bool {
         self.0.get(&day).is_some_and(|told| matches!(told.get(&project), Some(Told::ByBuckets(_))))
     }

@@ -22,17 +22,17 @@ pub use kept::with_kept_numbers;
 pub use proportion::Proportion;
 pub use scaled::ScaledUsage;
 
-/// Digits after the point that an [`Amount`] keeps.
+/// The number of decimals of an [`Amount`].
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;
-/// Digits after the point that a [`Usage`] keeps: an amount's plus six for microseconds.
+/// The number of decimals of a [`Usage`]: those of an amount, and six for microseconds.
 const USAGE_DECIMALS: u32 = AMOUNT_DECIMALS + 6;
 const AMOUNT_UNIT: u128 = 10u128.pow(AMOUNT_DECIMALS);
 const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
 /// The largest amount of one slot: 10^21, above any memory in bytes.
 const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
-/// The longest text that can be a legal number; longer input is refused before it is read.
+/// The longest text of a legal number. Longer input is refused without being parsed.
 pub(super) const MAX_TEXT: usize = 64;
-/// Why a text is not a legal decimal here.
+/// The reason why a text is not a legal decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
     #[error("is not a decimal number")]
@@ -47,7 +47,7 @@ pub enum DecimalError {
     TooLarge,
 }
 
-/// Reads plain decimal notation as an integer count of `10^-decimals`.
+/// Parses plain decimal notation as a number of units of `10^-decimals`.
 pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -78,10 +78,11 @@ pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalErro
     [(whole, 0), (fraction, padding)].into_iter().try_fold(0, with_digits).ok_or(DecimalError::TooLarge)
 }
 
-/// Digits that a `u64` always has room for.
+/// The number of digits that always fit into a `u64`.
 const DIGITS_AT_ONCE: usize = 19;
 
-/// A number with further digits behind it, and zeros behind these. Most amounts are read from a few machine words.
+/// Appends digits and then zeros to a number. Digits are converted in machine words, and most amounts fit into a few of
+/// them.
 fn with_digits(number: u128, (digits, zeros): (&str, usize)) -> Option<u128> {
     let shifted = |number: u128, places: usize| number.checked_mul(10u128.checked_pow(u32::try_from(places).ok()?)?);
     let number = digits.as_bytes().chunks(DIGITS_AT_ONCE).try_fold(number, |number, part| {
@@ -91,7 +92,7 @@ fn with_digits(number: u128, (digits, zeros): (&str, usize)) -> Option<u128> {
     shifted(number, zeros)
 }
 
-/// Writes a count of `10^-decimals` without trailing zeros.
+/// Writes a number of units of `10^-decimals` without trailing zeros.
 pub(crate) fn write_fixed(f: &mut fmt::Formatter<'_>, value: u128, decimals: u32) -> fmt::Result {
     let unit = 10u128.pow(decimals);
     write_parts(f, &(value / unit), value % unit, decimals)
@@ -109,7 +110,7 @@ fn write_parts(f: &mut fmt::Formatter<'_>, whole: &dyn fmt::Display, fraction: u
     write!(f, "{whole}.{fraction:0width$}")
 }
 
-/// How much of a slot: `0` to `10^21` with at most 12 decimals.
+/// An amount of a slot: `0` to `10^21` with at most 12 decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount(u128);
 
@@ -118,22 +119,22 @@ impl Amount {
     pub const ONE: Self = Self(AMOUNT_UNIT);
     pub const MAX: Self = Self(AMOUNT_MAX);
 
-    /// The amount of so many `10^-12`, at most the largest amount.
+    /// The amount of that many units of 10^-12, at most the largest amount.
     pub const fn from_units(units: u128) -> Self {
         Self(if units < AMOUNT_MAX { units } else { AMOUNT_MAX })
     }
 
-    /// The amount of so many `10^-12`; `None` above the largest amount.
+    /// The amount of that many units of 10^-12; `None` if it is above the largest amount.
     pub const fn checked_from_units(units: u128) -> Option<Self> {
         if units <= AMOUNT_MAX { Some(Self(units)) } else { None }
     }
 
-    /// The amount as a count of `10^-12`.
+    /// The number of units of 10^-12.
     pub const fn units(self) -> u128 {
         self.0
     }
 
-    /// The nearest amount; what is not a number or below 0 is 0.
+    /// The nearest amount; 0 for NaN and for negative values.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
     pub fn from_f64(value: f64) -> Self {
         let whole = value.trunc();
@@ -162,7 +163,7 @@ impl Amount {
         self.0 == 0
     }
 
-    /// Used for `micros` microseconds.
+    /// The usage of this amount held for `micros` microseconds.
     pub fn for_micros(self, micros: u64) -> Usage {
         Usage(U256::from(self.0) * U256::from(micros))
     }
@@ -171,17 +172,18 @@ impl Amount {
         self.0 as f64 / AMOUNT_UNIT as f64
     }
 
-    /// Exactly `self x count`; `None` above the largest amount.
+    /// Exactly `self x count`; `None` if it is above the largest amount.
     pub fn checked_mul(self, count: u64) -> Option<Self> {
         self.0.checked_mul(u128::from(count)).filter(|v| *v <= AMOUNT_MAX).map(Self)
     }
 
-    /// Exactly `self + other`; `None` above the largest amount.
+    /// Exactly `self + other`; `None` if it is above the largest amount.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         Some(Self(self.0.checked_add(other.0)?)).filter(|sum| *sum <= Self::MAX)
     }
 
-    /// Sums end at the largest amount, far above any cluster, where they can still be read back.
+    /// The sum, at most the largest amount. That is far above any cluster, and unlike a larger number it can be parsed
+    /// again.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0).min(AMOUNT_MAX))
@@ -212,7 +214,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// Slot amount x seconds ("resource-seconds"), exact to `10^-18`.
+/// Slot amount x seconds ("slot-seconds"), in units of 10^-18.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usage(U256);
 
@@ -231,7 +233,7 @@ impl Usage {
         (high as f64 * 2f64.powi(128) + low as f64) / USAGE_UNIT as f64
     }
 
-    /// The mean amount of a usage that was spread over `micros` microseconds, rounded half up to `10^-12`.
+    /// The mean amount of a usage over `micros` microseconds, rounded half up to 10^-12.
     pub fn mean_over(self, micros: u64) -> Amount {
         if micros == 0 {
             return Amount::ZERO;
@@ -273,7 +275,7 @@ impl FromStr for Usage {
             Err(DecimalError::TooLarge) if !text.starts_with('-') => {}
             Err(error) => return Err(error),
         }
-        // Above 2^128 units: whole and fraction apart.
+        // The number has more than 2^128 units, so the integer part and the fraction are parsed separately.
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let whole = U256::from_str_radix(whole, 10).map_err(|_| DecimalError::TooLarge)?;
         let fraction = parse_fixed(&format!("0.{fraction}"), USAGE_DECIMALS)?;

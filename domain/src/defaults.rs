@@ -1,4 +1,4 @@
-//! What a key means that is not said.
+//! Default values of keys that are absent.
 
 pub const fn yes() -> bool {
     true

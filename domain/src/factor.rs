@@ -1,4 +1,4 @@
-//! From buckets to decayed usage, exponent and factor (FAIR_SHARE §6, §7).
+//! Computes decayed usage, exponents and factors from buckets (FAIR_SHARE §6, §7).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,19 +11,20 @@ use super::slots::{Amounts, ScaledSum, Usages};
 use super::time::Day;
 use super::weight::EffectiveWeight;
 
-/// What an entity's buckets in the look-back window amount to.
+/// The sums over an owner's buckets in the look-back window.
 #[derive(Clone, Default)]
 pub struct History {
     /// `(1 / lookback_days) x sum_b decay_b x n_b`: usage as a part of the window's capacity.
     pub normalized_usage: f64,
     /// `sum_b decay_b x usage_b`, in slot-seconds.
     pub total_decayed_usage: Usages,
-    /// What each bucket comes to before decay. The database does not have it: nothing where no run of this process has told.
+    /// The normalised usage of each bucket before decay. It is not in the database, so it is empty before the first run
+    /// of this process.
     pub normalized_days: NormalizedDays,
 }
 
 impl fmt::Debug for History {
-    /// Of what is compared.
+    /// Prints only the values that are compared.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { normalized_usage, total_decayed_usage, normalized_days: _ } = self;
         write!(f, "History {{ {normalized_usage:?}, {total_decayed_usage:?} }}")
@@ -31,22 +32,22 @@ impl fmt::Debug for History {
 }
 
 impl PartialEq for History {
-    /// Histories are their sums: a normalised days may be told or not, and may reach back further than the window.
+    /// Compares only the sums. A normalised days may be missing, or may reach back further than the window.
     fn eq(&self, other: &Self) -> bool {
         self.normalized_usage == other.normalized_usage && self.total_decayed_usage == other.total_decayed_usage
     }
 }
 
-/// Turns buckets into [`History`] under one set of options on one day.
+/// Computes a [`History`] from buckets under one set of options on one day.
 pub struct Decayer<'a> {
     options: &'a Options,
     /// The first day of the window.
     first: Day,
-    /// The whole window, the oldest days first.
+    /// The days of the window by decay weight, the oldest first.
     spans: Vec<Span>,
 }
 
-/// Days whose buckets decay alike.
+/// Consecutive days whose buckets have the same decay weight.
 struct Span {
     last: Day,
     weight: f64,
@@ -57,7 +58,7 @@ impl<'a> Decayer<'a> {
         let mut spans: Vec<Span> = Vec::new();
         for age in (0..options.lookback_days).rev() {
             let weight = options.decay.weight(age, options.half_life_days);
-            // A bucket that a clock jump left in the future is as fresh as today's.
+            // A bucket in the future, which a jump of the clock can leave behind, counts like one of today.
             let last = if age == 0 { Day(i32::MAX) } else { today.plus(-age.cast_signed()) };
             match spans.last_mut() {
                 Some(span) if span.weight.to_bits() == weight.to_bits() => span.last = last,
@@ -67,7 +68,7 @@ impl<'a> Decayer<'a> {
         Self { options, first: options.window_start(today), spans }
     }
 
-    /// The decay weight of a bucket, `None` once it has left the window.
+    /// The decay weight of a bucket; `None` if it has left the window.
     pub fn weight(&self, bucket_start: Day) -> Option<f64> {
         let at = self.spans.partition_point(|span| span.last < bucket_start);
         self.spans.get(at).filter(|_| bucket_start >= self.first).map(|span| span.weight)
@@ -77,21 +78,21 @@ impl<'a> Decayer<'a> {
         &self.options.resource_weights
     }
 
-    /// Returns a function that has each bucket of a series keep its usage over one day of its capacity.
+    /// Returns a function that computes the normalised usage of each bucket of a series and stores it there.
     pub fn normalizing(&self) -> impl FnMut(&mut BucketSeries) {
         let (mut normalizers, weights) = (Normalizers::default(), self.resource_weights());
         move |series| series.keep_normalized(|capacity, usage| normalizers.of(capacity, weights).normalized(usage))
     }
 
-    /// The usage of each bucket over capacity, before decay.
+    /// The normalised usage of each bucket before decay.
     pub(super) fn normalized_days(&self, series: &BucketSeries) -> NormalizedDays {
         series.normalized_days(|capacity, usage| {
             Normalizer::new(capacity, &self.options.resource_weights).normalized(usage)
         })
     }
 
-    /// Buckets ascend by start, so that the sum has one order. The normalised usages that the series keeps are of the same
-    /// weights of slots.
+    /// Sums up the buckets. They ascend by start, so the order of addition is fixed. Normalised usages in the series
+    /// must be based on the same weights of slots.
     pub fn history(&self, series: &BucketSeries) -> History {
         let normalized_days = self.normalized_days(series);
         let (mut normalized_sum, mut decayed_sum) = (0.0, ScaledSum::default());
@@ -108,36 +109,36 @@ impl<'a> Decayer<'a> {
     }
 }
 
-/// `e = normalized_usage / effective_weight`, quantised to 1e-12: what decides order and rank (FAIR_SHARE §2).
+/// `e = normalized_usage / effective_weight`, rounded to 1e-12. It determines order and rank (FAIR_SHARE §2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponent(f64);
 
 impl Exponent {
-    /// Nothing used: factor 1.
+    /// The exponent without usage; its factor is 1.
     pub const ZERO: Self = Self(0.0);
 
     pub fn new(normalized_usage: f64, effective_weight: EffectiveWeight) -> Self {
         Self::over(normalized_usage, effective_weight.to_f64())
     }
 
-    /// [`Self::new`], for those who compare at one weight often.
+    /// [`Self::new`] with a weight that is already converted, for many comparisons with the same weight.
     pub fn over(normalized_usage: f64, effective_weight: f64) -> Self {
         Self((normalized_usage / effective_weight * 1e12).round())
     }
 
-    /// The exponent that has this sort key.
+    /// The exponent with this sort key.
     pub fn of_key(key: u64) -> Self {
         Self(f64::from_bits(key))
     }
 
-    /// What is compared, before it is multiplied by `10^12`.
+    /// The exponent as a plain number. Internally it is an integer in units of 10^-12.
     pub fn to_f64(self) -> f64 {
         self.0 / 1e12
     }
 
-    /// A key whose integer order is the exponent's order, for sorting without comparisons.
+    /// An integer key in the same order as the exponents, for sorting without comparisons of floats.
     pub fn sort_key(self) -> u64 {
-        // Exponents are never negative, and non-negative floats order like their bits.
+        // Exponents are never negative, and non-negative floats have the same order as their bits.
         self.0.to_bits()
     }
 }

@@ -1,4 +1,4 @@
-//! Filters as values: built by an API once, evaluated in memory or turned into SQL by the store.
+//! Filters as values. An API builds them; they are evaluated in memory or converted to SQL by the store.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub enum Filter<C> {
 }
 
 impl<C> Filter<C> {
-    /// Lets everything pass.
+    /// The filter that everything passes.
     pub fn everything() -> Self {
         Self::All(Vec::new())
     }
@@ -32,7 +32,7 @@ impl<C> Filter<C> {
     }
 }
 
-/// Where a text has to hold the pattern.
+/// The place in a text where the pattern has to occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Whole,
@@ -75,7 +75,7 @@ fn folded(text: &str, ignore_case: bool) -> Cow<'_, str> {
 /// One condition on an id.
 pub type UuidIn = Vec<Uuid>;
 
-/// One condition on a day: how it has to compare with another.
+/// A condition on a day: its comparison with another day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayMatch {
     pub day: Day,

@@ -1,5 +1,20 @@
-//! Domain -> project -> user with weights, exponents and factors (FAIR_SHARE §7). Only what follows from a weight or a
-//! history that changed is calculated again.
+//! The hierarchy of one resource group: domains, their projects and the projects' users, with weights, exponents and
+//! factors (FAIR_SHARE §7).
+//!
+//! The problem: a group has up to a million shares, and most writes and runs change a few of them. So the hierarchy
+//! notes which owners a change touched, and [`Hierarchy::weigh`] computes only the factors that depend on them. The
+//! weight of a domain or a project is part of the effective weights of all users below, so such a change reaches these
+//! users too.
+//!
+//! A caller first makes its changes (`put_*`, `set_weight`, `take_histories`, ...) and then calls `weigh`, which
+//! returns the owners whose shares have changed. Between the two the factors are outdated.
+//!
+//! The hierarchy sums no usage: histories come from the ledger. It ranks nothing either; see `ranking`.
+//!
+//! Invariants:
+//! - After `weigh` with a default weight, every factor and exponent is the one that weighing all shares would give.
+//! - A project is in exactly one domain. A user is a (user, project) pair, so one person may have several shares.
+//! - `run_times` is the sum over the present users.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,18 +29,19 @@ use super::parallel;
 use super::run_times::RunTimes;
 use super::weight::{EffectiveWeight, Weight};
 
-/// The share of one domain, project or user: what an admin set and what follows from its history.
+/// The share of one domain, project or user: its weight and the values that follow from its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// `None`: the group's `default_weight`.
+    /// `None` stands for the group's `default_weight`.
     pub weight: Option<Weight>,
     pub history: Arc<History>,
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
-    /// How long the user's kernels ran that ended in the look-back window; of most users none has.
+    /// The runtimes of the user's kernels that ended in the look-back window. Most users have none.
     run_times: Option<Arc<RunTimes>>,
-    /// The normalised usage of the history, which lies elsewhere in memory: all shares are weighed at once.
+    /// A copy of the history's normalised usage. All shares are weighed at once, and the history is elsewhere in
+    /// memory.
     used: f64,
 }
 
@@ -42,7 +58,7 @@ impl Share {
         }
     }
 
-    /// The share with the factor that was calculated before.
+    /// Sets a factor that was calculated before.
     #[must_use]
     pub fn with_factor(self, fair_share_factor: f64) -> Self {
         Self { fair_share_factor, ..self }
@@ -53,12 +69,12 @@ impl Share {
         Self { effective_weight, ..self }
     }
 
-    /// How long the user's kernels ran that ended in the look-back window; of users only.
+    /// The runtimes of the user's kernels that ended in the look-back window. Domains and projects have none.
     pub fn run_times(&self) -> RunTimes {
         self.run_times.as_deref().copied().unwrap_or_default()
     }
 
-    /// The share of a user whose kernels ran so long.
+    /// Sets the runtimes of a user's kernels.
     #[must_use]
     pub fn with_run_times(mut self, times: RunTimes) -> Self {
         self.set_run_times(times);
@@ -69,7 +85,7 @@ impl Share {
         self.run_times = (!times.is_zero()).then(|| Arc::new(times));
     }
 
-    /// Takes a history, if it is another one than before.
+    /// Replaces the history if it has changed.
     fn take(&mut self, history: History) -> Taken {
         let taken = if *self.history != history {
             Taken::OtherSums
@@ -83,7 +99,7 @@ impl Share {
         taken
     }
 
-    /// Returns whether that changed the factor.
+    /// Computes the factor. Returns true if it has changed.
     fn weigh(&mut self, effective_weight: EffectiveWeight) -> bool {
         let (used, before) = (self.used, self.fair_share_factor);
         self.effective_weight = effective_weight;
@@ -93,41 +109,41 @@ impl Share {
     }
 }
 
-/// What a share has taken for its history.
+/// The change that a new history brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     Same,
-    /// Buckets that count otherwise, or not any more, come to the same.
+    /// The sums are equal, but the buckets differ, for example because one has left the window.
     OtherNormalizedDays,
     OtherSums,
 }
 
-/// Owners whose histories are asked for together.
+/// The number of owners whose histories are requested together.
 const TOGETHER: usize = 16;
-/// If more than one in so many has another history, all are weighed: that takes less time then.
+/// If more than one share in `MANY` has a new history, all are weighed, because this takes less time.
 const MANY: usize = 4;
 
-/// Every known domain, project and user of one resource group.
+/// All domains, projects and users of one resource group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hierarchy {
     domains: BTreeMap<Arc<str>, Share>,
     projects: BTreeMap<ProjectId, (Arc<str>, Share)>,
     users: BTreeMap<Member, Share>,
-    /// Who is new, or has another weight, history or domain than when all was weighed last; and whether that reaches those
-    /// below, as all but a history does.
+    /// Owners that are new or whose weight, history or domain has changed since the last weighing. The flag is true if
+    /// the change reaches the owners below, which every change but that of a history does.
     touched: BTreeMap<Owner, bool>,
-    /// The default weight by which all others are weighed; `None`: nothing is.
+    /// The default weight of the last weighing; `None` if everything has to be weighed.
     weighed_with: Option<Weight>,
     /// The sum over all users.
     run_times: RunTimes,
 }
 
-/// What weighing changed; both ascend.
+/// The result of weighing. Both lists ascend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weighed {
-    /// All whose shares may be others than before.
+    /// All owners whose shares may have changed.
     pub moved: Vec<Owner>,
-    /// Those of them who have another factor.
+    /// The owners among `moved` whose factor has changed.
     pub refactored: Vec<Owner>,
 }
 
@@ -140,7 +156,7 @@ impl Weighed {
     }
 }
 
-/// The weights in force of a project and of its domain.
+/// The weights in force of each project's domain and of the project itself.
 type Outer = FastMap<ProjectId, (Weight, Weight)>;
 
 impl Hierarchy {
@@ -148,7 +164,7 @@ impl Hierarchy {
         &self.domains
     }
 
-    /// With the domain that each project is in now.
+    /// The projects, each with its present domain.
     pub fn projects(&self) -> &BTreeMap<ProjectId, (Arc<str>, Share)> {
         &self.projects
     }
@@ -179,7 +195,7 @@ impl Hierarchy {
         domains.chain(projects).chain(self.users.keys().map(|m| Owner::User(*m)))
     }
 
-    /// In the order of [`Self::owners`].
+    /// The shares in the order of [`Self::owners`].
     fn shares_mut(&mut self) -> impl Iterator<Item = &mut Share> {
         let projects = self.projects.values_mut().map(|(_, share)| share);
         self.domains.values_mut().chain(projects).chain(self.users.values_mut())
@@ -203,8 +219,8 @@ impl Hierarchy {
         self.touch(true, || Owner::User(member));
     }
 
-    /// Takes the users of a hierarchy that has none yet. A map that is made at once takes half as much room as one that grows by
-    /// its end.
+    /// Sets the users of a hierarchy that has none yet. A map that is built at once takes half as much memory as one
+    /// that grows by appending.
     #[must_use]
     pub fn with_users(self, users: impl IntoIterator<Item = (Member, Share)>) -> Self {
         let users: BTreeMap<Member, Share> = users.into_iter().collect();
@@ -215,20 +231,20 @@ impl Hierarchy {
         Self { users, run_times, weighed_with: None, ..self }
     }
 
-    /// Takes a user out of a project; what was used there stays the project's and the domain's.
+    /// Removes a user from a project. The user's usage stays part of the project and the domain.
     pub fn remove_user(&mut self, member: Member) {
         if let Some(gone) = self.users.remove(&member) {
             self.run_times += -gone.run_times();
         }
     }
 
-    /// Takes out a domain that has no projects.
+    /// Removes a domain that has no projects.
     pub fn remove_domain(&mut self, name: &str) {
         self.domains.remove(name);
         self.weighed_with = None;
     }
 
-    /// Puts a project that is known into a domain.
+    /// Moves a known project to a domain.
     pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) {
         if let Entry::Occupied(mut known) = self.projects.entry(id)
             && known.get().0 != *domain
@@ -245,12 +261,12 @@ impl Hierarchy {
         }
     }
 
-    /// How long all kernels ran that ended in the look-back window.
+    /// The runtimes of all kernels that ended in the look-back window.
     pub fn run_times(&self) -> RunTimes {
         self.run_times
     }
 
-    /// Adds to how long a user's kernels ran. Returns whether the user is known.
+    /// Adds to the runtimes of a user. Returns true if the user is known.
     pub fn add_run_times(&mut self, member: Member, more: RunTimes) -> bool {
         let Some(share) = self.users.get_mut(&member) else { return false };
         let mut times = share.run_times();
@@ -261,7 +277,7 @@ impl Hierarchy {
         true
     }
 
-    /// Takes how long kernels ran from `times`, of all users. Returns whose is another than before.
+    /// Replaces the runtimes of all users by `times`. Returns the owners whose runtimes have changed.
     pub fn take_run_times(&mut self, times: &BTreeMap<Member, RunTimes>) -> Vec<Owner> {
         let other = |(member, share): (&Member, &Share)| {
             let now = times.get(member).copied().unwrap_or_default();
@@ -275,7 +291,7 @@ impl Hierarchy {
         changed.into_iter().map(|(member, ..)| Owner::User(member)).collect()
     }
 
-    /// Takes the history of each of `owners` by `history`. Returns those whose sums are other than before.
+    /// Replaces the history of each of `owners` by the result of `history`. Returns the owners whose sums have changed.
     pub fn take_histories(
         &mut self,
         owners: impl IntoIterator<Item = Owner>,
@@ -295,7 +311,7 @@ impl Hierarchy {
         changed
     }
 
-    /// [`Self::take_histories`] of all, in parallel.
+    /// [`Self::take_histories`] for all owners, in parallel.
     pub fn take_all_histories(&mut self, histories: impl Fn(&[&Owner]) -> Vec<History> + Sync) -> Vec<Owner> {
         let owners: Vec<Owner> = self.owners().collect();
         let mut shares: Vec<(&Owner, &mut Share)> = owners.iter().zip(self.shares_mut()).collect();
@@ -318,7 +334,7 @@ impl Hierarchy {
     }
 
     fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {
-        // Where nothing is weighed, everything will be.
+        // If nothing is weighed yet, everything will be, so nothing has to be noted.
         if self.weighed_with.is_some() {
             *self.touched.entry(owner()).or_default() |= reaches;
         }
@@ -354,7 +370,7 @@ impl Hierarchy {
         weighed
     }
 
-    /// Weights reach down: that of a domain or a project to all who are in it.
+    /// Weighs the touched owners, and all users below touched domains and projects.
     fn weigh_touched(&mut self, touched: BTreeMap<Owner, bool>, default: Weight) -> Weighed {
         let reached = self.reached(&touched);
         let mut owners: BTreeSet<Owner> = touched.into_keys().collect();

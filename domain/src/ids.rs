@@ -41,20 +41,20 @@ uuid_id! {
     ProjectId
 }
 
-/// So many bits of a kernel's key are its number in its group.
+/// The number of bits of a kernel's key that are its number in its group.
 const KERNEL_BITS: u32 = 40;
 
-/// The short number of a resource group, under which the database has its kernels and records.
+/// The short number of a resource group, by which the database refers to its kernels and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupKey(pub i32);
 
 impl GroupKey {
-    /// The key of the group's kernel of that number.
+    /// The key of the group's kernel with that number.
     pub fn kernel(self, number: i64) -> KernelKey {
         KernelKey(self.first_kernel() + number)
     }
 
-    /// The keys of all its kernels.
+    /// The range of the keys of all its kernels.
     pub fn kernels(self) -> Range<i64> {
         self.first_kernel()..Self(self.0.saturating_add(1)).first_kernel()
     }
@@ -64,12 +64,12 @@ impl GroupKey {
     }
 }
 
-/// The short number of a kernel. Of two kernels of one group, the one that became known later has the larger one.
+/// The short number of a kernel. Within a group, a kernel that became known later has a larger number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelKey(pub i64);
 
 impl KernelKey {
-    /// The same without the group that it begins with.
+    /// The key without the group in its upper bits.
     pub fn in_group(self) -> i64 {
         self.0 & ((1 << KERNEL_BITS) - 1)
     }
@@ -91,7 +91,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// `None` of domains and projects.
+    /// The member; `None` for domains and projects.
     pub fn member(&self) -> Option<Member> {
         match self {
             Self::User(member) => Some(*member),

@@ -1,4 +1,4 @@
-//! New usage, summed before it touches any bucket.
+//! New usage, summed before it is added to buckets.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::ids::{Member, Owner};
 use super::slots::Usages;
 use super::time::Day;
 
-/// Whose usage of which day it is, and the domain that it counts for.
+/// The day and the member of the usage, and the domain that it counts for.
 type Key = (Day, Member, Arc<str>);
 
-/// In the order in which the keys came.
+/// A map that keeps the order of insertion.
 type Map<K> = IndexMap<K, Daily, FixedState>;
 
-/// New usage, as it comes.
+/// New usage in the order in which it arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Increments(Map<Key>);
 
 impl Increments {
-    /// One record of one member, counted for `domain`.
+    /// Adds one record of one member, counted for `domain`.
     pub fn add(&mut self, member: Member, domain: &Arc<str>, day: Day, usage: &Usages) {
         self.0.entry((day, member, Arc::clone(domain))).or_default().add(usage);
     }
 
-    /// Several records at once, or a part of one.
+    /// Adds the sum of several records, or a part of one record.
     pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
         self.0.entry((day, member, Arc::clone(domain))).or_default().add_records(&daily.usage, daily.records);
     }
 
-    /// How many sums there are.
+    /// The number of sums.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -44,17 +44,17 @@ impl Increments {
     }
 }
 
-/// The sums of new usage by day, member and domain, in this order.
+/// The sums of new usage, ordered by day, member and domain.
 #[derive(Debug, Default)]
 pub struct Sums(Vec<(Key, Daily)>);
 
 impl Sums {
-    /// The days on which something was used, ascending.
+    /// The days with usage, ascending.
     pub fn days(&self) -> impl Iterator<Item = Day> {
         self.0.chunk_by(|((day, ..), _), ((other, ..), _)| day == other).map(|of_day| of_day[0].0.0)
     }
 
-    /// Who has used something on a day, and for which domains it counts, in this order.
+    /// The members with usage on a day, and the domains that it counts for, in this order.
     pub fn places(&self, day: Day) -> impl Iterator<Item = (Member, &Arc<str>)> {
         let (from, to) =
             (self.0.partition_point(|((d, ..), _)| *d < day), self.0.partition_point(|((d, ..), _)| *d <= day));
@@ -66,7 +66,7 @@ impl Sums {
         Some(&self.0[at].1)
     }
 
-    /// The usage as each tier sees it. The days of an owner ascend.
+    /// The usage by owner of each tier. The days of each owner ascend.
     pub fn by_owner(&self) -> impl Iterator<Item = (Day, Owner, Cow<'_, Daily>)> {
         let mut above = Map::<(Day, Owner)>::default();
         for ((day, member, domain), daily) in &self.0 {

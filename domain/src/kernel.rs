@@ -1,4 +1,4 @@
-//! Kernels as schedulers report them, merged so that reports may come in any order, any number of times.
+//! Kernels as schedulers report them. Reports are merged, so they may arrive in any order and any number of times.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::run_times::RunTimes;
 use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
 
-/// Where a kernel is in its life. Later stages win over earlier ones, whatever order reports arrive in.
+/// The phase of a kernel's life. A later phase replaces an earlier one, in whatever order reports arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// The scheduler does not know: of a kernel that is known, nothing changes.
+    /// The scheduler does not know. A known kernel does not change then.
     Unknown,
     Pending,
     Running,
-    /// It has started and not ended, but uses and holds nothing for now.
+    /// The kernel has started and not ended, but uses and holds nothing at present.
     Suspended,
     Terminated,
 }
@@ -34,7 +34,7 @@ impl Phase {
         }
     }
 
-    /// Whether the kernel holds or asks for anything.
+    /// True if the kernel holds or asks for anything.
     pub fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Running)
     }
@@ -49,7 +49,7 @@ impl Phase {
     }
 }
 
-/// What a scheduler says about a kernel besides its owner and its times: placement and scheduling facts.
+/// The scheduling properties of a report, besides owner and times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traits {
     pub agent_id: Option<String>,
@@ -61,7 +61,7 @@ pub struct Traits {
     pub gang_min: Option<u32>,
 }
 
-/// What is not said means the same here as in the API.
+/// The values of absent properties, the same as in the API.
 impl Default for Traits {
     fn default() -> Self {
         let preemptible = yes();
@@ -80,15 +80,15 @@ pub struct Report {
     pub phase: Phase,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
-    /// When it was suspended and went on.
+    /// The suspensions of the kernel.
     pub changes: Changes,
-    /// How long it will run from its start, as far as a report said so.
+    /// The announced runtime from the start of the kernel, if a report contained one.
     pub expected_seconds: Option<u32>,
     pub traits: Traits,
 }
 
 impl Report {
-    /// The phase that follows from what is told.
+    /// Sets the phase that follows from all reported values.
     fn settle_phase(&mut self) {
         self.phase = match self.phase {
             Phase::Unknown if self.started_at.is_none() => Phase::Pending,
@@ -107,34 +107,35 @@ impl Report {
 /// A kernel with its accounting cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// `None`: the database does not have it yet.
+    /// `None` if the kernel is not in the database yet.
     pub key: Option<KernelKey>,
-    /// It is large, and is handed on while a request is taken.
+    /// In a box, because the report is large and is passed on while a request is processed.
     pub report: Box<Report>,
-    /// `last_usage_recorded_at`: usage before it is recorded.
+    /// `last_usage_recorded_at`: usage before this time is recorded.
     pub cursor: Option<Timestamp>,
-    /// Its last slice is recorded: no run selects it again.
+    /// True if the kernel has ended and its last slice is recorded, so that no run selects it again.
     pub settled: bool,
-    /// The end was assumed, because no report came; a later report that the kernel runs takes it back.
+    /// True if the end was assumed because no report came. A later report that the kernel runs revokes it.
     pub end_inferred: bool,
-    /// The changes that its records were made by, where they have to be made again by others.
+    /// The suspensions that the existing records are based on, if the records have to be replaced because of other
+    /// suspensions.
     pub applied: Option<Changes>,
-    /// When it was last reported, as stored: to a few minutes, and before the group's last snapshot.
+    /// The time of the last report as stored: exact to a few minutes, and before the group's last snapshot.
     pub seen_at: Option<Timestamp>,
 }
 
-/// Kernels, each with what it was before.
+/// Kernels with their state before.
 pub type Changed = [(Option<Kernel>, Kernel)];
 
-/// The rule for the time between an inferred end and the report that the kernel ran on.
+/// The rule for the time between an inferred end and the report that disproved it.
 #[derive(Clone, Copy, Debug)]
 pub struct InferredEndRule {
     pub now: Timestamp,
-    /// Time before this is not counted.
+    /// Time before this instant does not count.
     pub kept_from: Timestamp,
 }
 
-/// Why a report contradicts what is known about its kernel.
+/// The reason why a report contradicts what is known about its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
     #[error("the kernel belongs to another user or project; a rescheduled kernel needs a new kernel_id")]
@@ -154,7 +155,7 @@ pub enum Conflict {
 }
 
 impl Conflict {
-    /// The key of the report that conflicts.
+    /// The key of the report that is in conflict.
     pub fn key(self) -> &'static str {
         match self {
             Self::Owner => "user_uuid",
@@ -165,7 +166,7 @@ impl Conflict {
         }
     }
 
-    /// The code of the fault that says so.
+    /// The code of the fault.
     pub fn code(self) -> &'static str {
         match self {
             Self::Owner | Self::Start | Self::End => "conflict",
@@ -177,14 +178,14 @@ impl Conflict {
 }
 
 impl Kernel {
-    /// How long it ran, and the day on which it ended; `None` before its usage is recorded to the end.
+    /// The runtime of the kernel and the day on which it ended; `None` until its usage is recorded to the end.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
         let Report { started_at, terminated_at, changes, expected_seconds, .. } = &*self.report;
         let (start, end) = (*started_at.as_ref()?, terminated_at.filter(|_| self.settled)?);
         Some((end.day(), RunTimes::of(start, end, changes, *expected_seconds)))
     }
 
-    /// What is known after `report`, given what was known before.
+    /// Merges a report into what is known about its kernel.
     pub fn merge(known: Option<Self>, report: impl Into<Box<Report>>) -> Result<Self, Conflict> {
         let mut report = report.into();
         let Some(known) = known else {
@@ -214,7 +215,7 @@ impl Kernel {
         merged.started_at = merged.started_at.or(other.started_at);
         merged.terminated_at = merged.terminated_at.or(other.terminated_at);
         merged.changes.merge(&other.changes);
-        // The report of a start need not repeat what the one before it said.
+        // The report of a start may omit the announced runtime that an earlier report contained.
         merged.expected_seconds = merged.expected_seconds.or(other.expected_seconds);
         merged.settle_phase();
         if ends_before_start(&merged) {
@@ -229,8 +230,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The kernel before `report`, without an inferred end that the report disproves. Time after that end which
-    /// `rule` leaves out counts as a suspension.
+    /// The kernel before `report`, without an inferred end that the report disproves. Time after that end that does not
+    /// count by `rule` becomes a suspension.
     #[must_use]
     pub fn without_disproved_end(mut self, report: &Report, rule: InferredEndRule) -> Self {
         let (true, Some(end)) = (self.end_inferred && report.phase.stage() > 1, self.report.terminated_at) else {
@@ -251,7 +252,7 @@ impl Kernel {
         self
     }
 
-    /// The kernel with an end that is assumed, because no report came.
+    /// The kernel with an end that is assumed because no report came.
     #[must_use]
     pub fn ended_at(mut self, end: Timestamp) -> Self {
         let start = self.report.started_at.unwrap_or(end);
@@ -262,7 +263,7 @@ impl Kernel {
         self
     }
 
-    /// Notes by which changes its records were made, if other records follow from those that are known now.
+    /// Keeps the suspensions that the existing records are based on, if the known suspensions now give other records.
     fn note_applied(&mut self, before: &Changes) {
         let Some(recorded) = self.recorded() else { return };
         let now = &self.report.changes;
@@ -272,7 +273,7 @@ impl Kernel {
         }
     }
 
-    /// From when until when usage is recorded.
+    /// The span in which usage is recorded.
     fn recorded(&self) -> Option<Span> {
         Span::new(self.report.started_at?, self.cursor?)
     }
@@ -282,8 +283,8 @@ impl Kernel {
         self.settled = never_ran(&self.report) || recorded;
     }
 
-    /// Fails if `report` corrects what this kernel, which has ended, used before `kept_from`: the records of that time
-    /// are gone, so nothing could be taken back.
+    /// Fails if `report` corrects the usage before `kept_from` of a kernel that has ended. The records of that time are
+    /// purged, so usage could not be taken back.
     pub fn check_purged(&self, report: &Report, kept_from: Timestamp) -> Result<(), Conflict> {
         let (Some(start), Some(cursor)) = (self.report.started_at, self.cursor) else { return Ok(()) };
         let ended_there = self.report.phase == Phase::Terminated && start < kept_from && start < cursor;
@@ -297,7 +298,7 @@ impl Kernel {
     }
 }
 
-/// A kernel that has started, as far as accounting needs it. No run changes it.
+/// The properties of a started kernel that accounting needs. No run changes them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
     pub key: KernelKey,
@@ -309,9 +310,9 @@ pub struct Started {
     pub started_at: Timestamp,
     pub terminated_at: Option<Timestamp>,
     pub changes: Changes,
-    /// The changes that its records were made by, where they have to be made again.
+    /// The suspensions that the existing records are based on, if the records have to be replaced.
     pub applied: Option<Changes>,
-    /// How long it was said to run.
+    /// The announced runtime.
     pub expected_seconds: Option<u32>,
 }
 
@@ -320,7 +321,7 @@ pub struct Started {
 pub struct Unsettled {
     pub kernel: Arc<Started>,
     pub cursor: Option<Timestamp>,
-    /// The cursor is that of the group's last run.
+    /// True if the cursor is that of the group's last run.
     pub in_step: bool,
 }
 
@@ -332,7 +333,7 @@ impl Deref for Unsettled {
     }
 }
 
-/// What kernels of a group have in common.
+/// The values that kernels of a group share, each stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Common {
     domains: Interned<str>,
@@ -349,19 +350,19 @@ impl Common {
     }
 }
 
-/// Where a run left a kernel.
+/// The result of a run for one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// It ended, and all of it is recorded.
+    /// The kernel has ended, and all of it is recorded.
     Settled,
-    /// Its cursor moved to the run's time.
+    /// The cursor moved to the time of the run.
     Moved,
     /// Nothing was recorded.
     Stayed,
 }
 
 impl Unsettled {
-    /// `None`: no run has anything to do with the kernel.
+    /// `None` if no run has to record anything of the kernel.
     pub fn of(kernel: &Kernel, common: &mut Common) -> Option<Self> {
         let report = &kernel.report;
         let started_at = report.started_at.filter(|_| !kernel.settled)?;
@@ -381,40 +382,40 @@ impl Unsettled {
         Some(Self { kernel: Arc::new(started), cursor: kernel.cursor, in_step: false })
     }
 
-    /// Whether a run that records all of its group leaves it as it is.
+    /// True if a run that records the whole group leaves the kernel unchanged.
     pub fn keeps_step(&self) -> bool {
         self.in_step && self.cursor.is_some()
     }
 
-    /// Its records are made by the changes that are known now.
+    /// Notes that the records are now based on the known suspensions.
     pub fn recounted(&mut self) {
         Arc::make_mut(&mut self.kernel).applied = None;
     }
 
-    /// It ends.
+    /// Sets the end of the kernel.
     pub fn end(&mut self, end: Timestamp) {
         let kernel = Arc::make_mut(&mut self.kernel);
         kernel.terminated_at = Some(end);
         kernel.phase = Phase::Terminated;
     }
 
-    /// How long it ran, and the day on which it ended; `None` before it has ended.
+    /// The runtime of the kernel and the day on which it ended; `None` before it has ended.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
         let end = self.terminated_at?;
         Some((end.day(), RunTimes::of(self.started_at, end, &self.changes, self.expected_seconds)))
     }
 
-    /// Usage was recorded past `limit`.
+    /// True if usage was recorded past `limit`.
     pub fn recorded_beyond(&self, limit: Timestamp) -> bool {
         self.cursor.is_some_and(|cursor| cursor > limit)
     }
 
-    /// Usage was recorded past the kernel's end, because its end was reported late.
+    /// True if usage was recorded past the kernel's end, because the end was reported late.
     pub fn over_recorded(&self) -> bool {
         matches!((self.cursor, self.terminated_at), (Some(c), Some(t)) if t < c)
     }
 
-    /// Moves the cursor to where a run at `now` leaves it (FAIR_SHARE §3).
+    /// Moves the cursor as a run at `now` does (FAIR_SHARE §3).
     pub fn advance(&mut self, now: Timestamp) -> Advance {
         match self.terminated_at {
             Some(end) if end <= now => Advance::Settled,
@@ -431,7 +432,7 @@ fn ends_before_start(report: &Report) -> bool {
     matches!((report.started_at, report.terminated_at), (Some(start), Some(end)) if end < start)
 }
 
-/// Ended without ever having started: nothing to record.
+/// True if the kernel ended without having started, so that there is nothing to record.
 fn never_ran(report: &Report) -> bool {
     report.phase == Phase::Terminated && report.started_at.is_none()
 }

@@ -1,5 +1,20 @@
-//! The buckets of one resource group in all three tiers (FAIR_SHARE §5), with the days' capacities, and what of
-//! them has changed and must be stored.
+//! The ledger has the buckets of one resource group in all three tiers (FAIR_SHARE §5) and the capacities of days.
+//!
+//! The problem: every record of usage belongs to three buckets (domain, project, user), records may arrive late or be
+//! withdrawn, and a group may have millions of buckets. Reading them from the database for each run would take too
+//! long, so they stay in memory, from `loaded_from` on, as one [`Chain`] for each owner.
+//!
+//! The caller adds sums of records with [`Ledger::apply`] and [`Ledger::retract`]. Where a day does not fit into the
+//! existing buckets, these return owners whose chains the caller has to fold again from records, with
+//! [`Ledger::refold`]. [`Ledger::normalize`] and [`Ledger::history`] then compute the decayed usage of owners.
+//!
+//! The ledger is not the place of records, weights or factors, and it does no I/O: [`Ledger::take_changes`] returns the
+//! rows that the caller has to store.
+//!
+//! Invariants:
+//! - Users, projects and domains of a day have the same sum, once the returned chains are folded again.
+//! - A bucket has the capacity of its last day with usage, once `settle_capacities` has run.
+//! - `stale` contains every owner whose buckets have changed since the last `normalize`.
 
 mod refolding;
 
@@ -18,10 +33,10 @@ use super::parallel;
 use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
 
-/// Of so many series that may have changed, all are looked at: that takes less time then, because it is done in parallel.
+/// If more than one in `MANY` series may have changed, all are examined in parallel, because this takes less time.
 const MANY: usize = 4;
 
-/// Rows that differ from storage.
+/// The rows that differ from the database.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     pub upserts: BTreeSet<(Owner, Day)>,
@@ -35,27 +50,27 @@ impl Changes {
     }
 }
 
-/// Buckets and capacities of one group, from `loaded_from` on.
+/// The buckets and capacities of one group, from `loaded_from` on.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     series: FastMap<Owner, BucketSeries>,
     calendar: CapacityCalendar,
     loaded_from: Day,
     changes: Changes,
-    /// Some bucket was met while the group had no capacity at all.
+    /// True if some bucket was found while the group had no capacity at all.
     some_lack_capacity: bool,
-    /// Some bucket was met that takes several days.
+    /// True if some bucket covers several days.
     has_long_buckets: bool,
-    /// Whose buckets have changed since histories were calculated last.
+    /// The owners whose buckets have changed since histories were last calculated.
     stale: FastSet<Owner>,
-    /// The weights of slots by which usages are normalised so far.
+    /// The weights of slots of the present normalised usages.
     normalized_with: Amounts,
-    /// Whether buckets of owners who are not stale may lack their usage over capacity.
+    /// True if owners that are not stale may have buckets without normalised usage.
     some_not_normalized: bool,
 }
 
 impl Ledger {
-    /// An empty ledger that claims to know every bucket from `loaded_from` on.
+    /// An empty ledger that counts as complete from `loaded_from` on.
     pub fn new(calendar: CapacityCalendar, loaded_from: Day) -> Self {
         Self {
             series: FastMap::default(),
@@ -82,7 +97,7 @@ impl Ledger {
         self.series.iter()
     }
 
-    /// How many have buckets.
+    /// The number of owners that have buckets.
     pub fn owners(&self) -> usize {
         self.series.len()
     }
@@ -91,17 +106,17 @@ impl Ledger {
         self.series.get(owner).and_then(|c| c.bucket(start))
     }
 
-    /// Whether what `owner` used on a day, if anything, lies in a bucket of that day alone. In nearly all groups everything does.
+    /// True if the usage of `owner` on `day`, if any, is in a bucket of that day alone. This is nearly always so.
     pub fn lies_in_one_day(&self, owner: &Owner, day: Day) -> bool {
         !self.has_long_buckets || self.series.get(owner).is_some_and(|series| series.has_one_day(day))
     }
 
-    /// The days from `from` on of which `owner` has a bucket of that day alone.
+    /// The days from `from` on for which `owner` has a bucket of that day alone.
     pub fn single_days(&self, owner: &Owner, from: Day) -> BTreeSet<Day> {
         self.series.get(owner).map(|series| series.single_days(from).collect()).unwrap_or_default()
     }
 
-    /// The start of the bucket of `owner` that has `day` in its days with usage.
+    /// The start of the bucket of `owner` whose days with usage include `day`.
     pub fn start_of(&self, owner: &Owner, day: Day) -> Option<Day> {
         let spans = self.series.get(owner)?.spans();
         spans.take_while(|(start, _)| *start <= day).last().filter(|(_, end)| *end >= day).map(|(start, _)| start)
@@ -111,17 +126,17 @@ impl Ledger {
         &self.calendar
     }
 
-    /// What must be stored.
+    /// The rows that have to be stored.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// What must be stored since the last call.
+    /// Returns the rows that have to be stored since the last call, and clears the list.
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)
     }
 
-    /// Puts a stored bucket in its place.
+    /// Adds a bucket from the database.
     pub fn load(&mut self, owner: Owner, bucket: Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
         self.has_long_buckets |= bucket.unit_days != 1;
@@ -129,13 +144,13 @@ impl Ledger {
         self.series.entry(owner).or_default().place(bucket);
     }
 
-    /// From now on the ledger claims to know every bucket from the earlier `day` on; the caller
-    /// loads those that are missing. What is in memory stands, changed or not.
+    /// Extends the ledger back to the earlier `day`. The caller loads the missing buckets. Buckets in memory stay as
+    /// they are.
     pub fn reach_back(&mut self, day: Day) {
         self.loaded_from = self.loaded_from.min(day);
     }
 
-    /// Frees buckets that started before `day`.
+    /// Drops buckets that started before `day`, to free memory.
     pub fn forget_before(&mut self, day: Day) {
         if day > self.loaded_from {
             for series in self.series.values_mut() {
@@ -146,13 +161,13 @@ impl Ledger {
         }
     }
 
-    /// Leaves out buckets that reach `day` or a later one.
+    /// Removes buckets that reach `day` or a later day.
     pub fn forget_from(&mut self, day: Day) {
         self.series.values_mut().for_each(|series| drop(series.split_off(day)));
     }
 
-    /// Adds usage. Returns the owners whose series must be folded again, with the first day to fold.
-    /// Where usage of days before `known_from` would be needed for that, which cannot be read again, a shorter bucket fills the hole.
+    /// Adds usage. Returns the owners whose series have to be folded again, with the first day to fold. Days before
+    /// `known_from` cannot be read again; where they would be needed, a shorter bucket fills the gap.
     pub fn apply(&mut self, sums: &Sums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
@@ -166,8 +181,8 @@ impl Ledger {
         refold
     }
 
-    /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
-    /// that began before `known_from` cannot be, and keeps its days.
+    /// Subtracts usage that was recorded past a kernel's end. Returns the owners whose chains have to be folded again.
+    /// A bucket that began before `known_from` cannot be folded again and keeps its days.
     pub fn retract(&mut self, removed: &Sums, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, owner, daily) in removed.by_owner() {
@@ -181,7 +196,8 @@ impl Ledger {
         refold
     }
 
-    /// Moves usage of days from one owner to another. Returns what must be folded again, once the records say whose they are.
+    /// Moves usage of days from one owner to another. Returns the owners whose chains have to be folded again, after
+    /// the caller has changed the owner of the records.
     pub fn move_usage(
         &mut self,
         from: &Owner,
@@ -207,7 +223,7 @@ impl Ledger {
         refold
     }
 
-    /// Adds the usage of a day. Returns the owner if its series must be folded again.
+    /// Adds the usage of a day. Returns the owner if its series has to be folded again.
     fn place(
         &mut self,
         owner: Owner,
@@ -226,7 +242,7 @@ impl Ledger {
         None
     }
 
-    /// Takes the usage of a day back. Returns the owner if its series must be folded again.
+    /// Subtracts the usage of a day. Returns the owner if its series has to be folded again.
     fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, known_from: Option<Day>) -> Option<Owner> {
         let series = self.series.entry(owner.clone()).or_default();
         let taken = match series.subtract(day, daily) {
@@ -236,7 +252,7 @@ impl Ledger {
         match taken {
             Ok(start) if series.capacity_of(start).is_some() => self.touch(owner, start),
             Ok(start) => self.drop_bucket(owner, start),
-            // Its bucket was purged: there is nothing to take back from.
+            // The bucket was purged, so there is nothing to subtract from.
             Err(_) if known_from.is_some_and(|from| day < from) => {}
             Err(_) => return Some(owner),
         }
@@ -248,14 +264,14 @@ impl Ledger {
         self.series.get(owner).map_or(day, |series| series.fold_start(day))
     }
 
-    /// Folds an owner's series again from `from` on; `daily` holds all its usage since then.
+    /// Folds an owner's series again from `from` on. `daily` has all of its usage since then.
     pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
         self.has_long_buckets |= unit_days != 1;
         let series = self.series.entry(owner.clone()).or_default();
         let old = series.split_off(from);
         let mut opened = BTreeSet::new();
         for (day, usage) in daily.range(from..) {
-            // Ascending days always find a place.
+            // Ascending days always find a bucket.
             if let Ok(start) = series.add(*day, unit_days, usage) {
                 opened.insert(start);
             }
@@ -282,7 +298,7 @@ impl Ledger {
         self.changes.deletes.insert(bucket);
     }
 
-    /// The group offered `capacity` during `span`, and offers it today.
+    /// Adds the observation that the group offered `capacity` during `span` and offers it today.
     pub fn observe_capacity(&mut self, span: Option<Span>, today: Day, capacity: &Amounts) {
         let parts = span.into_iter().flat_map(Span::by_day).map(|part| part.start.day());
         let of = |calendar: &CapacityCalendar, day| calendar.get(day).map(|known| Arc::clone(&known.capacity));
@@ -293,14 +309,14 @@ impl Ledger {
         self.recapacitate(&changed);
     }
 
-    /// Forgets what was observed of times after `now`; in `downtimes` (ascending, disjoint) nothing was observed.
+    /// Discards observations of times after `now`. In `downtimes` (ascending, disjoint) nothing was observed.
     pub fn forget_capacities_after(&mut self, now: Timestamp, downtimes: &[Span]) {
         if self.calendar.forget_after(now, downtimes) {
             self.changes.capacity_days.insert(now.day());
         }
     }
 
-    /// A back-fill brings capacities of days; what the service observed itself stands.
+    /// Takes capacities of days from a back-fill. Capacities that the service itself observed stay.
     pub fn give_capacities(&mut self, days: BTreeMap<Day, Amounts>) {
         let mut given = Vec::with_capacity(days.len());
         for (day, capacity) in days {
@@ -313,7 +329,7 @@ impl Ledger {
         self.recapacitate(&given);
     }
 
-    /// Buckets that end on one of `days` (ascending) take its capacity.
+    /// Updates the buckets that end on one of `days` (ascending) to its capacity.
     fn recapacitate(&mut self, days: &[Day]) {
         let Some(first) = days.first() else { return };
         for (owner, series) in &mut self.series {
@@ -329,12 +345,12 @@ impl Ledger {
         }
     }
 
-    /// Whether [`Self::settle_capacities`] has anything to look at.
+    /// True if [`Self::settle_capacities`] has something to do.
     pub fn has_unsettled_capacities(&self) -> bool {
         self.some_lack_capacity || !self.changes.upserts.is_empty()
     }
 
-    /// Gives every changed bucket, and every one that still lacks it, the capacity of its last day.
+    /// Gives every changed bucket, and every bucket without a capacity, the capacity of its last day.
     pub fn settle_capacities(&mut self) {
         let mut targets: Vec<(Owner, Day)> = self.changes.upserts.iter().cloned().collect();
         if self.some_lack_capacity {
@@ -361,18 +377,19 @@ impl Ledger {
         }
     }
 
-    /// Has the history of `owner` calculated again.
+    /// Marks the history of `owner` to be calculated again.
     pub fn doubt(&mut self, owner: Owner) {
         self.stale.insert(owner);
     }
 
-    /// Whether [`Self::normalize`] by these weights of slots has anything to do.
+    /// True if [`Self::normalize`] with these weights of slots has nothing to do.
     pub fn is_normalized(&self, resource_weights: &Amounts) -> bool {
         self.stale.is_empty() && !self.some_not_normalized && self.normalized_with == *resource_weights
     }
 
-    /// Has every bucket keep its usage over capacity, by the decayer's weights of slots: most never change again. Returns whose
-    /// buckets have changed since this was asked last, ascending.
+    /// Computes the normalised usage of every bucket that lacks it, with the decayer's weights of slots. Buckets keep
+    /// it, because most never change again. Returns the owners whose buckets have changed since the last call,
+    /// ascending.
     pub fn normalize(&mut self, decayer: &Decayer) -> Vec<Owner> {
         let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
         stale.sort_unstable();
@@ -398,7 +415,7 @@ impl Ledger {
         stale
     }
 
-    /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize`].
+    /// The decayed usage of `owner`. The decayer must have the same weights of slots as in [`Self::normalize`].
     pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
         self.series.get(owner).map_or_else(History::default, |series| decayer.history(series))
     }
@@ -408,7 +425,7 @@ impl Ledger {
         owners.iter().map(|owner| self.history(owner, decayer)).collect()
     }
 
-    /// The normalised days of everybody who has buckets. The decayer is as for [`Self::history`].
+    // Most of the time is spent waiting for memory, so the series are prefetched together.
     pub fn normalized_days(&self, decayer: &Decayer) -> NormalizedDaysByOwner {
         self.series.iter().map(|(owner, series)| (owner.clone(), decayer.normalized_days(series))).collect()
     }

@@ -1,6 +1,7 @@
-//! The beginnings of texts as numbers, which tell nearly all texts apart without a look at the texts themselves.
+//! The beginnings of texts as numbers. Comparing these numbers distinguishes nearly all texts without a look at the
+//! texts.
 
-/// The first 16 bytes as a number that orders like them; what is missing is 0.
+/// The first 16 bytes as a number in the same order; missing bytes are 0.
 pub fn first_letters(text: &[u8]) -> u128 {
     let mut bytes = [0; 16];
     let count = text.len().min(bytes.len());

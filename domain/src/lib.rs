@@ -1,4 +1,4 @@
-//! The rules of fair share, pure: no I/O, no clock, no randomness.
+//! The rules of fair share as pure functions: without I/O, clock and randomness.
 //! Section marks name their page: `FAIR_SHARE §5` is in `docs/FAIR_SHARE.md`, `DIVISION §6` in `docs/DIVISION.md`.
 
 pub mod bucket;

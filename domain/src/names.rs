@@ -1,25 +1,27 @@
-//! Names that people give: resource groups, domains, agents, queues, users, projects, keys.
+//! The names that people give to resource groups, domains, agents, queues, users, projects and keys.
 //!
-//! People and the program tell things apart by their names. Two names that look alike must not differ in characters that cannot
-//! be seen, and a name must not change how the text around it is shown. Therefore names have visible characters only: none of the Unicode categories Control, Format (which has the characters that turn the direction of
-//! writing), Surrogate, Private Use and Unassigned, no separator of lines or paragraphs, and nothing that programs show as
-//! nothing (`Default_Ignorable_Code_Point`).
+//! People and the program identify things by their names. Two names that look alike must not differ in invisible
+//! characters, and a name must not change how the text around it is shown. Therefore names have visible characters
+//! only: none of the Unicode categories Control, Format (which contains the characters that turn the direction of
+//! writing), Surrogate, Private Use and Unassigned, no separators of lines or paragraphs, and no
+//! `Default_Ignorable_Code_Point`, which programs show as nothing.
 //!
 //! Persian and several scripts of India write U+200C and U+200D between letters, and emoji need variation selectors.
-//! Display names may have them, because nothing is found by a display name. Names and labels may not.
+//! Display names may contain them, because nothing is looked up by a display name. Names and labels may not.
 
 use icu_properties::props::{
     BinaryProperty, DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup, JoinControl, VariationSelector,
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// The longest name that a column holds.
+/// The longest name that a column of the database holds, in characters.
 pub const MAX_NAME: usize = 64;
 
 /// The longest display name, and the longest name of a user, project, job or session, in characters.
 pub const MAX_LABEL: usize = 255;
 
-/// The domain of projects whose domain no report and no admin has named yet. A report that names it, or none, moves no project.
+/// The domain of projects for which neither a report nor an admin has named one. A report with this domain, or without
+/// any, moves no project.
 pub const UNKNOWN_DOMAIN: &str = "unknown";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +36,7 @@ pub struct LabelError;
 #[error("must have 1 to 255 characters, all of them visible")]
 pub struct DisplayNameError;
 
-/// Checks a name that will become part of a path and of a table.
+/// Checks a name that becomes part of a path and of a table.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     let legal = !name.is_empty()
         && name.chars().count() <= MAX_NAME
@@ -54,7 +56,7 @@ pub fn is_label_or_empty(name: &str) -> bool {
     name.trim() == name && name.chars().count() <= MAX_LABEL && name.chars().all(is_visible)
 }
 
-/// Checks a text that is shown for a user, project, domain or key, and by which nothing is found.
+/// Checks a text that is shown for a user, project, domain or key, and by which nothing is looked up.
 pub fn check_display_name(name: &str) -> Result<(), DisplayNameError> {
     let shows_something = name.chars().any(|c| is_visible(c) && !c.is_whitespace());
     let is_joining = |c| has::<JoinControl>(c) || has::<VariationSelector>(c);

@@ -1,4 +1,5 @@
-//! Usage over capacity, as one number (FAIR_SHARE §6; the proposal's `calculate_normalized_usage`).
+//! Normalised usage: usage divided by capacity, as one number (FAIR_SHARE §6; `calculate_normalized_usage` in the
+//! proposal).
 
 use std::sync::Arc;
 
@@ -7,16 +8,17 @@ use super::maps::FastMap;
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::SECONDS_PER_DAY;
 
-/// What one day's capacity makes of usage: built once for each capacity, used for every bucket that has it.
+/// Normalises usage by the capacity of one day. It is built once for each capacity and used for every bucket with that
+/// capacity.
 #[derive(Clone, Debug)]
 pub struct Normalizer {
-    /// Slot, capacity in slot-seconds for one day, resource weight.
+    /// Slot, capacity of one day in slot-seconds, and resource weight.
     slots: Vec<(SlotName, f64, f64)>,
     weight_sum: f64,
 }
 
 impl Normalizer {
-    /// Slots without capacity are left out; without any resource weights every slot with capacity counts 1.
+    /// Slots without capacity are left out. Without resource weights, every slot with capacity has the weight 1.
     pub fn new(capacity: &Amounts, resource_weights: &Amounts) -> Self {
         let slots: Vec<_> = capacity
             .iter()
@@ -34,12 +36,12 @@ impl Normalizer {
         Self { slots, weight_sum }
     }
 
-    /// The weighted mean of usage / one day of capacity; 0 when no slot is left.
+    /// The weighted mean of usage / capacity of one day; 0 if no slot is left.
     pub fn normalized(&self, usage: &Usages) -> f64 {
         self.normalized_by(|slot| usage.get(slot))
     }
 
-    /// [`Self::normalized`] of usage that is told slot by slot.
+    /// [`Self::normalized`] with a function that returns the usage of each slot.
     pub fn normalized_by(&self, usage: impl Fn(SlotName) -> Option<Usage>) -> f64 {
         if self.weight_sum <= 0.0 {
             return 0.0;
@@ -54,10 +56,10 @@ impl Normalizer {
     }
 }
 
-/// The normalizers of many capacities under the same resource weights, each made once.
+/// The normalizers of many capacities under the same resource weights, each built once.
 #[derive(Default)]
 pub struct Normalizers {
-    /// By address; each holds its capacity, so that no other can move in at that address.
+    /// By the address of the capacity. Each entry owns its capacity, so no other one can get the same address.
     known: FastMap<usize, (Arc<Amounts>, Normalizer)>,
 }
 

@@ -1,4 +1,4 @@
-//! Computations in parts that do not depend on each other, on all cores.
+//! Parallel computations over independent items, on up to [`MOST`] threads.
 
 use std::iter;
 use std::ops::Range;
@@ -6,20 +6,20 @@ use std::panic::resume_unwind;
 use std::sync::LazyLock;
 use std::thread::{self, ScopedJoinHandle};
 
-/// A thread is not worth its start for fewer items.
+/// The number of items for which starting a thread is worth while.
 pub const FEW: usize = 1_000;
 
-/// More threads bring little: what is computed waits for memory.
+/// The largest number of threads. More bring little, because the computations mostly wait for memory.
 const MOST: usize = 8;
 
 static THREADS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MOST));
 
-/// What `of` makes of each item, in the order of the items.
+/// The results of `of` for all items, in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     each(items.len(), |at| of(&items[at]))
 }
 
-/// What `of` makes of each place below `count`, in their order.
+/// The results of `of` for all indices below `count`, in order.
 pub fn each<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut parts = parts(count, |part| part.map(&of).collect::<Vec<R>>()).into_iter();
     let mut made = parts.next().unwrap_or_default();
@@ -28,12 +28,12 @@ pub fn each<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
     made
 }
 
-/// What `of` makes of each part of so many items, in their order. Few items are one part.
+/// The results of `of` for consecutive parts of `count` items, in order. Few items form one part.
 pub fn parts<R: Send>(count: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     large_parts(count, 1, of)
 }
 
-/// [`parts`] of items that take as long as so many each.
+/// [`parts`] for items that take as long as `each` ordinary ones.
 pub fn large_parts<R: Send>(count: usize, each: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let threads = (*THREADS).min(count).min(count.saturating_mul(each) / FEW);
     if threads < 2 {
@@ -43,7 +43,7 @@ pub fn large_parts<R: Send>(count: usize, each: usize, of: impl Fn(Range<usize>)
     together(0..size, (size..count).step_by(size).map(|start| start..count.min(start + size)), of)
 }
 
-/// What `of` makes of each part of the items, which it may change. Few items are one part.
+/// The results of `of` for consecutive parts of the items, which it may change. Few items form one part.
 pub fn parts_mut<T: Send, R: Send>(items: &mut [T], of: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
     let threads = (*THREADS).min(items.len() / FEW);
     if threads < 2 {
@@ -54,7 +54,7 @@ pub fn parts_mut<T: Send, R: Send>(items: &mut [T], of: impl Fn(&mut [T]) -> R +
     together(own, others.chunks_mut(size), of)
 }
 
-/// What `of` makes of each part: of the first one on this thread, of each other one on a thread of its own.
+/// The results of `of` for each part: the first one on this thread, every other one on its own thread.
 fn together<P: Send, R: Send>(own: P, others: impl Iterator<Item = P>, of: impl Fn(P) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         let of = &of;
@@ -64,7 +64,7 @@ fn together<P: Send, R: Send>(own: P, others: impl Iterator<Item = P>, of: impl 
     })
 }
 
-/// Both results.
+/// The results of two functions, which run in parallel.
 pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     if *THREADS < 2 {
         return (one(), other());
@@ -76,7 +76,7 @@ pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> 
     })
 }
 
-/// [`both`] of so many items. Few items are computed one after the other.
+/// [`both`] for `count` items. If there are few, the functions run one after the other.
 pub fn both_of<A: Send, B>(count: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     if count < 2 * FEW { (one(), other()) } else { both(one, other) }
 }

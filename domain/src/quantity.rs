@@ -9,18 +9,18 @@ use super::decimal::written::deserialize_decimal;
 use super::decimal::{AMOUNT_DECIMALS, Amount, DecimalError, MAX_TEXT};
 use super::slots::SlotValue;
 
-/// Powers of two by suffix.
+/// Suffixes and their powers of two.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
-/// Powers of ten by suffix.
+/// Suffixes and their powers of ten.
 const DECIMAL: [(&str, i32); 10] =
     [("", 0), ("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
-/// Beyond this every amount but 0 is too large or too fine.
+/// With a larger exponent every amount except 0 is too large or too small.
 const MAX_EXPONENT: i32 = 99;
 
-/// Reads a plain decimal, or a number with a suffix of Kubernetes.
+/// Parses a plain decimal, or a number with a suffix of Kubernetes.
 pub fn parse(text: &str) -> Result<Amount, DecimalError> {
     if text.len() > MAX_TEXT {
-        // The plain form tells what is wrong with it.
+        // The parser of plain decimals returns the right error.
         return text.parse();
     }
     let (negative, unsigned) = match text.as_bytes().first() {
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<Amount, DecimalError> {
     in_units(value, exponent + AMOUNT_DECIMALS.cast_signed() - places)
 }
 
-/// `value x 10^exponent` as a count of the smallest units.
+/// `value x 10^exponent` as an amount.
 fn in_units(value: U256, exponent: i32) -> Result<Amount, DecimalError> {
     let power = U256::new(10).checked_pow(exponent.unsigned_abs());
     let units = if exponent >= 0 {
@@ -62,7 +62,7 @@ fn in_units(value: U256, exponent: i32) -> Result<Amount, DecimalError> {
     Amount::checked_from_units(units).ok_or(DecimalError::TooLarge)
 }
 
-/// How often a suffix doubles, and the power of ten that it stands for.
+/// The exponents of a suffix: the power of two, and the power of ten.
 fn scale(suffix: &str) -> Result<(u32, i32), DecimalError> {
     if let Some((_, doublings)) = BINARY.iter().find(|(name, _)| *name == suffix) {
         return Ok((*doublings, 0));

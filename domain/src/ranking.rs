@@ -1,5 +1,6 @@
-//! Rows by rank (FAIR_SHARE §7): ascending by exponent, equals by id. Ranks follow from places, so that a row that moves
-//! changes no other one, and the next ranking shares with the one before every part in which no row moved.
+//! Rows ordered by rank (FAIR_SHARE §7): by ascending exponent, equal ones by id. Rows do not store their ranks; the
+//! rank follows from the position. So a row that moves changes no other row, and the next ranking shares with this one
+//! every chunk in which no row has moved.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -7,31 +8,31 @@ use std::sync::Arc;
 
 use super::factor::Exponent;
 
-/// What can be ranked.
+/// A row that can be ranked.
 pub trait Ranked {
     type Id: Ord;
 
     fn exponent(&self) -> Exponent;
 
-    /// What tells equals apart.
+    /// The id, which orders rows with equal exponents.
     fn id(&self) -> &Self::Id;
 }
 
 /// A row with its rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed<R> {
-    /// From 1; equals share one (1, 2, 2, 4). 0 outside of the ranking.
+    /// The rank from 1 on; equal exponents share one (1, 2, 2, 4). 0 outside of the ranking.
     pub rank: u32,
     row: Arc<R>,
 }
 
 impl<R> Placed<R> {
-    /// A row that is in no ranking.
+    /// A row outside of the ranking.
     pub fn outside(row: R) -> Self {
         Self { rank: 0, row: Arc::new(row) }
     }
 
-    /// A row that has this rank.
+    /// A row with its rank.
     pub fn new(rank: u32, row: Arc<R>) -> Self {
         Self { rank, row }
     }
@@ -40,7 +41,7 @@ impl<R> Placed<R> {
         (self.rank, self.row)
     }
 
-    /// The place in the ranking; `None` outside of it.
+    /// The rank; `None` outside of the ranking.
     pub fn place(&self) -> Option<u32> {
         (self.rank > 0).then_some(self.rank)
     }
@@ -54,14 +55,14 @@ impl<R> Deref for Placed<R> {
     }
 }
 
-/// A row beside the key of its exponent, so that most comparisons stay out of the row.
+/// A row with the sort key of its exponent, so that most comparisons do not read the row.
 type Entry<R> = (u64, Arc<R>);
 
-/// Rows of a chunk that is full; one is split at twice as many.
+/// The number of rows in a full chunk. A chunk is split at twice this number.
 const CHUNK: usize = 256;
-/// A chunk with fewer rows takes in the next one.
+/// A chunk with fewer rows than this is merged with the next one.
 const FEW: usize = 64;
-/// So many rows are looked at one by one sooner than they are searched.
+/// Up to this number of rows a linear search is faster than a binary one.
 const NEAR: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ pub struct Ranking<R> {
     chunks: Vec<Arc<[Entry<R>]>>,
     /// The last key of each chunk.
     bounds: Vec<u64>,
-    /// How many rows are before each chunk.
+    /// The number of rows before each chunk.
     starts: Vec<u32>,
     len: u32,
 }
@@ -89,12 +90,12 @@ impl<R> Ranking<R> {
         self.len == 0
     }
 
-    /// By rank.
+    /// The rows in the order of ranks.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<R>> {
         self.entries().map(|(_, row)| row)
     }
 
-    /// By rank, each with its rank.
+    /// The rows in the order of ranks, each with its rank.
     pub fn ranked(&self) -> impl Iterator<Item = (u32, &Arc<R>)> {
         let (mut rank, mut last) = (0, None);
         (1u32..).zip(self.entries()).map(move |(place, (key, row))| {
@@ -105,24 +106,24 @@ impl<R> Ranking<R> {
         })
     }
 
-    /// [`Ranking::ranked`], for those who keep the rows.
+    /// [`Ranking::ranked`] with shared rows, for callers that keep them.
     pub fn placed(&self) -> impl Iterator<Item = Placed<R>> {
         self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
     }
 
-    /// The row at a place from 0 on.
+    /// The row at a position, from 0 on.
     pub fn at(&self, place: u32) -> Option<Placed<R>> {
         let chunk = self.starts.partition_point(|start| *start <= place).checked_sub(1)?;
         let (key, row) = self.chunks[chunk].get((place - self.starts[chunk]) as usize)?;
         Some(Placed { rank: self.rank_of_key(*key), row: Arc::clone(row) })
     }
 
-    /// 1 more than how many rows are before this exponent.
+    /// The rank of an exponent: the number of rows with smaller exponents, plus 1.
     pub fn rank(&self, exponent: Exponent) -> u32 {
         self.rank_of_key(exponent.sort_key())
     }
 
-    /// Finds the ranks of exponents one after the other.
+    /// Finds the ranks of several exponents one after the other.
     pub fn walk(&self) -> Walk<'_, R> {
         Walk { ranking: self, chunk: self.chunks.len(), at: 0, key: 0 }
     }
@@ -144,12 +145,12 @@ impl<R> Ranking<R> {
     }
 }
 
-/// Ranks of exponents, found fastest where these ascend: the search begins at the last one found.
+/// Finds ranks of exponents. It is fastest if they ascend, because each search begins at the last result.
 pub struct Walk<'a, R> {
     ranking: &'a Ranking<R>,
-    /// The chunk of the last one; past the chunks before the first one.
+    /// The chunk of the last result; the number of chunks before the first search.
     chunk: usize,
-    /// How many rows of that chunk are before it.
+    /// The number of rows of that chunk that come before the result.
     at: usize,
     key: u64,
 }
@@ -177,10 +178,10 @@ impl<R> Walk<'_, R> {
 }
 
 impl<R: Ranked> Ranking<R> {
-    /// The ranking of rows that ascend by id.
+    /// The ranking of rows, which must ascend by id.
     pub fn of(rows: Vec<Arc<R>>) -> Self {
         let mut entries: Vec<Entry<R>> = rows.into_iter().map(entry).collect();
-        // A stable sort keeps equals in the order of their ids, without looking into the rows.
+        // A stable sort keeps rows with equal keys in the order of their ids, without reading the rows.
         entries.sort_by_key(|(key, _)| *key);
         let mut ranking = Self::default();
         entries.chunks(CHUNK).for_each(|chunk| ranking.push(chunk.into()));
@@ -191,7 +192,7 @@ impl<R: Ranked> Ranking<R> {
         Placed { rank: self.rank(row.exponent()), row: Arc::clone(row) }
     }
 
-    /// The ranking without the rows that are `gone` (as they are here), and with those that `come`.
+    /// The ranking without the rows `gone` (as they are in this ranking) and with the rows `come`.
     #[must_use]
     pub fn changed(&self, gone: Vec<Arc<R>>, come: Vec<Arc<R>>) -> Self {
         let (gone, come) = (sorted(gone), sorted(come));
@@ -227,10 +228,10 @@ fn sorted<R: Ranked>(rows: Vec<Arc<R>>) -> Vec<Entry<R>> {
     entries
 }
 
-/// A ranking that is made of another one, chunk by chunk.
+/// A ranking that is being built from another one, chunk by chunk.
 struct Next<R> {
     made: Ranking<R>,
-    /// Rows that are in no chunk yet.
+    /// Rows that are not in a chunk yet.
     open: Vec<Entry<R>>,
 }
 
@@ -264,7 +265,8 @@ impl<R: Ranked> Next<R> {
         }
     }
 
-    /// Makes chunks of the open rows, all about equally long: a short rest would be carried from chunk to chunk.
+    /// Turns the open rows into chunks of nearly equal length. A short remainder would otherwise move from chunk to
+    /// chunk.
     fn close(&mut self) {
         let count = self.open.len().div_ceil(CHUNK).max(1);
         let rows = self.open.len().div_ceil(count).max(1);

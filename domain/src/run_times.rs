@@ -1,4 +1,4 @@
-//! How long kernels that have ended ran, in sums that can be taken back.
+//! The runtimes of kernels that have ended, as sums from which kernels can be subtracted again.
 
 use std::fmt;
 use std::ops::{AddAssign, Neg};
@@ -9,22 +9,22 @@ use super::changes::Changes;
 use super::options::Options;
 use super::time::{MICROS_PER_SECOND, Timestamp};
 
-/// Sums over kernels that have ended. Times are in microseconds and leave out suspensions.
+/// Sums over kernels that have ended. Times are in microseconds, without suspensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTimes {
-    /// Tells kernels that ran for no time from none.
+    /// The number of kernels. It distinguishes kernels that ran for no time from no kernels.
     kernels: i64,
     ran: i128,
-    /// Of the squares.
+    /// The sum of the squares of the runtimes.
     squares: i128,
-    /// Of kernels whose reports had said how long they would run: what was said.
+    /// The sum of the announced runtimes, of kernels that had one.
     told: i128,
-    /// Of the same kernels: how long they ran.
+    /// The sum of the actual runtimes of the same kernels.
     took: i128,
 }
 
 impl RunTimes {
-    /// Of one kernel.
+    /// The sums for one kernel.
     pub fn of(start: Timestamp, end: Timestamp, changes: &Changes, told_seconds: Option<u32>) -> Self {
         let ran = i128::from(changes.active_micros(start, end));
         let told = i128::from(told_seconds.unwrap_or(0)) * i128::from(MICROS_PER_SECOND);
@@ -36,14 +36,14 @@ impl RunTimes {
         *self == Self::default()
     }
 
-    /// How long a kernel ran on average, weighed by how long each ran: the mean that a running kernel is found in. `None`: none
-    /// has run.
+    /// The mean runtime weighted by the runtimes themselves, in microseconds: the mean that applies to a kernel that is
+    /// found running. `None` if no kernel has run.
     pub fn mean_micros(&self) -> Option<u64> {
         (self.ran > 0).then(|| u64::try_from(self.squares / self.ran).unwrap_or(0))
     }
 }
 
-/// Stands for what is expected of everybody's kernels in a group: the same as long as it and its copies are kept.
+/// Identifies the expected runtimes of a group. Two editions are equal only if one is a copy of the other.
 #[derive(Clone, Debug, Default)]
 pub struct Edition(Arc<()>);
 
@@ -53,31 +53,32 @@ impl PartialEq for Edition {
     }
 }
 
-/// How long the kernels of one owner are taken to run.
+/// The expected runtime of one owner's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// What kernels took whose reports had said how long they would run, and what was said.
+    /// The sums of the actual and the announced runtimes, of kernels that had one.
     took: i128,
     told: i128,
-    /// Of kernels whose reports did not say it, in microseconds.
+    /// The expected runtime of kernels without an announced one, in microseconds.
     otherwise: u64,
 }
 
 impl Expected {
-    /// As the owner's kernels ran, else as those of the whole group did, else as the options say.
+    /// Uses the runtimes of the owner's kernels, otherwise those of the whole group, otherwise the options.
     pub fn new(own: RunTimes, group: RunTimes, options: &Options) -> Self {
         let seconds = options.expected_seconds.unwrap_or(options.slice_interval_seconds);
         let learned = own.mean_micros().or_else(|| group.mean_micros());
         Self { took: own.took, told: own.told, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
     }
 
-    /// From its start, without suspensions, of a kernel that was said to run `told` seconds.
+    /// The expected time from start to end without suspensions, in microseconds. The argument is the announced runtime
+    /// in seconds.
     pub fn micros(&self, told: Option<u32>) -> u64 {
-        // Nothing is free: a job that failed at once says little about the next.
+        // At least a second, so that no kernel is free of charge because an earlier one failed at once.
         told.map_or(self.otherwise, |told| self.corrected(micros(told))).max(micros(1))
     }
 
-    /// Of a kernel that was said to run so long: more, if those before it ran longer than was said.
+    /// The announced runtime, increased if earlier kernels ran longer than announced.
     fn corrected(&self, told: u64) -> u64 {
         if self.told <= 0 || self.took <= self.told {
             return told;
@@ -110,7 +111,7 @@ impl Neg for RunTimes {
     }
 }
 
-/// The stored form: kernels, sum, squares, told and took.
+/// The stored form: number of kernels, sum, sum of squares, announced and actual runtimes.
 impl fmt::Display for RunTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} {} {}", self.kernels, self.ran, self.squares, self.told, self.took)

@@ -1,4 +1,4 @@
-//! How values of the domain look in the `OpenAPI` document: decimals and times are texts.
+//! The types of the domain in the `OpenAPI` document: decimals and times are texts.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ fn text(description: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build()
 }
 
-/// The names of a registry as a document lists them: "`a`, `b` or `c`."
+/// The names of a registry as a list in a document: "`a`, `b` or `c`."
 fn listed(names: impl Iterator<Item = &'static str>) -> String {
     let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.pop() {
@@ -39,7 +39,7 @@ pub fn sequencer() -> Object {
     text(&listed(Sequencer::names()))
 }
 
-/// The name of a sequencer, if one is given; the usual one is listed first.
+/// The name of a sequencer, or null; the usual one is listed first.
 pub fn some_sequencer() -> Object {
     const USUAL: &str = "fairshare";
     let others = Sequencer::names().filter(|name| *name != USUAL);
@@ -47,26 +47,26 @@ pub fn some_sequencer() -> Object {
     text.description(Some(listed(std::iter::once(USUAL).chain(others)))).build()
 }
 
-/// A decimal from 0 on: requests may send a number, answers hold text of this form.
+/// A decimal, at least 0: requests may contain a number, answers contain a text of this form.
 fn decimal(description: &str, form: String) -> ObjectBuilder {
     let either = SchemaType::from_iter([Type::String, Type::Number]);
     ObjectBuilder::new().schema_type(either).minimum(Some(0)).pattern(Some(form)).description(Some(description))
 }
 
-/// The form of a decimal as text: behind its places only zeros follow.
+/// The pattern of a decimal text. After the last decimal only zeros may follow.
 fn digits(places: u32) -> String {
     format!(r"[0-9]+(\.[0-9]{{1,{places}}}0*)?")
 }
 
-/// The form of a decimal or quantity.
+/// The pattern of a decimal or a quantity.
 const QUANTITY: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?";
 
-/// Slots whose amounts may be quantities.
+/// Slots with amounts that may be quantities.
 pub fn quantities() -> Object {
     map_of_quantities(SchemaType::new(Type::Object))
 }
 
-/// [`quantities`] where there may be none.
+/// [`quantities`] or null.
 pub fn some_quantities() -> Object {
     map_of_quantities(SchemaType::from_iter([Type::Object, Type::Null]))
 }

@@ -1,16 +1,17 @@
-//! Which intervals of a kernel one run records (FAIR_SHARE §3), and what downtime does to them (FAIR_SHARE §4).
+//! Computes the intervals of a kernel that one run records (FAIR_SHARE §3), and the effect of downtime on them
+//! (FAIR_SHARE §4).
 
 use std::ops::Range;
 
 use super::time::{MICROS_PER_HOUR, Span, Timestamp};
 
-/// `gap_policy`: what happens to time in which the service was down.
+/// The option `gap_policy`: the treatment of time in which the service was down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GapPolicy {
-    /// Record it as if the service had been up, at most `max_gap_hours` back.
+    /// Time in a gap is recorded as if the service had been up, at most `max_gap_hours` back.
     #[default]
     Interpolate,
-    /// Leave it out.
+    /// Time in a gap is not recorded.
     Ignore,
 }
 
@@ -29,27 +30,28 @@ impl GapPolicy {
     }
 }
 
-/// What one run knows when it slices.
+/// The parameters of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     pub now: Timestamp,
     pub gap_policy: GapPolicy,
     pub max_gap_hours: u32,
-    /// Times in which the service was down for at least one slice interval; ascending, disjoint.
+    /// Times in which the service was down for at least one slice interval; ascending and disjoint.
     pub downtimes: &'a [Span],
 }
 
-/// What a run does with one kernel.
+/// The effect of a run on one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slices {
-    /// What is recorded, not yet cut at midnight. The first is apart because there is hardly ever another.
+    /// The recorded spans, not yet cut at midnight. The first one is separate, because there is hardly ever another
+    /// one.
     first: Option<Span>,
     rest: Vec<Span>,
-    /// Where the cursor stands afterwards.
+    /// The cursor after the run.
     pub cursor: Timestamp,
-    /// The kernel has ended and is never selected again.
+    /// True if the kernel has ended and is never selected again.
     pub settled: bool,
-    /// The parts that a downtime cost; empty unless one was spanned.
+    /// The time that was lost to a downtime.
     pub dropped: Vec<Span>,
     pub spanned_downtime: bool,
 }
@@ -60,14 +62,14 @@ impl Slices {
     }
 }
 
-/// Which of `downtimes` (ascending, disjoint) reach into `whole`; those before it are not looked at one by one.
+/// The indices of `downtimes` (ascending, disjoint) that overlap `whole`, found by binary search.
 pub fn overlapping(downtimes: &[Span], whole: Span) -> Range<usize> {
     let from = downtimes.partition_point(|d| d.end <= whole.start);
     let until = downtimes.partition_point(|d| d.start < whole.end);
     from..until.max(from)
 }
 
-/// Plans the slices of a kernel that started. `None`: this run has nothing to do with it.
+/// Plans the slices of a started kernel. `None` if this run has nothing to do for it.
 pub fn plan(
     started_at: Timestamp,
     terminated_at: Option<Timestamp>,
@@ -78,7 +80,8 @@ pub fn plan(
     let until = terminated_at.map_or(run.now, |t| t.min(run.now));
     let settled = terminated_at.is_some_and(|t| t <= run.now);
     let Some(whole) = Span::new(from, until) else {
-        // Nothing to record; an ended kernel still moves to its end, a running one never moves back.
+        // There is nothing to record. The cursor of an ended kernel still moves to its end; that of a running kernel
+        // never moves back.
         return settled.then(|| Slices {
             first: None,
             rest: Vec::new(),
@@ -97,7 +100,7 @@ pub fn plan(
         spanned_downtime: false,
     };
     let holes: Vec<Span> = match cursor {
-        // A first slice is never a gap.
+        // The first slice of a kernel has no gap, because nothing was recorded before it.
         None => Vec::new(),
         Some(_) => run.downtimes[overlapping(run.downtimes, whole)].iter().filter_map(|d| d.overlap(whole)).collect(),
     };

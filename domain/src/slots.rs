@@ -14,42 +14,42 @@ use uuid::Uuid;
 use super::decimal::{Amount, Proportion, ScaledUsage, Usage};
 use super::maps::{FastMap, FastSet};
 
-/// Slots one map may name.
+/// The largest number of slots in one map.
 pub const MAX_SLOTS: usize = 64;
-/// New names that one source of input may bring in: each is kept for the life of the process.
+/// The largest number of new names from one source of input. Each name stays in memory as long as the process runs.
 pub const MAX_NAMES: usize = 10_000;
 const MAX_NAME: usize = 64;
 
-/// An interned slot name: equal names are one pointer, so hot paths compare and copy for free.
+/// An interned slot name. Equal names are the same pointer, so comparing and copying them is fast.
 #[derive(Clone, Copy)]
 pub struct SlotName(&'static str);
 
-/// Where input comes from. The new names of each source are counted by themselves, so that no key can use up those of
-/// another key or of another resource group.
+/// The source of input. New names are counted by source, so that one key cannot use up the names of another key or of
+/// another resource group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SlotNameSource {
     pub key: Option<Uuid>,
-    /// The resource group that the input is about, if it is one that is there.
+    /// The resource group that the input is about, if it exists.
     pub group: Option<Arc<str>>,
-    /// The input says what agents offer. Kernels can not use up these names.
+    /// True if the input describes agents. Their names are counted apart, so that kernels cannot use them up.
     pub is_about_agents: bool,
 }
 
 #[derive(Default)]
 struct KnownNames {
     names: FastSet<&'static str>,
-    /// How many of them each source has brought.
+    /// The number of names that each source has added.
     brought: FastMap<SlotNameSource, usize>,
 }
 
 static NAMES: LazyLock<RwLock<KnownNames>> = LazyLock::new(RwLock::default);
 
 thread_local! {
-    /// The source of the input that this thread reads. Deserialisers have no other way to be given it.
+    /// The source of the input that this thread parses. Deserialisers cannot get it in another way.
     static SOURCE: RefCell<SlotNameSource> = RefCell::default();
 }
 
-/// Does `work` with new slot names counted as those of `source`.
+/// Runs `work`; new slot names count for `source`.
 pub fn with_slot_name_source<T>(source: &SlotNameSource, work: impl FnOnce() -> T) -> T {
     struct Restore(SlotNameSource);
     impl Drop for Restore {
@@ -63,7 +63,7 @@ pub fn with_slot_name_source<T>(source: &SlotNameSource, work: impl FnOnce() -> 
 
 const MOST_OF_ONE_KEY: &str = "new slot names are the most that one key may bring into a resource group";
 
-/// Why a text is no slot name, as something to be said of the map that has it.
+/// The reason why a text is not a slot name, as a sentence about the map that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotNameError {
     #[error("has a slot name that is not 1 to 64 printable ASCII characters without spaces")]
@@ -73,30 +73,30 @@ pub enum SlotNameError {
 }
 
 impl SlotNameError {
-    /// The stable name of the error in answers. Deserialisers pass on nothing but the sentence.
+    /// The code of the error in answers. It is derived from the sentence, because deserialisers pass on nothing else.
     pub fn code_of(message: &str) -> Option<&'static str> {
         message.ends_with(MOST_OF_ONE_KEY).then_some("too_many_slots")
     }
 }
 
 impl SlotName {
-    /// A name of 1 to 64 printable ASCII characters that the program holds; one that input brings is
+    /// A name of 1 to 64 printable ASCII characters that is part of the program. For names from input use
     /// [`Self::offered`].
     pub fn new(name: &str) -> Option<Self> {
         Self::stored(name).ok()
     }
 
-    /// A name that the database holds.
+    /// A name from the database, which is not counted.
     pub fn stored(name: &str) -> Result<Self, SlotNameError> {
         Self::intern(name, None)
     }
 
-    /// A name as input brings it: a new one is refused when its source has brought too many.
+    /// A name from input. A new name is refused if its source has added too many.
     pub fn offered(name: &str) -> Result<Self, SlotNameError> {
         SOURCE.with_borrow(|source| Self::intern(name, Some(source)))
     }
 
-    /// Whether a slot can have the name. Asking does not make the name known.
+    /// True if the text is a legal slot name. The check does not add the name.
     pub fn is_legal(name: &str) -> bool {
         !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic())
     }
@@ -165,14 +165,14 @@ impl fmt::Display for SlotName {
     }
 }
 
-/// Slots that a map holds in place: CPU, memory and one kind of accelerator.
+/// The number of slots that a map holds without a heap allocation: CPU, memory and one kind of accelerator.
 const INLINE: usize = 3;
 
-/// Values by slot, in name order, so that sums over it never depend on insertion.
+/// Values by slot, ordered by name, so that sums never depend on the order of insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SlotMap<V>(SmallVec<[(SlotName, V); INLINE]>);
 
-/// Amounts by slot: what a kernel occupies, what an agent offers.
+/// Amounts by slot, such as those that a kernel holds or an agent offers.
 pub type Amounts = SlotMap<Amount>;
 /// Slot-seconds by slot.
 pub type Usages = SlotMap<Usage>;
@@ -211,7 +211,7 @@ impl<V: Copy> SlotMap<V> {
         SlotMap(self.0.iter().map(|(n, v)| (*n, f(*v))).collect())
     }
 
-    /// The same map without the entries that `keep` refuses.
+    /// The map without the entries for which `keep` returns false.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(V) -> bool) -> Self {
         Self(self.0.iter().copied().filter(|(_, v)| keep(*v)).collect())
@@ -219,7 +219,7 @@ impl<V: Copy> SlotMap<V> {
 
     fn merge(&mut self, other: impl Iterator<Item = (SlotName, V)>, add: impl Fn(V, V) -> V) {
         for (at, (name, value)) in other.enumerate() {
-            // Maps that are added up mostly name the same slots.
+            // Maps that are added to each other mostly contain the same slots.
             if let Some((_, mine)) = self.0.get_mut(at).filter(|(n, _)| *n == name) {
                 *mine = add(*mine, value);
                 continue;
@@ -241,7 +241,7 @@ impl<V: Copy> SlotMap<V> {
 }
 
 impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
-    /// The last of several values for one name wins.
+    /// If a name occurs several times, its last value counts.
     fn from_iter<I: IntoIterator<Item = (SlotName, V)>>(iter: I) -> Self {
         let mut map = Self::default();
         for (name, value) in iter {
@@ -252,7 +252,7 @@ impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
 }
 
 impl Amounts {
-    /// What these amounts cost when held for `micros` microseconds.
+    /// The usage of these amounts held for `micros` microseconds.
     pub fn for_micros(&self, micros: u64) -> Usages {
         self.map(|amount| amount.for_micros(micros))
     }
@@ -267,7 +267,7 @@ impl Amounts {
 }
 
 impl Usages {
-    /// Zeros are left out here and in `subtract`, so that equal sums are equal maps however they came about.
+    /// Adds usage. Zeros are left out here and in `subtract`, so that equal sums are equal maps.
     pub fn add(&mut self, other: &Self) {
         self.merge(other.iter().filter(|(_, usage)| !usage.is_zero()), std::ops::Add::add);
     }
@@ -281,8 +281,8 @@ impl Usages {
         self.0.iter().all(|(_, v)| v.is_zero())
     }
 
-    /// Of what is occupied, as the usage of one second: the largest part of any slot's capacity. A slot without capacity does
-    /// not count.
+    /// The dominant share of usage of one second: the largest part of the capacity of any slot. Slots without capacity
+    /// do not count.
     pub fn dominant_part(&self, capacity: &Amounts) -> f64 {
         let parts = self.iter().filter_map(|(slot, of_one_second)| {
             let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
@@ -292,7 +292,7 @@ impl Usages {
     }
 }
 
-/// A sum of usages that are scaled each by its own factor, rounded once.
+/// The sum of usages that are each multiplied by a factor. It is rounded once.
 #[derive(Clone, Debug, Default)]
 pub struct ScaledSum(SlotMap<ScaledUsage>);
 
@@ -308,7 +308,7 @@ impl ScaledSum {
 }
 
 impl<V: fmt::Display + Copy> SlotMap<V> {
-    /// The stored form: a JSON object of decimal texts in name order.
+    /// The stored form: a JSON object of decimal texts in the order of names.
     pub fn to_json(&self) -> String {
         let mut json = String::with_capacity(self.0.len() * 40 + 2);
         json.push('{');
@@ -316,8 +316,8 @@ impl<V: fmt::Display + Copy> SlotMap<V> {
             if json.len() > 1 {
                 json.push(',');
             }
-            // Of printable ASCII only these two are escaped; digits and points never are. Writing to
-            // a text cannot fail.
+            // In printable ASCII only `"` and `\` need an escape; digits and points do not. Writing to a text cannot
+            // fail.
             json.push('"');
             for c in name.0.chars() {
                 if matches!(c, '"' | '\\') {
@@ -332,9 +332,9 @@ impl<V: fmt::Display + Copy> SlotMap<V> {
     }
 }
 
-/// A value of a slot that requests carry.
+/// A type of value that requests contain for a slot.
 pub trait SlotValue: Copy {
-    /// The form in which requests write the value; it may be wider than the stored form.
+    /// The form of the value in requests. It may allow more than the stored form.
     type Written: for<'de> Deserialize<'de> + Into<Self>;
 }
 
@@ -343,7 +343,7 @@ impl SlotValue for Usage {
 }
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
-    /// Reads the stored form: what is stored is read however many names there are.
+    /// Parses the stored form, without a limit on the number of names.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let map = deserializer.deserialize_map(Entries::<V, V>::new(SlotName::stored))?;
@@ -368,7 +368,7 @@ impl<'de, V: SlotValue> Deserialize<'de> for SlotMap<V> {
     }
 }
 
-/// Reads a map whose names `name` makes, and whose values are written as `W`.
+/// Parses a map. `name` creates slot names, and values are written as `W`.
 struct Entries<V, W> {
     name: fn(&str) -> Result<SlotName, SlotNameError>,
     values: std::marker::PhantomData<(V, W)>,

@@ -1,9 +1,8 @@
-//! The words of schedulers for where a kernel is in its life. `docs/INTEGRATION.md` shows this table; a test holds the
-//! two together.
+//! The status words of schedulers. `docs/INTEGRATION.md` shows the same table, which a test checks.
 
 use super::kernel::Phase;
 
-/// The words that mean one phase, by whose they are.
+/// The words for one phase, by scheduler.
 pub struct Words {
     pub phase: Phase,
     pub backend_ai: &'static [&'static str],
@@ -11,7 +10,7 @@ pub struct Words {
     pub slurm: &'static [&'static str],
 }
 
-/// Every word there is, in capitals; a status is read in either case.
+/// All words, in capitals. A status may be in upper or lower case.
 pub const WORDS: [Words; 5] = [
     Words {
         phase: Phase::Pending,
@@ -84,7 +83,7 @@ pub const WORDS: [Words; 5] = [
     Words { phase: Phase::Unknown, backend_ai: &[], kubernetes: &["UNKNOWN"], slurm: &[] },
 ];
 
-/// What a scheduler's word means.
+/// The phase that a scheduler's word stands for.
 pub fn phase_of(word: &str) -> Option<Phase> {
     let means = |words: &Words| {
         [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().any(|w| w.eq_ignore_ascii_case(word))
@@ -93,7 +92,7 @@ pub fn phase_of(word: &str) -> Option<Phase> {
 }
 
 impl Phase {
-    /// Reads a scheduler's status, in either case.
+    /// Parses a scheduler's status, in upper or lower case.
     pub fn parse(status: &str) -> Option<Self> {
         phase_of(status)
     }

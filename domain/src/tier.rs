@@ -15,7 +15,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// From the top down.
+    /// All tiers from the top down.
     pub const ALL: [Self; 3] = [Self::Domain, Self::Project, Self::User];
 
     pub fn as_str(self) -> &'static str {

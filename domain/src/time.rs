@@ -1,5 +1,5 @@
-//! Instants in UTC microseconds, days, and spans. Both databases keep microseconds, so time is
-//! truncated to them where it enters.
+//! Instants in microseconds (UTC), days and spans. Both databases store microseconds, so times are truncated to them on
+//! input.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ impl Timestamp {
     pub const MAX: Self = Self(253_402_300_799_999_999);
     pub const EPOCH: Self = Self(0);
 
-    /// Clamped to 1970..=9999, the range that both databases and RFC 3339 share.
+    /// Clamped to the years 1970 to 9999, which both databases and RFC 3339 can represent.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(0, Self::MAX.0))
     }
@@ -43,12 +43,12 @@ impl Timestamp {
         Day(i32::try_from(self.0.div_euclid(MICROS_PER_DAY)).unwrap_or(i32::MAX))
     }
 
-    /// The day of what ends now: at midnight it is the day before.
+    /// The day of a span that ends now: at midnight it is the day before.
     pub fn day_ending(self) -> Day {
         self.plus_micros(-1).day()
     }
 
-    /// The first midnight from now on: until then lasts what ends now and lies in one day.
+    /// The first midnight that is not earlier than this instant: the end of the day of a span that ends now.
     #[must_use]
     pub fn midnight(self) -> Self {
         self.day_ending().plus(1).start()
@@ -72,7 +72,7 @@ impl From<DateTime<Utc>> for Timestamp {
 
 impl FromStr for Timestamp {
     type Err = TimeError;
-    /// RFC 3339; a time without an offset is UTC.
+    /// Parses RFC 3339; a time without an offset is UTC.
     fn from_str(text: &str) -> Result<Self, TimeError> {
         let micros = match DateTime::parse_from_rfc3339(text) {
             Ok(time) => time.timestamp_micros(),
@@ -89,7 +89,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// A day in UTC: days since 1970-01-01.
+/// A day in UTC, as days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub i32);
 
@@ -111,7 +111,7 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
-    /// So many days earlier, at most back to [`Day::MIN`].
+    /// The day `days` earlier, at least [`Day::MIN`].
     #[must_use]
     pub fn back(self, days: u32) -> Self {
         Self(self.0.saturating_sub_unsigned(days)).max(Self::MIN)
@@ -138,7 +138,7 @@ impl FromStr for Day {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| DayError)?;
         let days = date.signed_duration_since(NaiveDate::default()).num_days();
         match i32::try_from(days) {
-            // Only the form that is printed; chrono alone would take spaces, signs and single digits.
+            // Accepts only the printed form. Chrono alone would also accept spaces, signs and single digits.
             Ok(d) if (0..=Self::MAX.0).contains(&d) && Self(d).to_string() == text => Ok(Self(d)),
             _ => Err(DayError),
         }
@@ -169,7 +169,7 @@ macro_rules! text_form {
 text_form!(Timestamp);
 text_form!(Day);
 
-/// A half-open interval of time; never negative.
+/// A half-open interval of time, never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub start: Timestamp,
@@ -177,7 +177,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// `None` when nothing lies between the two.
+    /// `None` if the end is not after the start.
     pub fn new(start: Timestamp, end: Timestamp) -> Option<Self> {
         (end > start).then_some(Self { start, end })
     }
@@ -190,7 +190,7 @@ impl Span {
         Self::new(self.start.max(other.start), self.end.min(other.end))
     }
 
-    /// The parts of this span that `holes` (ascending, disjoint) leave.
+    /// The parts of this span outside of `holes` (ascending, disjoint).
     pub fn without(self, holes: &[Self]) -> Vec<Self> {
         let mut parts = Vec::with_capacity(1);
         let mut from = self.start;
@@ -202,7 +202,7 @@ impl Span {
         parts
     }
 
-    /// The span cut at midnight UTC, so that each part lies in exactly one day (FAIR_SHARE §3).
+    /// The span cut at each midnight UTC, so that each part is in exactly one day (FAIR_SHARE §3).
     pub fn by_day(self) -> impl Iterator<Item = Self> {
         let mut from = self.start;
         std::iter::from_fn(move || {

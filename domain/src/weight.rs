@@ -1,4 +1,4 @@
-//! Fair-share weights (FAIR_SHARE §7): what an admin sets, and their product over the hierarchy.
+//! Fair-share weights (FAIR_SHARE §7), and their product over the hierarchy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const WEIGHT_UNIT: u64 = 10u64.pow(WEIGHT_DECIMALS);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(u64);
 
-/// Why a text is not a legal weight.
+/// The reason why a text is not a legal weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; a weight is above 0, at most 999999.9999, with at most 4 decimals")]
 pub struct WeightError(DecimalError);
@@ -24,7 +24,7 @@ impl Weight {
     pub const ONE: Self = Self(WEIGHT_UNIT);
     pub const MAX: Self = Self(9_999_999_999);
 
-    /// The stored form: ten-thousandths.
+    /// The stored form: an integer in units of 1/10,000.
     pub fn ten_thousandths(self) -> i64 {
         self.0.cast_signed()
     }
@@ -33,7 +33,7 @@ impl Weight {
         u64::try_from(value).ok().filter(|v| (1..=Self::MAX.0).contains(v)).map(Self)
     }
 
-    /// Parses with the reason a person needs.
+    /// Parses a weight, with an error message for users.
     pub fn parse(text: &str) -> Result<Self, WeightError> {
         text.parse().map_err(WeightError)
     }
@@ -63,12 +63,12 @@ impl fmt::Display for Weight {
 
 text_serde!(Weight);
 
-/// Domain weight x project weight x own weight, exact (`10^-12`).
+/// Domain weight x project weight x own weight, exact in units of 10^-12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveWeight(u128);
 
 impl EffectiveWeight {
-    /// A tier on its own: domains and projects are ranked by their own weight.
+    /// The effective weight of a domain or project, which is its own weight alone.
     pub fn single(own: Weight) -> Self {
         Self::product(own, Weight::ONE, Weight::ONE)
     }
@@ -94,7 +94,7 @@ impl Serialize for EffectiveWeight {
     }
 }
 
-/// A decimal as it was sent: a text, or the digits of a number.
+/// A decimal as it was sent: the text, or the digits of a number.
 #[derive(Clone, Debug)]
 pub struct DecimalText(pub String);
 
@@ -111,7 +111,8 @@ impl<'de> Deserialize<'de> for DecimalText {
     }
 }
 
-/// `weight` in a request: absent and `null` differ, so a required key may still be null (unset).
+/// Reads `weight` from a request. An absent key and `null` differ: a required key may be `null`, which unsets the
+/// weight.
 pub fn deserialize_nullable_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<DecimalText>::deserialize(d)?.map(|text| text.0))
 }

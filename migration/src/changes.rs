@@ -12,7 +12,11 @@ pub async fn drop_table(db: &SchemaManagerConnection<'_>, table: &'static str) -
     db.execute(Table::drop().table(table)).await.map(|_| ())
 }
 
-pub async fn add_column(db: &SchemaManagerConnection<'_>, table: &'static str, mut column: ColumnDef) -> Result<(), DbErr> {
+pub async fn add_column(
+    db: &SchemaManagerConnection<'_>,
+    table: &'static str,
+    mut column: ColumnDef,
+) -> Result<(), DbErr> {
     db.execute(Table::alter().table(table).add_column(&mut column)).await.map(|_| ())
 }
 
@@ -48,7 +52,11 @@ pub async fn query<const N: usize>(
     db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
 }
 
-pub async fn execute<const N: usize>(db: &SchemaManagerConnection<'_>, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
+pub async fn execute<const N: usize>(
+    db: &SchemaManagerConnection<'_>,
+    sql: &str,
+    values: [Value; N],
+) -> Result<(), DbErr> {
     db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await.map(|_| ())
 }
 

@@ -2,8 +2,8 @@
 
 use sea_orm::sea_query::{ColumnDef, IndexCreateStatement, TableCreateStatement};
 use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{create, drop_table, run, run_on_postgres};
 use super::columns::{

@@ -3,10 +3,10 @@
 //! A kernel that a run has seen is in step with its group's `recorded_until`, so that a run writes one row instead of
 //! one for every running kernel, and one that has ended costs a delete instead of a new version of the wide row.
 
-use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm::sea_query::TableCreateStatement;
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, run, run_on_postgres};
 use super::columns::{big_integer_null, boolean, name, primary, table, uuid};

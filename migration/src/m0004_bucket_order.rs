@@ -1,8 +1,8 @@
 //! Indexes in the order of bucket lists, so that a page is read from its place on.
 
 use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 
 use super::changes::drop_index;
 use super::columns::index;

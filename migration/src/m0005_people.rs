@@ -3,8 +3,8 @@
 
 use sea_orm::sea_query::ColumnDef;
 use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
 use super::columns::{big_integer, big_integer_null, boolean, index, integer, string_len_null, table, text_null};

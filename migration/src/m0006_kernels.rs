@@ -2,8 +2,8 @@
 
 use sea_orm::sea_query::ColumnDef;
 use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, drop_column, drop_index, run};
 use super::columns::{big_integer_null, boolean, index, text_null};

@@ -2,10 +2,10 @@
 //!
 //! A lease lasts as long as its holder lives: there is no end of it to be stored, and none to be waited for.
 
-use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm::sea_query::TableCreateStatement;
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, drop_table, run};
 use super::columns::{big_integer, big_integer_null, integer, string_len, table, uuid, uuid_null};

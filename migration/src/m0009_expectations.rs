@@ -1,9 +1,9 @@
 //! How long kernels are said to run and how long they ran, for progressive sequences.
 
-use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm::sea_query::TableCreateStatement;
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, drop_table};
 use super::columns::{boolean, integer, integer_null, primary, table, text, text_null, uuid};

@@ -2,8 +2,8 @@
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
 use super::columns::{big_integer, index, name, primary, string_len, table};

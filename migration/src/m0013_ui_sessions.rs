@@ -1,9 +1,9 @@
 //! Who is signed in to the web pages.
 
-use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm::sea_query::TableCreateStatement;
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{create, drop_table, run};
 use super::columns::{big_integer, string_len, table, uuid};

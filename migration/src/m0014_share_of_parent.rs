@@ -1,8 +1,8 @@
 //! What each day left of an entity's part of what its parent has.
 
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, drop_column};
 use super::columns::double_null;

@@ -1,8 +1,8 @@
 //! Room for the day totals that every run rewrites.
 
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::run_on_postgres;
 

@@ -2,11 +2,11 @@
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
+use sea_orm::DbErr;
 use sea_orm::prelude::Uuid;
 use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
-use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use serde::{Deserialize, Serialize};
 
 use super::changes::{create, drop_table, execute, groups, query, run_on_postgres};

@@ -6,8 +6,8 @@
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{create, drop_table, run, run_on_postgres};
 use super::columns::{integer, name, primary, table, uuid};

@@ -2,8 +2,8 @@
 //! user had it twice.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 
 use super::changes::{drop_index, run};
 

@@ -1,8 +1,8 @@
 //! Before which day the buckets and day totals of a group were purged, and since when the capacity of a day was observed.
 
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, drop_column};
 use super::columns::{big_integer_null, integer_null};

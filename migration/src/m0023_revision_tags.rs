@@ -2,8 +2,8 @@
 //! gets a number that they have seen before.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::{add_column, create, drop_column, drop_table, run};
 use super::columns::{big_integer, integer, string_len_null, table};

@@ -3,8 +3,8 @@
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
 use sea_orm::DbErr;
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::m0016_share_pages;
 

@@ -5,8 +5,8 @@
 //! of a user is stored once, too: as a bucket where a bucket says it all, and as a row of its own elsewhere.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use super::changes::execute;
 

@@ -1,15 +1,15 @@
-//! Questions before something is lost.
+//! Questions to the user before something is lost.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 
 use super::failure::Failure;
 
-/// Whether a person at a terminal can be asked.
+/// True if standard input is a terminal, so that the user can be asked.
 pub fn is_terminal() -> bool {
     stdin().is_terminal()
 }
 
-/// Goes on if the person at the terminal says yes; without a terminal `--yes` has to be given.
+/// Continues if the user at the terminal answers yes. Without a terminal `--yes` has to be given.
 pub fn confirm(question: &str) -> Result<(), Failure> {
     if !is_terminal() {
         return Err(Failure::Unusable(

@@ -1,4 +1,4 @@
-//! `fairshared audit`: the proof that nothing is lost and nothing counted twice (FAIR_SHARE §5).
+//! `fairshared audit`: proves that no usage is lost or counted twice (FAIR_SHARE §5).
 
 use std::process::ExitCode;
 
@@ -44,7 +44,7 @@ impl Command for Audit {
 }
 
 impl Audit {
-    /// The groups that are meant, all of them there.
+    /// The groups to audit. All of them must exist.
     async fn groups(&self, client: &Client) -> Result<Vec<String>, Failure> {
         if self.groups.is_empty() {
             let rows = List::of(client.get(["resource-groups"]), None).rows().await?;

@@ -1,4 +1,4 @@
-//! `fairshared backup`: a copy of the database while it is in use.
+//! `fairshared backup`: copies the database while it is in use.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What a command is: its arguments, and what it does with the settings.
+//! The trait of commands: the arguments of a command, and its work with the settings.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use clap::{ArgMatches, Parser};
 use super::failure::Outcome;
 use crate::config::Config;
 
-/// The arguments of a command; their documentation is its help.
+/// The arguments of a command. Their documentation is its help.
 pub trait Command: Parser + 'static {
-    /// Whether it works on the machine it runs on, and never on a server elsewhere.
+    /// True if the command works on this machine and never on a server elsewhere.
     const IS_LOCAL: bool = false;
-    /// Whether it logs without being asked to.
+    /// True if the command logs by default.
     const IS_SERVICE: bool = false;
 
-    /// Settings that are flags of this command only.
+    /// Settings that only this command has as flags.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -23,7 +23,7 @@ pub trait Command: Parser + 'static {
     fn run(self, config: Config) -> impl Future<Output = Outcome>;
 }
 
-/// A command as the registry knows it.
+/// A command in the registry.
 #[derive(Clone, Copy)]
 pub struct Entry {
     pub describe: fn() -> clap::Command,

@@ -1,4 +1,4 @@
-//! `fairshared completions`: what the shell completes.
+//! `fairshared completions`: scripts for completion in shells.
 
 use std::io::Write;
 use std::process::ExitCode;

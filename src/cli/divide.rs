@@ -1,4 +1,4 @@
-//! `fairshared divide`: what every queue of a file deserves, without a server.
+//! `fairshared divide`: computes what every queue in a file deserves, without a server.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,7 +69,7 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
     explain(&answer["trace"], format)
 }
 
-/// Below a table, why every queue gets what it gets.
+/// Writes the explanation of each queue's share below a table.
 pub(super) fn explain(trace: &Value, format: Format) -> Result<(), Failure> {
     for explained in trace.as_array().into_iter().flatten().filter(|_| format == Format::Table) {
         let text = |key: &str| explained[key].as_str().unwrap_or_default();

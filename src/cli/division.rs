@@ -1,4 +1,4 @@
-//! `fairshared division`: what every queue of a live group deserves, now and on the days before.
+//! `fairshared division`: shows what every queue of a live group deserves, now and on past days.
 
 use std::process::ExitCode;
 
@@ -78,7 +78,7 @@ impl Division {
     }
 }
 
-/// A line for each slot of a queue.
+/// One row for each slot of a queue.
 fn lines(queue: &Value) -> impl Iterator<Item = Value> {
     queue["fair_share"].as_object().into_iter().flatten().map(move |(slot, fair_share)| {
         json!({

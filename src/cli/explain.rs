@@ -1,4 +1,4 @@
-//! `fairshared explain`: why a user, a project or a domain stands where it stands (FAIR_SHARE §12).
+//! `fairshared explain`: explains the place of a user, a project or a domain (FAIR_SHARE §12).
 
 use std::process::ExitCode;
 
@@ -60,7 +60,7 @@ impl Command for Explain {
     }
 }
 
-/// The group, if there is no other.
+/// The only group, if there is just one.
 async fn only_group(client: &Client) -> Result<String, Failure> {
     let groups: Value = client.get(["resource-groups"]).send().await?.json().await?;
     let names: Vec<&str> =
@@ -75,7 +75,7 @@ async fn only_group(client: &Client) -> Result<String, Failure> {
 const BUCKETS: &[&str] =
     &["period_start", "period_end", "resource_usage", "decay_weight", "normalized_usage", "contribution", "part"];
 
-/// The explanation for a person.
+/// Writes the explanation for people.
 fn page(told: &Value) -> Result<(), Failure> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = |keys: [&str; 2]| keys.iter().find_map(|key| told[*key].as_str());
@@ -132,7 +132,7 @@ fn page(told: &Value) -> Result<(), Failure> {
     ahead(told)
 }
 
-/// What would change it.
+/// Writes what would change the place.
 fn ahead(told: &Value) -> Result<(), Failure> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let dates = told["if_nothing_is_run"]["dates"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -159,7 +159,7 @@ fn ahead(told: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line of a weight, with the shares of the group and of the parent that it entitles to.
+/// A row of a weight, with its entitled shares of the group and of the parent.
 fn weight(row: &Value) -> Value {
     let mut line = row.clone();
     line["entitled"] = percent(&row["entitled_share"]).into();
@@ -177,7 +177,7 @@ fn slots(usage: &Value) -> String {
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
-/// Slot-seconds of one slot as hours, memory as hours of a GiB.
+/// The slot-seconds of one slot as hours; memory as GiB-hours.
 fn slot_hours(slot: &str, seconds: &Value) -> String {
     let hours = figure(seconds) / SECONDS_PER_HOUR;
     if slot == MEM {
@@ -187,7 +187,7 @@ fn slot_hours(slot: &str, seconds: &Value) -> String {
     }
 }
 
-/// A line of a bucket, with figures that fit.
+/// A row of a bucket, with shortened numbers.
 fn bucket(row: &Value) -> Value {
     let figure = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     json!({

@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well: one clear line and an exit code.
+//! Failures of commands: a single clear line and an exit code.
 
 use std::process::ExitCode;
 use std::{fmt, io};
@@ -8,32 +8,32 @@ use crate::config::ConfigError;
 use crate::service::Error;
 use crate::store::StoreError;
 
-/// What a command answers.
+/// The result of a command.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// Exit code of a command that did its work and found a fault or a difference.
+/// The exit code of a command that did its work and found a fault or a difference.
 pub const FAILED: u8 = 1;
-/// Exit code of a command that could not use what was given.
+/// The exit code of a command whose input cannot be used.
 const UNUSABLE: u8 = 2;
 
 #[derive(Debug)]
 pub enum Failure {
-    /// The machine, the network or the database does not play along: exit code 1.
+    /// A fault of the machine, the network or the database: exit code 1.
     Failed(String),
-    /// The same, and a later try may work.
+    /// The same, but a later attempt may succeed.
     Unreachable(String),
-    /// What was given cannot be used: exit code 2.
+    /// The input cannot be used: exit code 2.
     Unusable(String),
-    /// An endpoint refused.
+    /// An endpoint refused the request.
     Refused(Box<Refusal>),
-    /// The words on the command line, or a wish for help.
+    /// A wrong command line, or a request for help.
     Misused(Box<clap::Error>),
-    /// The reader of the output has gone.
+    /// The reader of the output has closed it.
     NobodyReads,
 }
 
 impl Failure {
-    /// Says it on standard error.
+    /// Writes the failure to standard error.
     pub fn report(self) -> ExitCode {
         let code = match &self {
             Self::Failed(_) | Self::Unreachable(_) => FAILED,
@@ -46,7 +46,7 @@ impl Failure {
                 }
             }
             Self::Misused(error) => {
-                // The reader of the help may have gone.
+                // The reader of the help may have closed it.
                 let _ = error.print();
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
             }
@@ -56,7 +56,7 @@ impl Failure {
         ExitCode::from(code)
     }
 
-    /// Names the input that cannot be used.
+    /// Adds the name of the input that cannot be used.
     #[must_use]
     pub fn in_input(self, name: &str) -> Self {
         match self {
@@ -66,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// Renames the places of faults that an endpoint found.
+    /// Replaces the pointers of faults that an endpoint returned.
     #[must_use]
     pub fn at(self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
         match self {
@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    /// Leaves the places of faults out, for commands whose flags became the body: the sentences name what is wrong.
+    /// Removes the pointers of faults, for commands that build the body from flags. The sentences say what is wrong.
     #[must_use]
     pub fn without_places(self) -> Self {
         self.at(|_| Some(""))
@@ -100,14 +100,14 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A line on standard error. It is no failure if standard error is closed.
+/// Writes a line to standard error. If standard error is closed, this is not a failure.
 pub fn eprint_line(line: &str) {
     use io::Write;
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 impl From<io::Error> for Failure {
-    /// An error while writing results.
+    /// Converts an error of writing results.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
@@ -139,7 +139,7 @@ impl From<Error> for Failure {
                 Self::Unusable(describe(faults.iter().map(|fault| (&*fault.pointer, &*fault.detail))))
             }
             Error::Malformed { .. } | Error::NotFound { .. } | Error::TooLarge(_) => Self::Unusable(error.to_string()),
-            // Who runs a command may know what a client may not.
+            // The user of a command may see details that a client of the server may not.
             Error::Internal { detail, .. } => Self::Failed(one_line(&detail)),
             Error::Unavailable { .. } => Self::Unreachable(one_line(&error.to_string())),
             _ => Self::Failed(one_line(&error.to_string())),

@@ -1,4 +1,4 @@
-//! `fairshared fairness`: what everyone used beside what weights entitle them to, and how fair each day was.
+//! `fairshared fairness`: compares usage with entitled shares, and shows the fairness of each day.
 
 use std::process::ExitCode;
 
@@ -111,7 +111,7 @@ fn columns(tier: Tier) -> &'static [&'static str] {
     }
 }
 
-/// A row for a person: names where there are some, shares in percent of the group.
+/// A row for people: names instead of ids where there are some, and shares in percent of the group.
 fn line(row: &Value) -> Value {
     let named = |name: &str, id: &str| [&row[name], &row[id]].into_iter().find(|value| !value.is_null()).cloned();
     json!({

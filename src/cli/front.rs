@@ -12,13 +12,13 @@ use crate::config::Config;
 use crate::process::files;
 use crate::server::{self, App, ConnectionLimits, Door};
 
-/// Listens from its beginning; requests are answered once there is a service.
+/// Listens from the beginning. Requests are answered once there is a service.
 pub struct Front {
     door: Door,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
     signals: Signals,
-    /// Where clients find it.
+    /// The address for clients.
     pub address: String,
 }
 
@@ -32,12 +32,12 @@ impl Front {
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }
 
-    /// Answers with the service from here on.
+    /// Starts to answer requests with the service.
     pub fn open(&self, app: App) {
         self.door.open(server::router(app));
     }
 
-    /// What `work` answers; `None` if a signal asks to stop first.
+    /// The result of `work`; `None` if a signal requests the stop first.
     pub async fn unless_stopped<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -45,7 +45,7 @@ impl Front {
         }
     }
 
-    /// Returns when a signal asks to stop.
+    /// Returns when a signal requests the stop.
     pub async fn until_stopped(&mut self) -> Result<(), Failure> {
         tokio::select! {
             () = self.signals.next() => Ok(()),
@@ -53,7 +53,7 @@ impl Front {
         }
     }
 
-    /// Lets requests in progress end and then does `rest`; a second signal ends at once.
+    /// Waits for requests in progress and then for `rest`. A second signal ends the process at once.
     pub async fn drain(mut self, rest: impl Future<Output = ()>) -> Result<(), Failure> {
         tracing::info!("stopping: requests and jobs in progress end first; a second signal ends at once");
         self.shutdown.cancel();

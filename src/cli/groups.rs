@@ -120,7 +120,7 @@ async fn remove(args: RemoveArgs, client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why a group was not removed, with the flag that would remove it.
+/// The failure of a group that was not removed, with the flag that would remove it.
 fn kept(name: &str, refusal: Box<Refusal>) -> Failure {
     let count = |kind| refusal.count(kind);
     match refusal.code() {

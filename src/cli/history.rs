@@ -1,4 +1,4 @@
-//! `fairshared history`: the factors and ranks that each day left behind.
+//! `fairshared history`: shows the factors and ranks at the end of past days.
 
 use std::process::ExitCode;
 
@@ -49,7 +49,7 @@ pub struct History {
     output: OutputArgs,
 }
 
-/// What every tier shows.
+/// The columns that all tiers have.
 macro_rules! columns {
     ($($name:literal),*) => {
         &[

@@ -1,4 +1,4 @@
-//! `fairshared id`: the UUID that a name stands for. Needs no server and no database.
+//! `fairshared id`: shows the UUID of a name. Needs no server and no database.
 
 use std::process::ExitCode;
 

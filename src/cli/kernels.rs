@@ -1,4 +1,4 @@
-//! `fairshared kernels`: what runs, waits or ran in a resource group, and reports of it.
+//! `fairshared kernels`: lists the kernels of a resource group, and reports kernels.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
     Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Why rows were not taken: by code, with the first rows of each.
+/// The reasons why rows were not taken: by code, with the first rows of each.
 fn rejections(answer: &Value) -> String {
     let mut refused = Refusals::default();
     for (code, rows) in answer["rejected_codes"].as_object().into_iter().flatten() {
@@ -200,10 +200,10 @@ async fn open(file: &Path) -> Result<Reader, Failure> {
     Ok(BufReader::with_capacity(PEEKED, source))
 }
 
-/// How much is looked at to tell what a file is.
+/// The number of bytes that are read ahead to recognise the type of a file.
 const PEEKED: usize = 64 << 10;
 
-/// The media type of what comes: lines, if the first is an object by itself, else a document.
+/// The media type of the input: lines if the first one is a complete object, otherwise a document.
 async fn kind(reader: &mut Reader) -> io::Result<&'static str> {
     let seen = without_mark(reader.fill_buf().await?).trim_ascii_start();
     let first = seen.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `fairshared keys`: who may call the API.
+//! `fairshared keys`: manages the keys of the API.
 
 use std::process::ExitCode;
 
@@ -59,10 +59,10 @@ struct CreateArgs {
     groups: Vec<String>,
 }
 
-/// The longest length of time until a key ends: a hundred years.
+/// The longest time until a key expires: a hundred years.
 const MOST_SECONDS: i64 = 36_500 * 86_400;
 
-/// An instant, or a length of time from now.
+/// An instant, or a time from now.
 #[derive(Clone, Copy)]
 enum Expiry {
     At(Timestamp),
@@ -87,7 +87,7 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
         'w' => Some(7 * 86_400),
         _ => None,
     });
-    // A unit is one ASCII letter, so what is before it is a text.
+    // A unit is one ASCII letter, so the part before it is a valid text.
     let digits = unit.and_then(|_| text.get(..text.len() - 1)).filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
     if let (Some(unit), Some(digits)) = (unit, digits) {
         let seconds = digits.parse::<i64>().ok().and_then(|count| count.checked_mul(unit));
@@ -143,7 +143,7 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
     let key: Value = answer.json().await?;
     let text = |name: &str| key[name].as_str().unwrap_or_default();
     print(text("key"))?;
-    // A name that has no user yet may be a mistake, or come before the first job.
+    // A name without a user may be a mistake, or it may be given before the user's first job.
     if is_unknown {
         eprint_line(&format!("warning: the key is for the user {}, who is not known yet", text("user_uuid")));
     }
@@ -151,7 +151,7 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why the last admin key was not revoked, with the flag that would revoke it.
+/// The failure of revoking the last admin key, with the flag that would revoke it.
 fn of_last_key(id: Uuid, failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusal) if refusal.code() == "last_admin_key" => Failure::Failed(format!(
@@ -162,8 +162,8 @@ fn of_last_key(id: Uuid, failure: Failure) -> Failure {
     }
 }
 
-/// The UUID of the user that a name or UUID stands for; `None`: the server knows no such user. Only the server can tell,
-/// because a name may look like a UUID.
+/// The UUID of the user that a name or UUID stands for; `None` if the server knows no such user. Only the server can
+/// decide this, because a name may look like a UUID.
 async fn known_user(client: &Client, text: &str) -> Result<Option<Value>, Failure> {
     match client.get(["users", text]).send().await {
         Err(Failure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
@@ -171,7 +171,7 @@ async fn known_user(client: &Client, text: &str) -> Result<Option<Value>, Failur
     }
 }
 
-/// Faults of a new key, by the flags that they are about.
+/// Assigns faults of a new key to the flags that they are about.
 fn of_flags(failure: Failure) -> Failure {
     failure.at(|pointer| match pointer {
         "/expires_at" => Some("--expires"),

@@ -1,4 +1,4 @@
-//! Lists of endpoints, asked for and written page by page, so that they may be longer than memory.
+//! Lists of endpoints. They are requested and written page by page, so that they may be larger than memory.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::output::{Format, Rows, stdout};
 use crate::service::input::page::MAX_PAGE;
 
-/// A page as an endpoint writes it.
+/// A page as an endpoint returns it.
 #[derive(Deserialize)]
 struct Page<'a> {
     #[serde(borrow)]
@@ -20,25 +20,25 @@ struct Page<'a> {
     next_cursor: Option<String>,
     #[serde(default)]
     total: u64,
-    /// Of rankings.
+    /// Only in rankings.
     #[serde(borrow, default, deserialize_with = "some")]
     calculated_at: Option<&'a RawValue>,
-    /// Totals of reports, over the rows of all pages.
+    /// The totals of reports, over the rows of all pages.
     #[serde(borrow, default, deserialize_with = "some")]
     totals: Option<&'a RawValue>,
 }
 
-/// A value that is there, `null` included.
+/// A value that is present, `null` included.
 fn some<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A list that an endpoint answers.
+/// A list of an endpoint.
 pub struct List {
     call: Call,
-    /// How many rows at most; `None`: all.
+    /// The largest number of rows; `None` for all.
     limit: Option<u64>,
-    /// The endpoint answers all rows at once unless it is asked for pages.
+    /// True if the endpoint returns all rows at once unless pages are requested.
     is_whole: bool,
 }
 
@@ -48,19 +48,19 @@ impl List {
         Self { call, limit, is_whole: false }
     }
 
-    /// The list of an endpoint that answers all rows at once.
+    /// The list of an endpoint that returns all rows at once.
     pub fn whole(call: Call) -> Self {
         Self { call, limit: None, is_whole: true }
     }
 
-    /// Writes the list; JSON is what the endpoint answers, with the rows of all pages in one answer.
+    /// Writes the list. JSON is in the form of the endpoint's answers, with the rows of all pages in one answer.
     pub async fn print(self, format: Format, columns: &'static [&'static str]) -> Result<(), Failure> {
         if format == Format::Json {
             return self.print_json().await;
         }
         let mut rows: Option<Rows> = None;
         self.each_page(|_, page, _| {
-            // Only now is it certain that there is an answer.
+            // The heading is written only now, because only now it is certain that there is an answer.
             let rows = match &mut rows {
                 Some(rows) => rows,
                 none => none.insert(Rows::start(format, columns)?),
@@ -93,7 +93,7 @@ impl List {
         self.read_with(|_| Ok(())).await
     }
 
-    /// All rows; `note` gets each page.
+    /// All rows. `note` gets each page.
     async fn read_with<T: DeserializeOwned>(
         self,
         mut note: impl FnMut(&Page) -> Result<(), Failure>,
@@ -144,7 +144,7 @@ impl List {
         Ok(out.flush()?)
     }
 
-    /// Gives every page to `take`: its bytes, what is in them, and whether it is the last.
+    /// Passes every page to `take`: its bytes, its content, and true if it is the last.
     async fn each_page(self, mut take: impl FnMut(&[u8], &Page, bool) -> Result<(), Failure>) -> Result<(), Failure> {
         if self.is_whole {
             let bytes = self.call.bytes().await?;

@@ -1,4 +1,4 @@
-//! `fairshared log`: who changed what, when and why.
+//! `fairshared log`: shows the audit log.
 
 use std::process::ExitCode;
 
@@ -79,7 +79,7 @@ impl Command for Log {
     }
 }
 
-/// An entry with the name of the user or project that its target calls by an id.
+/// An entry, with the name of the user or project whose id is its target.
 fn named(mut entry: Value) -> Value {
     let name = entry["target"].as_str().and_then(|target| entry["names"].get(target)).cloned();
     if let Some(name) = name {

@@ -1,4 +1,4 @@
-//! `fairshared migrate`: the schema, up and down.
+//! `fairshared migrate`: migrates the schema, up and down.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! The command line: one file for each command. What reads or changes live data asks the REST API through a [`Client`],
-//! on a server or in this process. A new command is one file, named here as a module and in [`COMMANDS`].
+//! The command line, with one file for each command. Commands that read or change live data use the REST API through a
+//! [`Client`], on a server or in this process. A new command is one file, listed here as a module and in [`COMMANDS`].
 
 mod agents;
 mod ask;
@@ -63,7 +63,7 @@ use crate::config::Config;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
-/// Every command, in the order of the help.
+/// All commands, in the order of the help.
 pub const COMMANDS: &[Entry] = &[
     Entry::of::<demo::command::Demo>(),
     Entry::of::<serve::Serve>(),
@@ -152,7 +152,7 @@ impl GlobalFlags {
     }
 }
 
-/// The program as its help and its completions describe it.
+/// The program for the help and the completions.
 fn program() -> clap::Command {
     let program = clap::Command::new("fairshared")
         .about("A fair-share server for compute clusters")
@@ -164,7 +164,7 @@ fn program() -> clap::Command {
     GlobalFlags::augment_args(program)
 }
 
-/// Runs the program and says how it went.
+/// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
     let mut program = program();
     let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(misused);
@@ -197,6 +197,7 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
     if entry.is_service || config.log_chosen {
         telemetry::start(&config);
     }
+
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
     }
@@ -206,7 +207,7 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
         client::close().await;
         outcome
     });
-    // A standard input that stays open must not keep the program.
+    // A standard input that stays open must not delay the end of the program.
     runtime.shutdown_background();
     outcome
 }

@@ -1,4 +1,4 @@
-//! `fairshared options`: how a resource group orders and accounts.
+//! `fairshared options`: the scheduler options of a resource group.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Fail
     print(&lines.join("\n"))
 }
 
-/// A value as [`pair`] reads it.
+/// A value in the form that [`pair`] reads.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -113,7 +113,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
         None => failure.without_places(),
     };
     if args.dry_run {
-        // What `get -o json` prints has more keys than these two.
+        // The output of `get -o json` has more keys than these two.
         let changes = json!({SCHEDULER: body[SCHEDULER], "scheduler_opts": body["scheduler_opts"]});
         let answer = simulated::ask(&client, &args.group, &changes).await.map_err(located)?;
         return simulated::show(&answer, args.output);
@@ -125,7 +125,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Pairs whose keys all differ: of two values for one key neither is meant more than the other.
+/// Checks that all keys differ. Of two values for one key it is not clear which one is meant.
 pub(super) fn distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, String> {
     let mut seen = HashSet::new();
     match pairs.iter().find(|(key, _)| !seen.insert(key)) {
@@ -134,7 +134,7 @@ pub(super) fn distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, S
     }
 }
 
-/// The change that pairs ask for.
+/// The patch that the pairs stand for.
 fn patch(pairs: Vec<(String, Value)>) -> Result<Value, String> {
     let mut opts: Map<String, Value> = distinct(pairs)?.into_iter().collect();
     let scheduler = opts.remove(SCHEDULER);
@@ -145,7 +145,7 @@ fn patch(pairs: Vec<(String, Value)>) -> Result<Value, String> {
     Ok(body)
 }
 
-/// A file of pairs, or of JSON.
+/// Reads a file of pairs or JSON.
 fn read(file: &Path) -> Result<Value, Failure> {
     let (bytes, name) = (read_input(file)?, input_name(file));
     let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
@@ -159,7 +159,7 @@ fn read(file: &Path) -> Result<Value, Failure> {
     pairs.and_then(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
 }
 
-/// `KEY=VALUE`: the value is a whole number, true, false, null or other JSON, else a text.
+/// Reads `KEY=VALUE`. The value is an integer, true, false, null or other JSON, otherwise a text.
 pub(super) fn pair(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not KEY=VALUE"))?;
     let is_json = value.starts_with(['{', '[', '"'])

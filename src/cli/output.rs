@@ -1,4 +1,4 @@
-//! Rows as a table, JSON or CSV. A row is what the REST API answers: its keys are the columns.
+//! Writes rows as a table, JSON or CSV. A row is an object of the REST API; its keys are the columns.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -38,7 +38,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Writes what an endpoint answers as it comes, and a line end.
+/// Writes the answer of an endpoint as it arrives, and a line end.
 pub async fn print_answer(answer: Answer) -> Result<(), Failure> {
     let mut out = stdout();
     answer.write(&mut out).await?;
@@ -46,7 +46,7 @@ pub async fn print_answer(answer: Answer) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Writes what an endpoint answered, and a line end.
+/// Writes the answer of an endpoint, and a line end.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = stdout();
     out.write_all(bytes)?;
@@ -54,7 +54,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Writes one JSON value, readable.
+/// Writes one JSON value in readable form.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut out = stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
@@ -62,12 +62,12 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// What an endpoint would answer with.
+/// Converts a value to JSON, as in an answer of an endpoint.
 pub fn as_json(value: &impl Serialize) -> Result<Value, Failure> {
     Ok(serde_json::to_value(value).map_err(io::Error::from)?)
 }
 
-/// Says on standard error what a person should look at.
+/// Writes the warnings of an answer to standard error.
 pub fn warn(answer: &Value) {
     for warning in answer["warnings"].as_array().into_iter().flatten() {
         let text = |key: &str| warning[key].as_str();
@@ -78,7 +78,7 @@ pub fn warn(answer: &Value) {
     }
 }
 
-/// [`warn`] of an answer whose other keys may be very long.
+/// [`warn`] for an answer whose other keys may be very long.
 pub fn warn_of(answer: &[u8]) {
     #[derive(Deserialize)]
     struct Doubtful {
@@ -90,7 +90,7 @@ pub fn warn_of(answer: &[u8]) {
     }
 }
 
-/// How many places a warning is about, and where the first is, if there are several.
+/// The number of places of a warning, and the first one, if there are several.
 fn more_places(warning: &Value) -> String {
     let count = warning["count"].as_u64().or(warning["kernels"].as_u64()).unwrap_or(1);
     let first = match (warning["line"].as_u64(), warning["index"].as_u64(), warning["pointer"].as_str()) {
@@ -102,7 +102,7 @@ fn more_places(warning: &Value) -> String {
     if count > 1 { format!(" (in {count} places, first at {first})") } else { String::new() }
 }
 
-/// A list that is written row by row, so that it may be longer than memory.
+/// A list that is written row by row, so that it may be larger than memory.
 pub struct Rows {
     columns: Vec<String>,
     sink: Sink,
@@ -119,7 +119,7 @@ enum Sink {
 }
 
 impl Rows {
-    /// A list with these columns in tables and CSV; JSON rows keep all their keys.
+    /// Starts a list with these columns in tables and CSV. JSON rows keep all their keys.
     pub fn start(format: Format, columns: &[&str]) -> Result<Self, Failure> {
         let sink = match format {
             Format::Table => Sink::Table(Box::new(table(columns))),
@@ -161,7 +161,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends a list that is whole: in JSON, a page without a next one.
+    /// Ends a complete list. In JSON it is a page without a next one.
     pub fn finish(self) -> Result<(), Failure> {
         match self.sink {
             Sink::Table(table) => print(&table.trim_fmt()),
@@ -175,7 +175,7 @@ impl Rows {
     }
 }
 
-/// Writes what an endpoint answers about one thing: in tables and CSV a line for each key.
+/// Writes the answer of an endpoint about one object: in tables and CSV a row for each key.
 pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_answer(answer).await;
@@ -188,7 +188,7 @@ pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure>
     print_list(format, &["key", "value"], lines)
 }
 
-/// Writes a whole list.
+/// Writes a complete list.
 pub fn print_list<T: Serialize>(
     format: Format,
     columns: &[&str],
@@ -206,7 +206,7 @@ fn table(columns: &[&str]) -> Table {
     table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading(c)));
     if io::stdout().is_terminal() {
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        // The space behind the last column is not written.
+        // Leaves out the space after the last column.
         if let Some(width) = table.width() {
             table.set_width(width.saturating_add(1));
         }
@@ -219,20 +219,20 @@ fn heading(column: &str) -> Cell {
     if is_plain() { cell } else { cell.add_attribute(Attribute::Bold) }
 }
 
-/// Whether the person at the terminal wants none of its colours and weights (no-color.org).
+/// True if the user has disabled colours and weights (no-color.org).
 fn is_plain() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A cell of CSV that no spreadsheet runs. Spreadsheets take a text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
-/// return for a formula, and reports contain names that users have chosen: such a text gets an apostrophe before it. A
-/// number stays as it is. `ui/src/lib/csv.ts` has the same rule for the web pages.
+/// A cell of CSV that no spreadsheet executes. Spreadsheets take a text that begins with `=`, `+`, `-`, `@`, a tab or a
+/// carriage return for a formula, and reports contain names that users have chosen. Such a text gets an apostrophe in
+/// front. Numbers stay as they are. `ui/src/lib/csv.ts` has the same rule for the web pages.
 fn harmless_cell(cell: String) -> String {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() { format!("'{cell}") } else { cell }
 }
 
-/// Why a row of CSV was not written; a reader that has gone is known by the kind of the error.
+/// Converts an error of writing CSV. A closed output keeps its kind.
 fn written(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -240,28 +240,28 @@ fn written(error: csv::Error) -> io::Error {
     }
 }
 
-/// A figure that the server has sent as text.
+/// A number that the server has sent as text.
 pub fn figure(value: &Value) -> f64 {
     value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// The same of a part of a whole.
+/// A share as a percentage.
 pub fn percent(value: &Value) -> String {
     format!("{:.2}%", 100.0 * figure(value))
 }
 
-/// The same where the part is known, else null.
+/// A share as a percentage, or null if it is not known.
 pub fn known_percent(value: &Value) -> Value {
     value.is_string().then(|| percent(value)).into()
 }
 
-/// How many columns the terminal has; `None` where standard output is no terminal.
+/// The width of the terminal in columns; `None` if standard output is not a terminal.
 pub fn terminal_width() -> Option<usize> {
     if io::stdout().is_terminal() { Table::new().width().map(usize::from) } else { None }
 }
 
-/// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way. What is cut out is
-/// the middle, because long names differ at their ends mostly.
+/// Shortens names so that their columns have at most the width `room` together. The widest name is shortened first. The
+/// middle is cut out, because long names usually differ at their ends.
 pub fn fit(rows: &mut [Vec<String>], room: usize) {
     let mut widths = vec![0; rows.first().map_or(0, Vec::len)];
     for row in &*rows {
@@ -286,7 +286,7 @@ pub fn fit(rows: &mut [Vec<String>], room: usize) {
     }
 }
 
-/// The cells of `row`: texts as they are, absent values empty.
+/// The cells of `row`: texts without quotes, absent values empty.
 fn cells(row: &impl Serialize, columns: &[String]) -> Result<Vec<String>, Failure> {
     let value = serde_json::to_value(row).map_err(io::Error::from)?;
     let cell = |column: &String| match value.get(column) {

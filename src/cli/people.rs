@@ -1,4 +1,4 @@
-//! What the commands for domains, projects and users have in common.
+//! The common parts of the commands for domains, projects and users.
 
 use std::process::ExitCode;
 
@@ -72,12 +72,12 @@ impl Filter for NoFilter {
     }
 }
 
-/// What can be set, as the body of the request.
+/// The properties that can be set, as the body of the request.
 pub trait Changes: Args {
     fn body(&self) -> Map<String, Value>;
 }
 
-/// Domains, projects or users.
+/// The kind of an entity: domains, projects or users.
 pub struct Kind {
     pub noun: &'static str,
     pub path: &'static str,
@@ -100,7 +100,7 @@ impl Kind {
                 eprint_line(&format!("{} {name} {}", self.noun, if is_new { "created" } else { "set" }));
             }
             PeopleCommand::Archive { name, undo, reason } => {
-                // Without the look a misspelt name would become one more.
+                // Checks that the entity exists; otherwise a misspelt name would create another one.
                 client.get([self.path, &name]).send().await?;
                 let body = Map::from_iter([("archived".to_owned(), json!(!undo))]);
                 self.put(&client, &name, body, reason).await?;
@@ -125,7 +125,7 @@ impl Kind {
     }
 }
 
-/// The keys that have a value; an empty text takes the value away.
+/// The keys that have a value. An empty text clears the value.
 pub fn texts<const N: usize>(given: [(&str, &Option<String>); N]) -> Map<String, Value> {
     let value = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
     given.into_iter().filter_map(|(key, text)| Some((key.to_owned(), value(text.as_deref()?)))).collect()

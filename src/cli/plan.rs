@@ -1,4 +1,4 @@
-//! `fairshared plan`: who would give back for a workload now, in a live group.
+//! `fairshared plan`: plans the evictions for a workload now, in a live group.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `fairshared queues`: what is configured.
+//! `fairshared queues`: the configured queues.
 
 use std::process::ExitCode;
 

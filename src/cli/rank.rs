@@ -1,4 +1,4 @@
-//! `fairshared rank`: who comes first.
+//! `fairshared rank`: shows the ranking.
 
 use std::process::ExitCode;
 
@@ -34,12 +34,12 @@ pub struct Rank {
     output: OutputArgs,
 }
 
-/// A tier as the command shows it.
+/// The columns of a tier.
 struct Tier {
     path: &'static [&'static str],
     csv: &'static [&'static str],
     table: &'static [&'static str],
-    /// By table column: the keys of a row of which the first that is there is shown.
+    /// The columns of tables; each shows the first of these keys that is present in a row.
     names: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -130,8 +130,8 @@ impl Command for Rank {
     }
 }
 
-/// The ranking for a person: names where there are some, and short figures. Names are cut where a line would be wider than
-/// the terminal, and only there.
+/// The ranking for people: names instead of ids where there are some, and short numbers. Names are shortened only if a
+/// line would be wider than the terminal.
 fn lines(tier: &Tier, rows: &[Value], terminal_width: Option<usize>) -> Vec<Value> {
     let mut lines: Vec<Value> = rows.iter().map(figures).collect();
     let shown =
@@ -158,7 +158,7 @@ fn figures(row: &Value) -> Value {
     })
 }
 
-/// The columns of a line that the figures leave for names. A column stands apart from the next by two.
+/// The width that a line leaves for names. Columns are separated by two spaces.
 fn room(tier: &Tier, lines: &[Value], line_width: usize) -> usize {
     let cell = |line: &Value, column: &str| line[column].as_str().map_or(0, str::len);
     let width = |column: &&str| lines.iter().map(|line| cell(line, column)).max().unwrap_or(0).max(column.len());

@@ -1,4 +1,4 @@
-//! `fairshared reclaim`: who gives back for a pending workload of a file, without a server.
+//! `fairshared reclaim`: plans the evictions for a pending workload in a file, without a server.
 
 use std::iter;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ const COLUMNS: &[&str] = &[
     "victim_ratio",
 ];
 
-/// Writes a plan as rows: the verdict first, then where members run, who goes, and who may not go.
+/// Writes a plan as rows: first the verdict, then the placement of members, the victims, and the refused candidates.
 pub(super) fn show(plan: &Value, format: Format) -> Result<(), Failure> {
     warn(plan);
     let part = |key: &str, row: fn(&Value) -> Value| plan[key].as_array().into_iter().flatten().map(row);

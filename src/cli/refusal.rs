@@ -1,4 +1,4 @@
-//! A refusal of an endpoint, told in one sentence.
+//! A refusal of an endpoint as one sentence.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
-/// The parts of `application/problem+json` that a person is told.
+/// The parts of `application/problem+json` that are shown.
 #[derive(Debug, Deserialize)]
 pub struct Problem {
     detail: String,
@@ -26,14 +26,14 @@ struct Fault {
     detail: String,
 }
 
-/// Why an endpoint did not do what was asked.
+/// The refusal of a request by an endpoint.
 #[derive(Debug)]
 pub struct Refusal {
     status: StatusCode,
     problem: Problem,
     /// The address of the server; empty for this process.
     server: Arc<str>,
-    /// The file or stream whose content was sent.
+    /// The name of the file or stream whose content was sent.
     input: Option<String>,
 }
 
@@ -42,17 +42,17 @@ impl Refusal {
         Self { status, problem, server, input: None }
     }
 
-    /// The stable name of the problem.
+    /// The stable code of the problem.
     pub fn code(&self) -> &str {
         &self.problem.code
     }
 
-    /// What a removal would destroy.
+    /// The number of items of a kind that a removal would destroy.
     pub fn count(&self, kind: &str) -> u64 {
         self.problem.counts.get(kind).copied().unwrap_or_default()
     }
 
-    /// Whether what was given cannot be used, rather than that something failed.
+    /// True for an error in the request; false for a fault of the server.
     pub fn is_about_input(&self) -> bool {
         self.is_about_body() || self.status == StatusCode::NOT_FOUND
     }
@@ -62,7 +62,7 @@ impl Refusal {
         statuses.contains(&self.status)
     }
 
-    /// Names the input that was sent, where that is what cannot be used.
+    /// Adds the name of the input, if it is the input that cannot be used.
     #[must_use]
     pub fn in_input(mut self, name: &str) -> Self {
         if self.is_about_body() {
@@ -71,7 +71,7 @@ impl Refusal {
         self
     }
 
-    /// Names the places of faults as `rename` does, for commands whose flags became keys of the body.
+    /// Replaces the pointers of faults by `rename`, for commands that build the body from flags.
     #[must_use]
     pub fn at(mut self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
         for fault in &mut self.problem.errors {
@@ -103,7 +103,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The first faults with their places, and how many more there are.
+/// The first faults with their pointers, and the number of the others.
 pub fn describe<'f>(faults: impl ExactSizeIterator<Item = (&'f str, &'f str)>) -> String {
     const SHOWN: usize = 3;
     let more = faults.len().saturating_sub(SHOWN);

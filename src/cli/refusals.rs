@@ -1,17 +1,17 @@
-//! Rows that were refused, by the code of the reason: how many, and the first of them with their sentences.
+//! Refused rows by the code of the reason: their number, and the first of them with their sentences.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// Rows of one code that are shown.
+/// The number of rows that are shown for each code.
 const EXAMPLES: usize = 3;
 
 /// A refused row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RefusedRow {
-    /// Its line, or its place in a list.
+    /// The line of the row, or its index in a list.
     pub place: u64,
     pub sentence: String,
 }
@@ -40,7 +40,7 @@ impl Refusals {
         self.0.entry(code.to_owned()).or_default().rows += rows;
     }
 
-    /// Shows a row that is counted elsewhere, if it is among the first of its code.
+    /// Adds an example without counting it, if it is among the first rows of its code.
     pub fn add_example(&mut self, code: &str, place: u64, sentence: &str) {
         let examples = &mut self.0.entry(code.to_owned()).or_default().examples;
         if examples.len() == EXAMPLES && examples.last().is_some_and(|last| last.place <= place) {
@@ -51,7 +51,7 @@ impl Refusals {
         examples.truncate(EXAMPLES);
     }
 
-    /// How many rows were refused.
+    /// The number of refused rows.
     pub fn rows(&self) -> u64 {
         self.0.values().map(|refused| refused.rows).sum()
     }
@@ -60,7 +60,7 @@ impl Refusals {
         self.0.is_empty()
     }
 
-    /// By code.
+    /// The refused rows by code.
     pub fn codes(&self) -> impl Iterator<Item = (&str, &CodeRefusals)> {
         self.0.iter().map(|(code, refused)| (code.as_str(), refused))
     }
@@ -74,7 +74,7 @@ impl Refusals {
         codes.collect()
     }
 
-    /// Writes the lines of each code; `verb` says what became of the rows, and `place` how they are numbered.
+    /// Writes the lines of each code. `verb` says what happened to the rows, and `place` how they are numbered.
     pub fn write(&self, f: &mut impl fmt::Write, verb: &str, place: &str) -> fmt::Result {
         for (code, CodeRefusals { rows, examples }) in self.codes() {
             let such_as = if *rows > examples.len() as u64 { ", such as" } else { "" };

@@ -1,4 +1,4 @@
-//! `fairshared sequence`: the order of pending workloads (FAIR_SHARE §9).
+//! `fairshared sequence`: orders pending workloads (FAIR_SHARE §9).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, known_percent, print_bytes, print_list, warn, warn_of};
 use crate::config::Config;
 
-/// The columns of shares: as a table has them, in percent, and as they are.
+/// The columns of shares: those in percent for tables, and the exact ones.
 const SHARES: [(&str, &str); 2] = [("entitled", "entitled_share"), ("parent", "entitled_share_of_parent")];
 const EXPLAINED: [&str; 3] = ["ahead", "owners_ahead", "because"];
 const PLAIN: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
@@ -80,7 +80,7 @@ fn explained(format: Format) -> Vec<&'static str> {
     PLAIN.iter().copied().chain(shares).chain(EXPLAINED).collect()
 }
 
-/// The request with `explain` set. What is no object is sent as it is, and refused.
+/// The request with `explain` set. A body that is not an object is sent unchanged, and refused.
 fn asking_why(body: Vec<u8>) -> Vec<u8> {
     let Ok(mut request) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&body) else { return body };
     request.extend(RawValue::from_string("true".to_owned()).ok().map(|yes| ("explain".to_owned(), yes)));

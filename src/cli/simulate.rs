@@ -1,4 +1,4 @@
-//! `fairshared simulate`: what changes of weights, options, capacity and people would do in a live group.
+//! `fairshared simulate`: shows the effects of changes of weights, options, capacity and people in a live group.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! What a simulation answers, for people: who moves, with ranks and factors before and after, and how fair it is.
+//! The answer of a simulation for people: the owners that move, with ranks and factors before and after, and the
+//! fairness.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ const COLUMNS: [&str; 11] = [
     "weight_before",
     "weight_after",
 ];
-/// The columns of shares: as a table has them, in percent, and as they are.
+/// The columns of shares: those in percent for tables, and the exact ones.
 const SHARES: [(&str, &str); 4] = [
     ("entitled_before", "entitled_share_before"),
     ("entitled_after", "entitled_share_after"),
@@ -31,12 +32,12 @@ const FAIRNESS: &[&str] =
     &["tier", "window_days", "misallocated_before", "misallocated_after", "jains_index_before", "jains_index_after"];
 const ORDER: &[&str] = &["position_before", "position_after", "workload_id"];
 
-/// Asks what `changes` would do in the group.
+/// Requests the effects of `changes` in the group.
 pub async fn ask(client: &Client, group: &str, changes: &Value) -> Result<Bytes, Failure> {
     client.post(["resource-groups", group, "fair-share-simulations"]).json(changes)?.bytes().await
 }
 
-/// Writes an answer: as it came, or as rows of all tiers, and on standard error a sentence about it.
+/// Writes an answer unchanged, or as rows of all tiers, and on standard error a sentence about it.
 pub fn show(answer: &[u8], format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_bytes(answer);
@@ -83,7 +84,7 @@ fn row(tier: &str, item: &Value) -> Value {
     })
 }
 
-/// A row for a person: shares in percent. Who is new or gone has one side only.
+/// A row for people, with shares in percent. A new or removed owner has only one side.
 fn in_percent(mut row: Value) -> Value {
     for (column, key) in SHARES {
         row[column] = known_percent(&row[key]);
@@ -91,7 +92,7 @@ fn in_percent(mut row: Value) -> Value {
     row
 }
 
-/// How fair one tier was in a window, with the weights before and after.
+/// The fairness of one tier in a window, with the weights before and after.
 fn fairness(change: &Value) -> Value {
     json!({
         "tier": change["tier"], "window_days": change["window_days"],
@@ -101,7 +102,7 @@ fn fairness(change: &Value) -> Value {
     })
 }
 
-/// Says on standard error how many it concerns, and whether it was done.
+/// Writes to standard error how many owners change, and if the changes were applied.
 fn say(answer: &Value) {
     let of = |key: &str| answer["users"][key].as_u64().unwrap_or_default();
     let (changed, risen, fallen) = (of("changed"), of("risen"), of("fallen"));

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::domain::tier::Tier;
 
-/// Reads a tier; the help lists all of them.
+/// Parses a tier; the help lists all of them.
 pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::as_str)).try_map(|name| name.parse())
 }

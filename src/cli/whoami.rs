@@ -1,4 +1,4 @@
-//! `fairshared whoami`: what the key is and may do.
+//! `fairshared whoami`: shows the key and its rights.
 
 use std::process::ExitCode;
 

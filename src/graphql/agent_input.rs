@@ -1,4 +1,4 @@
-//! Agents in mutations: read like those of REST bodies, with the same faults.
+//! The agents in mutations. They are read like those in REST bodies, with the same faults.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct AgentInput {
 }
 
 impl AgentInput {
-    /// The agent's id, and what it offers.
+    /// The id of the agent and its specification.
     pub fn read(self) -> std::result::Result<(String, AgentSpec), Fault> {
         let Self { agent_id, available_slots, alive, schedulable, labels } = self;
         let mut map = Map::from_iter([("available_slots".to_owned(), available_slots.0)]);
@@ -42,7 +42,7 @@ impl AgentInput {
     }
 }
 
-/// The parts of an agent that are JSON inside the request.
+/// The parts of an agent that are JSON in the request.
 #[derive(Deserialize)]
 struct AgentJson {
     available_slots: Amounts,
@@ -50,7 +50,7 @@ struct AgentJson {
     labels: BTreeMap<String, String>,
 }
 
-/// Reads the agents of a mutation; the first faults are named.
+/// Reads the agents of a mutation. The error lists the first faults.
 pub fn read_agents(inputs: Vec<AgentInput>) -> Result<BTreeMap<String, AgentSpec>> {
     if inputs.len() > MAX_AGENTS {
         return Err(Error::about("/agents", "too_many", format!("lists more than {MAX_AGENTS} elements")));

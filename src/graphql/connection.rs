@@ -1,4 +1,4 @@
-//! Connections: page arguments in, `edges`, `pageInfo` and `count` out.
+//! Connections: the page arguments of a list, and its result with `edges`, `pageInfo` and `count`.
 
 use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesField, Edge, EdgeNameType, EmptyFields};
 use async_graphql::{Context, ObjectType, OutputType, SimpleObject};
@@ -7,7 +7,7 @@ use super::guard;
 use crate::service::input::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
 use crate::service::{Error, Result};
 
-/// `FairShareWeightNode` has a `FairShareWeightConnection`.
+/// Names the connection and edge types: the list of `FairShareWeightNode` is a `FairShareWeightConnection`.
 pub struct ListName;
 
 impl ConnectionNameType for ListName {
@@ -31,10 +31,10 @@ pub struct Whole {
 
 pub type List<T> = ListWith<T, Whole>;
 
-/// A list that tells `W` about itself as a whole.
+/// A list with the fields of `W`, which are about the list as a whole.
 pub type ListWith<T, W> = Connection<String, T, W, EmptyFields, ListName, ListName, DisableNodesField>;
 
-/// The page arguments of a list as they came.
+/// The page arguments of a list as they are in the request.
 #[derive(Clone, Debug, Default)]
 pub struct PageArgs {
     pub first: Option<i64>,
@@ -45,7 +45,8 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// The window on the list called `list` of one owner: a resource group, or what is below it.
+    /// The window of rows that the arguments select. `list` is the name of the list, `scope` its owner: a resource
+    /// group, or a part of one.
     pub fn window(&self, list: &str, scope: &str) -> Result<Window> {
         if self.first.is_some() && self.last.is_some() {
             return Err(Error::about("/last", "invalid_page", "does not go with `first`"));
@@ -68,7 +69,7 @@ impl PageArgs {
     }
 }
 
-/// Turns a page of one owner's list into a connection, with `node` making each row.
+/// Converts a page of a list into a connection. `node` makes the node of each row.
 pub fn connect<T, N: OutputType>(
     ctx: &Context<'_>,
     scope: &str,
@@ -79,7 +80,7 @@ pub fn connect<T, N: OutputType>(
     connect_with(ctx, scope, page, whole, node)
 }
 
-/// [`connect`] for a list that tells `whole` about itself.
+/// [`connect`] for a list with fields about the list as a whole.
 pub fn connect_with<T, N: OutputType, W: ObjectType>(
     ctx: &Context<'_>,
     scope: &str,

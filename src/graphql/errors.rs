@@ -1,4 +1,4 @@
-//! Errors as GraphQL shows them: the service's code in `extensions.code`, each fault of a request in
+//! Errors in GraphQL responses. The service's code is in `extensions.code`, the faults of a request are in
 //! `extensions.errors`.
 
 use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value, value};
@@ -6,15 +6,15 @@ use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value, va
 use crate::service::Error;
 use crate::service::input::error::Found;
 
-/// A query that cannot be read or does not fit the schema.
+/// The code for a query with a syntax error, or one that does not match the schema.
 const INVALID_QUERY: &str = "invalid_query";
-/// Stands for the errors that are not shown.
+/// The code of the error that stands for all errors that are not listed.
 const MORE_ERRORS: &str = "more_errors";
 
-/// Errors that an answer names; a query of some bytes each can have thousands.
+/// The largest number of errors in a response. A small query can cause thousands.
 const MAX_ERRORS: usize = 100;
 
-/// Gives every error of an answer its code, and counts those beyond the first hundred.
+/// Adds a code to every error of a response, and replaces the errors beyond the first hundred by their number.
 pub fn explain(mut response: Response) -> Response {
     let more = response.errors.len().saturating_sub(MAX_ERRORS);
     response.errors.truncate(MAX_ERRORS);
@@ -39,13 +39,13 @@ pub fn is_executed(response: &Response) -> bool {
     response.errors.is_empty() || response.data != Value::Null || response.errors.iter().any(|e| !e.path.is_empty())
 }
 
-/// What a scalar says of a value, without what the library puts around it.
+/// The message of a scalar about an invalid value, without the text that the library adds.
 fn of_value(message: &str) -> Option<&str> {
     let (_, said) = message.strip_prefix("Failed to parse \"")?.split_once("\": ")?;
     Some(said.split(" (occurred while parsing").next().unwrap_or(said))
 }
 
-/// The refusal of a text that is no GraphQL: where it stops being that, without the parser's own words.
+/// The refusal of a text with a syntax error. It states the position, but not the parser's own message.
 pub fn unreadable(error: ServerError) -> Response {
     let message = match error.locations.first() {
         Some(place) => format!("the query is not GraphQL from line {}, column {} on", place.line, place.column),
@@ -78,7 +78,7 @@ fn extensions(error: &ServerError) -> ErrorExtensionValues {
     extensions
 }
 
-/// Tells what is there instead of what the request goes out from, as REST does.
+/// Adds the state that contradicts the request, as in REST.
 fn set_found(extensions: &mut ErrorExtensionValues, found: &Found) {
     if let Some(revision) = &found.config_revision {
         extensions.set("config_revision", revision.as_str());
@@ -90,7 +90,7 @@ fn set_found(extensions: &mut ErrorExtensionValues, found: &Found) {
     }
 }
 
-/// An answer that is nothing but one error.
+/// A response that consists of one error.
 pub fn refuse(error: Error) -> Response {
     let error = async_graphql::Error::from(error);
     let mut refused = ServerError::new(error.message, None);

@@ -1,4 +1,4 @@
-//! Filter inputs. Each becomes one [`Filter`] value, which the service evaluates or turns into SQL.
+//! The filter inputs. Each is converted into a [`Filter`], which the service evaluates or translates into SQL.
 
 use async_graphql::InputObject;
 
@@ -9,13 +9,14 @@ use crate::service::buckets::BucketCondition;
 use crate::service::shares::ShareCondition;
 use crate::service::{Error, Result};
 
-/// Filters inside filters.
+/// The largest nesting of filters.
 pub const MAX_DEPTH: usize = 10;
-/// Conditions of one filter, and ids or texts in its lists.
+/// The largest number of conditions in a filter.
 pub const MAX_CONDITIONS: usize = 100;
+/// The largest number of ids or texts in the lists of a filter.
 pub const MAX_VALUES: usize = 1_000;
 
-/// Counts what a filter asks for, so that no query outgrows what a database takes.
+/// Counts the conditions and values of a filter, so that no query exceeds the limits of a database.
 #[derive(Default)]
 pub struct Measure {
     conditions: usize,
@@ -156,7 +157,7 @@ impl DateFilter {
     }
 }
 
-/// Whether anything was used in the look-back window.
+/// The condition that something was used in the look-back window, or that nothing was.
 fn lower_active(active: bool, measure: &mut Measure) -> Result<Filter<ShareCondition>> {
     measure.condition(1)?;
     Ok(Filter::Is(ShareCondition::Active(active)))
@@ -169,7 +170,7 @@ pub enum WeightCondition {
     Id(TextMatch),
 }
 
-/// The kinds of weights that are meant.
+/// The condition that a weight is of one of `types`.
 fn lower_types(types: Vec<FairShareWeightTargetType>, measure: &mut Measure) -> Result<Filter<WeightCondition>> {
     measure.condition(types.len())?;
     Ok(Filter::Is(WeightCondition::Type(types)))
@@ -205,7 +206,7 @@ macro_rules! filter_input {
                 $(if let Some(field) = self.$field {
                     parts.push($lower(field, measure)?);
                 })*
-                // An empty list is no condition.
+                // An empty list is not a condition.
                 let given = |list: Option<Vec<Self>>| list.filter(|list| !list.is_empty());
                 let mut each = |list: Vec<Self>| {
                     measure.condition(0)?;

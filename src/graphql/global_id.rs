@@ -1,4 +1,4 @@
-//! Opaque ids that are unique over all types: the type and what identifies the row in it.
+//! Opaque ids that are unique across all types. They contain the type and the key of the row.
 
 use async_graphql::ID;
 use base64::Engine;
@@ -9,7 +9,7 @@ pub fn encode(kind: &str, key: &[&str]) -> ID {
     ID(URL_SAFE_NO_PAD.encode(json))
 }
 
-/// `None`: not an id that [`encode`] made.
+/// The inverse of [`encode`]; `None` if `encode` did not make the id.
 pub fn decode(id: &ID) -> Option<(String, Vec<String>)> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(id.as_bytes()).ok()?).ok()
 }

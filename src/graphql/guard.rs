@@ -1,5 +1,6 @@
-//! Limits that a query meets before it is validated or run. Parser and validator recurse into what they read, variables
-//! included, and expand fragments as often as they are spread, so all of it is bounded here first.
+//! The limits that a query must meet before it is validated or executed. The parser and the validator are recursive,
+//! for variables as well, and they expand a fragment each time it is used. Size and depth are therefore limited here
+//! first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,29 +12,29 @@ use async_graphql::{Context, Name, Positioned, SelectionField, Variables};
 use crate::domain::reading::{INVALID_CHARACTER, NUL};
 use crate::service::{Error, Result};
 
-/// The longest query text.
+/// The longest query, in bytes.
 pub const MAX_BYTES: usize = 256 * 1024;
-/// Brackets inside brackets in the query text, arguments included.
+/// The largest nesting of brackets in the text of a query, arguments included.
 pub const MAX_NESTING: usize = 48;
-/// Fields inside fields; the introspection query of common clients has 15.
+/// The largest nesting of fields. The introspection query of common clients has 15.
 pub const MAX_DEPTH: usize = 16;
-/// Fields of a query, with fragments written out.
+/// The largest number of fields in a query, with fragments expanded.
 pub const MAX_FIELDS: usize = 1_000;
-/// Values of one answer: rows times the fields asked of each.
+/// The largest number of values in a response: rows times requested fields of each.
 pub const MAX_VALUES: u64 = 250_000;
-/// Rows that the fields of one query look at: with 100,000 users, twenty different lists of users.
+/// The largest number of rows that the fields of one query look at: twenty different lists of 100,000 users.
 pub const MAX_ROWS_READ: u64 = 2_000_000;
 
 fn fault(code: &'static str, detail: String) -> Error {
     Error::invalid("/query", code, detail)
 }
 
-/// Refuses text whose nesting the recursive parser should not see.
+/// Refuses text that is too long, or too deeply nested for the recursive parser.
 pub fn check_text(query: &str) -> Result<()> {
     if query.len() > MAX_BYTES {
         return Err(fault("query_too_large", format!("a query has at most {MAX_BYTES} bytes")));
     }
-    // As a variable it is refused where JSON is read.
+    // In a variable the character is refused by the JSON reader.
     if query.contains("\\u0000") {
         return Err(Error::about("/query", INVALID_CHARACTER, NUL));
     }
@@ -56,7 +57,7 @@ pub fn check_text(query: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses variables that nest deeper than the text may: the code that reads them recurses likewise.
+/// Refuses variables that nest deeper than [`MAX_NESTING`], because the code that reads them is recursive, too.
 pub fn check_variables(variables: &Variables) -> Result<()> {
     if variables.values().any(|value| nests(value, MAX_NESTING)) {
         let detail = format!("variables nest at most {MAX_NESTING} deep");
@@ -65,7 +66,7 @@ pub fn check_variables(variables: &Variables) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is more inside of each other than `most`.
+/// True if `value` is nested deeper than `most`.
 fn nests(value: &ConstValue, most: usize) -> bool {
     let deeper = |inner: &ConstValue| most == 0 || nests(inner, most - 1);
     match value {
@@ -75,7 +76,7 @@ fn nests(value: &ConstValue, most: usize) -> bool {
     }
 }
 
-/// What follows the string that `text` starts with; an unclosed one ends with the text.
+/// The text after the string at the beginning of `text`. A string without an end takes all of the text.
 fn after_string(text: &[u8]) -> &[u8] {
     let block = text.starts_with(b"\"\"\"");
     let (mut at, end): (usize, &[u8]) = if block { (3, b"\"\"\"") } else { (1, b"\"") };
@@ -83,7 +84,7 @@ fn after_string(text: &[u8]) -> &[u8] {
         if text[at..].starts_with(end) {
             return &text[at + end.len()..];
         }
-        // A plain string cannot span lines: what follows is read as query again.
+        // A plain string ends with its line: the text after it is read as part of the query again.
         if !block && text[at] == b'\n' {
             return &text[at..];
         }
@@ -93,19 +94,19 @@ fn after_string(text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// Fields that a selection stands for, and how deep they nest.
+/// The number and the depth of the fields of a selection, with fragments expanded.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     fields: usize,
     depth: usize,
-    /// Like `depth`, but fragments count too.
+    /// Like `depth`, but with fragments counted as levels, too.
     height: usize,
 }
 
-/// Refuses a document that is too large or too deep once its fragments are written out.
+/// Refuses a document that is too large or too deep with its fragments expanded.
 pub fn check_document(document: &ExecutableDocument) -> Result<()> {
     let mut measure = Measure { document, known: HashMap::new() };
-    // Sorted, so that one document always gets one answer.
+    // In sorted order, so that a document always gets the same refusal.
     let fragments: BTreeSet<&Name> = document.fragments.keys().collect();
     let mut fields = 0;
     for name in fragments {
@@ -146,7 +147,7 @@ struct Measure<'a> {
 }
 
 impl<'a> Measure<'a> {
-    /// `level` counts spreads and fields alike, so that fragments in a circle end.
+    /// `level` counts fields and fragments, so that fragments that contain each other come to an end.
     fn set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Extent> {
         refuse_height(level)?;
         let mut sum = Extent::default();
@@ -181,7 +182,7 @@ impl<'a> Measure<'a> {
         if let Some(extent) = self.known.get(name) {
             return Ok(*extent);
         }
-        // The validator names a fragment that is missing.
+        // The validator refuses a fragment that does not exist.
         let Some((name, fragment)) = self.document.fragments.get_key_value(name) else { return Ok(Extent::default()) };
         let extent = self.set(&fragment.node.selection_set, level + 1)?;
         self.known.insert(name, extent);
@@ -189,19 +190,19 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// The cost of a list that the database pages, in rows.
+/// The cost in rows of a list whose pages the database makes.
 pub const DATABASE_LIST_ROWS: usize = 10_000;
-/// The cost of a report, an explanation, a sequence or a simulation, in rows.
+/// The cost in rows of a report, an explanation, a sequence or a simulation.
 pub const REPORT_ROWS: usize = 100_000;
 
-/// The values and rows that one request has used of its limits.
+/// The values and rows of one request so far, to compare with the limits.
 #[derive(Default)]
 pub struct QueryBudget {
     values: AtomicU64,
     rows: AtomicU64,
 }
 
-/// Counts `rows` rows of the list that is being resolved, as part of the answer.
+/// Counts `rows` rows of the list that is being resolved, each with its requested fields, towards [`MAX_VALUES`].
 pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
     let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
     let cost = width(&ctx.field()).saturating_mul(rows as u64);
@@ -213,8 +214,8 @@ pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// Counts `rows` rows that are looked at to resolve a field, whether they become part of the answer or not. A field that
-/// looks at a whole group costs as many rows as the group has users.
+/// Counts `rows` rows that are looked at to resolve a field towards [`MAX_ROWS_READ`], even if they are not in the
+/// response. A field that looks at a whole group costs as many rows as the group has users.
 pub fn charge_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
     let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
     let rows = rows as u64;

@@ -1,9 +1,10 @@
-//! `/graphql` as "GraphQL over HTTP" (edition of September 2026) describes it: POST for everything, GET for queries, and
-//! the query page for a browser that sends no query.
+//! `/graphql` as specified by "GraphQL over HTTP" (edition of September 2026): POST for all operations, GET for
+//! queries, and the query page for a browser that sends no query.
 //!
-//! A request that is no GraphQL request (wrong key, media type, method or JSON) is answered with a problem, as REST
-//! answers it. Everything else is a GraphQL answer, without `data` if the request could not be executed. The status 400
-//! stands for invalid documents too, where the edition has 422, because the tool that audits servers asks for 400.
+//! A request that is not a GraphQL request (wrong key, media type, method or JSON) is answered with a problem like
+//! those of REST. All other responses are GraphQL responses, without `data` if the request could not be executed.
+//! Invalid documents get the status 400, although the edition specifies 422, because the common audit tool for servers
+//! expects 400.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,23 +26,22 @@ use super::parameters::{has_document, read_address, read_body};
 use super::{FairShareSchema, anonymous, errors, execute, page, prepare};
 use crate::service::{Caller, Error, Service};
 
-/// The status of an operation that was executed and has errors. The edition defines it, and the registry of HTTP has none
-/// for this.
+/// The status of an executed operation with errors. It is defined by the edition, and not in the HTTP registry.
 const PARTIAL_SUCCESS: u16 = 294;
 
-/// The endpoint over `schema`. The layer that authenticates requests puts a [`Caller`] into their extensions.
+/// The endpoint for `schema`. The layer that authenticates requests adds the [`Caller`] to their extensions.
 pub fn router(schema: FairShareSchema, service: Arc<Service>) -> Router {
     Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(Executor { schema, service })
 }
 
-/// The schema that executes documents, and the service that knows which groups there are.
+/// The schema that executes documents, and the service that finds the groups in them.
 #[derive(Clone)]
 struct Executor {
     schema: FairShareSchema,
     service: Arc<Service>,
 }
 
-/// True for a request that is answered with the query page, which needs no key.
+/// True for a request that gets the query page, for which no key is needed.
 pub fn is_page_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     reads && uri.path() == "/graphql" && !has_document(uri.query().unwrap_or_default()) && accepts_html(headers)
@@ -108,7 +108,7 @@ async fn answer(
     }
 }
 
-/// The answer to a request that was not executed.
+/// The body of the response to a request that was not executed.
 #[derive(Serialize)]
 struct RequestErrors<'a> {
     errors: &'a [ServerError],
@@ -136,7 +136,7 @@ fn write(kind: AnswerType, response: &GraphQlResponse) -> Response {
         AnswerType::GraphQlResponse if response.errors.is_empty() => StatusCode::OK,
         AnswerType::GraphQlResponse => StatusCode::from_u16(PARTIAL_SUCCESS).unwrap_or_default(),
     };
-    // An answer belongs to one key and to one moment, so that no cache may keep that of a GET.
+    // A response is for one key and one moment, so no cache may store the response to a GET.
     let headers = [
         (header::CONTENT_TYPE, kind.content_type()),
         (header::CACHE_CONTROL, "no-store"),
@@ -149,7 +149,7 @@ fn refuse(status: StatusCode, error: &Error, request_id: &str) -> Response {
     problem(status, error.code(), &error.to_string(), request_id)
 }
 
-/// RFC 9457, for requests that no GraphQL answer fits.
+/// A problem (RFC 9457), for requests that are not GraphQL requests.
 fn problem(status: StatusCode, code: &str, detail: &str, request_id: &str) -> Response {
     let body = json!({
         "type": format!("urn:fairshared:problem:{code}"),

@@ -1,4 +1,4 @@
-//! Inputs of mutations, and the weights they ask for.
+//! The inputs of mutations, and the weights in them.
 
 use async_graphql::{InputObject, MaybeUndefined};
 use serde_json::{Map, Value};
@@ -59,13 +59,13 @@ pub struct UserWeightInput {
     pub weight: MaybeUndefined<String>,
 }
 
-/// Where an item stood in the request, and whether it named its target by `target_id`.
+/// The place of an item in the request. `by_id` is true if the item has its target in `target_id`.
 pub struct Place {
     pointer: String,
     by_id: bool,
 }
 
-/// Weights to write, each with the place in the request that its faults point to.
+/// Weights to write, each with its place in the request, for the pointers of faults.
 #[derive(Default)]
 pub struct Items {
     weights: Vec<WeightItem>,
@@ -74,12 +74,12 @@ pub struct Items {
 }
 
 impl Items {
-    /// `pointer` is the item's own place, empty for a mutation about one weight.
+    /// Adds the item at `pointer`. The pointer is empty for a mutation about one weight.
     pub fn add(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
         self.add_at(Place { pointer: pointer.to_owned(), by_id: false }, target, weight);
     }
 
-    /// The same for a target that is told by kind and id.
+    /// The same for a target in the form of kind and id.
     pub fn add_by_id(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
         self.add_at(Place { pointer: pointer.to_owned(), by_id: true }, target, weight);
     }
@@ -120,13 +120,13 @@ impl Items {
         }
     }
 
-    /// The items and where they stood, or every fault.
+    /// The items and their places, or all faults.
     pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<Place>)> {
         if self.faults.is_empty() { Ok((self.weights, self.places)) } else { Err(Error::Invalid(self.faults)) }
     }
 }
 
-/// The options of a group, which are an object.
+/// The options of a group. They must be an object.
 pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Value>>> {
     match options.map(|options| options.0) {
         None => Ok(None),
@@ -135,19 +135,19 @@ pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Va
     }
 }
 
-/// Warnings about weights, with the places that the items had in the request.
+/// Changes the pointers of warnings about weights to the places of the items in the request.
 pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[Place]) -> Vec<InputWarning> {
     for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
         let at = pointer.strip_prefix("/items/").and_then(|at| at.parse::<usize>().ok());
         if let Some(place) = at.and_then(|at| places.get(at)) {
-            // A mutation about one weight has no list: the warning is about its target.
+            // A mutation about one weight has no list, so the warning is about its target.
             *pointer = if place.pointer.is_empty() { "/target_id".to_owned() } else { place.pointer.clone() };
         }
     }
     warnings
 }
 
-/// The target that an input names, or the fault in it.
+/// The target of an input, or the fault in it.
 pub fn read_target(
     people: &Directory,
     kind: FairShareWeightTargetType,
@@ -167,7 +167,7 @@ pub fn read_target(
     })
 }
 
-/// A weight that is left out is not one that is null: nothing is unset by an oversight.
+/// A missing weight is a fault, unlike null, so that no weight is unset by mistake.
 fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Weight>, (&'static str, String)> {
     match weight {
         MaybeUndefined::Undefined => Err(("missing_weight", "is missing; null unsets it".to_owned())),
@@ -176,7 +176,8 @@ fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Wei
     }
 }
 
-/// Moves the faults of a write to where its items stood. A mutation about one weight names the argument.
+/// Changes the pointers of faults to the places of the items in the request. For a mutation about one weight they point
+/// to the argument.
 pub fn relocate(error: Error, places: &[Place]) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let moved = faults.into_iter().map(|fault| {

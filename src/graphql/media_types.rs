@@ -1,17 +1,18 @@
-//! Media types of requests and answers, negotiated as "GraphQL over HTTP" (edition of September 2026) asks for.
+//! The media types of requests and responses, negotiated as specified by "GraphQL over HTTP" (edition of September
+//! 2026).
 
 use axum::http::{HeaderMap, header};
 use headers_accept::Accept;
 use mediatype::names::{APPLICATION, CHARSET, HTML, JSON, TEXT};
 use mediatype::{MediaType, Name, ReadParams, WriteParams};
 
-/// The form of an answer, which decides what its status says.
+/// The media type of a response, on which its status depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerType {
-    /// `application/graphql-response+json`: the status says how the request went.
+    /// `application/graphql-response+json`: the status shows the result of the request.
     GraphQlResponse,
-    /// `application/json`: the status is 200 for everything that GraphQL answers, because clients of this form take any
-    /// other status for one of a proxy.
+    /// `application/json`: the status of every GraphQL response is 200, because clients of this type take any other
+    /// status for that of a proxy.
     Json,
 }
 
@@ -21,8 +22,8 @@ const GRAPHQL_RESPONSE: MediaType<'static> =
 const TEXT_HTML: MediaType<'static> = MediaType::new(TEXT, HTML);
 
 impl AnswerType {
-    /// The form that the header `Accept` prefers, or `None` if it accepts neither form. Plain JSON is the answer to a
-    /// wildcard, and to a request without the header.
+    /// The type that the header `Accept` prefers, or `None` if it accepts neither. Plain JSON is chosen for a wildcard
+    /// and for a request without the header.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
         let Some(accept) = accepted(headers) else { return Some(Self::Json) };
         let offered = [APPLICATION_JSON, GRAPHQL_RESPONSE];
@@ -44,7 +45,7 @@ pub fn accepts_html(headers: &HeaderMap) -> bool {
     accepted(headers).is_none_or(|accept| accept.negotiate(&[TEXT_HTML]).is_some())
 }
 
-/// True if the body is JSON in UTF-8, which is assumed where no encoding is named.
+/// True if the body is JSON in UTF-8. Without a charset UTF-8 is assumed.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let Ok(kind) = MediaType::parse(text) else { return false };
@@ -52,11 +53,11 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     kind.essence() == APPLICATION_JSON && kind.get_param(CHARSET).is_none_or(is_utf8)
 }
 
-/// The header `Accept`. One that cannot be read counts as missing, because common clients send `*` for `*/*`.
+/// The header `Accept`. An invalid one counts as missing, because common clients send `*` for `*/*`.
 fn accepted(headers: &HeaderMap) -> Option<Accept> {
     let texts: Vec<&str> = headers.get_all(header::ACCEPT).into_iter().filter_map(|v| v.to_str().ok()).collect();
     let accept: Accept = texts.join(",").to_ascii_lowercase().parse().ok()?;
-    // Every answer is UTF-8, so a named encoding must not keep a range from matching.
+    // All responses are UTF-8, so a charset must not keep a range from matching.
     let ranges: Accept = accept.media_types().map(|range| without_charset(range.to_ref())).collect();
     let is_empty = ranges.media_types().next().is_none();
     if is_empty { None } else { Some(ranges) }

@@ -1,4 +1,4 @@
-//! GraphQL: the schema of the proposal and what it uses without defining.
+//! GraphQL: the schema of the proposal, and what that schema uses but does not define.
 #![allow(clippy::unused_async, reason = "resolvers are async whether they wait or not")]
 
 mod agent_input;
@@ -41,24 +41,24 @@ use crate::service::{Caller, Error, Service};
 pub type FairShareSchema = Schema<Query, Mutation, EmptySubscription>;
 
 fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
-    // The guard refuses deeper documents before this limit can.
+    // The guard refuses deeper documents before this limit applies.
     Schema::build(Query::default(), Mutation::default(), EmptySubscription)
         .limit_recursive_depth(guard::MAX_NESTING + 1)
 }
 
-/// The schema over a service.
+/// The schema with the service and the jobs that its resolvers use.
 pub fn schema(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> FairShareSchema {
     builder().data(service).data(jobs).finish()
 }
 
-/// The schema as text, as `schema.graphql` at the root of the repository holds it.
+/// The schema as text, as in `schema.graphql` at the root of the repository.
 pub fn sdl() -> String {
     builder().finish().sdl()
 }
 
-/// Checks a request before its document is validated. Returns the type of the operation that it selects, if it selects
-/// one. A request beyond the limits, or without a variable that it requires, is never validated or run: the error is its
-/// answer.
+/// Checks a request before its document is validated. Returns the type of the selected operation, or `None` if none can
+/// be selected. A request that exceeds the limits, or lacks a required variable, is neither validated nor executed: the
+/// error is the response.
 pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Response>> {
     let refuse = |error| Box::new(errors::refuse(error));
     guard::check_text(&request.query).map_err(refuse)?;
@@ -71,14 +71,14 @@ pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Respo
     Ok(Some(operation.ty))
 }
 
-/// Answers a request that [`prepare`] has let pass. Every error has a code.
+/// Executes a request that [`prepare`] has accepted. Every error in the response has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
     let (warnings, scans) = (ResponseWarnings::default(), shared_scans::SharedScans::default());
     let request = request.data(caller).data(guard::QueryBudget::default()).data(scans).data(warnings.clone());
     warnings.add_to(errors::explain(schema.execute(request).await))
 }
 
-/// A key is missing.
+/// The error of a request without a key.
 fn anonymous() -> Error {
     Error::Unauthorized {
         code: "missing_key",

@@ -1,4 +1,4 @@
-//! Mutations. Each is one transaction, and takes effect at once.
+//! The mutations. Each is one transaction, and takes effect at once.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};
 
-/// Writes weights; faults point to where the items stood in the request.
+/// Writes weights. Faults point to the places of the items in the request.
 async fn write(
     ctx: &Context<'_>,
     resource_group: String,
     items: Items,
     terms: impl Into<Terms>,
 ) -> ServiceResult<WeightsChanged> {
-    // Who may not write learns nothing about the items.
+    // A caller who may not write must not learn anything about the items.
     caller(ctx)?.require_admin()?;
     let (items, places) = items.finish()?;
     let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, terms).await;
@@ -231,7 +231,7 @@ impl PolicyMutation {
         reason: Option<String>,
         if_revision: Option<String>,
     ) -> Result<UpsertQueuesResult> {
-        // Who may not write learns nothing about the queues.
+        // A caller who may not write must not learn anything about the queues.
         caller(ctx)?.require_admin()?;
         let write = QueuesWrite { queues: read_queues(queues)?, prune, reason, if_revision };
         let group = Arc::clone(&service(ctx)?.group(caller(ctx)?, &resource_group)?.name);
@@ -316,7 +316,7 @@ impl PolicyMutation {
         expires_at: Option<DateTime>,
         resource_groups: Option<Vec<String>>,
     ) -> Result<CreatedKey> {
-        // Who may not write learns nothing about names.
+        // A caller who may not write must not learn anything about names.
         caller(ctx)?.require_admin()?;
         let user = who::some_user(&service(ctx)?.people(), user_uuid.map(|id| UserId(id.0)), user.as_deref());
         let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;

@@ -1,5 +1,5 @@
-//! The resource groups that the arguments of a document name. Another server may have made them a moment ago, and then they
-//! are looked for before the document is executed.
+//! The resource groups in the arguments of a document. Another server may have just created them, so the database is
+//! read for unknown ones before the document is executed.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use async_graphql::{Request, Value, Variables};
 
 use crate::service::{Caller, Service};
 
-/// Arguments that name groups.
+/// The arguments that contain names of groups.
 const GROUP_ARGUMENTS: [&str; 2] = ["resource_group", "resource_groups"];
 
-/// Has the database read once if the request names a group that this server does not know.
+/// Reads the groups from the database once if the request names one that is not in memory.
 pub async fn look_for_new_groups(service: &Arc<Service>, caller: &Caller, request: &mut Request) {
-    // Taken out while the document is borrowed: they may hold megabytes, which are not copied for this.
+    // Moved out while the document is borrowed: variables may take megabytes, which are not copied for this.
     let variables = std::mem::take(&mut request.variables);
     let named = request.parsed_query().map_or_else(|_| Vec::new(), |document| named_groups(document, &variables));
     request.variables = variables;

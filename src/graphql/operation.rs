@@ -1,11 +1,11 @@
-//! The operation of a document that a request selects, and the variables that it cannot be executed without.
+//! The operation of a document that a request selects, and its required variables.
 
 use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationDefinition};
 use async_graphql::{Value, Variables};
 
 use crate::service::{Fault, Faults, Result};
 
-/// The operation that `name` selects; `None` if it cannot be determined, which execution then refuses.
+/// The operation with the name `name`. `None` if none can be selected; the execution then refuses the request.
 pub fn select<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
     let operation = match (&document.operations, name) {
         (DocumentOperations::Single(operation), None) => operation,
@@ -16,8 +16,8 @@ pub fn select<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Optio
     Some(&operation.node)
 }
 
-/// Refuses an operation without its required variables. The library executes such a request, and only the fields fail
-/// that use the variable.
+/// Refuses an operation without its required variables. The library would execute it, and only the fields that use the
+/// variable would fail.
 pub fn require_variables(operation: &OperationDefinition, variables: &Variables) -> Result<()> {
     let mut faults = Faults::default();
     for definition in &operation.variable_definitions {

@@ -1,4 +1,4 @@
-//! Orders of lists, and the enums of the interface.
+//! The orders of lists, and the enums of the schema.
 
 use async_graphql::{Enum, InputObject};
 
@@ -77,7 +77,7 @@ macro_rules! order_input {
     )*};
 }
 
-/// Orders that the service knows by the same names.
+/// Order inputs whose fields have the same names in the service.
 macro_rules! service_order {
     ($($name:ident($field:ident => $lowered:ident) $items:tt)*) => {$(
         order_input! { $name($field, Desc, "Some(OrderDirection::Desc)") $items }

@@ -1,4 +1,4 @@
-//! The query page at `GET /graphql`: one file, no network but this server.
+//! The query page at `GET /graphql`. It is one file, and sends requests to this server only.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Allows the page's own script and style, by their hashes, and requests to this server; nothing else.
+/// Allows the page's own script and style, by their hashes, and requests to this server, but nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |tag: &str| {
         let inner = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
@@ -25,12 +25,12 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Served without a key; the page asks for one and sends it with its queries.
+/// The page, which is served without a key. It asks the user for a key and sends it with its queries.
 pub async fn page() -> Response {
     let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
         (header::CACHE_CONTROL, "no-cache"),
-        // The same address answers other clients with GraphQL.
+        // At the same address other clients get GraphQL responses.
         (header::VARY, "accept"),
     ];
     (headers, Html(PAGE)).into_response()

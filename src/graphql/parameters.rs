@@ -12,7 +12,8 @@ const OPERATION_NAME: &str = "operationName";
 const VARIABLES: &str = "variables";
 const EXTENSIONS: &str = "extensions";
 
-/// Reads the body of a POST. It is a JSON object; read on its own, a request would be taken from an array too.
+/// Reads the body of a POST, which must be a JSON object. Without this check a request would be read from an array as
+/// well.
 pub fn read_body(body: &[u8]) -> Result<Request, Error> {
     const WHERE: &str = "the body is not a GraphQL request in JSON";
     let map = json::read_map(body).map_err(|error| match error {
@@ -22,8 +23,7 @@ pub fn read_body(body: &[u8]) -> Result<Request, Error> {
     request(map, WHERE)
 }
 
-/// Reads the query of the address of a GET, in which `variables` and `extensions` are JSON, and an empty value counts as
-/// none.
+/// Reads the query string of a GET. `variables` and `extensions` are JSON in it, and an empty value counts as missing.
 pub fn read_address(query: &str) -> Result<Request, Error> {
     const WHERE: &str = "the address is not a GraphQL request";
     let mut map = Map::new();
@@ -46,7 +46,7 @@ pub fn read_address(query: &str) -> Result<Request, Error> {
     request(map, WHERE)
 }
 
-/// True if the query of an address has a GraphQL document.
+/// True if the query string contains a GraphQL document.
 pub fn has_document(query: &str) -> bool {
     form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == QUERY)
 }
@@ -59,7 +59,7 @@ fn read_json(name: &str, text: &str, place: &str) -> Result<Value, Error> {
 }
 
 fn request(mut map: Map<String, Value>, place: &str) -> Result<Request, Error> {
-    // Other keys are reserved for later editions, and an edition asks its servers to ignore those that it does not know.
+    // Other keys are reserved for later editions. The edition requires servers to ignore unknown keys.
     map.retain(|key, value| match key.as_str() {
         QUERY => true,
         OPERATION_NAME | VARIABLES | EXTENSIONS => !value.is_null(),

@@ -1,4 +1,4 @@
-//! Queues in mutations: read like those of REST bodies, with the same faults.
+//! The queues in mutations. They are read like those in REST bodies, with the same faults.
 
 use async_graphql::InputObject;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ macro_rules! input {
 }
 queue_keys!(input);
 
-/// Reads the queues of a mutation; every fault is named.
+/// Reads the queues of a mutation. The error lists all faults.
 pub fn read_queues(inputs: Vec<QueueInput>) -> Result<Vec<QueueConfig>> {
     let (mut queues, mut faults) = (Vec::new(), Vec::new());
     for (at, input) in inputs.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Warnings about mutations whose results have no field for them. They are `warnings` in the `extensions` of the
-//! response, each with the path of the field that it is about.
+//! Warnings of mutations whose results have no field for them. They are in `extensions.warnings` of the response, each
+//! with the path of its field.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::service::input::warning::InputWarning;
 
-/// The warnings of one request, as they will be written. The mutations of a request run one after the other and share it.
+/// The warnings of one request as JSON. They are shared by the mutations of the request, which run one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseWarnings(Arc<Mutex<Vec<Value>>>);
 
-/// A warning as the response has it.
+/// A warning in the response.
 #[derive(Serialize)]
 struct LocatedWarning<'a> {
     path: &'a [String],
@@ -21,7 +21,7 @@ struct LocatedWarning<'a> {
 }
 
 impl ResponseWarnings {
-    /// Adds the warnings about the field that is being resolved.
+    /// Adds warnings about the field that is being resolved.
     pub fn add(ctx: &Context<'_>, warnings: Vec<InputWarning>) -> Result<()> {
         let path = ctx.path_node.map(QueryPathNode::to_string_vec).unwrap_or_default();
         let located = warnings.into_iter().map(|warning| to_value(LocatedWarning { path: &path, warning }));
@@ -31,7 +31,7 @@ impl ResponseWarnings {
         Ok(())
     }
 
-    /// The response with the warnings of its request. One without warnings stays as it is.
+    /// Adds the warnings to the response of the request.
     pub fn add_to(self, mut response: Response) -> Response {
         let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if !all.is_empty() {

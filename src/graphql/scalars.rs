@@ -1,4 +1,4 @@
-//! Scalars. A value that cannot be read is refused with a code of its own.
+//! The scalars. An invalid value is refused with a code of its own.
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
@@ -91,7 +91,7 @@ impl ScalarType for Decimal {
 pub struct JsonString(pub serde_json::Value);
 
 impl JsonString {
-    /// Anything that serialises without fail, like a map of slots.
+    /// `value` as JSON. It must be of a type that always serialises, such as a map of slots.
     pub fn of(value: &impl serde::Serialize) -> Self {
         Self(serde_json::to_value(value).unwrap_or_default())
     }

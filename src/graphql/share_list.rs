@@ -1,14 +1,14 @@
-//! What a list of shares is asked for: its order, its filter and its page.
+//! The parameters of a list of shares: order, filter and page.
 
 use crate::domain::filter::Filter;
 use crate::graphql::connection::PageArgs;
 use crate::service::Result;
 use crate::service::shares::{ShareCondition, ShareField, ShareList, share_list_name};
 
-/// Without an order, lists come by rank.
+/// The order of a list without an order argument.
 const BY_RANK: (ShareField, bool) = (ShareField::Rank, false);
 
-/// The list of a tier, ordered by a field and descending or not; `scope` tells lists of one tier apart.
+/// The list of a tier. `order` is a field, and true for descending; `scope` distinguishes the lists of one tier.
 pub fn share_list(
     tier: &str,
     order: Option<(ShareField, bool)>,

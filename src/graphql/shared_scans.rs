@@ -1,5 +1,6 @@
-//! The scans of one GraphQL request. A query may ask for one list in many fields, under aliases or for several pages. Fields
-//! with equal filters and orders share one scan of the group, and only the first of them is charged for its rows.
+//! The scans of one GraphQL request. A query may contain the same list in several fields, under aliases or for several
+//! pages. Fields with equal filters and orders share one scan of the group, and only the first of them is charged for
+//! its rows.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -14,10 +15,11 @@ use crate::service::input::page::Page;
 use crate::service::shares::{OrderedShares, ShareList, ShareRow};
 use crate::service::{Result, VisibleGroup};
 
-/// Rows that the scans of one request keep, about 4 MiB. What is beyond them is scanned, and charged, again.
+/// The largest number of rows that the scans of one request keep, about 4 MiB. A scan beyond this is repeated, and
+/// charged again.
 const MAX_KEPT_ROWS: usize = 100_000;
 
-/// The lists that the request has scanned so far, by their groups, tiers, filters and orders.
+/// The lists that the request has scanned so far, by tier, scope, snapshot of the group, order and filter.
 #[derive(Default)]
 pub struct SharedScans(Mutex<KeptScans>);
 
@@ -42,7 +44,7 @@ impl SharedScans {
     }
 }
 
-/// Returns a page of the list of shares in `scope` of `group`. `scan` makes the list and looks at `rows` rows for it.
+/// A page of the list of shares in `scope` of `group`. `scan` makes the whole list, and looks at `rows` rows for it.
 pub async fn page_of_shares<T: ShareRow>(
     ctx: &Context<'_>,
     group: &VisibleGroup,
@@ -52,7 +54,7 @@ pub async fn page_of_shares<T: ShareRow>(
 ) -> Result<Page<Placed<T>>> {
     let ShareList { filter, field, descending, window } = list;
     let tier = std::any::type_name::<T>();
-    // Names of groups have no slash, and a picture has a validator of its own.
+    // Names of groups contain no slash, and the entity tag is different for each snapshot of the group.
     let name = format!("{tier}/{scope}/{}/{field:?}/{descending}/{filter:?}", group.etag());
     let scans = ctx.data_opt::<SharedScans>();
     let ordered = || {

@@ -1,18 +1,18 @@
-//! Open files: every connection is one.
+//! The limit of open files. Each connection takes one.
 
 use std::fmt;
 
-/// Files that the process needs besides its connections: the database with its log, files while they are read, standard
-/// streams.
+/// Files that the process needs besides its connections: the database with its log, files that are being read, and the
+/// standard streams.
 #[cfg(target_os = "linux")]
 const OTHER_FILES: u64 = 128;
 
-/// The system does not let this process have the files that it needs.
+/// The error if the system's limit of open files is too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFewFiles {
     pub needed: u64,
     pub limit: u64,
-    /// How many connections would fit into the limit.
+    /// The number of connections that the limit allows.
     pub fitting_connections: u64,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for TooFewFiles {
 
 impl std::error::Error for TooFewFiles {}
 
-/// Raises this process' limit of open files as far as the system lets it. Refuses if `connections` do not fit into it.
+/// Raises this process' limit of open files as far as the system allows. Fails if `connections` do not fit into it.
 pub fn make_room_for(connections: usize) -> Result<(), TooFewFiles> {
     #[cfg(target_os = "linux")]
     if let Some(limit) = raise_limit() {
@@ -45,7 +45,7 @@ pub fn make_room_for(connections: usize) -> Result<(), TooFewFiles> {
     Ok(())
 }
 
-/// The limit in force then; `None`: there is none.
+/// Raises the limit to the maximum, and returns the limit that is then in force; `None`: unlimited.
 #[cfg(target_os = "linux")]
 fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

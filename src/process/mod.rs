@@ -1,4 +1,4 @@
-//! How the process gets on with its machine: files that it may open, and randomness.
+//! The process and its machine: memory, open files, thread priorities, and randomness.
 
 pub mod files;
 pub mod name;

@@ -1,6 +1,6 @@
-//! What others call this process.
+//! The name of this process for other processes and for people.
 
-/// Its number and its machine, like `process 4711 on node-1`.
+/// The process id and the host name, like `process 4711 on node-1`.
 pub fn name() -> String {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match machine.trim() {

@@ -1,8 +1,8 @@
-//! How much memory this process may use.
+//! The memory that this process may use.
 
 use sysinfo::{MemoryRefreshKind, System};
 
-/// Returns the bytes that the process may use: the limit of its control group, or else the memory of the machine.
+/// The number of bytes that the process may use: the limit of its control group, but at most the memory of the machine.
 pub fn usable_bytes() -> usize {
     let mut system = System::new();
     system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());

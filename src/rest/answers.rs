@@ -1,4 +1,4 @@
-//! What answers requests.
+//! The trait of everything that answers requests.
 
 use std::convert::Infallible;
 
@@ -6,8 +6,9 @@ use axum::extract::Request;
 use axum::response::Response;
 use tower::Service;
 
-/// An endpoint, with or without layers around it. It is always ready, and every request gets an answer. A layer is a function
-/// from one to the next: axum's own middleware would put a copy of all that is inside, and a future, on the heap for each request.
+/// An endpoint, with or without layers around it. It is always ready, and answers every request. A layer is a function
+/// from one `Answers` to another: axum's own middleware would clone everything inside it, and box a future, for each
+/// request.
 pub trait Answers<R = Response>:
     Service<Request, Response = R, Error = Infallible, Future: Send + 'static> + Clone + Send + Sync + 'static
 {

@@ -1,15 +1,15 @@
-//! The descriptions of answers, and the defaults of parameters, as `OpenAPI` 3.1 asks for them.
+//! The descriptions of responses and the defaults of parameters in the form of `OpenAPI` 3.1.
 
 use std::collections::BTreeMap;
 
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::{Content, Ref, RefOr, Response, Schema};
 
-/// The schemas of the document by their names.
+/// The schemas of the document by name.
 pub type Schemas = BTreeMap<String, RefOr<Schema>>;
 
-/// Gives each answer of `operation` that has no description the one of its body's schema. The specification demands one, and an
-/// endpoint has nothing to add where its answer is one type.
+/// Gives each response of `operation` without a description that of its body's schema. The specification requires one,
+/// and for many endpoints there is nothing to add to the schema.
 pub fn describe_answers(operation: &mut Operation, schemas: &Schemas) {
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(Response { description, content, .. }) = response
@@ -38,8 +38,8 @@ fn describe(schema: &RefOr<Schema>, schemas: &Schemas) -> Option<String> {
     }
 }
 
-/// Moves the default of each inline parameter into the schema of the parameter. utoipa writes it into a second schema beside
-/// the first. The second one asks for an object, so that no value would satisfy both.
+/// Moves the default of each inline parameter into the schema of the parameter. utoipa puts it into a second schema
+/// next to the first. That one demands an object, so that no value would match both.
 pub fn move_defaults(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter

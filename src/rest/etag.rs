@@ -1,4 +1,4 @@
-//! Validators: `ETag` out, `If-None-Match` and `If-Match` in.
+//! Entity tags: `ETag` in responses, `If-None-Match` and `If-Match` in requests.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::problem::{Problem, Result};
 
-/// The validators that a header lists; `None`: there is no such header.
+/// The entity tags in a header; `None` without the header.
 fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {
@@ -19,7 +19,7 @@ fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>>
     Ok((!tags.is_empty()).then_some(tags))
 }
 
-/// The validators of what the client has already: `If-None-Match`.
+/// The entity tags of the responses that the client has: `If-None-Match`.
 pub struct Seen(Vec<String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Seen {
@@ -30,14 +30,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Seen {
     }
 }
 
-/// 304 if the client has seen `etag` already, else the answer that `body` makes.
+/// 304 if the client already has the response with `etag`, else the response from `body`.
 pub fn fresh_or(Seen(seen): &Seen, etag: &str, body: impl FnOnce() -> Response) -> Response {
     let known = seen.iter().any(|t| t == "*" || t.strip_prefix("W/").unwrap_or(t) == etag);
     let response = if known { StatusCode::NOT_MODIFIED.into_response() } else { body() };
     tagged(response, etag)
 }
 
-/// The answer with its validator.
+/// Adds the entity tag to the response.
 pub fn tagged(mut response: Response, etag: &str) -> Response {
     if let Ok(value) = HeaderValue::from_str(etag) {
         response.headers_mut().insert(header::ETAG, value);
@@ -46,7 +46,8 @@ pub fn tagged(mut response: Response, etag: &str) -> Response {
     response
 }
 
-/// The one validator that `If-Match` demands of the resource: of several that which is in force.
+/// The entity tag that `If-Match` requires. Of several it is the current one, if that is among them. `None` if any state
+/// is accepted.
 pub fn required(headers: &HeaderMap, current: impl FnOnce() -> Option<String>) -> Result<Option<String>> {
     let Some(tags) = listed(headers, &header::IF_MATCH)? else { return Ok(None) };
     let current = current();

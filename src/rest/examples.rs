@@ -1,5 +1,6 @@
-//! The examples of bodies in the `OpenAPI` document. An example stands at the type (`#[schema(example = …)]`) or at the endpoint, and
-//! a body whose parts have examples is put together of them, so that an endpoint with known types needs none of its own.
+//! The examples of bodies in the `OpenAPI` document. An example is written at a type (`#[schema(example = …)]`) or at
+//! an endpoint. The example of a body is composed of the examples of its parts, so an endpoint with known types needs
+//! none of its own.
 
 use serde_json::{Map, Value};
 use utoipa::openapi::path::Operation;
@@ -8,7 +9,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Schema};
 
 use super::descriptions::Schemas;
 
-/// Gives the bodies of `operation` that have no example the one of their schema.
+/// Gives the bodies of `operation` without an example the one of their schema.
 pub fn add_examples(operation: &mut Operation, schemas: &Schemas) {
     let request = operation.request_body.iter_mut().filter_map(|body| match body {
         RefOr::T(body) => Some(body.content.values_mut()),
@@ -25,7 +26,7 @@ pub fn add_examples(operation: &mut Operation, schemas: &Schemas) {
     }
 }
 
-/// The example of `schema`: its own, or one of the examples of its parts. `None` if a part that every value has is without one.
+/// The example of `schema`: its own, or one composed of the examples of its parts. `None` if a required part has none.
 fn example_of(schema: &RefOr<Schema>, schemas: &Schemas) -> Option<Value> {
     let schema = match schema {
         RefOr::Ref(Ref { ref_location, .. }) => {

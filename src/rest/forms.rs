@@ -1,5 +1,5 @@
-//! The forms of texts in the `OpenAPI` document. Names and labels are checked alike wherever they come, and so their forms are told
-//! by the keys that hold them.
+//! The lengths and patterns of texts in the `OpenAPI` document. Names and labels have the same form everywhere, so the
+//! form follows from the key of the text.
 
 use utoipa::openapi::path::{Operation, ParameterIn};
 use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, SchemaType, Type};
@@ -7,16 +7,16 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::domain::names::{MAX_LABEL, MAX_NAME};
 
-/// Names that become parts of paths.
+/// The keys of names that are parts of paths.
 const NAMES: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];
-/// Names of people, projects and keys, and what is shown in their place.
+/// The keys of names of people, projects and keys, and of their display names.
 const LABELS: [&str; 6] = ["label", "display_name", "user_name", "project_name", "user", "project"];
-/// Neither control characters nor a slash.
+/// No control characters and no slash.
 const NAME: &str = r"^[^/\x00-\x1F\x7F-\x9F]+$";
 /// No control characters.
 const LABEL: &str = r"^[^\x00-\x1F\x7F-\x9F]+$";
 
-/// Gives every text below `schema` its form.
+/// Adds the form to every text below `schema`.
 pub fn add_forms(schema: &mut RefOr<Schema>) {
     let RefOr::T(schema) = schema else { return };
     match schema {
@@ -45,7 +45,7 @@ pub fn add_forms(schema: &mut RefOr<Schema>) {
     }
 }
 
-/// Gives the names in the path of an operation their form: no other parts of paths have the length of names.
+/// Adds the form to the names in the path of an operation, which are recognised by the maximal length of names.
 pub fn add_path_forms(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter
@@ -58,7 +58,7 @@ pub fn add_path_forms(operation: &mut Operation) {
     }
 }
 
-/// One text, or a list of them.
+/// Adds the form to a text, or to the items of a list of texts.
 fn give(schema: &mut RefOr<Schema>, most: usize, form: &str) {
     match schema {
         RefOr::T(Schema::Object(text)) if is_text(text) => {

@@ -1,4 +1,4 @@
-//! Lists: `?limit=&cursor=` in, `{items, next_cursor, total}` out.
+//! Lists: the parameters `limit` and `cursor`, and the result `{items, next_cursor, total}`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -24,24 +24,24 @@ impl<T> List<T> {
         Self { total: items.len() as u64, items, next_cursor: None }
     }
 
-    /// The list of so many rows, which [`super::whole::list`] writes.
+    /// A list of `total` rows, whose rows are written by [`super::whole::list`].
     pub fn without_rows(total: usize) -> Self {
         Self { items: Vec::new(), next_cursor: None, total: total as u64 }
     }
 
-    /// The same page of other rows.
+    /// The same page with each row converted.
     pub fn map<V>(self, of: impl Fn(T) -> V) -> List<V> {
         let Self { items, next_cursor, total } = self;
         List { items: items.into_iter().map(of).collect(), next_cursor, total }
     }
 }
 
-/// One list of one owner: what a cursor of it may be used for.
+/// A list of one owner. Cursors are valid for the same list and owner only.
 #[derive(Clone, Debug)]
 pub struct ListCursor {
-    /// The list as the service names it.
+    /// The name of the list in the service.
     list: String,
-    /// The resource group, so that a cursor of another group's list is refused.
+    /// The resource group. A cursor of another group's list is refused.
     scope: String,
 }
 
@@ -50,21 +50,21 @@ impl ListCursor {
         Self { list: list.into(), scope: scope.into() }
     }
 
-    /// The rows that `limit` and `cursor` ask for.
+    /// The window for `limit` and `cursor`.
     pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<Window> {
         let limit = check_limit(limit, "/limit", MAX_PAGE)?;
         let after = cursor.map(|text| Cursor::decode_scoped(text, &self.list, &self.scope, "/cursor")).transpose()?;
         Ok(Window::forward(limit, after))
     }
 
-    /// The answer with a page that the service cut.
+    /// The response with a page from the service.
     pub fn answer<T, V: From<T>>(&self, page: Page<T>) -> List<V> {
         let next = page.rows.last().filter(|_| page.has_next);
         let next_cursor = next.map(|(cursor, _)| cursor.encode_scoped(&self.scope));
         List { next_cursor, total: page.total, items: page.rows.into_iter().map(|(_, row)| V::from(row)).collect() }
     }
 
-    /// The answer with a page of rows that are all here and ascend by `key`.
+    /// The response with a page of `rows`, which are all rows of the list in the order of `key`.
     pub fn cut<T: Clone, V: From<T>>(&self, rows: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> List<V> {
         self.answer(cut(&self.list, rows, key, window))
     }

@@ -1,4 +1,4 @@
-//! REST: one endpoint a file, `<resource>/<verb>.rs`. `router.rs` lists them all.
+//! REST. Each endpoint has a file of its own, `<resource>/<verb>.rs`; `router.rs` lists them all.
 
 pub mod agents;
 mod answers;

@@ -1,4 +1,4 @@
-//! The OpenAPI document: what the endpoints declare, and the refusals that follow from their shape.
+//! The OpenAPI document: the declarations of the endpoints, and the refusals that follow from their declarations.
 
 use std::sync::OnceLock;
 
@@ -32,7 +32,7 @@ use crate::service::input::page::MAX_PAGE;
 )]
 struct Base;
 
-/// The document of every endpoint.
+/// The document of all endpoints.
 pub fn openapi() -> Document {
     let mut document = Base::openapi();
     for part in [router::PROMPT, router::BULK, router::PATIENT] {
@@ -60,14 +60,14 @@ pub fn openapi() -> Document {
     document
 }
 
-/// The document as bytes, which are written for the first request that asks.
+/// The document as bytes, which are made for the first request.
 pub async fn openapi_document() -> Response {
     static WRITTEN: OnceLock<Bytes> = OnceLock::new();
     let write = || serde_json::to_vec(&openapi()).unwrap_or_default().into();
     ([(header::CONTENT_TYPE, "application/json")], WRITTEN.get_or_init(write).clone()).into_response()
 }
 
-/// The page size of a list that comes in pages, which is what an operation with a cursor answers.
+/// Adds the limits of the page size to operations with the parameter `cursor`, which return lists in pages.
 fn add_page_limits(operation: &mut Operation) {
     let mut parameters: Vec<&mut Parameter> = operation.parameters.iter_mut().flatten().filter_map(inline).collect();
     if !parameters.iter().any(|parameter| parameter.name == "cursor") {

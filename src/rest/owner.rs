@@ -1,4 +1,4 @@
-//! Whom a row is about.
+//! The project and user that a row is about.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A part of the endpoints, listed once and read twice: to answer requests, and to declare what they answer.
+//! A part of the endpoints. They are listed once, for two purposes: to answer requests, and to generate the document.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -9,15 +9,16 @@ use utoipa_axum::PathItemExt;
 use super::state::ApiState;
 use super::undeclared::Takers;
 
-/// Some of the endpoints.
+/// A part of the endpoints.
 pub struct Part {
-    /// Makes what answers them. It makes no schemas: a command needs none, and all of them take a tenth of its time.
+    /// Makes the router. It makes no schemas, which a command does not need: all of them would take a tenth of its run
+    /// time.
     pub answering: fn() -> Answering,
-    /// Makes the part of the document that declares them.
+    /// Makes the part of the document for these endpoints.
     pub declared: fn() -> OpenApi,
 }
 
-/// What answers endpoints, and what they take.
+/// The router of endpoints, and their parameters for the check of requests.
 #[derive(Default)]
 pub struct Answering {
     pub router: Router<ApiState>,
@@ -25,7 +26,7 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// Answers with `handler` what `P` declares.
+    /// Adds the endpoint that `P` declares, with `handler`.
     pub fn with<P: Path, T: 'static>(mut self, handler: &impl Handler<T, ApiState>) -> Self {
         let (path, operation) = (P::path(), P::operation());
         for method in P::methods() {
@@ -37,8 +38,8 @@ impl Answering {
     }
 }
 
-/// The [`Part`] of endpoints that are given by their modules. Each module has a function `handle` that says with `utoipa::path` what
-/// it answers.
+/// The [`Part`] of the endpoints in the given modules. Each module has a function `handle`, declared with
+/// `utoipa::path`.
 macro_rules! part {
     ($($($module:ident)::+),+ $(,)?) => {
         $crate::rest::part::Part {

@@ -1,4 +1,4 @@
-//! The parameters that requests share.
+//! The parameters that several endpoints have in common.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -91,7 +91,7 @@ impl ProjectPath {
         who::project_of_text(&service.people(), &self.id, "/id").map_err(|fault| Error::Invalid(vec![fault]))
     }
 
-    /// The name by which the path tells a project that has none yet.
+    /// The name in the path, if the project does not have a name yet.
     pub fn told(&self, service: &Service, id: ProjectId) -> Option<String> {
         let is_named = service.people().project(id).is_some_and(|project| project.name.is_some());
         (!is_named && !is_text_of_id(&self.id, id.0)).then(|| self.id.clone())
@@ -111,7 +111,7 @@ impl UserPath {
         who::user_of_text(&service.people(), &self.uuid, "/uuid").map_err(|fault| Error::Invalid(vec![fault]))
     }
 
-    /// The name by which the path tells a user who has none yet.
+    /// The name in the path, if the user does not have a name yet.
     pub fn told(&self, service: &Service, id: UserId) -> Option<String> {
         let is_named = service.people().user(id).is_some_and(|user| user.name.is_some());
         (!is_named && !is_text_of_id(&self.uuid, id.0)).then(|| self.uuid.clone())
@@ -140,7 +140,7 @@ impl From<PeopleQuery> for PeopleFilter {
     }
 }
 
-/// Refuses a body that names another resource than its path.
+/// Refuses a body that is about another resource than its path.
 pub fn same_as_path<T: PartialEq + ?Sized>(pointer: &str, named: Option<&T>, path: &T) -> Result<()> {
     match named {
         Some(other) if other != path => Err(Error::about(pointer, "contradiction", "is not the one of the path")),

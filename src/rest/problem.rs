@@ -1,6 +1,5 @@
-//! Refusals as `application/problem+json` (RFC 9457). A handler answers a [`Problem`]; the outermost
-//! layer writes it out, because only there the request id is known and every stray plain-text
-//! answer of a library passes by.
+//! Refusals as `application/problem+json` (RFC 9457). A handler returns a [`Problem`]. The outermost layer serialises
+//! it, because only there the request id is known, and because plain-text refusals of libraries pass there as well.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +14,18 @@ use crate::domain::time::Timestamp;
 use crate::service::input::error::Found;
 use crate::service::{Error, Fault};
 
-/// What a handler answers instead of a result.
+/// The refusal of a request.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
     pub detail: String,
     pub faults: Vec<Fault>,
-    /// What a refused removal would destroy, or a refused snapshot end.
+    /// The numbers of things that a refused removal would destroy, or a refused snapshot end.
     pub counts: BTreeMap<&'static str, u64>,
-    /// What is there instead of what the request goes out from.
+    /// The current state, if it contradicts the state that the request is based on.
     found: Option<Box<Found>>,
-    /// Headers that belong to the refusal, like `WWW-Authenticate`.
+    /// Headers of the refusal, like `WWW-Authenticate`.
     headers: Box<[(HeaderName, &'static str)]>,
 }
 
@@ -85,7 +84,7 @@ pub struct ProblemView<'a> {
     at: Option<Timestamp>,
 }
 
-/// After how many seconds a refused request may be tried again.
+/// The seconds after which a refused request may be sent again.
 const RETRY_AFTER: &str = "1";
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 const MISSING_KEY: &str = "Bearer realm=\"fairshared\"";
@@ -104,12 +103,12 @@ impl Problem {
         }
     }
 
-    /// 400: cannot be read.
+    /// 400: the request cannot be parsed.
     pub fn malformed(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
-    /// What a bare status of some library means.
+    /// The problem for a response of a library that has an error status and no problem.
     fn of_status(status: StatusCode) -> Self {
         let (code, detail) = match status {
             StatusCode::NOT_FOUND => ("unknown_path", "the path leads to nothing"),
@@ -131,19 +130,19 @@ impl Problem {
         Self::new(status, code, detail)
     }
 
-    /// The same with a header that belongs to the refusal.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: &'static str) -> Self {
         self.headers = self.headers.into_iter().chain([(name, value)]).collect();
         self
     }
 
-    /// 503: the answer did not come in time; the work may go on.
+    /// 503: the response took too long. The work may continue.
     pub fn timeout() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the answer took too long; try again").retry_soon()
     }
 
-    /// Says that a later try may work.
+    /// Adds `Retry-After`.
     #[must_use]
     pub fn retry_soon(self) -> Self {
         self.header(header::RETRY_AFTER, RETRY_AFTER)
@@ -213,12 +212,12 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Headers by which a browser decides whether a page may read an answer. They come from a layer inside, which knows
-/// nothing of the problem that is written in place of its answer.
+/// Headers by which a browser decides if a page may read a response. They come from an inner layer, and are copied to
+/// the response with the problem.
 const READERS: [HeaderName; 3] =
     [header::ACCESS_CONTROL_ALLOW_ORIGIN, header::ACCESS_CONTROL_EXPOSE_HEADERS, header::VARY];
 
-/// Writes out the problem that a response carries, or that its bare error status stands for.
+/// Serialises the problem in a response, or the one for its error status.
 pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let mut written = problem.write(request_id);

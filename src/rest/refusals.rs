@@ -1,4 +1,4 @@
-//! The refusals that follow from the shape of an operation, each with an example, in the `OpenAPI` document.
+//! The refusals that follow from the declaration of an operation, each with an example, in the `OpenAPI` document.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 
 use super::problem::ProblemView;
 
-/// A refusal, and the code and detail of its example.
+/// A refusal, with the code and the detail of its example.
 struct Refusal {
     status: u16,
     description: &'static str,
@@ -126,8 +126,8 @@ impl Refusal {
     }
 }
 
-/// Adds each refusal that an operation of this shape can answer. One that the endpoint declares itself keeps its description, and
-/// its example if it has one.
+/// Adds the refusals that an operation can return. If the endpoint declares one of them itself, its description and
+/// example are kept.
 pub fn add_refusals(operation: &mut Operation) {
     let parameters = operation.parameters.as_deref().unwrap_or_default();
     let has =

@@ -1,4 +1,4 @@
-//! Every endpoint there is.
+//! The list of all endpoints.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{
 use crate::service::Service;
 use crate::service::jobs::JobControl;
 
-/// Endpoints that answer within the time limit.
+/// Endpoints with the usual limits of time and size.
 pub(super) const PROMPT: Part = part![
     resource_groups::list,
     resource_groups::get,
@@ -91,7 +91,7 @@ pub(super) const PROMPT: Part = part![
     metrics::get,
 ];
 
-/// Endpoints with bodies as large as a cluster.
+/// Endpoints with large bodies. They have no time limit, but end if nothing of the body arrives for too long.
 pub(super) const BULK: Part = part![
     kernels::list,
     kernels::post,
@@ -102,18 +102,18 @@ pub(super) const BULK: Part = part![
     reclaim::simulate,
 ];
 
-/// Endpoints that take as long as they take.
+/// Endpoints without a time limit.
 pub(super) const PATIENT: Part = part![jobs::run, audit::get];
 
-/// The endpoints with their limits, before there is anything that answers. Who may ask, and how refusals look, is the server's
-/// business.
+/// The endpoints with their limits, without a service yet. Keys and the form of refusals are the server's
+/// responsibility.
 pub struct Endpoints {
     router: Router<ApiState>,
     limits: Limits,
 }
 
 impl Endpoints {
-    /// What is around an endpoint is one layer of the router, which makes copies of each one for each request.
+    /// The layers around an endpoint are put together into one, because the router clones each layer for each request.
     pub fn new(limits: Limits) -> Self {
         let strict = |endpoints: &Part| {
             let Answering { router, takers } = (endpoints.answering)();
@@ -130,14 +130,14 @@ impl Endpoints {
         Self { router: prompt.merge(patient).merge(bulk), limits }
     }
 
-    /// The endpoints that the service answers.
+    /// The endpoints with a service.
     pub fn over(self, service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Router {
         let Self { router, limits } = self;
         router.with_state(ApiState { service, jobs, limits })
     }
 }
 
-/// Gives up on an answer that takes too long; a write that has begun still ends.
+/// Answers 503 if the response takes too long. A write that has begun is still completed.
 pub fn in_time(limits: Limits) -> impl Layer<Route, Service = impl Answers> + Clone + Send + Sync + 'static {
     layer_fn(move |mut inner: Route| {
         service_fn(move |request: Request| {

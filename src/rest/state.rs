@@ -1,4 +1,4 @@
-//! What handlers share.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,17 @@ use axum::extract::FromRef;
 use crate::service::Service;
 use crate::service::jobs::JobControl;
 
-/// How much a request may ask of the server.
+/// The limits of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of an ordinary body.
+    /// The largest body of an ordinary request, in bytes.
     pub body_bytes: usize,
-    /// Bytes of the body of a sequence or a simulation. Kernels come in any number; this bounds one of them.
+    /// The largest body of a sequence or a simulation, in bytes. A body of kernels has no limit, but each of its
+    /// kernels has this one.
     pub bulk_bytes: usize,
-    /// How long an ordinary request may take.
+    /// The longest time for an ordinary request.
     pub timeout: Duration,
-    /// How long a body that lists kernels or workloads may bring nothing.
+    /// The longest time in which nothing of a body of kernels or workloads arrives.
     pub silence: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! What an endpoint does not take is refused, so that nothing seems to have been heeded: query parameters, and conditions of
-//! writes.
+//! Refuses query parameters and conditions of writes that an endpoint does not support, so that no client relies on one
+//! that has no effect.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::problem::Problem;
 use crate::domain::fault::escaped;
 use crate::service::{Error, Fault};
 
-/// What one operation takes; it looks at that itself.
+/// The kinds of parameters that an operation supports. It checks their values itself.
 #[derive(Clone, Copy, Default)]
 struct Taken {
     query: bool,
@@ -36,7 +36,7 @@ impl Taken {
         })
     }
 
-    /// The first thing of the request that is not taken.
+    /// The first unsupported parameter or condition of the request.
     fn missing<B>(self, request: &Request<B>) -> Option<Fault> {
         self.parameter(request).or_else(|| self.condition(request))
     }
@@ -48,7 +48,8 @@ impl Taken {
         Some(Fault::about(pointer, "unknown_field", "is not known here; this endpoint takes no query parameters"))
     }
 
-    /// Who sends a condition relies on it. Of an answer that has no validator a condition asks nothing, so reading may have any.
+    /// An unsupported condition of a write. A client that sends one relies on it. Reads may have any: a condition has
+    /// no effect on a response without an entity tag.
     fn condition<B>(self, request: &Request<B>) -> Option<Fault> {
         if request.method().is_safe() {
             return None;
@@ -65,18 +66,18 @@ impl Taken {
     }
 }
 
-/// What the methods of each path take.
+/// The supported parameters by path and method.
 #[derive(Clone, Default)]
 pub struct Takers(Arc<HashMap<String, Vec<(MethodFilter, Taken)>>>);
 
 impl Takers {
-    /// Notes what `method` of `path` takes.
+    /// Adds the parameters of `method` of `path`.
     pub fn note(&mut self, path: &str, method: MethodFilter, operation: &Operation) {
         Arc::make_mut(&mut self.0).entry(path.to_owned()).or_default().push((method, Taken::of(operation)));
     }
 
     fn taken(&self, method: &Method, path: &str) -> Taken {
-        // HEAD is answered as GET is.
+        // HEAD has the same parameters as GET.
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let Ok(method) = MethodFilter::try_from(method.clone()) else { return Taken::default() };
         let methods = self.0.get(path).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Answers with very many rows, written on all cores.
+//! Responses with a very large number of rows, which are serialised on all cores.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -13,15 +13,15 @@ use super::extract::json_text;
 use crate::domain::parallel;
 use crate::service::input::error::Error;
 
-/// What comes before and after the rows.
+/// The text before and after the rows.
 pub struct Around<'a> {
     pub before: &'a [u8],
     pub after: &'a [u8],
 }
 
 impl Around<'_> {
-    /// The answer with so many rows. Each part of it has a writer, which appends the row at a place; `bytes` is what a row takes,
-    /// about.
+    /// The response with `count` rows. Each part of it has a writer of its own, which appends the row at an index.
+    /// `bytes` is the approximate size of a row.
     pub fn rows<W: FnMut(usize, &mut Vec<u8>) -> serde_json::Result<()>>(
         &self,
         count: usize,
@@ -58,7 +58,7 @@ fn body(parts: Vec<Vec<u8>>) -> Body {
     }
 }
 
-/// The answer `view`, which ends with a [`super::list::List::without_rows`], with what `of` makes of each row.
+/// The response `view` with each row converted by `of`. `view` must end with a [`super::list::List::without_rows`].
 pub fn list<T: Sync, V: Serialize>(
     view: &impl Serialize,
     rows: &[T],

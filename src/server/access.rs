@@ -1,4 +1,19 @@
-//! Who asks: every path needs a key, save those that say nothing about the cluster.
+//! The check of every request before its handler: the caller's identity, and the limits of the caller's key.
+//!
+//! Every request needs a key in the header `Authorization`, except for a few that show no data of the cluster
+//! (`is_open`). A page of this server sends no key but the cookie of its session, which is accepted at `/graphql` only.
+//! The caller is put into the extensions of the request, where handlers find it.
+//!
+//! The usual request has a key whose holder is in memory. It is answered without a boxed future and without the
+//! database. All others take the slower path, which may read the key or the session from the database.
+//!
+//! An admitted request holds two things until its handler has returned the response: the account of its body
+//! ([`BodyAccount`]) and, unless it is urgent, a permit of its key ([`KeyLimits`]).
+//!
+//! This module does not decide what a caller may do: each use case of the service checks the role and the resource
+//! groups of its [`Caller`]. [`trust`] is for requests from within the process, which have no key.
+//!
+//! See "Access" in `docs/API.md`, and "What clients may ask" in `docs/OPERATIONS.md`.
 
 use std::sync::Arc;
 
@@ -20,10 +35,11 @@ use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
 use crate::ui::{Site, session_of};
 
-/// How many seconds old an answer may be, beyond two: since memory was last compared with the database.
+/// The seconds since the start of the last successful comparison of memory with the database. An answer has this header
+/// if its data may be more than two seconds old.
 pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
-/// What is asked before a request is let in.
+/// The state that the check of requests needs.
 #[derive(Clone)]
 pub struct Gate {
     pub service: Arc<Service>,
@@ -31,8 +47,9 @@ pub struct Gate {
     pub key_limits: Arc<KeyLimits>,
 }
 
-/// Paths that show no data: health, documentation, the web pages, and the page that lets a person type a query. Signing in
-/// and out needs no key in a header. No path takes TRACE, and that is answered without a key.
+/// True for requests that need no key: those that show no data of the cluster (health, documentation, the files of the
+/// web pages, the query page of GraphQL), and those that sign in or out. No path accepts TRACE, so that it is refused
+/// without a key as well.
 fn is_open(request: &Request) -> bool {
     let (method, path) = (request.method(), request.uri().path());
     if method == Method::TRACE {
@@ -44,13 +61,13 @@ fn is_open(request: &Request) -> bool {
     (reads && is_open) || path == "/ui/session" || graphql::is_page_request(method, request.uri(), request.headers())
 }
 
-/// What a request shows to be let in.
+/// The proof of identity in a request.
 enum Credential<'a> {
     Key(&'a str),
     Session(&'a str),
 }
 
-/// The account and the permit of a request, which it holds until its answer is made.
+/// Held by a request until its handler has returned the response: the account of its body, and its permit.
 struct AdmittedRequest {
     body: Option<Arc<BodyAccount>>,
     _permit: Option<OwnedSemaphorePermit>,
@@ -64,7 +81,7 @@ impl Gate {
         }
     }
 
-    /// Who asks; the database may have to tell.
+    /// Finds the caller. This reads the database if the key or session is not in memory.
     async fn caller(&self, credential: Credential<'_>, request_id: Arc<str>) -> Result<Caller, Error> {
         match credential {
             Credential::Session(id) => self.service.resume_session(id, request_id).await,
@@ -72,7 +89,7 @@ impl Gate {
         }
     }
 
-    /// Gives the request its caller and an account of its body, or refuses what the key asks too much.
+    /// Gives the request its caller and an account of its body. Refuses it if the key has exceeded its limits.
     fn let_in(&self, request: &mut Request, caller: Caller) -> Result<AdmittedRequest, Problem> {
         let is_urgent = is_urgent(request.method(), request.uri().path());
         let permit = if is_urgent { None } else { self.key_limits.admit(&caller)? };
@@ -81,7 +98,7 @@ impl Gate {
         Ok(AdmittedRequest { body, _permit: permit })
     }
 
-    /// The answer to a request that was let in, with the age of what it says.
+    /// Completes the response to an admitted request, and adds the age of the data.
     fn finish(&self, admitted: &AdmittedRequest, response: Response) -> Response {
         let mut response = match &admitted.body {
             Some(body) => body.close(response),
@@ -94,7 +111,7 @@ impl Gate {
     }
 }
 
-/// Puts the caller into each request, or refuses it.
+/// Adds the caller to each request, or refuses the request.
 pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
     service_fn(move |mut request: Request| {
         if is_open(&request) {
@@ -123,13 +140,13 @@ pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
                 Err(problem) => Ok(problem.into_response()),
             }
         };
-        // Few requests need it, so that it takes no room in the others.
+        // Boxed, so that the future of the usual requests stays small.
         asking.boxed().right_future()
     })
 }
 
-/// The session of a web page that asks without a key; sessions are for GraphQL alone. Another site cannot make a browser
-/// send such a request.
+/// The session in the cookie of a request without a key. Sessions are accepted for GraphQL only, and only from pages of
+/// this server: `site` refuses requests that a page of another site may have caused.
 fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Error> {
     let headers = request.headers();
     if request.uri().path() != "/graphql" || headers.contains_key(header::AUTHORIZATION) {
@@ -140,7 +157,7 @@ fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Err
     Ok(Some(id))
 }
 
-/// Makes every request one of `actor`, an admin of this process.
+/// Makes `actor` the caller of every request, with the rights of an admin. For requests from within this process only.
 pub fn trust(actor: Arc<str>, mut inner: impl Answers) -> impl Answers {
     service_fn(move |mut request: Request| {
         let caller = Caller::internal_in(Arc::clone(&actor), request_id(&request));

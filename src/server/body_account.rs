@@ -1,8 +1,8 @@
-//! The account of a request's body: how many bytes of it have come, and the memory that is reserved for them until the answer
-//! is made.
+//! The account of a request's body: the number of bytes that have arrived, and the memory that is reserved for them
+//! until the response is made.
 //!
-//! A handler reads the body through its account, and sees an error where the account refuses more. Whatever the handler answers
-//! then, the client gets the refusal of the account, because only the account knows the reason.
+//! A handler reads the body through its account. If the account refuses a piece, the handler sees a read error, but
+//! does not know the reason. The client therefore gets the account's refusal, whatever the handler has returned.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,10 +21,10 @@ use crate::service::{Caller, Error};
 /// The largest body of a key with the role `viewer` or `user`, in bytes.
 const SMALL_BODY_BYTES: usize = 16 << 20;
 
-/// The bytes of one body that have come, and what is reserved for them.
+/// The number of bytes of one body that have arrived, and the memory that is reserved for them.
 pub struct BodyAccount {
     memory: MemoryBudget,
-    /// The largest body that the key may send anywhere, in bytes.
+    /// The largest body that the key may send to any endpoint, in bytes.
     limit: Option<usize>,
     state: Mutex<AccountState>,
 }
@@ -37,7 +37,8 @@ struct AccountState {
 }
 
 impl BodyAccount {
-    /// Lets `request` read its body through an account. Reports of kernels have none: of them only the row that is read is kept.
+    /// Makes `request` read its body through an account. Requests without a body and reports of kernels have none: of a
+    /// report only the row that is being read is in memory.
     pub fn open(request: &mut Request, caller: &Caller, memory: &MemoryBudget) -> Option<Arc<Self>> {
         let (method, path) = (request.method(), request.uri().path());
         if method == Method::GET || method == Method::HEAD || is_kernel_report(method, path) {
@@ -72,7 +73,7 @@ impl BodyAccount {
         Ok(())
     }
 
-    /// The answer to the request: that of its handler, unless the account has refused the body.
+    /// The response to the request: `answer` of the handler, unless the account has refused the body.
     pub fn close(&self, answer: Response) -> Response {
         match self.state().refusal.take() {
             Some(refusal) => Problem::from(refusal).into_response(),

@@ -1,4 +1,4 @@
-//! Connections: how many there may be, how long each may keep the server waiting, and how they end.
+//! Connections: their number, their time limits, and their end at a shutdown.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -26,14 +26,15 @@ use super::request_runtime;
 use crate::process::random;
 use crate::rest::problem::{self, Problem};
 
-/// How many connections beyond the limit are answered at once; what comes beyond these too is closed.
+/// The number of connections beyond the limit that get an answer at the same time. Further connections are closed
+/// without one.
 const REFUSED_AT_ONCE: usize = 256;
-/// How long a connection beyond the limit may take to say what it will be refused.
+/// A client beyond the limit that sends no request within this time is disconnected without an answer.
 const REFUSED_WITHIN: Duration = Duration::from_secs(2);
-/// How long requests in progress may take to end after a shutdown was asked for.
+/// How long requests in progress may take after the start of a shutdown.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// Answers with what is behind `door` until `shutdown`, then lets the requests in progress end.
+/// Answers with the router of `door` until `shutdown` is cancelled, then waits for the requests in progress.
 pub async fn serve_behind(
     door: Door,
     mut listener: TcpListener,
@@ -48,7 +49,8 @@ pub async fn serve_behind(
             (stream, _) = Listener::accept(&mut listener) => stream,
             () = shutdown.cancelled() => break,
         };
-        // A small answer must not wait for the acknowledgement of the one before.
+        // Without Nagle's algorithm, which would hold back a small response until the client has acknowledged the one
+        // before.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
@@ -108,12 +110,12 @@ async fn answer(
     }
 }
 
-/// Tells a connection beyond the limit that there are too many, whatever it asks.
+/// Answers any request of a connection beyond the limit with 503 (`too_many_connections`).
 async fn refuse(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
     tracing::warn!(most, "there are too many connections");
     let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(too_many()) });
     let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
-    // Who does not ask in time is not told either.
+    // A client that sends no request within this time is disconnected without an answer.
     let _ = tokio::time::timeout(REFUSED_WITHIN, connection).await;
 }
 

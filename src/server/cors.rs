@@ -1,7 +1,9 @@
-//! Pages of other servers that may use the API from a browser (CORS). None may unless a setting names its origin.
+//! Access to the API for pages of other servers in a browser (CORS). Only the origins in the settings have it; by
+//! default there are none.
 //!
-//! Such a page shows a key of its own in the header `Authorization`. The cookie of the web pages is of no use to it:
-//! browsers are not allowed to send credentials along, and a request with the cookie has to come from this server's pages.
+//! Such a page sends a key of its own in the header `Authorization`. It cannot use the cookie of the web pages:
+//! browsers are not allowed to send credentials along, and a request with the cookie has to come from this server's
+//! pages.
 
 use std::time::Duration;
 
@@ -12,10 +14,10 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::access::DATA_AGE;
 use super::layers::REQUEST_ID;
 
-/// How long a browser remembers what a page may send. Chromium remembers it for at most two hours.
+/// How long a browser may cache the answer to a preflight request. Chromium caches it for at most two hours.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
-/// The layer for pages of `origins`, or `None` if there are none.
+/// The CORS layer for pages of `origins`, or `None` if there are none.
 pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;

@@ -1,4 +1,5 @@
-//! The port before the service is there: health answers, everything else is told to come again.
+//! The router during the start: as long as the service is not ready, `/healthz` answers, and every other request is
+//! refused with the code `starting`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +15,7 @@ use crate::rest::health;
 use crate::rest::problem::Problem;
 use crate::service::Error;
 
-/// Listens before there is anything to answer with.
+/// Serves a port before the service is ready, and from then on with the service's router.
 #[derive(Clone)]
 pub struct Door {
     service: Arc<OnceLock<Router>>,
@@ -22,28 +23,28 @@ pub struct Door {
 }
 
 impl Door {
-    /// Nothing is behind it yet. Pages of `origins` can read that, too.
+    /// A door without a service. Its answers can be read by pages of `origins`, too.
     pub fn closed(origins: &[HeaderValue]) -> Self {
         let around = ServiceBuilder::new().layer(layer_fn(layers::identify)).option_layer(cors::layer(origins));
         let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(wait);
         Self { service: Arc::default(), closed: closed.layer(around) }
     }
 
-    /// Behind it `router` answers from the beginning.
+    /// A door that answers with `router` from the beginning.
     pub fn opened(router: Router) -> Self {
         let door = Self::closed(&[]);
         door.open(router);
         door
     }
 
-    /// From here on `router` answers.
+    /// Makes all further requests go to `router`.
     pub fn open(&self, router: Router) {
         if self.service.set(router).is_err() {
             tracing::error!("the service was put behind its port twice");
         }
     }
 
-    /// What answers now.
+    /// The router for the next request.
     pub fn router(&self) -> &Router {
         self.service.get().unwrap_or(&self.closed)
     }

@@ -1,5 +1,5 @@
-//! Bodies that a client has compressed. No endpoint takes any: read as they are they would be called broken JSON, which says
-//! nothing of the reason.
+//! Refuses compressed bodies, which no endpoint reads. Without this check they would be refused as invalid JSON, which
+//! hides the reason.
 
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -12,7 +12,7 @@ use tower::service_fn;
 use crate::rest::Answers;
 use crate::rest::problem::Problem;
 
-/// Refuses a request whose body is encoded otherwise than as `identity`.
+/// Refuses a request whose body has an encoding other than `identity`.
 pub fn refuse_encoded_bodies(mut inner: impl Answers) -> impl Answers {
     service_fn(move |request: Request| match foreign_encoding(&request) {
         None => inner.call(request).left_future(),
@@ -24,7 +24,7 @@ pub fn refuse_encoded_bodies(mut inner: impl Answers) -> impl Answers {
     })
 }
 
-/// The first encoding of a body that is not `identity`.
+/// The first encoding of the body that is not `identity`.
 fn foreign_encoding(request: &Request) -> Option<String> {
     if request.body().is_end_stream() {
         return None;

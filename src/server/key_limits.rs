@@ -1,4 +1,4 @@
-//! Limits of the requests of one key, so that a program that asks in a loop is refused and not served at the cost of others.
+//! Limits of the requests of one key, so that a program that sends requests in a loop does not slow down other clients.
 
 use std::num::NonZeroU32;
 
@@ -14,9 +14,9 @@ use crate::service::key_semaphores::KeySemaphores;
 /// The limits of each key, from the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyQuotas {
-    /// Requests of one key that are answered at the same time, without those that are urgent.
+    /// The number of requests of one key that may be in progress at the same time. Urgent requests do not count.
     pub requests_at_once: usize,
-    /// Requests in a second of one key with the role `viewer` or `user`; `None`: any number.
+    /// Requests per second of one key with the role `viewer` or `user`; `None`: no limit.
     pub requests_per_second: Option<NonZeroU32>,
 }
 
@@ -26,7 +26,7 @@ impl Default for KeyQuotas {
     }
 }
 
-/// The requests of each key, counted.
+/// The requests of each key, counted against its limits.
 pub struct KeyLimits {
     at_once: KeySemaphores,
     rates: Option<DefaultKeyedRateLimiter<Uuid>>,
@@ -39,7 +39,8 @@ impl KeyLimits {
         Self { at_once: KeySemaphores::new(quotas.requests_at_once), rates, quotas }
     }
 
-    /// Lets a request in that is not urgent. The permit that it returns is held until the answer is there.
+    /// Admits a request that is not urgent, or refuses it with 429. The caller has to hold the permit until the
+    /// response is made. A caller without a key has no limits.
     pub fn admit(&self, caller: &Caller) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         let Some(key) = caller.key_id else { return Ok(None) };
         if caller.role.is_read_only()

@@ -1,4 +1,4 @@
-//! What happens to every request and every answer.
+//! The layers around all requests: ids, traces, metrics, security headers, and the answer after a panic.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use crate::rest::problem::{self, Problem};
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID: usize = 128;
-/// What data may load, opened by itself: nothing.
+/// The content security policy of data that a browser shows by itself: it may load nothing.
 const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
-/// What the viewer of the documentation may load: its own files. It sets styles on its elements and has pictures in its
-/// style sheet.
+/// The content security policy of the documentation's viewer: it may load its own files. It also sets styles on its
+/// elements and has images in its style sheet.
 const VIEWER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The name of a request in answers, log and audit log.
+/// The id of a request in responses, the log and the audit log.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub Arc<str>);
 
 impl RequestId {
-    /// The client's own id if it is fit to be logged, else a new one.
+    /// The client's own id if it is short and printable, else a new one.
     fn of(request: &Request) -> Self {
         let sane =
             |text: &&str| (1..=MAX_REQUEST_ID).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
@@ -39,7 +39,7 @@ impl RequestId {
     }
 }
 
-/// Names each request, traces it, finishes its answer, and counts it under its route.
+/// Gives each request an id and a trace span, completes its response, and counts it in the metrics of its route.
 pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl Answers {
     service_fn(move |mut request: Request| {
         let start = Instant::now();
@@ -67,8 +67,8 @@ pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl A
     })
 }
 
-/// What a browser must not do with an answer: guess its type, show it in a frame, tell others where it came from, or
-/// load anything that it names. Pages for people name what they load.
+/// Sets the headers by which a browser does not guess the type of a response, show it in a frame, send its address to
+/// other sites, or load anything that it names. Pages for people set their own content security policy.
 pub fn secure(path: &str, headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -77,7 +77,7 @@ pub fn secure(path: &str, headers: &mut HeaderMap) {
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
 }
 
-/// The answer of a request whose handler panicked. The panic itself is in the log.
+/// The response to a request whose handler panicked. The panic itself is in the log.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response<Body> {
     Problem::from(crate::service::Error::internal("a handler panicked")).into_response()
 }

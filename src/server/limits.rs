@@ -1,14 +1,14 @@
-//! How much clients may ask of connections.
+//! The limits of connections.
 
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Connections at once; what comes beyond them is answered 503.
+    /// Open connections at the same time. Further ones are answered with 503.
     pub most: usize,
     /// How long the head of a request may take to arrive.
     pub head: Duration,
-    /// How long a connection may wait for its next request, or for its client to go on reading.
+    /// How long a connection may wait for its next request, or for its client to read more of a response.
     pub idle: Duration,
 }
 

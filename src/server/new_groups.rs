@@ -1,4 +1,5 @@
-//! Requests for groups that another server has made a moment ago: the group is looked for before the request is refused.
+//! Requests for a group that another server has just created: this server reads the group from the database before it
+//! refuses such a request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tower::service_fn;
 use crate::rest::Answers;
 use crate::service::{Caller, Service};
 
-/// Has the database read before a request goes on whose path names a group that this server does not know.
+/// Reads groups from the database before a request whose path names a group that is not in memory.
 pub fn look_for_new_groups(service: Arc<Service>, mut inner: impl Answers) -> impl Answers {
     service_fn(move |request: Request| {
         if !names_new_group(&service, &request) {
@@ -23,12 +24,13 @@ pub fn look_for_new_groups(service: Arc<Service>, mut inner: impl Answers) -> im
             service.publish_new_groups().await;
             inner.call(request).await
         };
-        // Few requests need it, so that it takes no room in the others.
+        // Boxed, so that the future of the usual requests stays small.
         looking.boxed().right_future()
     })
 }
 
-/// A PUT of the group itself makes it, and looks in the database anyway.
+/// True if the path names a group that is not in memory. A PUT of the group itself is excepted: it creates the group,
+/// and reads the database for that anyway.
 fn names_new_group(service: &Service, request: &Request) -> bool {
     let path = request.uri().path();
     if request.method() == Method::PUT && path.split('/').count() == 3 {
@@ -38,7 +40,7 @@ fn names_new_group(service: &Service, request: &Request) -> bool {
     caller.zip(group).is_some_and(|(caller, group)| service.may_be_new(caller, &group))
 }
 
-/// The resource group that a path is about.
+/// The resource group in a path.
 pub fn group_in_path(path: &str) -> Option<Cow<'_, str>> {
     let name = path.strip_prefix("/resource-groups/")?.split('/').next().filter(|name| !name.is_empty())?;
     percent_decode_str(name).decode_utf8().ok()

@@ -1,5 +1,5 @@
-//! How long a client may keep its connection waiting: with the head of a request, between two requests, and while it
-//! does not read an answer. What a handler waits for is the handler's business.
+//! The time limits of a connection: for the head of a request, between two requests, and while the client does not read
+//! a response. The time in handlers is not limited here.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -13,15 +13,15 @@ use super::limits::ConnectionLimits;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// A head has begun to arrive, or must do so because the connection is new.
+    /// A head has begun to arrive, or the connection is new.
     Head,
     /// A handler works on a request.
     Handled,
-    /// An answer is being written, or the next request may come.
+    /// A response is being written, or the next request is awaited.
     Waiting,
 }
 
-/// What one connection does, and since when.
+/// The phase of one connection, and its start. The limit of the phase counts from there.
 pub struct Pace {
     limits: ConnectionLimits,
     state: Mutex<(Phase, Instant)>,
@@ -32,17 +32,17 @@ impl Pace {
         Arc::new(Self { limits, state: Mutex::new((Phase::Head, Instant::now())) })
     }
 
-    /// A whole head has arrived.
+    /// Call this when the whole head of a request has arrived.
     pub fn handled(&self) {
         self.change(|_| Some(Phase::Handled));
     }
 
-    /// There is an answer.
+    /// Call this when the handler has returned a response.
     pub fn answered(&self) {
         self.change(|_| Some(Phase::Waiting));
     }
 
-    /// The clock starts again if `next` names a phase, be it the same one.
+    /// Restarts the clock if `next` returns a phase, even if it is the current one.
     fn change(&self, next: impl FnOnce(Phase) -> Option<Phase>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(phase) = next(state.0) {
@@ -59,9 +59,10 @@ impl Pace {
         }
     }
 
-    /// Returns once the client has kept the connection waiting for too long.
+    /// Returns once the client has exceeded the limit of a phase.
     pub async fn overdue(&self) {
-        // No phase ends sooner than after the shorter limit, so that looking so often is never too late.
+        // A phase that begins after this moment ends no sooner than after the shorter limit, so that waking up at this
+        // interval is often enough.
         let shorter = self.limits.head.min(self.limits.idle);
         loop {
             let now = Instant::now();
@@ -74,7 +75,7 @@ impl Pace {
     }
 }
 
-/// A stream whose traffic is told to its [`Pace`].
+/// A stream that reports its traffic to its [`Pace`].
 pub struct Paced<S> {
     stream: S,
     pace: Arc<Pace>,
@@ -120,7 +121,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
         written
     }
 
-    /// A body that many clients share must not be copied for each of them.
+    /// Without vectored writes hyper would copy a body that many clients share for each of them.
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }

@@ -1,14 +1,15 @@
-//! The threads that answer requests.
+//! The runtimes that answer requests.
 //!
 //! A scheduler asks for a sequence every two seconds and reports kernels all the time, and probes ask for the server's
-//! health. These urgent requests are answered on the threads that the program starts with. All other requests are answered
-//! on a runtime of their own. What they compute, write out and compress can therefore never hold the threads of urgent requests,
-//! however dear it is and however many clients ask. On Linux these threads have a lower priority, so that an urgent request gets a
-//! core at once where all cores are busy. Elsewhere they are one less than the machine has cores.
+//! health. These urgent requests are answered on the main runtime. All other requests are answered on a second runtime,
+//! which has one thread less than the machine has cores. Their computation, serialisation and compression can therefore
+//! never occupy the threads for urgent requests, however many clients ask. On Linux these threads also have a lower
+//! priority, so that an urgent request gets a core at once if all cores are busy.
 //!
-//! Connections belong to the first runtime. A request that is not urgent is handed over with its body, and its answer comes
-//! back; a body that is made piece by piece is made over there, too. Long computations take a permit beside that, so that
-//! they do not hold up other requests of the same runtime ([`crate::service::compute_permits`]).
+//! Connections belong to the main runtime. A request that is not urgent is passed to the second runtime with its body,
+//! and the response comes back. A body that is made piece by piece is also made on the second runtime. Long
+//! computations take a permit in addition, so that they do not hold up other requests of the same runtime
+//! ([`crate::service::compute_permits`]).
 
 use std::sync::LazyLock;
 
@@ -28,10 +29,11 @@ use tower::ServiceExt;
 use super::layers;
 use crate::process::priority::{LOWERS_PRIORITY, lower_own_priority};
 
-/// Pieces of a body that wait for their client before the next one is made.
+/// The number of pieces of a body that may wait for the client before the next one is made.
 const WAITING_PIECES: usize = 2;
 
-/// One for the process, like its threads; without it requests are answered beside urgent ones.
+/// The second runtime, one for the process. `None` if its threads could not be started: then all requests are answered
+/// on the main runtime.
 static ORDINARY: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if LOWERS_PRIORITY { cores } else { cores.saturating_sub(1).max(1) };
@@ -45,24 +47,25 @@ static ORDINARY: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .ok()
 });
 
-/// True for what schedulers, probes and people who sign in wait for: sequences, reports of kernels, health and sessions.
+/// True for requests that schedulers, probes and people who sign in wait for: sequences, reports of kernels, health and
+/// sessions.
 pub fn is_urgent(method: &Method, path: &str) -> bool {
     let is_sequence = method == Method::POST && path.ends_with("/sequence");
     matches!(path, "/healthz" | "/readyz" | "/ui/session") || is_sequence || is_kernel_report(method, path)
 }
 
-/// True for reports of kernels, whose bodies are read row by row.
+/// True for reports of kernels. Their bodies are read row by row.
 pub fn is_kernel_report(method: &Method, path: &str) -> bool {
     method == Method::POST && (path.ends_with("/kernels") || path.ends_with("/kernels/snapshot"))
 }
 
-/// Answers a request with `router` on the threads for its kind.
+/// Answers a request with `router` on the runtime for its kind.
 pub async fn answer(router: Router, request: Request) -> Response {
     let runtime = match &*ORDINARY {
         Some(runtime) if !is_urgent(request.method(), request.uri().path()) => runtime.handle(),
         _ => return router.oneshot(request).await.into_response(),
     };
-    // A client that goes away ends the work for it.
+    // If the client disconnects, this future is dropped, and the task is aborted with it.
     let answering = AbortOnDropHandle::new(runtime.spawn(router.oneshot(request)));
     match answering.await {
         Ok(response) => response.into_response().map(|body| made_on(runtime, body)),
@@ -70,7 +73,7 @@ pub async fn answer(router: Router, request: Request) -> Response {
     }
 }
 
-/// A body whose pieces are made on `runtime`. A body that is there already stays as it is.
+/// Makes the pieces of `body` on `runtime`. A body of known length is already complete and is returned as it is.
 fn made_on(runtime: &Handle, mut body: Body) -> Body {
     if body.size_hint().exact().is_some() {
         return body;
@@ -82,7 +85,7 @@ fn made_on(runtime: &Handle, mut body: Body) -> Body {
                 return;
             }
         }
-        // A client that has gone needs no end.
+        // An error means that the client has disconnected.
         let _ = sender.send(None).await;
     });
     Body::new(StreamBody::new(unfold(Some(receiver), next_piece)))
@@ -90,8 +93,8 @@ fn made_on(runtime: &Handle, mut body: Body) -> Body {
 
 type Piece = Result<Frame<Bytes>, Error>;
 
-/// The next piece, and where those after it come from. A body that broke off has an error at its end, so that its client
-/// does not take it for whole.
+/// The next piece, and the receiver for the pieces after it. If the end mark is missing, the last piece is an error, so
+/// that the client does not take a truncated body for a complete one.
 async fn next_piece(receiver: Option<Receiver<Option<Piece>>>) -> Option<(Piece, Option<Receiver<Option<Piece>>>)> {
     let mut receiver = receiver?;
     match receiver.recv().await {

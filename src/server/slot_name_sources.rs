@@ -1,8 +1,9 @@
-//! Which key and resource group the new slot names of a request are counted for.
+//! The key and the resource group against which the new slot names of a request are counted.
 //!
-//! Slot names are kept for the life of the process, so that what one source may bring is limited. With one limit for the
-//! whole server a key of one group could use up the names of all. Most bodies are read while the request is polled, and
-//! there the thread knows the source; work that goes on in a task of its own has to be given it.
+//! Slot names are kept until the process ends, so their number is limited. With one limit for the whole server a key of
+//! one group could use up the names of all groups; the limit is therefore per source. Most bodies are read while the
+//! request's future is polled, and during each poll the source is set for the thread. Work in a task of its own has to
+//! set the source itself.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -28,7 +29,8 @@ pub fn count_slot_names(service: Arc<Service>, mut inner: impl Answers) -> impl 
     })
 }
 
-/// A group that the key does not reach, or that is not there, is no source: names could be invented without end.
+/// The source of a request. A group that does not exist, or that the key does not reach, is left out: otherwise a
+/// client could invent group names, each with a limit of its own.
 fn source_of(service: &Service, request: &Request) -> SlotNameSource {
     let Some(caller) = request.extensions().get::<Caller>() else { return SlotNameSource::default() };
     let path = request.uri().path();

@@ -1,4 +1,4 @@
-//! Nodes of a group. A change takes effect on the group's capacity at once.
+//! The nodes of a group. A change of them changes the group's capacity at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::store;
 
 pub use crate::store::agents::Agent;
 
-/// What an agent offers and whether it counts.
+/// The slots that an agent offers, and flags that decide if they count.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
     pub available_slots: Amounts,
@@ -27,10 +27,10 @@ pub struct AgentSpec {
     pub labels: BTreeMap<String, String>,
 }
 
-/// Agents that one request may name.
+/// The largest number of agents in one request.
 pub const MAX_AGENTS: usize = 50_000;
 
-/// The agents of one request by id. Faults point to `/agents/N/agent_id`; the first are named.
+/// The agents of one request by id. Faults point to `/agents/N/agent_id`.
 pub fn collect_specs(agents: impl IntoIterator<Item = (String, AgentSpec)>) -> Result<BTreeMap<String, AgentSpec>> {
     let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
     for (at, (id, spec)) in agents.into_iter().enumerate() {
@@ -58,7 +58,7 @@ impl Service {
         Ok(store::agents::list(self.store().read(), group).await?)
     }
 
-    /// Creates or replaces one agent. Returns it and whether it is new.
+    /// Creates or replaces one agent. Returns it, and true if it is new.
     #[tracing::instrument(
         name = "service.agents.put_agent",
         level = "debug",
@@ -161,7 +161,8 @@ impl Service {
     }
 }
 
-/// True for names such as `node[01-10]`, `node{1,2}` and `node1,node2`, which list managers write for several agents.
+/// True for names such as `node[01-10]`, `node{1,2}` and `node1,node2`, which workload managers write for several
+/// agents.
 pub fn looks_like_range(name: &str) -> bool {
     let within = |open, close| {
         let (_, rest) = name.split_once(open)?;
@@ -176,7 +177,7 @@ pub fn looks_like_range(name: &str) -> bool {
         || within('{', '}').is_some_and(|text| text.contains(".."))
 }
 
-/// Likely mistakes in the names of agents, each with a pointer to its place in the request.
+/// Probable mistakes in the names of agents, each with a pointer to its place in the request.
 pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<InputWarning> {
     let mut ranges = names.filter(|(_, name)| looks_like_range(name));
     let warning = |(pointer, name): (String, &str)| {
@@ -193,7 +194,7 @@ fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> Agent {
     Agent { agent_id, available_slots, alive, schedulable, labels, updated_at }
 }
 
-/// Refuses agents that together offer more of a slot than an amount can be: order and factors would be wrong.
+/// Refuses agents that together offer more of a slot than an amount can hold, because order and factors would be wrong.
 fn check_sum(agents: &[Agent]) -> Result<()> {
     let mut sums: BTreeMap<SlotName, Amount> = BTreeMap::new();
     for (slot, amount) in agents.iter().filter(|agent| agent.offers()).flat_map(|agent| agent.available_slots.iter()) {
@@ -210,7 +211,7 @@ fn describe(agent: &Agent) -> serde_json::Value {
     json!({"available_slots": agent.available_slots, "alive": agent.alive, "schedulable": agent.schedulable, "labels": agent.labels})
 }
 
-/// Closes the time at the old capacity, then lets the new one count. Faults point into one agent.
+/// Closes the time of the old capacity, then sets the new one. Pointers in faults are relative to one agent.
 async fn change_agents(session: &mut Session, mut agents: Vec<Agent>) -> Result<()> {
     check_sum(&agents)?;
     session.observe_capacity().await?;

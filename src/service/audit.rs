@@ -1,4 +1,4 @@
-//! What use-cases tell the audit log.
+//! The entries that use-cases write into the audit log.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
 
-/// The action under which the audit log counts what is delivered.
+/// The action of the counts of delivered reports.
 pub const INGEST: &str = "kernels.ingest";
-/// The action under which the audit log tells of ends that were inferred.
+/// The action of inferred ends.
 pub const INFERRED: &str = "kernels.end_inferred";
 
-/// A change as its use-case describes it.
+/// A change as a use-case describes it.
 pub struct Change {
-    /// `resource.verb`, like `weights.put`.
+    /// `resource.verb`, such as `weights.put`.
     pub action: &'static str,
     pub target: String,
     pub before: Option<Value>,
@@ -26,7 +26,7 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// Returns the id of the entry.
+/// Writes an entry. Returns its id.
 pub(super) async fn write(
     db: &impl ConnectionTrait,
     caller: &Caller,
@@ -50,7 +50,7 @@ pub(super) async fn write(
     Ok(audit::add(db, entry).await?)
 }
 
-/// How the audit log names an entity.
+/// The name of an owner in the audit log.
 pub fn label(entity: &Owner) -> String {
     match entity {
         Owner::Domain(name) => format!("domain:{name}"),
@@ -59,7 +59,7 @@ pub fn label(entity: &Owner) -> String {
     }
 }
 
-/// The entity that [`label`] names so.
+/// The owner of a name from [`label`].
 pub fn owner_of(label: &str) -> Option<Owner> {
     let (kind, id) = label.split_once(':')?;
     match kind {
@@ -74,19 +74,19 @@ pub fn owner_of(label: &str) -> Option<Owner> {
     }
 }
 
-/// How the audit log names an option, and the scheduler, when it is among what an entry has changed.
+/// The name of an option, or of the scheduler, among the items that an entry has changed.
 pub fn option_label(key: &str) -> String {
     format!("option:{key}")
 }
 
 const QUEUE: &str = "queue:";
 
-/// How the audit log names a queue, when it is among what an entry has changed.
+/// The name of a queue among the items that an entry has changed.
 pub fn queue_label(name: &str) -> String {
     format!("{QUEUE}{name}")
 }
 
-/// The queue that [`queue_label`] names so.
+/// The queue of a name from [`queue_label`].
 pub fn queue_of(label: &str) -> Option<&str> {
     label.strip_prefix(QUEUE)
 }

@@ -1,4 +1,4 @@
-//! The audit log as admins read it: who changed what, when and why.
+//! The audit log as admins read it: the author, time, content and reason of each change.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::store::{audit, audit_targets};
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
 pub use crate::store::audit_targets::Author;
 
-/// Which entries are wanted, as requests say it.
+/// The filter of entries, as requests contain it.
 #[derive(Clone, Debug, Default)]
 pub struct AuditQuery {
     pub resource_group: Option<String>,
@@ -24,7 +24,7 @@ pub struct AuditQuery {
     pub target: Option<String>,
     /// An instant or a day.
     pub from: Option<String>,
-    /// An instant, or a day, which is then included.
+    /// An instant, or a day, which is included.
     pub to: Option<String>,
 }
 
@@ -43,7 +43,8 @@ impl AuditQuery {
     }
 }
 
-/// What a text means: `user:` and `project:` take names as well, and a user without a project means all of the user's.
+/// The targets that a text stands for. `user:` and `project:` also take names, and a user without a project stands for
+/// all of the user's projects.
 fn targets(text: &str, people: &Directory) -> Targets {
     let named = |names: Vec<String>| Targets { names, prefix: None };
     if let Some(name) = text.strip_prefix("project:")
@@ -66,17 +67,18 @@ fn targets(text: &str, people: &Directory) -> Targets {
 }
 
 impl Service {
-    /// The name in cursors of the audit log.
+    /// The name of the audit log in page cursors.
     pub const AUDIT_LIST: &'static str = "audit-log";
 
-    /// Entries by their ids, as far as they are there.
+    /// Entries by their ids. Missing ones are left out.
     #[tracing::instrument(name = "service.audit_log.audit_entries", level = "debug", skip_all, err(level = "debug"))]
     pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<AuditEntry>> {
         caller.require_admin()?;
         Ok(audit::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
-    /// Removes what was counted of ingests, and inferred ends, before so many days. Returns how many entries that was.
+    /// Removes counts of ingests, and inferred ends, that are older than the given number of days. Returns the number
+    /// of entries.
     #[tracing::instrument(
         name = "service.audit_log.purge_ingest_audit",
         level = "debug",
@@ -88,8 +90,9 @@ impl Service {
         Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
     }
 
-    /// Who changed weights, options, projects and queues of the group last, by their names in the audit log
-    /// ([`super::audit::label`], [`super::audit::option_label`] and [`super::audit::queue_label`]), as far as the audit log knows.
+    /// The authors of the last changes of weights, options, projects and queues of the group, by their names in the
+    /// audit log ([`super::audit::label`], [`super::audit::option_label`] and [`super::audit::queue_label`]), as far as
+    /// the audit log has them.
     pub(in crate::service) async fn last_changes(
         &self,
         group: &str,
@@ -98,7 +101,7 @@ impl Service {
         Ok(audit_targets::last(self.store().read(), group, targets).await?)
     }
 
-    /// Newest first. A key that is limited to groups sees the entries of those groups.
+    /// The entries, newest first. A key that is limited to groups sees the entries of those groups.
     #[tracing::instrument(name = "service.audit_log.audit_log", level = "debug", skip_all, err(level = "debug"))]
     pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<AuditEntry>> {
         caller.require_admin()?;

@@ -1,4 +1,4 @@
-//! The names of the users and projects that entries of the audit log call by their ids.
+//! The names of the users and projects that audit entries refer to by id.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::audit_log::AuditEntry;
 use super::people::Directory;
 use crate::domain::ids::{Owner, ProjectId, UserId};
 
-/// By what the entry calls them, as its target or among what it has changed. Users and projects without a name are
-/// left out.
+/// The names by id, of the target of the entry and of the items that it has changed. Users and projects without a name
+/// are left out.
 pub fn names(entry: &AuditEntry, people: &Directory) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     if let Some(name) = name_of_target(entry, people) {
@@ -32,7 +32,7 @@ fn name_of_target(entry: &AuditEntry, people: &Directory) -> Option<String> {
     Some(name?.to_string())
 }
 
-/// Adds those that are keys of objects.
+/// Adds the ids that are keys of objects.
 fn add(value: &Value, people: &Directory, names: &mut BTreeMap<String, String>) {
     let Value::Object(map) = value else { return };
     for (key, inner) in map {
@@ -43,7 +43,7 @@ fn add(value: &Value, people: &Directory, names: &mut BTreeMap<String, String>) 
     }
 }
 
-/// What sentences call something that an entry has changed: users and projects by their names, where they have some.
+/// The name of a changed item in sentences: for users and projects their name, if they have one.
 pub fn shown(label: &str, people: &Directory) -> String {
     let kind = label.split(':').next().unwrap_or_default();
     name(label, people).map_or_else(|| label.to_owned(), |name| format!("the {kind} {name}"))

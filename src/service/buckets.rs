@@ -1,4 +1,4 @@
-//! Usage history: listed buckets.
+//! Lists of usage buckets.
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use crate::store::bucket_list::{self, BucketQuery, Place};
 
 pub use crate::store::bucket_list::{BucketCondition, BucketField, BucketRow};
 
-/// What a list of buckets asks for.
+/// The parameters of a list of buckets.
 #[derive(Clone, Debug)]
 pub struct BucketList {
     pub tier: Tier,
@@ -20,7 +20,7 @@ pub struct BucketList {
     pub window: Window,
 }
 
-/// The name in cursors of a list with one order.
+/// The name of a list with one order in page cursors.
 pub fn bucket_list_name(tier: Tier, field: BucketField, descending: bool) -> String {
     format!("usage-buckets/{tier:?}/{field:?}/{}", if descending { "desc" } else { "asc" })
 }

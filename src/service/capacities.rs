@@ -1,4 +1,4 @@
-//! Dated capacities that a back-fill brings (FAIR_SHARE §5).
+//! Capacities of past days from a back-fill (FAIR_SHARE §5).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +23,7 @@ impl Service {
         Ok(calendar.days().map(|(day, known)| (day, Amounts::clone(&known.capacity))).collect())
     }
 
-    /// Brings dated capacities. What the service observed itself stands. Returns
-    /// how many days that changed.
+    /// Stores capacities of days. Those that the service observed itself stay. Returns the number of days that changed.
     #[tracing::instrument(
         name = "service.capacities.give_capacities",
         level = "debug",

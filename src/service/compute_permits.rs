@@ -1,19 +1,20 @@
-//! Permits for work that computes long: it scans, compares or writes out whole groups, or simulates.
+//! Permits for long computations, which scan, compare or write out whole groups, or simulate.
 //!
 //! With 100,000 users one such computation takes between 50 ms and several seconds of one core. Without a limit a few
-//! clients could take all cores, and the scheduler's sequence would wait for them. So there are fewer permits than cores,
-//! and no key has more than half of them at a time, rounded up. What a key asks for beyond its share waits for that key's
-//! own work first, and only then for a permit. A key with many requests therefore stands in the common line with its share
-//! alone, and another key waits for one computation of each key before it and not for all of them.
+//! clients could occupy all cores, and the scheduler's sequence would wait for them. So there are fewer permits than
+//! cores, and no key has more than half of them at a time, rounded up. A request beyond the key's share waits for that
+//! key's own work first, and only then for a permit. So a key with many requests waits in the common queue with its
+//! share only, and another key waits for one computation of each key before it instead of all of them.
 //!
 //! Sequences, reports of kernels, health and sign-in take no permit. Neither do reads of few rows, which take less time
 //! than a change of threads.
 //!
-//! Reports and audits, which read much of the database, have permits of their own: a database that is slow must not hold up
-//! what is computed from memory.
+//! Reports and audits, which read much of the database, have permits of their own, so that a slow database does not
+//! block computations from memory.
 //!
-//! Work with a permit runs on the thread that asked, and the runtime moves the other tasks of that thread to another one.
-//! A request that is given up while it waits leaves the line. Work that has begun keeps its permit to its end.
+//! Work with a permit runs on the thread of the request, and the runtime moves the other tasks of that thread to
+//! another one. A request that is cancelled while it waits leaves the queue. Work that has begun keeps its permit to
+//! its end.
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use uuid::Uuid;
@@ -22,10 +23,10 @@ use super::input::error::{Error, Result};
 use super::key_semaphores::KeySemaphores;
 use super::work::blocking;
 
-/// Work on fewer rows takes no permit: it ends within about a millisecond.
+/// Work on fewer rows needs no permit, because it ends within about a millisecond.
 const PERMIT_MIN_ROWS: usize = 2_000;
 
-/// The permits of one service, first come first served within what the shares of keys allow.
+/// The permits of one service, given in the order of requests within the shares of keys.
 #[derive(Debug)]
 pub struct ComputePermits {
     all: Semaphore,
@@ -52,7 +53,7 @@ impl ComputePermits {
         Self { all: Semaphore::new(count), shares: KeySemaphores::new(count.div_ceil(2)) }
     }
 
-    /// Returns how many permits are free now.
+    /// The number of free permits.
     pub fn count_free(&self) -> usize {
         self.all.available_permits()
     }
@@ -65,18 +66,18 @@ impl ComputePermits {
         Ok(ComputePermit { _permit: permit, _turn: turn })
     }
 
-    /// Waits for a permit to look at `rows` rows; `None` for few rows, which need none.
+    /// Waits for a permit to read `rows` rows; `None` for few rows, which need none.
     pub async fn acquire_for(&self, key: Option<Uuid>, rows: usize) -> Result<Option<ComputePermit<'_>>> {
         if rows < PERMIT_MIN_ROWS { Ok(None) } else { self.acquire(key).await.map(Some) }
     }
 
-    /// Runs work that computes long for the key with the id `key`.
+    /// Runs a long computation for the key with the id `key`.
     pub async fn run<T: Send>(&self, key: Option<Uuid>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         let _permit = self.acquire(key).await?;
         blocking(work)
     }
 
-    /// Runs work that looks at `rows` rows: with a permit if they are many.
+    /// Runs work that reads `rows` rows, with a permit if they are many.
     pub async fn scan<T: Send>(
         &self,
         key: Option<Uuid>,

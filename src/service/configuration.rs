@@ -1,4 +1,4 @@
-//! Queues and weights of one group together, as a file describes them: all of it in one transaction, or nothing.
+//! Queues and weights of one group together, as a file describes them: everything in one transaction, or nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
 use crate::domain::queues::QueueConfig;
 
-/// What a group is to be like.
+/// The wanted configuration of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     pub weights: Vec<WeightItem>,
-    /// `None`: queues are left alone.
+    /// `None` leaves queues unchanged.
     pub queues: Option<Vec<QueueConfig>>,
-    /// Whether weights that are not named are unset, and queues removed if it speaks of queues.
+    /// True if weights that are not named are unset; queues that are not named are removed, if `queues` is given.
     pub prune: bool,
 }
 
-/// What that changes.
+/// The changes to a configuration.
 #[derive(Clone, Debug)]
 pub struct ConfigurationChanged {
-    /// Weights that are not what they were: those that are named as they are named, then those that are pruned.
+    /// The changed weights: first the named ones in their order, then the pruned ones.
     pub weights: Vec<WeightChange>,
-    /// Weights that are named and were so already.
+    /// The number of named weights that had their value already.
     pub unchanged: usize,
-    /// `None`: queues were left alone.
+    /// `None` if queues were left unchanged.
     pub queues: Option<QueuesChanged>,
-    /// Likely mistakes in the weights; pointers start at `/items/N`.
+    /// Probable mistakes in the weights; pointers start at `/items/N`.
     pub warnings: Vec<InputWarning>,
 }
 
@@ -43,7 +43,7 @@ impl ConfigurationChanged {
 }
 
 impl Service {
-    /// Makes the group so. Faults point at `/items/N` for weights and `/queues/N/key` for queues.
+    /// Sets the configuration. Faults point at `/items/N` for weights and `/queues/N/key` for queues.
     #[tracing::instrument(
         name = "service.configuration.put_configuration",
         level = "debug",
@@ -72,7 +72,8 @@ impl Service {
         detached(Arc::clone(self).change(caller, group, change)).await
     }
 
-    /// What [`Service::put_configuration`] would do, and nothing is done; it refuses what the write would.
+    /// The changes that [`Service::put_configuration`] would make, without making them. It refuses what the write would
+    /// refuse.
     #[tracing::instrument(
         name = "service.configuration.preview_configuration",
         level = "debug",
@@ -92,7 +93,7 @@ impl Service {
     }
 }
 
-/// Checks all of it against the group as it is under the session's lock, and says what it changes.
+/// Checks the configuration against the group under the session's lock, and returns the changes.
 async fn plan(session: &mut Session, wanted: Configuration) -> Result<ConfigurationChanged> {
     let Configuration { weights: items, queues, prune } = wanted;
     let queues = queues.map(|written| queues::plan(session, written, |_| prune)).transpose()?;

@@ -1,4 +1,4 @@
-//! What every queue of a group deserves now, from the published picture; and what it deserved on days before.
+//! The division of a group's capacity over its queues: now, from the published snapshot, and on past days.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::store;
 pub use super::group::published::division::QueueFigures;
 pub use crate::store::division_days::{DivisionDay, HistoryFilter};
 
-/// A division with the group that it is of.
+/// A division, with the group that it belongs to.
 #[derive(Clone, Debug)]
 pub struct GroupDivision {
     pub group: VisibleGroup,
@@ -23,7 +23,7 @@ pub struct GroupDivision {
 }
 
 impl Service {
-    /// What every queue of the group deserves now; `explain` adds each step that gave it something.
+    /// The amounts that the queues of the group deserve now. `explain` adds each step that gave a queue something.
     #[tracing::instrument(
         name = "service.division.division",
         level = "debug",
@@ -51,7 +51,7 @@ impl Service {
         Ok(GroupDivision { group, division })
     }
 
-    /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.
+    /// Stores the group's division as that of today; the last one of a day stays. Returns counts of what was done.
     #[tracing::instrument(name = "service.division.keep_division", level = "debug", skip_all, err(level = "debug"))]
     pub async fn keep_division(self: &Arc<Self>, work: impl Into<Work>) -> Result<Value> {
         self.check_clock()?;
@@ -62,7 +62,8 @@ impl Service {
             let rows = division.day_rows(service.clock().now().day());
             let count = rows.len();
             let tx = service.store().begin().await?;
-            // A deletion of the group at the same time finds these rows, or these rows find no group.
+            // If the group is deleted at the same time, either the deletion finds these rows, or this write does not
+            // find the group.
             if !store::groups::hold(&tx, &group.name).await? {
                 return Err(Error::unknown_group(&group.name));
             }
@@ -75,10 +76,10 @@ impl Service {
         .await
     }
 
-    /// The name in cursors of the division's history.
+    /// The name of the history of divisions in page cursors.
     pub const DIVISION_HISTORY: &'static str = "division-history";
 
-    /// What queues got, a row for each day and queue, by day and name.
+    /// The history of divisions, with a row for each day and queue, by day and name.
     #[tracing::instrument(
         name = "service.division.division_history",
         level = "debug",
@@ -103,7 +104,7 @@ impl Service {
         Ok(key_page(Self::DIVISION_HISTORY, found, key, window))
     }
 
-    /// Removes divisions of days that are older than `keep_days`. Returns how many rows.
+    /// Removes divisions of days that are older than `keep_days`. Returns the number of rows.
     #[tracing::instrument(
         name = "service.division.purge_divisions",
         level = "debug",

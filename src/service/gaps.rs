@@ -1,4 +1,4 @@
-//! Downtimes that cost or stretched usage, visible afterwards (FAIR_SHARE §4).
+//! Downtimes that removed or extended usage, as they are shown afterwards (FAIR_SHARE §4).
 
 use super::input::page::{Page, Window, id_page, id_window};
 use super::{Caller, Result, Service};
@@ -7,10 +7,10 @@ use crate::store;
 pub use crate::store::runs::Gap;
 
 impl Service {
-    /// The name in cursors of the gaps of a group.
+    /// The name of the gaps of a group in page cursors.
     pub const GAP_LIST: &'static str = "usage-gaps";
 
-    /// Newest first.
+    /// The gaps, newest first.
     #[tracing::instrument(name = "service.gaps.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
     pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
         self.group_for_readers(caller, group)?;

@@ -19,22 +19,22 @@ use crate::domain::options::merge_patch;
 use crate::store;
 use crate::store::groups::Contents;
 
-/// What a patch of a group asks for.
+/// The parameters of a patch of a group.
 #[derive(Clone, Debug, Default)]
 pub struct SchedulerPatch {
     pub scheduler: Option<String>,
-    /// Merged key by key; `null` removes a key. What a PUT brings replaces all of them.
+    /// Merged key by key; `null` removes a key. A PUT replaces all options instead.
     pub scheduler_opts: Option<Map<String, Value>>,
     pub reason: Option<String>,
-    /// The `options_etag` that the caller has seen; a newer one refuses the patch.
+    /// The `options_etag` that the caller has seen. The patch is refused if the present one differs.
     pub if_match: Option<String>,
-    /// The `config_revision` that the caller has seen; another one refuses the patch.
+    /// The `config_revision` that the caller has seen. The patch is refused if the present one differs.
     pub if_revision: Option<String>,
 }
 
 impl Service {
-    /// Creates the group, or sets its scheduler and replaces its options, each if given. Returns whether it is new.
-    /// Of several clients that create one name at the same time one creates the group and the others change it.
+    /// Creates the group, or sets its scheduler and replaces its options, as far as they are given. Returns true if it
+    /// is new. If several clients create one name at the same time, one creates the group and the others change it.
     #[tracing::instrument(name = "service.groups.put_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn put_group(
         self: &Arc<Self>,
@@ -44,7 +44,7 @@ impl Service {
     ) -> Result<(VisibleGroup, bool)> {
         caller.require_admin()?;
         caller.require_group(&name)?;
-        // A group that is there keeps its name, though a rule that is newer would refuse it.
+        // An existing group keeps its name, even if a newer rule would refuse it.
         if self.published.get(&name).is_none() {
             check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
         }
@@ -94,8 +94,8 @@ impl Service {
         Ok(group.warned(warnings))
     }
 
-    /// Removes a group with all that belongs to it. One with kernels or history goes only if its name is said again, and
-    /// one in which kernels run only if that is forced.
+    /// Removes a group with everything that belongs to it. If it has kernels or history, the name has to be confirmed;
+    /// if kernels run in it, the request needs `force`.
     #[tracing::instrument(name = "service.groups.delete_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: Deletion) -> Result<()> {
         caller.require_admin()?;
@@ -120,12 +120,12 @@ impl Service {
     }
 }
 
-/// How surely a group should go.
+/// The confirmation of the deletion of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Deletion {
     /// The name of the group.
     pub confirm: Option<String>,
-    /// Running kernels do not keep it.
+    /// Deletes the group even if kernels run in it.
     pub force: bool,
     pub reason: Option<String>,
 }
@@ -160,7 +160,8 @@ impl Deletion {
     }
 }
 
-/// Merges or replaces the scheduler and its options; what depends on them follows. Returns what looks like a mistake in that.
+/// Merges or replaces the scheduler and its options, and updates what depends on them. Returns probable mistakes in
+/// them.
 async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<Vec<InputWarning>> {
     session.require_revision(patch.if_revision.as_deref()).await?;
     let group = session.state().group.clone();

@@ -1,4 +1,4 @@
-//! Kernels and their slices.
+//! Kernels and their usage records.
 
 use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
@@ -11,20 +11,20 @@ use crate::store::records::Stretch;
 pub use crate::store::kernels::KernelFilter;
 pub use crate::store::records::Record;
 
-/// A kernel with its records by start.
+/// A kernel with its records, by start.
 #[derive(Debug)]
 pub struct KernelWithRecords {
     pub kernel: Kernel,
     pub records: Vec<Record>,
-    /// The kernel started before this day, and records of earlier days were purged.
+    /// `Some` if the kernel started before this day and records of earlier days were purged.
     pub records_from: Option<Day>,
 }
 
 impl Service {
-    /// The name in cursors of the kernels of a group.
+    /// The name of the kernels of a group in page cursors.
     pub const KERNEL_LIST: &'static str = "kernels";
 
-    /// By kernel id.
+    /// The kernels by id.
     #[tracing::instrument(
         name = "service.kernels.kernels",
         level = "debug",
@@ -62,7 +62,7 @@ impl Service {
         })
     }
 
-    /// What is known of those of `ids` that are known at all, in whatever group.
+    /// The known kernels among `ids`, in any group.
     #[tracing::instrument(name = "service.kernels.known_kernels", level = "debug", skip_all, err(level = "debug"))]
     pub async fn known_kernels(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Kernel>> {
         caller.require_reader()?;
@@ -70,7 +70,7 @@ impl Service {
         Ok(found.into_iter().filter(|(group, _)| caller.reaches(group)).map(|(_, kernel)| kernel).collect())
     }
 
-    /// One kernel with its slices by start.
+    /// One kernel with its records, by start.
     #[tracing::instrument(
         name = "service.kernels.kernel",
         level = "debug",
@@ -83,7 +83,7 @@ impl Service {
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
         let kernel = store::kernels::find(self.store().read(), visible.key, id).await?.ok_or_else(unknown)?;
-        // A user's key is told of another user's kernel that there is none.
+        // For a user's key, kernels of other users do not exist.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
         let recorded = kernel.key.zip(kernel.report.started_at).zip(kernel.cursor);
         let Some(((of, started_at), until)) = recorded else {

@@ -1,4 +1,4 @@
-//! One semaphore for each key: what a key may have at a time of something that all keys share.
+//! A semaphore for each key, which limits the use of a shared resource by one key.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-/// Semaphores by the ids of keys; `None` stands for the service itself and the command line.
+/// Semaphores by the id of the key; `None` stands for the service itself and the command line.
 #[derive(Debug)]
 pub struct KeySemaphores {
     permits: usize,
@@ -14,12 +14,12 @@ pub struct KeySemaphores {
 }
 
 impl KeySemaphores {
-    /// Each key has `permits` permits.
+    /// `permits` is the number of permits of each key.
     pub fn new(permits: usize) -> Self {
         Self { permits, by_key: Mutex::default() }
     }
 
-    /// Returns the semaphore of a key. Those that are not in use are dropped when another key needs its first.
+    /// The semaphore of a key. Unused semaphores are dropped when another key needs its first one.
     pub fn semaphore_of(&self, key: Option<Uuid>) -> Arc<Semaphore> {
         let mut by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(semaphore) = by_key.get(&key) {

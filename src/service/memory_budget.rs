@@ -1,7 +1,8 @@
-//! One budget of memory for what clients bring along: bodies in flight, and what simulations hold while they compute.
+//! A budget of memory for what requests need: bodies that are being received, and simulations while they compute.
 //!
-//! Bodies are counted as their bytes arrive, because a client may announce any length and send nothing. What does not fit
-//! is refused with 503, so that clients together can never take more memory than the setting `max_bodies_bytes` allows.
+//! Bodies are counted as their bytes arrive, because a client may announce any length and send nothing. Bytes beyond
+//! the budget are refused with 503, so that all clients together never take more memory than the setting
+//! `max_bodies_bytes` allows.
 
 use std::sync::Arc;
 
@@ -9,26 +10,25 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::input::error::{Error, Result};
 
-/// Bytes that a simulation holds at most while it computes, for each byte of its body; measured with 2,000 queues of many
-/// slots.
+/// The largest memory of a simulation for each byte of its body, in bytes; measured with 2,000 queues of many slots.
 const SIMULATION_BYTES_PER_BODY_BYTE: usize = 48;
 
-/// A semaphore gives so many permits at once and not more.
+/// The largest number of permits that a semaphore gives at once.
 const PERMITS_AT_ONCE: usize = 1 << 31;
 
-/// The bytes that are left, in one semaphore that all requests share.
+/// The bytes that are left, as one semaphore that all requests share.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     left: Arc<Semaphore>,
     total: usize,
 }
 
-/// Bytes that are taken from the budget until this is dropped.
+/// Bytes that are reserved from the budget until this is dropped.
 #[derive(Debug)]
 pub struct ReservedMemory(OwnedSemaphorePermit);
 
 impl ReservedMemory {
-    /// Adds what `other` holds.
+    /// Adds the bytes of `other`.
     pub fn merge(&mut self, other: Self) {
         self.0.merge(other.0);
     }
@@ -41,12 +41,12 @@ impl MemoryBudget {
         Self { left: Arc::new(Semaphore::new(total)), total }
     }
 
-    /// Returns how many bytes are not taken now.
+    /// The number of bytes that are not reserved.
     pub fn count_left(&self) -> usize {
         self.left.available_permits()
     }
 
-    /// Takes `bytes` bytes. Errors: 413 if the whole budget has fewer, 503 if others hold them now.
+    /// Reserves `bytes` bytes. Errors: 413 if the whole budget is smaller, 503 if others hold them now.
     pub fn reserve(&self, bytes: usize) -> Result<ReservedMemory> {
         let too_large = || {
             let total = self.total;
@@ -72,7 +72,7 @@ impl MemoryBudget {
         })
     }
 
-    /// Takes what the simulation of a body of `bytes` bytes holds while it computes.
+    /// Reserves the memory that the simulation of a body of `bytes` bytes needs while it computes.
     pub fn reserve_for_simulation(&self, bytes: usize) -> Result<ReservedMemory> {
         self.reserve(bytes.saturating_mul(SIMULATION_BYTES_PER_BODY_BYTE))
     }

@@ -1,5 +1,5 @@
-//! Use-cases: authorise, load, apply the domain's rules, save, audit. REST, GraphQL, the command
-//! line and the jobs call nothing below this layer.
+//! Use-cases: each authorises the caller, loads data, applies the domain's rules, saves and audits. REST, GraphQL, the
+//! command line and the jobs call nothing below this layer.
 
 pub mod accounting;
 pub mod agents;
@@ -78,13 +78,13 @@ use crate::domain::time::Timestamp;
 use crate::process::usable_memory::usable_bytes;
 use crate::store::{self, ConnectionTrait, Store, StreamTrait};
 
-/// For how many days usage is kept, unless the settings say.
+/// The number of days for which usage is kept, if the settings name none.
 pub const KEEP_BUCKETS_DAYS: u32 = 1_100;
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
 type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 
-/// The service behind every interface. Cheap to share; lives as long as the process.
+/// The service behind all interfaces. Cloning the `Arc` is cheap; it lives as long as the process.
 pub struct Service {
     store: Store,
     clock: Watch,
@@ -92,46 +92,46 @@ pub struct Service {
     slots: Mutex<HashMap<String, Slot>>,
     locked_elsewhere: LockedElsewhere,
     arrivals: GroupArrivals,
-    /// Reports on their way into the database.
+    /// Reports that wait to be committed.
     lines: Lines,
-    /// This process, where the database tells processes apart.
+    /// Identifies this process where the database distinguishes processes.
     id: Uuid,
-    /// When the last comparison with the database began that went well; `None`: this process does not serve.
+    /// The start of the last successful comparison with the database; `None` if this process does not serve.
     compared_at: Mutex<Option<Instant>>,
-    /// When the service ran.
+    /// The times at which the service ran.
     runs: Mutex<Runs>,
     keys: KeyTable,
-    /// Who is signed in to the web pages.
+    /// The sessions of the web pages.
     sessions: SessionTable,
-    /// For how long keys are believed that cannot be read again.
+    /// The time for which keys in memory are accepted while the database cannot be read.
     key_grace: OnceLock<Option<Duration>>,
     people: people::People,
-    /// For how many days usage is kept.
+    /// The number of days for which usage is kept.
     keep_buckets_days: OnceLock<u32>,
-    /// What schedulers were told last.
+    /// The last sequences that schedulers got.
     sequences: sequence::memory::Memory,
     previous_ranks: rank_movement::memory::Memory,
-    /// Signs that the database has gone back.
+    /// Signs that the database has gone back to an earlier state.
     rewinds: RewindWatch,
-    /// Permits for work that computes long from memory.
+    /// Permits for long computations from memory.
     pub permits: ComputePermits,
     /// Permits for reports and audits, which read much of the database.
     report_permits: ComputePermits,
-    /// Memory for what clients bring along.
+    /// The memory budget of requests.
     memory: OnceLock<MemoryBudget>,
-    /// What is wrong now.
+    /// The present conditions of the service.
     pub health: Health,
 }
 
 impl Service {
-    /// A service over `store` that has published every group's state and knows all keys.
+    /// A service over `store` that has published the state of all groups and knows all keys.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let service = Start::of(store).await?.service(clock).await?;
         service.refresh_keys().await?;
         Ok(service)
     }
 
-    /// Now, or the latest time that is certain to have come while the clock is doubted.
+    /// The present time, or the latest time that has certainly come while the clock is doubted.
     pub fn certain_now(&self) -> Timestamp {
         self.clock.certain()
     }
@@ -140,29 +140,29 @@ impl Service {
         &self.clock
     }
 
-    /// `now`, or the latest time that is certain to have come while the clock is doubted.
+    /// `now`, or the latest time that has certainly come while the clock is doubted.
     pub(in crate::service) fn certain(&self, now: Timestamp) -> Timestamp {
         self.clock.doubt().map_or(now, |doubt| doubt.reference)
     }
 
-    /// For how many days usage is kept.
+    /// The number of days for which usage is kept.
     pub fn keep_buckets_days(&self) -> u32 {
         self.keep_buckets_days.get().copied().unwrap_or(KEEP_BUCKETS_DAYS)
     }
 
-    /// Says for how many days usage is kept; once.
+    /// Sets the number of days for which usage is kept; only once.
     pub fn set_keep_buckets_days(&self, days: u32) {
         if self.keep_buckets_days.set(days).is_err() {
             tracing::warn!("for how many days usage is kept is said twice");
         }
     }
 
-    /// Memory for what clients bring along: a quarter of what the process may use, unless the settings say.
+    /// The memory budget of requests: a quarter of the memory that the process may use, if the settings name none.
     pub fn memory(&self) -> &MemoryBudget {
         self.memory.get_or_init(|| MemoryBudget::new(usable_bytes() / 4))
     }
 
-    /// Says how many bytes there are for what clients bring along; once, before the first request.
+    /// Sets the memory budget of requests in bytes; only once, before the first request.
     pub fn set_memory(&self, bytes: usize) {
         if self.memory.set(MemoryBudget::new(bytes)).is_err() {
             tracing::warn!("the memory for bodies is set twice");
@@ -173,18 +173,19 @@ impl Service {
         &self.store
     }
 
-    /// A group that the caller's key reaches, as that caller may see it: the one way to what a group has.
+    /// A group that the caller's key reaches, as the caller may see it. All access to the data of a group goes through
+    /// here.
     pub fn group(&self, caller: &Caller, name: &str) -> Result<VisibleGroup> {
         VisibleGroup::new(caller, name, || self.published.get(name))
     }
 
-    /// [`Service::group`] for what only callers with more than one user's rows may see.
+    /// [`Service::group`] for data that only callers with more than one user's rows may see.
     pub fn group_for_readers(&self, caller: &Caller, name: &str) -> Result<VisibleGroup> {
         caller.require_reader()?;
         self.group(caller, name)
     }
 
-    /// Requests whose reports wait to be committed.
+    /// The number of requests whose reports wait to be committed.
     pub fn reports_waiting(&self, group: &str) -> usize {
         self.lines.waiting(group)
     }
@@ -198,17 +199,17 @@ impl Service {
         all.iter().filter_map(visible).collect()
     }
 
-    /// All groups by name, for what the service does on its own.
+    /// All groups by name, for work of the service itself.
     fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
         self.published.all().values().cloned().collect()
     }
 
-    /// Every domain, project and user of the server. Never to be held over an await.
+    /// All domains, projects and users of the server. The guard must not be held across an await.
     pub fn people(&self) -> RwLockReadGuard<'_, people::Directory> {
         self.people.read()
     }
 
-    /// Publishes again what another process has changed. Returns how many groups that were.
+    /// Publishes groups that another process has changed. Returns their number.
     #[tracing::instrument(name = "service.refresh", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh(self: &Arc<Self>) -> Result<u64> {
         let (began, mut changed) = (Instant::now(), 0);
@@ -225,7 +226,7 @@ impl Service {
             if known.get(name).map(|group| group.facts.revisions()) == stored.get(name).map(|now| now.revisions) {
                 continue;
             }
-            // The task that holds the slot publishes for itself.
+            // The task that holds the slot publishes the group itself.
             let Ok(mut slot) = self.slot(name).try_lock_owned() else { continue };
             self.reload(self.store.read(), name, &mut slot).await?;
             changed += 1;
@@ -235,8 +236,8 @@ impl Service {
         Ok(changed)
     }
 
-    /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
-    /// picture replaces a newer one.
+    /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no snapshot
+    /// replaces a newer one.
     async fn reload(&self, db: &(impl ConnectionTrait + StreamTrait), name: &str, slot: &mut SlotGuard) -> Result<()> {
         let Some(group) = store::groups::find(db, name).await? else {
             **slot = None;
@@ -262,13 +263,13 @@ impl Service {
         **slot = Some(state);
     }
 
-    /// The one place where the state of the group called `name` is kept. Who holds it is the only one in this
-    /// process that writes the group, publishes it or takes it away.
+    /// The slot with the state of the group `name`. Only its holder writes the group in this process, publishes it or
+    /// removes it.
     fn slot(&self, name: &str) -> Slot {
         Arc::clone(self.lock_slots().entry(name.to_owned()).or_default())
     }
 
-    /// Forgets what was kept of groups that are gone; not the slots that a task holds or waits for.
+    /// Frees data of groups that no longer exist, except slots that a task holds or waits for.
     fn forget_gone_groups(&self) {
         let known = self.published.all();
         self.lock_slots().retain(|name, slot| known.contains_key(name.as_str()) || Arc::strong_count(slot) > 1);

@@ -1,4 +1,5 @@
-//! The history of days that no run has seen, as runs would have left it: for usage that is brought all at once.
+//! The history of days without runs, as runs would have written it. It is for usage that is imported for many days at
+//! once.
 
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use crate::store;
 use crate::store::fairness_days::FairnessDay;
 
 impl Service {
-    /// Writes factors, ranks and fairness of every day from `first` until yesterday, by the weights, options and people of now.
-    /// What was held on those days is not known; `waited` are those who asked for more on each of them.
+    /// Writes factors, ranks and fairness of every day from `first` until yesterday, with the present weights, options
+    /// and people. What was held on those days is not known; `waited` contains the owners with pending workloads on
+    /// each day.
     #[tracing::instrument(
         name = "service.past_days.keep_past_days",
         level = "debug",
@@ -34,7 +36,8 @@ impl Service {
         let (key, today) = (state.group.key, self.moment().certain.day());
         let (shares, fairness) = blocking(|| self.past_days(state, first, today));
         let tx = self.store().begin().await?;
-        // A deletion of the group at the same time finds these rows, or these rows find no group.
+        // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
+        // the group.
         if !store::groups::hold(&tx, group).await? {
             return Err(Error::unknown_group(group));
         }
@@ -45,7 +48,7 @@ impl Service {
         Ok(())
     }
 
-    /// From yesterday back, so that each day forgets what was used after it.
+    /// The rows from yesterday back to `first`. Going back, each day can drop the usage after it.
     fn past_days(&self, mut state: GroupState, first: Day, today: Day) -> (Vec<ShareDay>, Vec<FairnessDay>) {
         let (mut shares, mut fairness) = (Vec::new(), Vec::new());
         for day in (first.0..today.0).rev().map(Day) {

@@ -1,4 +1,4 @@
-//! Who would have to give back so that a pending workload can run now (DIVISION §6). Nothing is executed.
+//! Plans the evictions after which a pending workload can run now (DIVISION §6). Nothing is executed.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct PlanRequest {
     pub members: Vec<PendingMember>,
 }
 
-/// A plan with the group that it is for.
+/// A plan, with the group that it is for.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub group: VisibleGroup,
@@ -52,7 +52,8 @@ pub struct Planned {
 }
 
 impl Service {
-    /// Plans for one workload against live state. If kernels of its id are pending, their demand is not counted twice.
+    /// Plans for one workload against the live state. If kernels of the workload are already pending, their demand is
+    /// not counted twice.
     #[tracing::instrument(
         name = "service.plans.plan_reclaim",
         level = "debug",
@@ -73,7 +74,8 @@ impl Service {
         Ok(Planned { group, plan })
     }
 
-    /// Reads what the plans of this picture need: its nodes, and its kernels unless an earlier picture had them.
+    /// Reads the data that plans for this snapshot need: its nodes, and its kernels unless an earlier snapshot had read
+    /// them.
     async fn cluster_of(&self, group: &Arc<PublishedGroup>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
         let db = self.store().read();
         let known = match &group.live.kernels {
@@ -85,7 +87,7 @@ impl Service {
     }
 }
 
-/// The workload in its queue; a queue that is named must be there.
+/// The workload in its queue. A queue that is named must exist.
 fn pending(facts: &GroupSnapshotData, request: PlanRequest, project: Option<ProjectId>) -> Result<Pending> {
     let queue: Arc<str> = match (&request.queue, project) {
         (Some(name), _) if facts.queues.contains_key(name.as_str()) || name == DEFAULT_QUEUE => {
@@ -101,7 +103,7 @@ fn pending(facts: &GroupSnapshotData, request: PlanRequest, project: Option<Proj
     Ok(Pending { workload_id: Arc::from(workload_id), queue, priority, preemptible, created_at, gang_min, members })
 }
 
-/// Faults of the plan point into the request, which is the pending workload.
+/// Converts pointers of faults: the request is the pending workload itself.
 fn faults(faults: Vec<Fault>) -> Error {
     let shown = faults.into_iter().map(|f| {
         let pointer = f.pointer.strip_prefix("/pending").unwrap_or(&f.pointer).to_owned();

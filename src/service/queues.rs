@@ -1,4 +1,4 @@
-//! The queues of a group: configured here, all or nothing, effective at once (DIVISION §1).
+//! The queues of a group. They are configured here, all or none, effective at once (DIVISION §1).
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::domain::queues::{QueueConfig, Queues};
 
 pub use super::group::changes::queues::{QueueChange, QueuesChanged};
 
-/// Several queues at once.
+/// A write of several queues.
 #[derive(Clone, Debug, Default)]
 pub struct QueuesWrite {
     pub queues: Vec<QueueConfig>,
-    /// Whether queues that are not named go.
+    /// True if queues that are not named are removed.
     pub prune: bool,
     pub reason: Option<String>,
-    /// The `config_revision` that the write is based on; another one refuses it.
+    /// The `config_revision` that the write is based on. The write is refused if the present one differs.
     pub if_revision: Option<String>,
 }
 
 impl Service {
-    /// All queues that are configured, by name.
+    /// All configured queues, by name.
     pub fn queues(&self, caller: &Caller, group: &str) -> Result<Arc<Queues>> {
         Ok(Arc::clone(&self.group_for_readers(caller, group)?.whole()?.queues))
     }
@@ -32,7 +32,7 @@ impl Service {
         self.queues(caller, group)?.get(name).cloned().ok_or_else(|| Error::unknown_queue(name, group))
     }
 
-    /// Creates or replaces one queue. Faults point into the queue itself, like `/parent`.
+    /// Creates or replaces one queue. Pointers in faults are relative to the queue, such as `/parent`.
     #[tracing::instrument(
         name = "service.queues.put_queue",
         level = "debug",
@@ -52,7 +52,7 @@ impl Service {
         self.write_queues(caller, group, write, "queue.put").await.map_err(of_one)
     }
 
-    /// Creates or replaces many queues, all or none. Faults point at `/queues/N/key`.
+    /// Creates or replaces several queues, all or none. Faults point at `/queues/N/key`.
     #[tracing::instrument(
         name = "service.queues.put_queues",
         level = "debug",
@@ -69,7 +69,7 @@ impl Service {
         self.write_queues(caller, group, write, "queues.put").await
     }
 
-    /// Removes one queue. One that has children is not removed.
+    /// Removes one queue. A queue with children is not removed.
     #[tracing::instrument(
         name = "service.queues.delete_queue",
         level = "debug",
@@ -112,7 +112,7 @@ impl Service {
     }
 }
 
-/// The faults of a write of one queue, which is the body itself.
+/// Converts the pointers of faults of a write of one queue, which is the body itself.
 fn of_one(error: Error) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let in_queue = |fault: Fault| {

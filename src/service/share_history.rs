@@ -1,5 +1,5 @@
-//! The factors and ranks that each day left behind: one row for each domain, project and user, written before the first run of
-//! the next day.
+//! The history of factors and ranks: one row for each domain, project and user at the end of each day, written before
+//! the first run of the next day.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::store::share_days::{Place, ShareFilter};
 
 pub use crate::store::share_days::{ShareDay, ShareOrder};
 
-/// Rows that are written at once, so that no other writer waits for long.
+/// The number of rows that are written at once. Steps are small so that no other writer waits for long.
 const STEP: usize = 5_000;
-/// Days of a list that names no owner, and of one that does.
+/// The largest number of days of a list without an owner, and of a list of one owner.
 const MOST_DAYS: i32 = 31;
 const MOST_DAYS_OF_ONE: i32 = 3_660;
 
-/// Whose history, and of when; names or UUIDs.
+/// The parameters of a history: owners by name or UUID, and days.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryQuery<'a> {
     pub tier: Tier,
@@ -37,13 +37,13 @@ pub struct HistoryQuery<'a> {
     /// The first and the last day, both inclusive.
     pub from: Option<Day>,
     pub to: Option<Day>,
-    /// A part of the name, in any case; of those without a name, of the UUID.
+    /// A part of the name, in any case, or of the UUID of an owner without a name.
     pub search: Option<&'a str>,
-    /// What orders the rows of a day.
+    /// The order of the rows of a day.
     pub order: ShareOrder,
 }
 
-/// The rows that a picture leaves of the day of its calculation, in the order in which they are stored.
+/// The rows of a snapshot for the day of its calculation, in the order in which they are stored.
 pub(in crate::service) struct Leaving {
     group: Arc<PublishedGroup>,
     entitlements: Arc<Entitlements>,
@@ -107,8 +107,8 @@ fn place_of(key: &[Key]) -> Option<Place> {
 }
 
 impl Service {
-    /// Writes what the last run of a day that is over has left, if no run of this day has come yet. A day that is written twice
-    /// has the same rows.
+    /// Writes the rows of a past day after its last run, unless a run of the present day has come already. Writing a
+    /// day twice gives the same rows.
     #[tracing::instrument(name = "service.share_history.close_day", level = "debug", skip_all, err(level = "debug"))]
     pub async fn close_day(self: &Arc<Self>, work: impl Into<Work>) -> Result<()> {
         self.check_clock()?;
@@ -140,7 +140,8 @@ impl Service {
 
     async fn write_days(&self, work: &Work, group: &PublishedGroup, rows: Vec<ShareDay>) -> Result<()> {
         let tx = self.store().begin().await?;
-        // A deletion of the group at the same time finds these rows, or these rows find no group.
+        // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
+        // the group.
         if !store::groups::hold(&tx, &group.facts.name).await? {
             return Err(Error::unknown_group(&group.facts.name));
         }
@@ -150,7 +151,7 @@ impl Service {
         Ok(())
     }
 
-    /// The name in cursors of the history of a tier.
+    /// The name of the history of a tier in page cursors.
     pub fn share_history_list(tier: Tier, order: ShareOrder) -> String {
         match order {
             ShareOrder::Id => format!("share-history/{tier:?}"),
@@ -158,7 +159,7 @@ impl Service {
         }
     }
 
-    /// By day, then by rank or by id, as far as the caller may see them.
+    /// The rows by day, then by rank or by id, as far as the caller may see them.
     #[tracing::instrument(
         name = "service.share_history.share_history",
         level = "debug",
@@ -219,7 +220,7 @@ impl Service {
         Ok(filter)
     }
 
-    /// Who of a tier has `part` in the name, which is in lower case: names of domains, or ids.
+    /// The owners of a tier with `part` in the name, which is in lower case: names of domains, or ids.
     fn called(&self, tier: Tier, part: &str) -> Vec<String> {
         let people = self.people();
         let has = |name: Option<&Arc<str>>, id: Uuid| {
@@ -236,7 +237,7 @@ impl Service {
         }
     }
 
-    /// The project that is asked for, or the projects that are in the domain now.
+    /// The requested project, or the projects that are in the domain now.
     fn projects_of(
         &self,
         caller: &Caller,
@@ -269,7 +270,7 @@ impl Service {
         Ok(Days { first, last })
     }
 
-    /// Removes rows of days that are older than `keep_days`. Returns how many.
+    /// Removes rows of days that are older than `keep_days`. Returns their number.
     #[tracing::instrument(
         name = "service.share_history.purge_share_history",
         level = "debug",

@@ -1,4 +1,4 @@
-//! What a weight stands for, as answers say it (FAIR_SHARE §11).
+//! The entitlements of a weight, as answers show them (FAIR_SHARE §11).
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,5 +1,5 @@
-//! Fair shares of the three tiers: filtered, ordered and paged from the published picture, so that
-//! one page never mixes two calculations and no list needs SQL.
+//! The fair shares of the three tiers: filtered, ordered and paged from the published snapshot, so that one page never
+//! mixes two calculations and no list needs SQL.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,32 +18,32 @@ use crate::domain::weight::EffectiveWeight;
 use crate::store::people::Project;
 use crate::store::{self, StoreError};
 
-/// One condition on a share of any tier; a tier that lacks the property never meets it.
+/// A condition on a share of any tier. A tier without the property never meets it.
 #[derive(Clone, Debug)]
 pub enum ShareCondition {
     Domain(TextMatch),
     Project(UuidIn),
     User(UuidIn),
-    /// What is shown beside the project's id; a project without a name has none.
+    /// The name that is shown beside the project's id; a project without a name has none.
     ProjectName(TextMatch),
     UserName(TextMatch),
-    /// Whether anything was used in the look-back window.
+    /// True if anything was used in the look-back window.
     Active(bool),
 }
 
-/// What a list of shares is ordered by; equals by id, ascending. An order by name is one of names and
-/// ids together, so that one direction is the other reversed.
+/// The order of a list of shares; equal ones by id, ascending. The order by name compares names and ids together, so
+/// that one direction is the reverse of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareField {
     FairShareFactor,
     EffectiveUsage,
     EffectiveWeight,
     Rank,
-    /// What is shown; without a name the id.
+    /// The shown name; without a name the id.
     Name,
 }
 
-/// What a list of shares asks for.
+/// The parameters of a list of shares.
 #[derive(Clone, Debug)]
 pub struct ShareList {
     pub filter: Filter<ShareCondition>,
@@ -52,7 +52,7 @@ pub struct ShareList {
     pub window: Window,
 }
 
-/// The name in cursors of a list with one order.
+/// The name of a list with one order in page cursors.
 pub fn share_list_name(tier: &str, field: ShareField, descending: bool) -> String {
     format!("{tier}-fair-shares/{field:?}/{}", if descending { "desc" } else { "asc" })
 }
@@ -60,7 +60,7 @@ pub fn share_list_name(tier: &str, field: ShareField, descending: bool) -> Strin
 /// A row of one tier.
 pub trait ShareRow: Clone + Send + Sync + 'static {
     fn share(&self) -> &Share;
-    /// What tells equals apart, in order.
+    /// The key that orders equal rows.
     fn id(&self) -> Vec<Key>;
     fn name(&self) -> Option<&str>;
     fn is_hidden(&self) -> bool;
@@ -142,12 +142,12 @@ fn is_active(share: &Share) -> bool {
     share.history.normalized_usage > 0.0
 }
 
-/// The order value of a row; ascending whatever the direction. A name has none.
+/// The value that a row is ordered by; it ascends in both directions. A name has none.
 fn order_value<T: ShareRow>(rank: u32, row: &T, field: ShareField, descending: bool) -> Option<u64> {
     let share = row.share();
-    // Non-negative floats order like their bits.
+    // Non-negative floats have the same order as their bits.
     let value = match field {
-        // The factor falls as the exponent grows, and never ties where the exponent does not (FAIR_SHARE §2).
+        // The factor falls as the exponent grows, and is never equal where the exponents differ (FAIR_SHARE §2).
         ShareField::FairShareFactor => u64::MAX - share.exponent.sort_key(),
         ShareField::EffectiveUsage => share.history.normalized_usage.to_bits(),
         ShareField::EffectiveWeight => share.effective_weight.to_f64().to_bits(),
@@ -157,7 +157,7 @@ fn order_value<T: ShareRow>(rank: u32, row: &T, field: ShareField, descending: b
     Some(if descending { u64::MAX - value } else { value })
 }
 
-/// A row of a list with its rank and the value that it is ordered by; the value is 0 in an order by name.
+/// A row of a list with its rank and the value that it is ordered by. The value is 0 in an order by name.
 #[derive(Clone, Debug)]
 struct OrderedRow<T> {
     value: u64,
@@ -165,8 +165,8 @@ struct OrderedRow<T> {
     row: Arc<T>,
 }
 
-/// The rows of a tier that meet a filter, in the order of a list. Pages are cut of it, so that several windows on one list need
-/// one scan of the group.
+/// The rows of a tier that meet a filter, in the order of a list. Pages are parts of it, so several pages of one list
+/// need one scan of the group.
 #[derive(Debug)]
 pub struct OrderedShares<T> {
     list_name: String,
@@ -176,8 +176,8 @@ pub struct OrderedShares<T> {
 }
 
 impl<T: ShareRow> OrderedShares<T> {
-    /// Takes from `rows` what meets the filter of `list`, without what is archived. `are_ranked`: the rows come by rank, equals
-    /// by id, so that most orders cost no sort.
+    /// Collects the rows that meet the filter of `list`, without archived ones. `are_ranked` is true if the rows are
+    /// ordered by rank, then by id, so that most orders need no sort.
     fn collect<B: Borrow<Arc<T>>>(
         tier: &str,
         rows: impl Iterator<Item = (u32, B)>,
@@ -201,7 +201,7 @@ impl<T: ShareRow> OrderedShares<T> {
         Self { list_name: share_list_name(tier, field, descending), field, descending, rows }
     }
 
-    /// Returns how many rows the list has.
+    /// The number of rows in the list.
     pub fn count_rows(&self) -> usize {
         self.rows.len()
     }
@@ -228,32 +228,32 @@ fn name_key<T: ShareRow>(ordered: &OrderedRow<T>) -> Vec<Key> {
 }
 
 impl VisibleGroup {
-    /// Returns how many rows a list of all users looks at.
+    /// The number of rows that a list of all users reads.
     pub fn count_users(&self) -> usize {
         self.facts().rows.users.len()
     }
 
-    /// Returns how many rows a list of one project's users looks at.
+    /// The number of rows that a list of one project's users reads.
     pub fn count_members(&self, project: ProjectId) -> usize {
         self.facts().rows.members_of(project).count()
     }
 
-    /// Returns how many rows a list of domains looks at.
+    /// The number of rows that a list of domains reads.
     pub fn count_domains(&self) -> usize {
         self.facts().rows.domains.len()
     }
 
-    /// Returns how many rows a list of projects looks at.
+    /// The number of rows that a list of projects reads.
     pub fn count_projects(&self) -> usize {
         self.facts().rows.count_projects()
     }
 
-    /// The domains of a list, for callers who see more than one user's rows.
+    /// The domains of a list, for callers that see more than one user's rows.
     pub fn domain_shares(&self, list: &ShareList) -> Result<OrderedShares<DomainShare>> {
         Ok(OrderedShares::collect("domain", self.whole()?.rows.domains.ranked(), true, list))
     }
 
-    /// The projects of a list, for callers who see more than one user's rows.
+    /// The projects of a list, for callers that see more than one user's rows.
     pub fn project_shares(&self, list: &ShareList) -> Result<OrderedShares<ProjectShare>> {
         let rows = self.whole()?.rows.placed_projects().map(Placed::into_parts);
         Ok(OrderedShares::collect("project", rows, false, list))
@@ -272,30 +272,30 @@ impl VisibleGroup {
 }
 
 impl Service {
-    /// A domain's share; a known domain without a row has used nothing. `None`: the domain is unknown.
+    /// The share of a domain. A known domain without a row has used nothing. `None` if the domain is unknown.
     #[tracing::instrument(name = "service.shares.domain_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<Placed<DomainShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Domain(Arc::from(name))]).await?.domain(name)
     }
 
-    /// A project's share; a known project without a row has used nothing. `None`: the project is unknown.
+    /// The share of a project. A known project without a row has used nothing. `None` if the project is unknown.
     #[tracing::instrument(name = "service.shares.project_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Project(id)]).await?.project(id)
     }
 
-    /// A member's share; a known user in a known project without a row has used nothing. `None`: the user or the project is
-    /// unknown.
+    /// The share of a member. A known user in a known project without a row has used nothing. `None` if the user or the
+    /// project is unknown.
     #[tracing::instrument(name = "service.shares.user_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<Placed<UserShare>>> {
         group.access().require_user(member.user)?;
         self.shares_of(group, [&Owner::User(member)]).await?.user(member)
     }
 
-    /// The shares of `entities`, from memory; only where one of them is not known at all, the database is asked what
-    /// other processes have changed.
+    /// The shares of `entities` from memory. Only if one of them is unknown, changes of other processes are read from
+    /// the database.
     #[tracing::instrument(name = "service.shares.shares_of", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn shares_of(
         &self,
@@ -305,7 +305,7 @@ impl Service {
         let without_row = WithoutRow::of(&group.facts().rows, entities);
         let mut known = without_row.known(&self.people());
         if !without_row.are_all(&known) {
-            // Boxed, because it is rare and takes most of the room.
+            // In a box, because it is rare and large.
             Box::pin(self.people.sync(self.store().read())).await?;
             known = without_row.known(&self.people());
         }
@@ -318,7 +318,7 @@ impl Service {
         self.visible_people(group.reach(), &self.people()).has_user(user)
     }
 
-    /// Where one user stands in the group. An unknown user is an error.
+    /// The place of one user in the group. An unknown user is an error.
     #[tracing::instrument(name = "service.shares.user_place", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn user_place(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
         if let Some(best) = group.memberships(user)?.into_iter().next() {
@@ -327,7 +327,7 @@ impl Service {
         Box::pin(self.place_without_row(group, user)).await
     }
 
-    /// Where a user stands who has no row of the group's.
+    /// The place of a user without a row in the group.
     async fn place_without_row(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
         let reach = group.reach();
         let groups = self.published_groups().into_iter().filter(|group| reach.has_group(&group.facts.name));
@@ -335,7 +335,7 @@ impl Service {
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();
         if members.is_empty() && !reach.is_limited() {
-            // Only the database still knows of groups that were removed. Who is known has a place without it, too.
+            // Only the database still knows memberships in deleted groups. A known user gets a place without it, too.
             match store::people::memberships_of(self.store().read(), user).await {
                 Ok(found) => members.extend(found),
                 Err(StoreError::Unavailable { .. }) if self.people().user(user).is_some() => {}
@@ -360,16 +360,16 @@ impl Service {
     }
 }
 
-/// Where one user stands in a group.
+/// The place of a user in a group.
 #[derive(Clone, Debug)]
 pub enum UserPlace {
-    /// The best row: of the ranking, else the default row of a project that the user is known in elsewhere.
+    /// The best row: the ranked one, otherwise the default row of a project that the user belongs to elsewhere.
     Row(Placed<UserShare>),
-    /// The user was created ahead of the first project.
+    /// The user was created before the first project.
     NoProject { user_name: Option<Arc<str>>, share: Share },
 }
 
-/// Entities that have no row in the group.
+/// Owners without a row in the group.
 #[derive(Default)]
 struct WithoutRow {
     domains: BTreeSet<Arc<str>>,
@@ -398,7 +398,7 @@ impl WithoutRow {
         without
     }
 
-    /// Those of them that the directory knows.
+    /// The owners that the directory knows.
     fn known(&self, people: &Directory) -> Known {
         Known {
             domains: self.domains.iter().filter(|name| people.domain(name).is_some()).cloned().collect(),
@@ -413,17 +413,17 @@ impl WithoutRow {
     }
 }
 
-/// Who is known without having a row in a group, and so has used nothing there.
+/// Known owners without a row in the group, which have used nothing there.
 #[derive(Debug, Default)]
 struct Known {
     domains: BTreeSet<Arc<str>>,
     projects: BTreeMap<ProjectId, Arc<Project>>,
-    /// With the names shown.
+    /// The users with their shown names.
     users: BTreeMap<UserId, Option<Arc<str>>>,
 }
 
 impl Known {
-    /// Keeps what the caller may know.
+    /// Removes owners that the caller may not know.
     fn keep_visible(&mut self, visible: &VisiblePeople) {
         self.domains.retain(|name| visible.has_domain(name));
         self.projects.retain(|id, _| visible.has_project(*id));
@@ -431,7 +431,7 @@ impl Known {
     }
 }
 
-/// Shares that were looked up together: rows of the group, or what known entities without a row have.
+/// Shares that were looked up together: rows of the group, or default shares of known owners without a row.
 #[derive(Debug)]
 pub struct FoundShares {
     group: VisibleGroup,
@@ -439,7 +439,7 @@ pub struct FoundShares {
 }
 
 impl FoundShares {
-    /// The domain's row, or that of a known domain that has none.
+    /// The row of the domain, or the default row of a known domain that has none.
     pub fn domain(&self, name: &str) -> Result<Option<Placed<DomainShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
@@ -449,7 +449,7 @@ impl FoundShares {
         }))
     }
 
-    /// The project's row, or that of a known project that has none.
+    /// The row of the project, or the default row of a known project that has none.
     pub fn project(&self, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
@@ -465,7 +465,7 @@ impl FoundShares {
         }))
     }
 
-    /// The member's row, or that of a known user in a known project who has none.
+    /// The row of the member, or the default row of a known user in a known project that has none.
     pub fn user(&self, member: Member) -> Result<Option<Placed<UserShare>>> {
         let row = self.group.user(member)?;
         let (facts, known) = (self.group.facts(), &self.known);

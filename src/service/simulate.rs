@@ -1,4 +1,4 @@
-//! Divisions and plans over what the request brings along; nothing that is stored is read or changed.
+//! Divisions and plans over the data of a request. Nothing stored is read or changed.
 
 use super::input::error::{Error, Fault, Result};
 use super::input::json::read;
@@ -18,7 +18,7 @@ pub fn division(document: &[u8]) -> Result<Report> {
     Ok(simulation.run()?)
 }
 
-/// The reclaim plan that a JSON document asks for; `now` is used where it names no moment.
+/// The reclaim plan for a JSON document. `now` is used if the document names no moment.
 pub fn reclaim(document: &[u8], now: Timestamp) -> Result<Plan> {
     let simulation: reclaim::Simulation = read(document)?;
     Ok(simulation.run(now)?)

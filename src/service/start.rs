@@ -1,4 +1,4 @@
-//! How a service begins: it reads what the database holds at one moment.
+//! Starts the service: reads the state of the database at one moment.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -18,26 +18,26 @@ use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
 
-/// A service that begins. One transaction reads all but the users: it stays on one connection, and each further one would cost
-/// `PostgreSQL` more than its statements.
+/// A service that is starting. One transaction reads everything except the users. It uses one connection, because a
+/// further one would cost `PostgreSQL` more than the statements.
 pub struct Start {
     store: Store,
     moment: Tx,
 }
 
 impl Start {
-    /// Begins to read what `store` holds now.
+    /// Begins to read the present state of `store`.
     pub async fn of(store: Store) -> Result<Self> {
         let moment = store.begin_snapshot().await?;
         Ok(Self { store, moment })
     }
 
-    /// The moment that the service begins with.
+    /// The transaction of the moment at which the service starts.
     pub fn moment(&self) -> &Tx {
         &self.moment
     }
 
-    /// The service, which has published every group's state and knows no keys.
+    /// The service, with the state of all groups published. It knows no keys yet.
     pub async fn service(self, clock: Arc<dyn Clock>) -> Result<Arc<Service>> {
         let Self { store, moment } = self;
         let (people, users) = People::load(&store, &moment).await?;
@@ -76,7 +76,7 @@ impl Start {
     }
 }
 
-/// The state of every group, which is published once the users are known.
+/// The state of every group. It is published after the users are known.
 async fn states(service: &Service, moment: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
     let mut states = Vec::new();
     for group in store::groups::list(moment).await? {

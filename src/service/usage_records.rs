@@ -1,4 +1,4 @@
-//! What was recorded of the kernels of a user, a project or a domain in a period.
+//! The usage records of a user, a project or a domain in a period.
 
 use uuid::Uuid;
 
@@ -11,17 +11,17 @@ use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
 use crate::store::records::Record;
 use crate::store::records::list::{self as records, RecordFilter};
 
-/// The name in cursors of the records of a group.
+/// The name of the records of a group in page cursors.
 pub const RECORD_LIST: &str = "usage-records";
 /// The longest period, in days.
 const MOST_DAYS: i64 = 31;
 
-/// From when until when.
+/// A period of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Period(Span);
 
 impl Period {
-    /// Reads instants, or days, of which the last is included.
+    /// Parses instants, or days, of which the last one is included.
     pub fn read(from: &str, to: &str) -> Result<Self> {
         let (from, to) = (moment::beginning("/from", from)?, moment::end("/to", to)?);
         let span = Span::new(from, to).ok_or_else(|| Error::about("/to", "contradiction", "lies before `from`"))?;
@@ -32,7 +32,8 @@ impl Period {
     }
 }
 
-/// Whose records of which period; `user` and `project` are names or UUIDs, and records count for `domain`.
+/// The parameters of a list of records. `user` and `project` are names or UUIDs; `domain` is the one that records count
+/// for.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordQuery<'a> {
     pub user: Option<&'a str>,
@@ -42,7 +43,7 @@ pub struct RecordQuery<'a> {
 }
 
 impl Service {
-    /// By kernel, then by time, as far as the caller may see them.
+    /// The records by kernel, then by time, as far as the caller may see them.
     #[tracing::instrument(
         name = "service.usage_records.usage_records",
         level = "debug",
@@ -59,7 +60,7 @@ impl Service {
     ) -> Result<Page<Record>> {
         let visible = self.group(caller, group)?;
         let mut filter = self.record_filter(caller, query)?;
-        // What was purged may still be in the database.
+        // Records that are past their retention may still be in the database.
         let kept_from = visible.records_from.map_or(Timestamp::EPOCH, Day::start);
         filter.span.start = filter.span.start.max(kept_from).min(filter.span.end);
         let place = |key: &[Key]| match key {

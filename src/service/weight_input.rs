@@ -1,4 +1,4 @@
-//! A weight as requests write it.
+//! The weights of a request.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,7 +11,7 @@ use crate::domain::ids::ProjectId;
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 
-/// The most weights that one request may name.
+/// The largest number of weights in one request.
 pub const MAX_ITEMS: usize = 250_000;
 
 /// Whose weight.
@@ -64,7 +64,7 @@ pub struct WeightChange {
     pub entitled_share_of_parent: ReadOnly,
 }
 
-/// Checks what the types do not; the first faults are named, with pointers below `/KEY/N`.
+/// Checks what the types do not. Returns the first faults, with pointers below `/KEY/N`.
 pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Result<Vec<WeightItem>> {
     let mut faults = Faults::default();
     let items = inputs.into_iter().enumerate().filter_map(|(at, item)| {
@@ -75,7 +75,7 @@ pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Re
     faults.or(items)
 }
 
-/// By which names they call domains, users and projects.
+/// The names by which the weights refer to domains, users and projects.
 pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut Called) {
     for (at, item) in inputs.iter().enumerate() {
         if item.user.is_none() && item.project.is_none() && item.domain_name.is_none() {
@@ -111,7 +111,7 @@ impl WeightChange {
         Ok(WeightItem { target, weight })
     }
 
-    /// A key that belongs to another kind of target would be ignored.
+    /// Refuses a key that belongs to another kind of target, because it would be ignored.
     fn refuse_foreign_keys(&self) -> std::result::Result<(), Fault> {
         let is = |kinds: &[TargetType]| kinds.contains(&self.target_type);
         let foreign = [
@@ -144,7 +144,7 @@ impl WeightChange {
     }
 }
 
-/// The target itself, which every item names by `target_id` or by name.
+/// The target, which every item names by `target_id` or by name.
 fn of_target<T>(found: std::result::Result<Option<T>, Fault>, key: &str) -> std::result::Result<T, Fault> {
     match found {
         Err(fault) if fault.code == "give_one" => Err(who::both(fault.pointer, key, "target_id")),

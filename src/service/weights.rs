@@ -1,4 +1,4 @@
-//! Weights: all or nothing, effective at once (FAIR_SHARE §7).
+//! Weights: all of a request are set or none, effective at once (FAIR_SHARE §7).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct WeightsChanged {
     /// Weights that were set before and are not any more.
     pub deleted: u64,
     pub affected: Vec<WeightRow>,
-    /// Likely mistakes; pointers start at `/items/N`.
+    /// Probable mistakes; pointers start at `/items/N`.
     pub warnings: Vec<InputWarning>,
     pub group: VisibleGroup,
 }
@@ -52,7 +52,7 @@ impl Service {
             session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
             let warnings = weights::warnings(&session.people(), &items, &changes);
-            // The answer lists a weight that is confirmed, but not one that was not set before and is not set now.
+            // The answer lists a confirmed weight, but not one that was neither set before nor is set now.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
             weights::book(session, &changes, reason).await?;
             Ok((changes, warnings))

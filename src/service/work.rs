@@ -1,6 +1,6 @@
-//! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of their own (`background`),
-//! in the middle of other work (`blocking`), or while the database works (`beside`). What may compute at the same time is
-//! settled in [`super::compute_permits`].
+//! The ways to run work: to its end even if its request is cancelled (`detached`), on separate threads (`background`),
+//! as a long computation within other work (`blocking`), or in parallel with the database (`beside`).
+//! [`super::compute_permits`] limits what may compute at the same time.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use tracing::Instrument;
 use super::input::error::{Error, Result};
 use crate::domain::parallel;
 
-/// One for the process, like its threads; without it work runs beside the requests.
+/// One runtime for the process. If it cannot be created, work runs on the threads of requests.
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(2);
     Builder::new_multi_thread()
@@ -27,13 +27,12 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Runs a write to its end even if the request that asked for it goes away: a transaction is never cut off
-/// half-way.
+/// Runs a write to its end even if its request is cancelled, so that a transaction is never cut off.
 pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     begun(work).await
 }
 
-/// Begins work whose result is asked for later.
+/// Starts work whose result is awaited later.
 pub fn begun<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> impl Future<Output = Result<T>> {
@@ -41,7 +40,7 @@ pub fn begun<T: Send + 'static>(
     async { ended(task.await) }
 }
 
-/// What became of a task.
+/// The result of a task.
 fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     match task {
         Ok(result) => result,
@@ -50,7 +49,7 @@ fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     }
 }
 
-/// Runs a job's work to its end on threads that no request needs.
+/// Runs a job's work to its end on threads that requests do not need.
 pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let task = match &*RUNTIME {
         Some(runtime) => runtime.spawn(work),
@@ -59,7 +58,7 @@ pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>>
     ended(task.await)
 }
 
-/// Computes for long without keeping other tasks of the same thread waiting.
+/// Runs a long computation without blocking other tasks of the same thread.
 pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|h| h.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -67,8 +66,8 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Computes while the database works on what `waiting` asks of it, with a thread for each. Where it asks for nothing, no thread
-/// is started.
+/// Computes while the database works on `waiting`, with a thread for each. If `waiting` is ready at once, no thread is
+/// started.
 pub async fn beside<A: Send, B>(
     waiting: impl Future<Output = A> + Send,
     computing: impl FnOnce() -> B + Send,
@@ -84,7 +83,7 @@ pub async fn beside<A: Send, B>(
     blocking(|| parallel::both(|| handle.block_on(waiting), computing))
 }
 
-/// Frees what takes long to free on a thread that no request needs.
+/// Drops a large value on a thread that requests do not need.
 pub fn free_aside<T: Send + 'static>(what: T) {
     if let Some(runtime) = &*RUNTIME {
         runtime.spawn_blocking(move || drop(what));

@@ -8,7 +8,8 @@ mod one_of;
 
 use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement, Value,
+    ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
+    Value,
 };
 
 use super::Result;
@@ -59,12 +60,7 @@ where
 }
 
 /// Inserts rows with all columns set; those whose `key` exists take the new values of `columns`. No key may come twice.
-pub async fn replace<A, I>(
-    db: &impl ConnectionTrait,
-    rows: I,
-    key: &[Column<A>],
-    columns: &[Column<A>],
-) -> Result<u64>
+pub async fn replace<A, I>(db: &impl ConnectionTrait, rows: I, key: &[Column<A>], columns: &[Column<A>]) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
     I: Iterator<Item = A> + Send,

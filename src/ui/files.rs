@@ -1,4 +1,4 @@
-//! The files of `ui/dist` as they are sent: with their types and validators, and compressed beforehand.
+//! The files of `ui/dist` with their types and entity tags, compressed once.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,11 +16,11 @@ use sha2::{Digest, Sha256};
 #[folder = "ui/dist"]
 struct Dist;
 
-/// One file.
+/// One file of the web pages.
 #[derive(Clone, Debug)]
 pub struct File {
     pub kind: &'static str,
-    /// A strong validator of the plain bytes.
+    /// A strong entity tag, made from the uncompressed bytes.
     pub etag: String,
     pub plain: Bytes,
     pub gzip: Bytes,
@@ -43,7 +43,7 @@ pub fn find(path: &str) -> Option<&'static File> {
     FILES.get(path)
 }
 
-/// What a file is, by the end of its name; `None`: the pages have no such files.
+/// The media type, by the suffix of the name; `None`: the pages have no such files.
 fn kind(name: &str) -> Option<&'static str> {
     let (_, end) = name.rsplit_once('.')?;
     match end {

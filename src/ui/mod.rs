@@ -1,4 +1,4 @@
-//! The web pages: files that are part of the program, and the door through which their users sign in.
+//! The web pages: their files, which are part of the program, and the endpoint for signing in.
 
 mod files;
 mod pages;
@@ -16,14 +16,14 @@ pub use site::{PublicUrl, Site};
 
 use crate::service::Service;
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Clone)]
 struct Pages {
     service: Arc<Service>,
     site: Site,
 }
 
-/// Everything below `/ui`.
+/// The router for all paths below `/ui`.
 pub fn router(service: Arc<Service>, site: Site) -> Router {
     Router::new()
         .route("/ui", get(|| async { Redirect::temporary("ui/") }))

@@ -1,4 +1,4 @@
-//! `GET /ui/…`: a file if there is one of that name, else the one page, which shows what its address names.
+//! `GET /ui/…`: the file of that name, or else `index.html`, whose script shows the page for the address.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use axum::response::{IntoResponse, Response};
 use super::files::{File, find};
 use crate::rest::etag::{Seen, fresh_or};
 
-/// What the pages may load and do: what this server sends them, and nothing inline.
+/// The content security policy of the pages: they may load what this server sends, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
-/// Where the page's files are, in the page as it is built.
+/// The tag in the built page that sets the base of its relative addresses.
 const BASE: &str = "<base href=\"./\"";
-/// Addresses of the pages have fewer parts.
+/// The largest number of slashes after `/ui/` that an address of a page has.
 const MOST_PARTS: usize = 16;
 
 /// `GET /ui/`
@@ -25,7 +25,7 @@ pub async fn page(seen: Seen, headers: HeaderMap) -> Response {
 
 /// `GET /ui/{path}`
 pub async fn file(Path(path): Path<String>, uri: Uri, seen: Seen, headers: HeaderMap) -> Response {
-    // As it was sent: a name in the address may have a slash of its own.
+    // Counted in the address as it was sent: in the decoded `path` a name may contain a slash of its own.
     let parts = uri.path().matches('/').count().saturating_sub(2);
     let found = match find(&path) {
         Some(file) if path != "index.html" => Some(file.clone()),
@@ -39,8 +39,8 @@ fn absent() -> Response {
     StatusCode::NOT_FOUND.into_response()
 }
 
-/// The page for addresses that lie so many folders below `/ui/`. Its files are found relative to it, whatever a proxy puts
-/// before its address.
+/// The page for an address with `depth` slashes after `/ui/`. Its files are found relative to the address, whatever
+/// prefix a proxy adds.
 fn index(depth: usize) -> Option<File> {
     static MADE: LazyLock<Mutex<HashMap<usize, File>>> = LazyLock::new(Mutex::default);
     let plain = find("index.html")?;
@@ -53,7 +53,7 @@ fn index(depth: usize) -> Option<File> {
     Some(made.entry(depth).or_insert_with(make).clone())
 }
 
-/// The file, or 304. A browser asks each time whether it is still the same.
+/// The file, or 304. A browser asks each time if its copy is still current.
 fn answer(seen: &Seen, headers: &HeaderMap, file: &File) -> Response {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let zipped = accepted.split(',').any(|part| part.trim().split(';').next() == Some("gzip"));

@@ -1,4 +1,5 @@
-//! `POST /ui/session` signs in with a key, `DELETE /ui/session` signs out. The one door of the pages beside GraphQL.
+//! `POST /ui/session` signs in with a key, `DELETE /ui/session` signs out. These are the only endpoints of the pages
+//! besides GraphQL.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -19,7 +20,7 @@ pub struct SignIn {
     key: String,
 }
 
-/// The session that a request's cookie names.
+/// The session id in the cookie of a request.
 pub fn session_of(headers: &HeaderMap) -> Option<&str> {
     let texts = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies = texts.flat_map(|text| text.split(';')).filter_map(|cookie| cookie.trim().split_once('='));

@@ -1,23 +1,23 @@
-//! Where browsers find the server: what cookies are for, and which pages are its own.
+//! The public address of the server: the attributes of its cookies, and the check that a request comes from its own
+//! pages.
 
 use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 
 use crate::service::Error;
 
-/// The header of requests that change something or show something to a person who is signed in. A page of another site
-/// cannot send it.
+/// The header that a request with the session cookie needs. A page of another site cannot send it.
 const CSRF: HeaderName = HeaderName::from_static("x-fairshared-csrf");
 
 /// The header in which a browser says how a page's origin relates to the server that it asks.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The address under which browsers find the server.
+/// The address under which browsers reach the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
-    /// As browsers write it: without the port that the scheme has anyway.
+    /// As browsers write it: without a port that is the default of the scheme.
     origin: String,
-    /// From `/` to `/`.
+    /// The path; it begins and ends with `/`.
     path: String,
     is_secure: bool,
 }
@@ -36,7 +36,7 @@ impl PublicUrl {
     }
 }
 
-/// How browsers reach the server, as far as it was told.
+/// The public address of the server, if the settings contain it.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     pub public: Option<PublicUrl>,
@@ -49,8 +49,8 @@ impl Site {
             let detail = "a request of a web page needs the header X-Fairshared-CSRF";
             return Err(Error::Forbidden(detail.to_owned()));
         }
-        // Browsers send no origin with a GET of a page to its own server. They say in this header instead, which no page can
-        // set, that both are the same.
+        // Browsers send no `Origin` with a GET of a page to its own server. They send this header instead, which no
+        // script can set.
         let is_same_origin = headers.get(FETCH_SITE).is_some_and(|value| value == "same-origin");
         if is_same_origin && !headers.contains_key(header::ORIGIN) {
             return Ok(());
@@ -80,7 +80,7 @@ impl Site {
         }
     }
 
-    /// What a cookie says about where and how it is sent.
+    /// The attributes of the session cookie.
     pub fn cookie_attributes(&self) -> String {
         let path = self.public.as_ref().map_or("/", |public| &public.path);
         let secure = if self.public.as_ref().is_some_and(|public| public.is_secure) { "; Secure" } else { "" };

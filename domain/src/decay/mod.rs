@@ -6,7 +6,7 @@ mod flat;
 use std::fmt;
 use std::str::FromStr;
 
-/// How the weight of a bucket falls with its age.
+/// A function that decreases the weight of a bucket with its age.
 trait DecayKind: Sync {
     /// The value of the `decay` option.
     fn name(&self) -> &'static str;

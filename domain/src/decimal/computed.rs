@@ -1,10 +1,10 @@
-//! Computed numbers as decimal text.
+//! Computed numbers (64-bit floats) as decimal text.
 
 use serde::{Serialize, Serializer};
 
 use super::{AMOUNT_DECIMALS, AMOUNT_UNIT};
 
-/// A computed number that answers show as [`f64_text`].
+/// A computed number that is serialised as [`f64_text`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Computed(pub f64);
 
@@ -17,11 +17,11 @@ impl Serialize for Computed {
     }
 }
 
-/// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
+/// A computed number (factor, normalised usage) as plain decimal text with at most 12 decimals (FAIR_SHARE §2).
 pub fn f64_text(value: f64) -> String {
     let mut text = Vec::with_capacity(16);
     push_f64(&mut text, value);
-    // Digits and points are UTF-8.
+    // The bytes are digits and points, which are UTF-8.
     String::from_utf8(text).unwrap_or_default()
 }
 
@@ -34,16 +34,16 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
 }
 
-/// [`f64_text`] of a number that may be below 0.
+/// [`f64_text`] of a number that may be negative.
 pub fn signed_text(value: f64) -> String {
     let text = f64_text(value.abs());
     if value < 0.0 && text != "0" { format!("-{text}") } else { text }
 }
 
-/// Room for the longest text of a count of `10^-12`: 8 digits, a point, 12 places.
+/// The longest text of a number of units of 10^-12: 8 digits, a point and 12 decimals.
 type UnitsText = [u8; 21];
 
-/// A count of `10^-12`, as `write_fixed` would write it in more time.
+/// The text of a number of units of 10^-12. `write_fixed` gives the same text, but is slower.
 fn units_text(units: u64, room: &mut UnitsText) -> &str {
     const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
     let (whole, fraction) = (units / UNIT, units % UNIT);
@@ -56,26 +56,26 @@ fn units_text(units: u64, room: &mut UnitsText) -> &str {
     put(text.format(whole));
     if fraction > 0 {
         put(".");
-        // The one in front keeps the zeros that follow it.
+        // The added leading digit keeps the zeros of the fraction.
         put(text.format(UNIT + fraction)[1..].trim_end_matches('0'));
     }
-    // Digits and points are UTF-8.
+    // The bytes are digits and points, which are UTF-8.
     std::str::from_utf8(&room[..end]).unwrap_or_default()
 }
 
-/// The value in `10^-12`, as long as that is a number of everyday size.
+/// The value in units of 10^-12, if it fits into 64 bits.
 fn everyday_units(value: f64) -> Option<u64> {
     units_of(value).and_then(|units| u64::try_from(units).ok())
 }
 
-/// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is
-/// not one of the everyday values from 0 up.
+/// The value in units of 10^-12, rounded half to even. The standard formatter gives the same result, which is exact but
+/// slow. `None` for negative and for large values.
 fn units_of(value: f64) -> Option<u128> {
     const MANTISSA_BITS: u32 = 52;
     const BIAS: u64 = 1023;
     let bits = value.to_bits();
     let biased = bits >> MANTISSA_BITS;
-    // Also false for a sign.
+    // A negative value also has a large exponent here, because the sign is the highest bit.
     if biased >= BIAS + u64::from(MANTISSA_BITS) {
         return None;
     }

@@ -1,7 +1,7 @@
-//! JSON whose decimals outlive a reader that knows floats only.
+//! Protects decimals in JSON from a parser that reads numbers as floats.
 //!
-//! The feature `arbitrary_precision` of `serde_json` would do it, too, but for every number that any part of the program reads, and
-//! raw values would read a nested document once for each level.
+//! The feature `arbitrary_precision` of `serde_json` would do this too, but for every number that any part of the
+//! program reads. Raw values would parse a nested document once for each level.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use serde_json::Number;
 use super::Amount;
 use super::written::plain_number;
 
-/// `json` with those numbers as texts that would not be the same decimals as floats, rounded to the places of an amount. Whatever
-/// else there is stays as it is, also what is no JSON.
+/// `json` with numbers as texts where a float would change the decimal; they are rounded to the places of an amount.
+/// Everything else stays as it is, invalid JSON included.
 pub fn with_kept_numbers(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
     let (mut kept, mut copied, mut at) = (String::new(), 0, 0);
@@ -33,7 +33,7 @@ pub fn with_kept_numbers(json: &str) -> Cow<'_, str> {
     if copied == 0 { Cow::Borrowed(json) } else { Cow::Owned(kept + &json[copied..]) }
 }
 
-/// Where the text ends that begins at `start`.
+/// The end of the text that begins at `start`.
 fn end_of_text(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {
@@ -46,7 +46,7 @@ fn end_of_text(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// The decimal that a JSON number is, if it is another one as a float.
+/// The decimal of a JSON number, if its float is a different decimal.
 fn changed_as_float(number: &str) -> Option<Amount> {
     let decimal = |number: &str| plain_number(number).and_then(|plain| plain.parse::<Amount>()).ok();
     let float: Number = serde_json::from_str(number).ok()?;

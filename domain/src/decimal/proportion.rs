@@ -1,6 +1,6 @@
-//! Factors in 0..=1, taken apart once for many exact products.
+//! Factors from 0 to 1, split once into mantissa and exponent, so that many exact products are fast.
 
-/// `mantissa / 2^shift`, exactly the factor.
+/// The factor as exactly `mantissa / 2^shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportion {
     pub(super) mantissa: u64,
@@ -8,7 +8,7 @@ pub struct Proportion {
 }
 
 impl Proportion {
-    /// What is above 1 is 1, and what is not a number is 0.
+    /// A factor above 1 becomes 1; NaN and negative factors become 0.
     pub fn new(factor: f64) -> Self {
         const MANTISSA_BITS: u32 = 52;
         if factor >= 1.0 {

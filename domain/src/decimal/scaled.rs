@@ -1,4 +1,4 @@
-//! Usages multiplied by a proportion, with what rounding would lose, so that a sum of them is rounded once.
+//! Usages multiplied by a proportion, together with the rounding remainder, so that a sum of them is rounded only once.
 
 use std::ops::Add;
 
@@ -7,16 +7,16 @@ use ethnum::U256;
 use super::Usage;
 use super::proportion::Proportion;
 
-/// A usage with the part of its last digit, so that a sum of scaled usages is rounded once.
+/// A usage with a fraction of its last unit (10^-18), so that a sum of scaled usages is rounded only once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScaledUsage {
     pub(super) whole: Usage,
-    /// In `2^-128` of the last digit.
+    /// In units of 2^-128 x 10^-18.
     pub(super) fraction: u128,
 }
 
 impl ScaledUsage {
-    /// Rounded half up to `10^-18`.
+    /// Rounds half up to 10^-18.
     pub fn rounded(self) -> Usage {
         Usage(self.whole.0.saturating_add(U256::from(self.fraction >> 127)))
     }
@@ -32,9 +32,9 @@ impl Add for ScaledUsage {
 }
 
 impl Usage {
-    /// The part of it, with what rounding to `10^-18` would lose.
+    /// `part` of the usage, with the remainder that rounding to 10^-18 would lose.
     pub fn times(self, part: Proportion) -> ScaledUsage {
-        // So small a part of any usage is nothing.
+        // Such a small part of any usage is 0.
         if part.shift > 255 {
             return ScaledUsage::default();
         }

@@ -1,4 +1,4 @@
-//! Decimals as JSON has them: texts, and numbers that are read from their digits.
+//! Decimals in JSON: texts, and numbers that are read from their digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,14 @@ use serde::{Deserializer, de};
 
 use super::{AMOUNT_DECIMALS, DecimalError, write_fixed};
 
-/// Digits before the point of the largest JSON number that is looked at: more than any amount has.
+/// The largest number of digits before the point in a JSON number; no amount has as many.
 const MAX_WHOLE_DIGITS: i64 = 25;
-/// The name in `serde_json` of a value that it hands over as written; without it a number comes as a float. A test holds
-/// it: the digits of a number survive.
+/// The name by which `serde_json` passes on a value as it is written; otherwise a number arrives as a float. The name
+/// is internal to `serde_json`, so a test checks that the digits of a number survive.
 const AS_WRITTEN: &str = "$serde_json::private::RawValue";
 
-/// A JSON number in plain notation, rounded half up to the places of an amount: programs send floats, whose last
-/// digits mean nothing.
+/// A JSON number in plain notation, rounded half up to the places of an amount. Programs send floats, whose last digits
+/// mean nothing.
 pub(super) fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
     let is_plain = !number.contains(['e', 'E'])
         && number.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= AMOUNT_DECIMALS as usize);
@@ -31,7 +31,7 @@ pub(super) fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
     if whole.starts_with('-') {
         return Err(DecimalError::Negative);
     }
-    // An exponent that does not fit is far beyond either end.
+    // An exponent that does not fit into 32 bits makes the number far too large or 0.
     let beyond = if exponent.starts_with('-') { i64::from(i32::MIN) } else { i64::from(i32::MAX) };
     let exponent = exponent.parse::<i32>().map_or(beyond, i64::from);
     let count = |digits: usize| i64::try_from(digits).unwrap_or(i64::MAX);
@@ -46,7 +46,7 @@ pub(super) fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
     Ok(Cow::Owned(Plain(units).to_string()))
 }
 
-/// A count of the smallest parts of an amount, to be written.
+/// A number of units of 10^-12, for display.
 struct Plain(u128);
 
 impl fmt::Display for Plain {
@@ -55,9 +55,9 @@ impl fmt::Display for Plain {
     }
 }
 
-/// Why a JSON value is not a decimal.
+/// The reason why a JSON value is not a decimal.
 enum NoDecimal {
-    /// Neither a text nor a number.
+    /// The value is neither a text nor a number.
     OtherKind,
     Refused(DecimalError),
 }
@@ -68,7 +68,7 @@ impl From<DecimalError> for NoDecimal {
     }
 }
 
-/// Reads a decimal from a JSON value as it is written.
+/// Reads a decimal from the JSON text of a value.
 fn read_written<T: FromStr<Err = DecimalError>>(json: &str) -> Result<T, NoDecimal> {
     match json.as_bytes() {
         [b'"', text @ .., b'"'] if !text.contains(&b'\\') => Ok(json[1..json.len() - 1].parse()?),
@@ -81,7 +81,7 @@ fn read_written<T: FromStr<Err = DecimalError>>(json: &str) -> Result<T, NoDecim
     }
 }
 
-/// Accepts a decimal as a text, or as a JSON number, which is rounded from its digits and never through a float.
+/// Accepts a decimal as a text or as a JSON number. A number is read from its digits, never through a float.
 pub(crate) fn deserialize_decimal<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -105,7 +105,7 @@ impl<'de, T: FromStr<Err = DecimalError>> de::Visitor<'de> for Written<T> {
         f.write_str("a decimal number")
     }
 
-    /// What is no JSON text: its values come as they are.
+    /// Formats other than JSON pass values directly.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         deserializer.deserialize_any(self)
     }
@@ -139,7 +139,7 @@ impl<'de, T: FromStr<Err = DecimalError>> de::Visitor<'de> for Written<T> {
     }
 }
 
-/// Whether the one key of an object says that its value is as written.
+/// Reads the key of an object: true if the key is [`AS_WRITTEN`].
 struct IsWritten;
 
 impl<'de> de::DeserializeSeed<'de> for IsWritten {
@@ -162,7 +162,8 @@ impl de::Visitor<'_> for IsWritten {
     }
 }
 
-/// The value as written, read where it lies. What is wrong with it is told outside, where its place is known.
+/// Reads the value from its JSON text without a copy. A fault is reported by the caller, because the caller knows the
+/// place.
 struct WrittenValue<T>(PhantomData<T>);
 
 impl<'de, T: FromStr<Err = DecimalError>> de::DeserializeSeed<'de> for WrittenValue<T> {

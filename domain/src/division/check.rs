@@ -1,4 +1,4 @@
-//! Checks queues before they are written: as one tree with the queues that stay as they are.
+//! Checks queues before they are stored: as one tree together with the queues that do not change.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::fault::{Fault, MAX_FAULTS};
 use crate::queues::{MAX_RUNTIME_SECONDS, QueueConfig, QueueSpec};
 use crate::slots::Amounts;
 
-/// Where a fault of the queues as a whole stands.
+/// The pointer of a fault that concerns the queues as a whole.
 const QUEUES: &str = "/queues";
 
-/// Checks `written` beside the queues that stay as they are. Returns the linter's warnings.
+/// Checks the queues that are `written` together with the unchanged ones. Returns the linter's warnings.
 pub fn check<'a>(
     written: &'a [Arc<QueueConfig>],
     unchanged: impl Iterator<Item = &'a Arc<QueueConfig>>,
     capacity: &Amounts,
     (algorithm, options): (&dyn Algorithm, &Options),
 ) -> Result<Vec<Warning>, Vec<Fault>> {
-    // What is written comes first: faults then point at places in the write.
+    // The written queues come first, so that the indices in faults are places in the request.
     let specs: Vec<QueueSpec> = written.iter().chain(unchanged).map(Arc::clone).map(QueueSpec::from).collect();
     let mut faults: Vec<Fault> = written.iter().enumerate().flat_map(runtime_faults).take(MAX_FAULTS).collect();
     match Tree::build(&specs, capacity) {
@@ -28,7 +28,7 @@ pub fn check<'a>(
         Ok(_) => {}
         Err(found) => faults.extend(found.into_iter().map(|fault| place(fault, written.len()))),
     }
-    // Queues that stay are at fault only through what is written.
+    // An unchanged queue can be at fault only because of a written one, so faults of written queues suffice.
     if faults.iter().any(|fault| fault.pointer != QUEUES) {
         faults.retain(|fault| fault.pointer != QUEUES);
     }
@@ -44,7 +44,7 @@ fn runtime_faults((queue, config): (usize, &Arc<QueueConfig>)) -> impl Iterator<
     })
 }
 
-/// A fault of a queue that is not written is one of the queues as a whole.
+/// A fault of an unchanged queue becomes a fault of the queues as a whole.
 fn place(fault: Fault, written: usize) -> Fault {
     let queue = fault.pointer.strip_prefix("/queues/").and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
     match queue {

@@ -5,13 +5,13 @@ use std::ops::Rem;
 
 use ethnum::U256;
 
-/// `a * b / c` rounded down, and the remainder; 0 for `c` = 0. Saturates.
+/// `a * b / c` rounded down, and the remainder; (0, 0) for `c` = 0. The quotient saturates.
 pub fn mul_div(a: u128, b: u128, c: u128) -> (u128, u128) {
     if c == 0 {
         return (0, 0);
     }
     if let Some(product) = a.checked_mul(b) {
-        // One division: the second would cost as much as the first.
+        // The remainder is computed from the quotient, because a second division would cost as much as the first.
         let quotient = match (u64::try_from(product), u64::try_from(c)) {
             (Ok(product), Ok(c)) => u128::from(product / c),
             _ => product / c,
@@ -24,7 +24,8 @@ pub fn mul_div(a: u128, b: u128, c: u128) -> (u128, u128) {
     (u128::try_from(quotient).unwrap_or(u128::MAX), rest.as_u128())
 }
 
-/// The greatest common divisor; 0 has all divisors. For any width, as 128 bits divide ten times as slowly as 64.
+/// The greatest common divisor; 0 is divisible by everything. Generic, because 64-bit division is ten times as fast as
+/// 128-bit division.
 pub fn greatest_common_divisor<T: Copy + Default + PartialEq + Rem<Output = T>>(mut a: T, mut b: T) -> T {
     while b != T::default() {
         (a, b) = (b, a % b);
@@ -38,7 +39,7 @@ pub fn mul_div_up(a: u128, b: u128, c: u128) -> u128 {
     quotient.saturating_add(u128::from(rest > 0))
 }
 
-/// How `a * b` compares with `c * d`.
+/// Compares `a * b` with `c * d`.
 pub fn cmp_products(a: u128, b: u128, c: u128, d: u128) -> Ordering {
     match (a.checked_mul(b), c.checked_mul(d)) {
         (Some(left), Some(right)) => left.cmp(&right),
@@ -48,8 +49,9 @@ pub fn cmp_products(a: u128, b: u128, c: u128, d: u128) -> Ordering {
     }
 }
 
-/// Divides `total` in proportion to `weights`; the parts are whole and add up to `total`. What rounding down leaves
-/// goes one by one to the largest remainders, then in the order of `first`. All zeros without any weight.
+/// Divides `total` in proportion to `weights`. The parts are integers and add up to `total`: what rounding down leaves
+/// goes one by one to the largest remainders, and equal remainders are ordered by `first`. Without any weight all parts
+/// are 0.
 pub fn apportion(total: u128, weights: &[u128], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
     let sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
     let mut parts = Vec::with_capacity(weights.len());
@@ -73,7 +75,7 @@ pub fn apportion(total: u128, weights: &[u128], first: impl Fn(usize, usize) -> 
     parts
 }
 
-/// The `count` entries that come first, in any order.
+/// The first `count` entries by `order`, themselves in any order.
 pub fn first_of<K>(
     entries: &mut [(K, usize)],
     count: u128,

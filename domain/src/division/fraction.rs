@@ -33,12 +33,12 @@ impl Fraction {
         Self::new(part.units(), whole.units())
     }
 
-    /// The plain number of an amount, without its slot.
+    /// An amount as a plain number.
     pub const fn plain(amount: Amount) -> Self {
         Self::new(amount.units(), UNIT)
     }
 
-    /// What is missing to 1; 0 above it.
+    /// `1 - self`, and 0 if this is above 1.
     #[must_use]
     pub const fn complement(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: if self.den == 0 { 1 } else { self.den } }
@@ -48,14 +48,15 @@ impl Fraction {
         self.den == 0
     }
 
-    /// How `self x factor` compares with `other`.
+    /// Compares `self x factor` with `other`.
     pub fn cmp_scaled(self, factor: Amount, other: Self) -> Ordering {
         match (self.is_infinite(), other.is_infinite()) {
             (true, other) => other.cmp(&true).reverse(),
             (false, true) => Ordering::Less,
             (false, false) => {
                 use ethnum::U256;
-                // Amounts are below 2^110 and factors below 2^70, so only absurd products saturate.
+                // Amounts are below 2^110 and factors below 2^70, so the product saturates only for values outside of
+                // these ranges.
                 let left = U256::from(self.num) * U256::from(factor.units());
                 let right = U256::from(other.num) * U256::from(UNIT);
                 left.saturating_mul(other.den.into()).cmp(&right.saturating_mul(self.den.into()))
@@ -63,7 +64,7 @@ impl Fraction {
         }
     }
 
-    /// `units` times this, rounded down; `None` when infinite.
+    /// `units` times the fraction, rounded down; `None` if the fraction is infinite.
     pub fn times(self, units: u128) -> Option<u128> {
         (!self.is_infinite()).then(|| mul_div(units, self.num, self.den).0)
     }
@@ -72,7 +73,7 @@ impl Fraction {
         if self.is_infinite() { f64::INFINITY } else { self.num as f64 / self.den as f64 }
     }
 
-    /// Rounded half up to 12 decimals; `None` when infinite.
+    /// The fraction rounded half up to 12 decimals; `None` if it is infinite.
     pub fn to_amount(self) -> Option<Amount> {
         let (units, rest) = mul_div(self.num, UNIT, self.den);
         let up = u128::from(rest >= self.den - self.den / 2 && rest > 0);
@@ -80,7 +81,7 @@ impl Fraction {
     }
 }
 
-/// The slot on which a ratio is largest.
+/// The column with the largest ratio, and that ratio.
 pub fn largest(columns: impl Iterator<Item = usize>, ratio: impl Fn(usize) -> Fraction) -> (Option<usize>, Fraction) {
     let mut largest = (None, Fraction::ZERO);
     for column in columns {

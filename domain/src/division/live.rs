@@ -1,4 +1,5 @@
-//! The queue tree of a group as it stands: configuration, and what the kernels hold and ask for (DIVISION §1).
+//! The queue tree of a group as it stands, built from configured queues and from what kernels hold and ask for
+//! (DIVISION §1).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::fault::Fault;
 use crate::queues::{DEFAULT_QUEUE, Held, QueueSpec, Queues};
 use crate::slots::{Amounts, MAX_SLOTS, SlotName};
 
-/// What a tree is built from besides the configuration, by name of queue.
+/// The observed input of a tree, by name of queue.
 #[derive(Clone, Debug, Default)]
 pub struct Observed<'a> {
     pub held: Vec<(&'a str, &'a Held)>,
@@ -18,8 +19,8 @@ pub struct Observed<'a> {
     pub usage: Vec<(&'a str, Amounts)>,
 }
 
-/// The tree with every queue's own figures and those of its descendants added up. A queue that has children may hold
-/// something itself.
+/// Builds the tree; parents contain the figures of their descendants. A queue that has children may also hold something
+/// itself.
 pub fn live_tree(queues: &Queues, capacity: &Amounts, observed: &Observed) -> Result<Tree, Vec<Fault>> {
     let mut specs: Vec<QueueSpec> = queues.values().map(Arc::clone).map(QueueSpec::from).collect();
     if !queues.contains_key(DEFAULT_QUEUE) {
@@ -48,7 +49,7 @@ pub fn live_tree(queues: &Queues, capacity: &Amounts, observed: &Observed) -> Re
     Ok(tree)
 }
 
-/// The capacity with every slot that kernels ask for, as far as a tree takes them; and how many it does not take.
+/// The capacity, extended by the slots that kernels ask for, up to [`MAX_SLOTS`]; and the number of slots beyond that.
 fn slots_of(queues: &Queues, capacity: &Amounts, observed: &Observed) -> (Amounts, usize) {
     let mut slots = capacity.clone();
     let mut known: BTreeSet<SlotName> = capacity.iter().map(|(slot, _)| slot).collect();

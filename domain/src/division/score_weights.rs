@@ -1,4 +1,4 @@
-//! What the `score` order of queues weighs (DIVISION §5).
+//! The weights of the `score` order of queues (DIVISION §5).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,7 +18,7 @@ pub struct ScoreWeights {
 }
 
 impl ScoreWeights {
-    /// In the order of [`figures`](super::report::order::figures).
+    /// The weights in the order of [`figures`](super::report::order::figures).
     pub fn as_f64(&self) -> [f64; 3] {
         [self.priority.to_f64(), self.drf.to_f64(), self.proportion.to_f64()]
     }

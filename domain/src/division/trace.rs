@@ -1,4 +1,4 @@
-//! The steps of a division: each that gave a queue something, so that a person can redo it.
+//! The steps of a division. Each step records something that a queue got, so that a person can redo the calculation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::decimal::Amount;
 
-/// What a step gives; below 0 where whole devices take a fraction back.
+/// The amount that a step gives. It is negative (`is_taken`) where rounding to whole devices takes a fraction back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gift {
     pub amount: Amount,
@@ -28,9 +28,9 @@ impl Gift {
         self.amount.is_zero()
     }
 
-    /// The gift as a count of `10^-12`.
+    /// The signed amount, in units of 10^-12.
     pub fn units(self) -> i128 {
-        // The largest amount is far below the largest integer.
+        // The largest amount is far below `i128::MAX`.
         let units = i128::try_from(self.amount.units()).unwrap_or(i128::MAX);
         if self.is_taken { -units } else { units }
     }
@@ -55,31 +55,32 @@ impl Serialize for Gift {
     }
 }
 
-/// One gift to one queue.
+/// One step: one gift to one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     pub queue: usize,
-    /// The slot; `None` for a step over all slots (a ratio).
+    /// The column of the slot; `None` for a step over all slots (a ratio).
     pub column: Option<usize>,
-    /// What gave it: `quota`, `over_quota`, `last_digit`, `whole`, `remainder`; `min_share`, `demand`, `limit`, `parent`,
-    /// `capacity`, `fifo`; `request`, `guarantee`; `by_weight`; `filling`.
+    /// The rule that gave it: `quota`, `over_quota`, `last_digit`, `whole`, `remainder`; `min_share`, `demand`,
+    /// `limit`, `parent`, `capacity`, `fifo`; `request`, `guarantee`; `by_weight`; `filling`.
     pub rule: &'static str,
-    /// Rounds count from 1 in each level, slot and priority group; 0 for rules without rounds.
+    /// The round, counted from 1 in each level, slot and priority group; 0 for rules without rounds.
     pub round: u32,
     pub priority: Option<i32>,
-    /// What was divided in this round.
+    /// The amount that was divided in this round.
     pub divided: Option<Amount>,
     pub weight: Option<Amount>,
     pub weight_sum: Option<Amount>,
     pub offer: Option<Amount>,
     pub gift: Gift,
-    /// Dominant share over weight at which the filling of `drf` left the queue.
+    /// For `drf`: the dominant share / weight that the queue had reached at the end of the filling.
     pub level: Option<Amount>,
-    /// What kept the gift below the offer or ended the growth: `request`, `limit`, `whole units`, a slot that is used up, ...
+    /// The reason why the gift is below the offer or the growth ended: `request`, `limit`, `whole units`, a slot that
+    /// is used up, ...
     pub capped_by: Option<Cow<'static, str>>,
 }
 
-/// Collects steps, or nothing at all when no explanation is asked for.
+/// Collects steps, or nothing if no explanation is wanted.
 #[derive(Debug, Default)]
 pub struct Trace {
     steps: Option<Vec<Step>>,
@@ -98,18 +99,18 @@ impl Trace {
         self.steps.is_some()
     }
 
-    /// Keeps the step when it gave something or was an offer that came to nothing.
+    /// Keeps the step if steps are collected.
     pub fn push(&mut self, step: impl FnOnce() -> Step) {
         if let Some(steps) = &mut self.steps {
             steps.push(step());
         }
     }
 
-    /// What was collected; `None`: nothing was asked for.
+    /// The collected steps; `None` if no explanation is wanted.
     pub fn into_steps(self) -> Option<Vec<Step>> {
         self.steps
     }
 }
 
-/// What `rounding: kai` cuts an offer to.
+/// The `capped_by` of an offer that `rounding: kai` cut to whole units.
 pub(super) const WHOLE_UNITS: &str = "whole units";

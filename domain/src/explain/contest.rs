@@ -1,4 +1,4 @@
-//! All who are compared with each other, and what they are compared by.
+//! The owners of a tier that are compared with each other, and the values that they are compared by.
 
 use std::borrow::Cow;
 
@@ -7,24 +7,24 @@ use crate::factor::Exponent;
 use crate::normalized_days::NormalizedDays;
 use crate::weight::EffectiveWeight;
 
-/// One who is compared: a domain, a project or a user.
+/// A domain, a project or a user in the comparison.
 #[derive(Clone, Debug)]
 pub struct Entrant {
     pub normalized_days: NormalizedDays,
     pub weight: EffectiveWeight,
-    /// As of the last calculation.
+    /// The exponent of the last calculation.
     pub exponent: Exponent,
 }
 
-/// Those who are compared, each by its number.
+/// The owners that are compared. The number of an owner is its index in `entrants`.
 #[derive(Clone, Debug, Default)]
 pub struct Contest {
     pub entrants: Vec<Entrant>,
-    /// Whom users are compared by first; `None`: all are compared at once.
+    /// The projects and domains that users are compared by first; `None` if users are compared with each other at once.
     pub outer: Option<Outer>,
 }
 
-/// The projects and domains of users who are compared by them.
+/// The projects and domains of users, for `order: tiered`.
 #[derive(Clone, Debug, Default)]
 pub struct Outer {
     /// The number of each user's project.
@@ -36,7 +36,7 @@ pub struct Outer {
 }
 
 impl Contest {
-    /// As of the last calculation.
+    /// The order by the exponents of the last calculation.
     pub fn now(&self) -> LineUp<'_> {
         let keys = |entrants: &[Entrant]| entrants.iter().map(|entrant| entrant.exponent.sort_key()).collect();
         let outer = self.outer.as_ref().map(|outer| {

@@ -1,4 +1,4 @@
-//! What buckets count for: the history of an owner, step by step.
+//! The contributions of buckets to an owner's usage, step by step.
 
 use crate::bucket::Bucket;
 use crate::decimal::Usage;
@@ -7,20 +7,20 @@ use crate::options::Options;
 use crate::slots::{Amounts, SlotName, Usages};
 use crate::time::Day;
 
-/// What one bucket counts for.
+/// The contribution of one bucket, with the values that it follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// In whole days; a bucket that a clock jump left in the future is as fresh as today's.
+    /// In whole days. A bucket in the future, which a jump of the clock can leave behind, has the age 0.
     pub age_days: u32,
-    /// 0 for a bucket that has left the window.
+    /// The decay, 0 to 1; 0 for a bucket that has left the window.
     pub decay_weight: f64,
-    /// The usage over one day of the capacity.
+    /// The usage divided by the capacity of one day.
     pub normalized_usage: f64,
-    /// The part of the owner's normalised usage that comes from here.
+    /// The part of the owner's normalised usage that comes from this bucket.
     pub contribution: f64,
 }
 
-/// How buckets count on one day under one set of options.
+/// Computes the contributions of buckets on one day under one set of options.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale<'a> {
     pub options: &'a Options,
@@ -37,7 +37,7 @@ impl Scale<'_> {
         Count { age_days, decay_weight, normalized_usage, contribution }
     }
 
-    /// The buckets of the window, ascending, each with what it counts for.
+    /// The buckets of the window, ascending, each with its contribution.
     pub fn recount(self, buckets: Vec<Bucket>) -> Recount {
         let mut sum = 0.0;
         let mut counted = Vec::with_capacity(buckets.len());
@@ -51,13 +51,13 @@ impl Scale<'_> {
         Recount { buckets: counted, normalized_usage: sum / f64::from(self.options.lookback_days) }
     }
 
-    /// What usage of today counts for, as a part of the window's capacity.
+    /// The contribution of usage of today, as a part of the window's capacity.
     pub fn charge(self, usage: &Usages, capacity: &Amounts) -> f64 {
         self.count(self.today, usage, capacity).contribution
     }
 }
 
-/// A history that was calculated again.
+/// The buckets of an owner with their contributions, and their sum.
 #[derive(Clone, Debug)]
 pub struct Recount {
     pub buckets: Vec<(Bucket, Count)>,
@@ -65,18 +65,18 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// The bucket that counts most.
+    /// The bucket with the largest contribution; `None` if nothing contributes.
     pub fn largest(&self) -> Option<&(Bucket, Count)> {
         let counts = self.buckets.iter().filter(|(_, count)| count.contribution > 0.0);
         counts.max_by(|a, b| a.1.contribution.total_cmp(&b.1.contribution))
     }
 }
 
-/// The slot of a bucket that counts most, if any does.
+/// The slot that contributes the most to a bucket, with its usage; `None` if none contributes.
 pub fn dominant_slot(bucket: &Bucket, resource_weights: &Amounts) -> Option<(SlotName, Usage)> {
     let part = |slot, usage| {
         let one: Usages = std::iter::once((slot, usage)).collect();
-        // The mean leaves out slots without a weight.
+        // The normalised usage of one slot is its part of the mean, and 0 if the slot has no weight.
         Normalizer::new(&bucket.capacity, resource_weights).normalized(&one)
     };
     let parts = bucket.usage.iter().map(|(slot, usage)| (part(slot, usage), slot, usage));

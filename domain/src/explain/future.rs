@@ -1,5 +1,5 @@
-//! The exponents of everybody on the days to come, if nothing is run from now on. Runs calculate the same numbers on those days,
-//! bit by bit, because they add up the same figures in the same order.
+//! The exponents of all owners on the coming days, if nothing runs from now on. They equal those that runs will
+//! calculate on these days bit by bit, because they add up the same numbers in the same order.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use crate::options::Options;
 use crate::time::Day;
 use crate::weight::EffectiveWeight;
 
-/// So many days are looked ahead; a window that is shorter is empty before.
+/// The largest number of days that are computed ahead. A shorter window is empty before that.
 const MOST_DAYS: u32 = 32;
 
-/// The decay of the days to come.
+/// The decay weights of the coming days.
 #[derive(Clone, Debug)]
 pub struct Sheet {
     pub first: Day,
     days: usize,
     lookback_days: u32,
-    /// By age; 0 for the ages that are beyond the window.
+    /// Decay weights by age in days; 0 for ages beyond the window.
     weights: Vec<f64>,
 }
 
@@ -37,7 +37,7 @@ impl Sheet {
         (0..i32::try_from(self.days).unwrap_or(i32::MAX)).map(|at| self.first.plus(at))
     }
 
-    /// The decay weight of a bucket on the day that is so many days after the first.
+    /// The decay weight of a bucket on the day `at` days after the first.
     pub fn weight(&self, start: Day, at: usize) -> f64 {
         let age = i64::from(self.first.days_since(start)) + i64::try_from(at).unwrap_or(i64::MAX);
         self.weights.get(usize::try_from(age.max(0)).unwrap_or(usize::MAX)).copied().unwrap_or(0.0)
@@ -60,9 +60,9 @@ impl Sheet {
                         *sum += weight * normalized;
                     }
                 }
-                // It has left the window.
+                // The bucket has left the window.
                 Ok(None) => {}
-                // A clock that jumped has left it in the future.
+                // The bucket is in the future, because the clock jumped back.
                 Err(_) => {
                     for (at, sum) in sums.iter_mut().enumerate() {
                         *sum += self.weight(bucket.first, at) * normalized;
@@ -90,12 +90,12 @@ impl Sheet {
         }
     }
 
-    /// By day: the keys of all.
+    /// The sort keys of all owners, by day.
     fn columns(&self, entrants: &[Entrant]) -> Vec<Vec<u64>> {
         let mut columns = vec![vec![0; entrants.len()]; self.days];
         let mut sums = vec![0.0; self.days];
         for (number, entrant) in entrants.iter().enumerate() {
-            // Who has used nothing has the key 0 for ever.
+            // An owner without usage has the key 0 on all days.
             if !entrant.normalized_days.is_empty() {
                 self.keys(&entrant.normalized_days, entrant.weight, &mut sums, |at, key| columns[at][number] = key);
             }
@@ -114,10 +114,10 @@ impl Sheet {
     }
 }
 
-/// By number: the keys of those who have usage that no run has recorded.
+/// The keys of owners with unrecorded usage, each with the owner's number.
 type Changed = Vec<(usize, Vec<u64>)>;
 
-/// The keys of all on each day.
+/// The sort keys of all owners on each day.
 #[derive(Clone, Debug)]
 pub struct Future {
     pub sheet: Sheet,
@@ -126,7 +126,7 @@ pub struct Future {
     domains: Vec<Vec<u64>>,
 }
 
-/// The changed of those who have usage that no run has recorded, with that usage; by number.
+/// The usage histories of owners with unrecorded usage, with that usage included; each with the owner's number.
 #[derive(Clone, Debug, Default)]
 pub struct Unrecorded {
     pub entrants: Vec<(usize, NormalizedDays)>,
@@ -134,7 +134,7 @@ pub struct Unrecorded {
     pub domains: Vec<(usize, NormalizedDays)>,
 }
 
-/// The keys of those who have usage that no run has recorded.
+/// The sort keys of owners with unrecorded usage, which replace those in [`Future`].
 pub struct Corrections {
     entrants: Changed,
     projects: Changed,
@@ -142,7 +142,7 @@ pub struct Corrections {
 }
 
 impl Future {
-    /// From the day `first` on.
+    /// The keys from the day `first` on.
     pub fn of(contest: &Contest, options: &Options, first: Day) -> Self {
         let sheet = Sheet::new(options, first);
         let outer = |entrants: &[Entrant]| sheet.columns(entrants);
@@ -162,7 +162,7 @@ impl Future {
         }
     }
 
-    /// On the day that is so many days after the first.
+    /// The order on the day `at` days after the first.
     pub fn line_up<'a>(&'a self, contest: &'a Contest, corrections: &Corrections, at: usize) -> LineUp<'a> {
         let outer = contest.outer.as_ref().map(|outer| {
             let projects = corrected(&self.projects[at], &corrections.projects, at);

@@ -1,53 +1,53 @@
-//! Who comes before whom at one moment. Smaller keys come first.
+//! The order of the compared owners at one moment. Smaller keys come first.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::tier::Tier;
 
-/// All who are compared, each by its number.
+/// The sort keys of all compared owners, by number.
 pub struct LineUp<'a> {
     keys: Cow<'a, [u64]>,
-    /// `None`: all are compared at once.
+    /// `None` if users are compared with each other at once.
     outer: Option<OuterKeys<'a>>,
 }
 
-/// What is compared before the keys of the users.
+/// The keys of domains and projects, which are compared before those of users.
 pub struct OuterKeys<'a> {
     /// The number of each user's project.
     pub within: &'a [u32],
     /// The number of each project's domain.
     pub domain_of: &'a [u32],
-    /// By project: the key of its domain, and its own.
+    /// By project: the key of its domain, and its own key.
     pub projects: Vec<[u64; 2]>,
 }
 
-/// One whose project and domain move along with it, as more usage moves all three.
+/// A user whose usage grows, and with it the usage of its project and its domain, so that all three keys change.
 pub struct Climber<'a> {
     keys: &'a [u64],
     outer: &'a OuterKeys<'a>,
     project: u32,
-    /// The keys of the others in its project, ascending.
+    /// The keys of the other users in the project, ascending.
     siblings: Vec<u64>,
-    /// How many users each project has.
+    /// The number of users in each project.
     members: Vec<u32>,
 }
 
-/// Those with whom only the own key decides, and how many come before them.
+/// The users that differ from this one only in their own keys, and the number of users that come before all of them.
 #[derive(Clone, Debug)]
 pub struct Rivals {
     pub before: u32,
-    /// Ascending.
+    /// The keys of the others, ascending.
     pub keys: Vec<u64>,
 }
 
 impl Rivals {
-    /// The place of one who has this key.
+    /// The place of an owner with this key, from 1 on.
     pub fn place(&self, key: u64) -> u32 {
         1 + self.before + number(self.keys.partition_point(|other| *other < key))
     }
 
-    /// The largest key with which the place is at most `place`; `None`: no key is small enough.
+    /// The largest key whose place is at most `place`; `None` if no key is small enough.
     pub fn largest_key_at(&self, place: u32) -> Option<u64> {
         let ahead = place.checked_sub(1 + self.before)?;
         Some(self.keys.get(ahead as usize).copied().unwrap_or(u64::MAX))
@@ -63,7 +63,7 @@ impl<'a> LineUp<'a> {
         Self { keys, outer }
     }
 
-    /// How many there are.
+    /// The number of compared owners.
     pub fn count(&self) -> usize {
         self.keys.len()
     }
@@ -77,14 +77,14 @@ impl<'a> LineUp<'a> {
         [domain, project, self.keys[at]]
     }
 
-    /// How each project compares with that of `at`.
+    /// The order of each project relative to that of `at`.
     fn sides(&self, at: usize) -> Option<(&[u32], Vec<Ordering>)> {
         let outer = self.outer.as_ref()?;
         let own = self.outer_keys(at);
         Some((outer.within, outer.projects.iter().map(|keys| keys.cmp(&own)).collect()))
     }
 
-    /// 1 more than how many come before; equals share a place.
+    /// The place, from 1 on: the number of owners that come before, plus 1. Equals share a place.
     pub fn place(&self, at: usize) -> u32 {
         let own = self.keys[at];
         let before = match self.sides(at) {
@@ -107,27 +107,27 @@ impl<'a> LineUp<'a> {
         number((0..self.count()).filter(|other| *other != at && self.all_keys(*other) == own).count())
     }
 
-    /// The last who comes before, the first of equals.
+    /// The last owner that comes before; the first one of equals.
     pub fn above(&self, at: usize) -> Option<usize> {
         let own = self.all_keys(at);
         let before = (0..self.count()).filter(|other| self.all_keys(*other) < own);
         before.max_by(|a, b| self.all_keys(*a).cmp(&self.all_keys(*b)).then(b.cmp(a)))
     }
 
-    /// The first who comes after, the first of equals.
+    /// The first owner that comes after; the first one of equals.
     pub fn below(&self, at: usize) -> Option<usize> {
         let own = self.all_keys(at);
         let after = (0..self.count()).filter(|other| self.all_keys(*other) > own);
         after.min_by_key(|other| (self.all_keys(*other), *other))
     }
 
-    /// The first tier whose keys differ; `None`: the two are equal.
+    /// The first tier in which the keys differ; `None` if the two are equal.
     pub fn decides(&self, one: usize, other: usize) -> Option<Tier> {
         let keys = self.all_keys(one).into_iter().zip(self.all_keys(other));
         keys.zip(Tier::ALL).find(|((a, b), _)| a != b).map(|(_, tier)| tier)
     }
 
-    /// `None`: only the own key decides.
+    /// `None` if only users are compared, so that the own key alone decides.
     pub fn climber(&self, at: usize) -> Option<Climber<'_>> {
         let outer = self.outer.as_ref()?;
         let project = outer.within[at];
@@ -164,7 +164,7 @@ impl<'a> LineUp<'a> {
 }
 
 impl Climber<'_> {
-    /// The place with these keys of its domain, its project and its own.
+    /// The place for these keys of the domain, the project and the user.
     pub fn place(&self, domain: u64, project: u64, own: u64) -> u32 {
         let home = self.outer.domain_of[self.project as usize];
         let mut before = number(self.siblings.partition_point(|other| *other < own));
@@ -172,7 +172,7 @@ impl Climber<'_> {
             if other == self.project {
                 continue;
             }
-            // A project of the same domain has moved with it.
+            // The key of the domain has changed for all of its projects.
             let is_near = self.outer.domain_of[other as usize] == home;
             let [theirs, key] = [if is_near { domain } else { keys[0] }, keys[1]];
             before += match (theirs, key).cmp(&(domain, project)) {
@@ -184,7 +184,7 @@ impl Climber<'_> {
         1 + before
     }
 
-    /// How many users of a project have a smaller key.
+    /// The number of users of a project that have a smaller key.
     fn ahead_in(&self, project: u32, own: u64) -> u32 {
         let users = self.keys.iter().zip(self.outer.within);
         number(users.filter(|(key, within)| **within == project && **key < own).count())

@@ -1,5 +1,5 @@
-//! Why an owner stands where it stands, and what would change that (FAIR_SHARE §12). Every figure is the one that runs and
-//! sequencers calculate with, so that a reader who redoes the calculation from what is shown comes to the same digits.
+//! Explains the place of an owner, and what would change it (FAIR_SHARE §12). Every number is the one that runs and
+//! sequencers use, so that a reader who repeats the calculation from the shown values gets the same digits.
 
 pub mod contest;
 pub mod count;
@@ -9,8 +9,8 @@ pub mod outlook;
 pub mod reach;
 pub mod words;
 
-/// A computed number in the shortest decimal text from which the same number is read again.
+/// The shortest decimal text that parses to the same number.
 pub fn exact(value: f64) -> String {
-    // Without the sign that a zero may have.
+    // Adding 0 removes the sign of a negative zero.
     format!("{}", value + 0.0)
 }

@@ -1,4 +1,4 @@
-//! When place and factor of an owner change next, if nothing is run from now on.
+//! The next changes of an owner's place and factor, if nothing runs from now on.
 
 use super::contest::Contest;
 use super::future::{Future, Unrecorded};
@@ -6,39 +6,39 @@ use crate::factor::fair_share_factor;
 use crate::normalized_days::NormalizedBucket;
 use crate::time::Day;
 
-/// So many dates are told.
+/// The largest number of dates in an outlook.
 const MOST_DATES: usize = 10;
 
-/// How an owner stands on a day.
+/// The place and the factor of an owner on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Then {
     pub day: Day,
     pub normalized_usage: f64,
     pub fair_share_factor: f64,
     pub place: u32,
-    /// The first days of the buckets that decay on this day, with their decay weights from then on.
+    /// The buckets whose decay weights change on this day: their first days and their new weights.
     pub decayed: Vec<(Day, f64)>,
 }
 
-/// The days to come.
+/// The coming changes of one owner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// Once all that was used until now is recorded.
+    /// The state after the next run, which records all usage up to now.
     pub next_run: Then,
-    /// The days on which place or factor is another than the day before, ascending.
+    /// The days on which the place or the factor differs from the day before, ascending.
     pub dates: Vec<Then>,
-    /// All such days until this one are told.
+    /// The last day that was examined. `dates` is complete up to it.
     pub until: Day,
 }
 
 impl Outlook {
-    /// The first date on which the place is better than `place`.
+    /// The first date with a better place than `place`.
     pub fn first_better(&self, place: u32) -> Option<&Then> {
         self.dates.iter().find(|then| then.place < place)
     }
 }
 
-/// What the days to come bring for the entrant `number`, whose normalized_days with all that it has used is `normalized_days`.
+/// The outlook of the owner `number`. `normalized_days` is its usage history, unrecorded usage included.
 pub fn outlook(
     contest: &Contest,
     future: &Future,

@@ -1,4 +1,4 @@
-//! Which weight leads to a place, and which usage costs one.
+//! Computes the weight that leads to a place, and the usage that costs a place.
 
 use super::line_up::{Climber, Rivals};
 use crate::decimal::Usage;
@@ -8,14 +8,14 @@ use crate::options::Options;
 use crate::slots::{Amounts, SlotName};
 use crate::weight::{EffectiveWeight, Weight};
 
-/// A weight and the place that it leads to, if all else stays as it is.
+/// A weight and the place that it leads to, if everything else stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub weight: Weight,
     pub place: u32,
 }
 
-/// What an owner is compared by, as a function of its own weight.
+/// An owner's usage, and its effective weight as a function of its own weight.
 pub struct Own<W> {
     pub normalized_usage: f64,
     pub effective: W,
@@ -26,14 +26,14 @@ impl<W: Fn(Weight) -> EffectiveWeight> Own<W> {
         Exponent::new(self.normalized_usage, (self.effective)(weight)).sort_key()
     }
 
-    /// The smallest weight that leads to the place or a better one; `None`: no weight does.
+    /// The smallest weight that leads to the place or a better one; `None` if no weight does.
     pub fn least_weight(&self, rivals: &Rivals, place: u32) -> Option<Reached> {
         let limit = rivals.largest_key_at(place)?;
         let weight = first(|weight| self.key(weight) <= limit)?;
         Some(Reached { weight, place: rivals.place(self.key(weight)) })
     }
 
-    /// The largest weight that leads to the place or a worse one; `None`: no weight does.
+    /// The largest weight that leads to the place or a worse one; `None` if no weight does.
     pub fn most_weight(&self, rivals: &Rivals, place: u32) -> Option<Reached> {
         let is_better = |weight: Weight| rivals.place(self.key(weight)) < place;
         let weight = match first(is_better) {
@@ -44,7 +44,7 @@ impl<W: Fn(Weight) -> EffectiveWeight> Own<W> {
     }
 }
 
-/// The smallest weight for which `holds`, which holds for every larger one too.
+/// The smallest weight for which `holds` is true. `holds` must be true for every larger weight too.
 fn first(holds: impl Fn(Weight) -> bool) -> Option<Weight> {
     let of = |units: i64| Weight::from_ten_thousandths(units);
     let (mut low, mut high) = (1, Weight::MAX.ten_thousandths());
@@ -62,22 +62,23 @@ fn first(holds: impl Fn(Weight) -> bool) -> Option<Weight> {
     of(low)
 }
 
-/// Usage that costs a place.
+/// The usage that costs a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// So much more, as a part of the window's capacity.
+    /// The additional usage, as a part of the window's capacity.
     pub normalized_usage: f64,
     pub place: u32,
 }
 
-/// What an owner has used and the weight that divides it.
+/// The normalised usage of an owner, and its effective weight.
 pub type Used = (f64, EffectiveWeight);
 
-/// More usage than anyone can have.
+/// An upper bound for additional usage, which no owner can reach.
 const MOST: f64 = 1e30;
 
-/// The least usage with which the place is worse than without it; `None`: no usage makes it worse. `outer` is the climber in
-/// tiers, with what its domain and its project have used, which use it too; `None`: only the own key decides.
+/// The least usage that makes the place worse; `None` if no usage does. With `outer`, places are compared by tiers: the
+/// usage also counts for the project and the domain, whose usage and weights are given. Without it only the own key
+/// decides.
 pub fn cost(rivals: &Rivals, own: Used, outer: Option<(Climber, [Used; 2])>) -> Option<Cost> {
     let key = |(used, weight): Used, more: f64| Exponent::new(used + more, weight).sort_key();
     if let Some((climber, [domain, project])) = outer {
@@ -86,10 +87,10 @@ pub fn cost(rivals: &Rivals, own: Used, outer: Option<(Climber, [Used; 2])>) -> 
     first_worse(|more| rivals.place(key(own, more)))
 }
 
-/// `place` tells the place with so much more usage, and never gets better.
+/// The least usage that makes the place worse. `place` maps additional usage to a place and must never get better.
 fn first_worse(place: impl Fn(f64) -> u32) -> Option<Cost> {
     let now = place(0.0);
-    // Numbers from 0 up ascend like their bits.
+    // Non-negative floats have the same order as their bits, so the search halves the range of bits.
     let (mut stands, mut costs) = (0, MOST.to_bits());
     if place(MOST) == now {
         return None;
@@ -106,8 +107,9 @@ fn first_worse(place: impl Fn(f64) -> u32) -> Option<Cost> {
     Some(Cost { normalized_usage: more, place: place(more) })
 }
 
-/// The least usage in each slot alone that comes to `normalized_usage` in a bucket of this decay weight, by the calculation of
-/// runs: exact to a thousandth of a slot-second. Slots without capacity or weight are left out.
+/// The least usage of each slot alone whose contribution is `normalized_usage`, in a bucket with this decay weight. It
+/// is calculated as in a run, and exact to a thousandth of a slot-second. Slots without capacity or weight are left
+/// out.
 pub fn in_slots(
     normalized_usage: f64,
     decay_weight: f64,

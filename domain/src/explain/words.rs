@@ -1,4 +1,4 @@
-//! An explanation in a few sentences, for the person whom it is about.
+//! An explanation in a few sentences, for the owner that it is about.
 
 use super::count::{Recount, dominant_slot};
 use super::outlook::Then;
@@ -7,22 +7,23 @@ use crate::decimal::Usage;
 use crate::slots::{Amounts, SlotName};
 use crate::time::Day;
 
-/// What the sentences tell.
+/// The values that the sentences are made from.
 pub struct Story<'a> {
-    /// `None`: the group does not rank it.
+    /// The place, from 1 on; `None` if the owner is not ranked in the group.
     pub place: Option<u32>,
     pub count: usize,
     /// How many others have the same place.
     pub equals: u32,
     pub recount: &'a Recount,
     pub resource_weights: &'a Amounts,
-    /// When the place gets better first, if nothing is run.
+    /// The first day with a better place, if nothing runs until then.
     pub better: Option<&'a Then>,
     pub today: Day,
 }
 
 impl Story<'_> {
-    /// "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th on Thursday."
+    /// The text, such as "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th
+    /// on Thursday."
     pub fn tell(&self) -> String {
         let Some(place) = self.place else {
             return "Not in the ranking: nothing has been used in this group, and no weight is set.".to_owned();
@@ -40,7 +41,7 @@ impl Story<'_> {
         told.join(" ")
     }
 
-    /// What counts most.
+    /// The sentence about the bucket with the largest contribution.
     fn largest(&self) -> Option<String> {
         let (bucket, count) = self.recount.largest()?;
         let (slot, usage) = dominant_slot(bucket, self.resource_weights)?;
@@ -61,7 +62,7 @@ impl Story<'_> {
         }
     }
 
-    /// A day that lies ahead.
+    /// The words for a coming day: the weekday within a week, otherwise the date.
     fn day(&self, day: Day) -> String {
         match day.days_since(self.today) {
             0..=6 => weekday(day),
@@ -81,7 +82,7 @@ fn date(day: Day) -> String {
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
-/// "768 hours of `cuda.device`"; memory in GiB.
+/// The text of usage, such as "768 hours of `cuda.device`"; memory in GiB-hours.
 fn hours(slot: SlotName, usage: Usage) -> String {
     let hours = usage.to_f64() / SECONDS_PER_HOUR;
     match slot.as_str() {
@@ -90,14 +91,14 @@ fn hours(slot: SlotName, usage: Usage) -> String {
     }
 }
 
-/// With as many places as a person reads.
+/// The number with at most two decimals, or none from 100 on.
 fn short(value: f64) -> String {
     let places = if value >= 100.0 { 0 } else { 2 };
     let text = format!("{value:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// 1st, 2nd, 3rd, 4th, 11th, 21st.
+/// The ordinal: 1st, 2nd, 3rd, 4th, 11th, 21st.
 pub fn ordinal(number: u32) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",

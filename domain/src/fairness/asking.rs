@@ -1,9 +1,9 @@
-//! Who asks for something now: how many kernels of each user wait to be started.
+//! The number of pending kernels of each user.
 
 use crate::ids::Member;
 use crate::maps::SharedMap;
 
-/// Kept as kernels change; a copy shares what does not change.
+/// Pending kernels by user, kept up to date as kernels change. A copy shares its unchanged parts with the original.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asking(SharedMap<Member, u32>);
 

@@ -1,11 +1,11 @@
-//! Spans of whole days that usage is compared over.
+//! Spans of whole days over which usage is compared.
 
 use crate::time::Day;
 
-/// The lengths, in days. The last of them is today.
+/// The lengths of the spans, in days. Each span ends today.
 pub const LENGTHS: [u32; 3] = [1, 7, 28];
 
-/// A first and a last day, both inclusive.
+/// A span of days; `first` and `last` are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Days {
     pub first: Day,
@@ -13,7 +13,7 @@ pub struct Days {
 }
 
 impl Days {
-    /// So many days until `today`.
+    /// The `count` days that end with `today`.
     pub fn until(today: Day, count: u32) -> Self {
         Self { first: today.plus(1 - count.cast_signed()), last: today }
     }
@@ -22,7 +22,8 @@ impl Days {
         self.last.days_since(self.first) + 1
     }
 
-    /// Which part of a bucket of these days lies in `window`: of one that spans several days, that of its days.
+    /// The part (0 to 1) of a bucket of these days that lies in `window`. The usage of a bucket counts as spread evenly
+    /// over its days.
     pub fn part_in(self, window: Self) -> f64 {
         let (first, last) = (self.first.max(window.first), self.last.min(window.last));
         if last < first { 0.0 } else { f64::from(Self { first, last }.count()) / f64::from(self.count()) }

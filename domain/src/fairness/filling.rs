@@ -1,23 +1,23 @@
-//! Water-filling: what is there is divided by weight, and what one of the claimants does not need goes to the others.
+//! Water-filling: an amount is divided by weight, and a part that one claimant does not need goes to the others.
 
-/// One of those who divide something.
+/// One of the claimants that an amount is divided among.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claimant {
     /// Above 0, in any unit.
     pub weight: f64,
-    /// It needs no more than this; infinite: it takes what it gets.
+    /// The most that the claimant needs; infinite if it takes everything it gets.
     pub limit: f64,
 }
 
 impl Claimant {
-    /// How high the water stands when the claimant has enough.
+    /// The amount per weight at which the claimant has enough.
     fn full_at(&self) -> f64 {
         self.limit / self.weight
     }
 }
 
-/// Divides `total` by weight, and gives no claimant more than its limit while another needs it. If all have enough, the
-/// rest is divided by weight.
+/// Divides `total` by weight. No claimant gets more than its limit while another one needs more. If all have enough,
+/// the rest is divided by weight.
 pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claimants.len()).collect();
     if claimants.iter().any(|claimant| claimant.limit.is_finite()) {
@@ -29,7 +29,7 @@ pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
         let Claimant { weight, limit } = claimants[*at];
         let part = left * weight / weights[place];
         if limit > part {
-            // So have all that follow.
+            // The claimants that follow have their limits even further away.
             share_out(left, weights[place], &order[place..], claimants, &mut filled);
             return filled;
         }
@@ -42,7 +42,7 @@ pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     filled
 }
 
-/// The sum of the weights of each and of all that follow it.
+/// The sums of weights from each position of `order` to the end.
 fn weights_from(order: &[usize], claimants: &[Claimant]) -> Vec<f64> {
     let mut sums = vec![0.0; order.len()];
     let mut sum = 0.0;
@@ -53,7 +53,7 @@ fn weights_from(order: &[usize], claimants: &[Claimant]) -> Vec<f64> {
     sums
 }
 
-/// Adds to what `those` have their parts of `left` by weight.
+/// Adds to each claimant in `those` its part of `left` by weight.
 fn share_out(left: f64, weights: f64, those: &[usize], claimants: &[Claimant], filled: &mut [f64]) {
     for at in those {
         filled[*at] += left * claimants[*at].weight / weights;

@@ -1,6 +1,7 @@
-//! Jain's index: how equal figures are, as one number.
+//! Jain's index, which measures as one number how equal values are.
 
-/// `(sum x)^2 / (n * sum x^2)` of figures from 0 up: 1 if all are equal, 1/n if one has everything, and 0 of no figures.
+/// `(sum x)^2 / (n * sum x^2)` of non-negative values: 1 if all are equal, 1/n if one has everything, and 0 without
+/// values.
 pub fn jains_index(figures: impl IntoIterator<Item = f64>) -> f64 {
     let (mut count, mut sum, mut squares) = (0u32, 0.0, 0.0);
     for figure in figures {

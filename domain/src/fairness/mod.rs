@@ -1,5 +1,5 @@
-//! What each domain, project and user is entitled to, and how far what they used is from that (FAIR_SHARE §11). Everything
-//! here takes plain numbers, so that it answers for states that are only thought of as well.
+//! Compares what each domain, project and user used with what it is entitled to (FAIR_SHARE §11). Everything here takes
+//! plain numbers, so that it also works for hypothetical states, such as a replay.
 
 mod asking;
 mod days;

@@ -1,18 +1,18 @@
-//! What entities used, beside what they are entitled to (FAIR_SHARE §11).
+//! The report of usage beside entitled shares (FAIR_SHARE §11).
 
 use super::index::jains_index;
 use super::tree::{Shares, Tree};
 
-/// Errors below this are those of arithmetic.
+/// A difference below this is a rounding error.
 const NOTHING: f64 = 1e-12;
 
-/// What one of the last tier has used, in any unit, and whether it has something now.
+/// The usage of an entity of the last tier, in any unit, and its current kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Use {
     pub used: f64,
-    /// It holds something now.
+    /// True if it has running kernels now.
     pub holds: bool,
-    /// It asks for something now that it does not have.
+    /// True if it has pending kernels now.
     pub waits: bool,
 }
 
@@ -28,40 +28,41 @@ impl Use {
     }
 }
 
-/// What one that is active received.
+/// The usage of an active entity, compared with its entitled share. All shares are from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received {
-    /// Its place in its tier.
+    /// The index of the entity in its tier.
     pub place: usize,
     pub used_share: f64,
     pub used_share_of_parent: f64,
     pub entitled_share: f64,
     pub entitled_share_of_parent: f64,
-    /// Used over entitled.
+    /// The used share divided by the entitled share.
     pub ratio: f64,
-    /// Used less entitled.
+    /// The used share minus the entitled share.
     pub error: f64,
-    /// It asked for less than its weight would give, and the others are entitled to the rest.
+    /// True if the entity asked for less than its weight would give. The others are entitled to the difference.
     pub demand_limited: bool,
 }
 
-/// How fair one tier was.
+/// The fairness of one tier.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TierReport {
-    /// Those that are active, by place.
+    /// The active entities, ordered by `place`.
     pub entities: Vec<Received>,
-    /// Which part of what was used is in the wrong hands.
+    /// The part of the used amount that is misallocated: half of the sum of all differences from entitled shares.
     pub misallocated_share: f64,
-    /// Of the ratios.
+    /// Jain's index of the ratios.
     pub jains_index: f64,
-    /// Who received the most beyond its share, as an index of `entities`; `None`: no owner did.
+    /// The entity that received the most beyond its share, as an index of `entities`; `None` if there is no such
+    /// entity.
     pub most_over_served: Option<usize>,
-    /// Who received the least of its share, likewise.
+    /// The entity that received the least of its share, in the same form.
     pub most_under_served: Option<usize>,
 }
 
-/// The report of each tier. Who does not wait for anything and used less than its part wanted no more than it used: what the
-/// past asked for is not known otherwise.
+/// The report of each tier. An entity that has no pending kernels and used less than its share counts as having wanted
+/// no more than that, because past requests are not recorded.
 pub fn report(tree: &Tree, uses: &[Use]) -> Vec<TierReport> {
     let uses = tree.gather(uses.to_vec(), Use::add);
     let total: f64 = uses.first().into_iter().flatten().map(|used| used.used).sum();
@@ -85,7 +86,7 @@ pub fn report(tree: &Tree, uses: &[Use]) -> Vec<TierReport> {
             used_share_of_parent: if above > 0.0 { used / above } else { 0.0 },
             entitled_share,
             entitled_share_of_parent: of_parent[place],
-            // Who is entitled to nothing has used nothing.
+            // An entity without an entitled share has used nothing.
             ratio: if entitled_share > 0.0 { used_share / entitled_share } else { 1.0 },
             error: used_share - entitled_share,
             demand_limited: of_parent[place] < by_weight[tier].of_parent[place] - NOTHING,
@@ -100,7 +101,7 @@ pub fn report(tree: &Tree, uses: &[Use]) -> Vec<TierReport> {
 impl TierReport {
     fn of(entities: Vec<Received>, some_used: bool) -> Self {
         let errors = || entities.iter().map(|entity| entity.error);
-        // Where nothing was used, nothing is in the wrong hands.
+        // Without any usage nothing is misallocated.
         let misallocated_share = if some_used { errors().map(f64::abs).sum::<f64>() / 2.0 } else { 0.0 };
         let jains_index = jains_index(entities.iter().map(|entity| entity.ratio));
         let most = |sign: f64| {

@@ -1,40 +1,40 @@
-//! The tiers of a hierarchy with their weights, and how they divide what there is.
+//! The tiers of a hierarchy with their weights, and the division of an amount over them.
 
 use std::ops::Range;
 
 use super::filling::{Claimant, fill};
 use crate::weight::Weight;
 
-/// A domain, project or user: which of the tier above it is in, and its weight.
+/// A domain, project or user, with its parent and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entity {
-    /// A place in the tier above. Those of the top tier are all siblings.
+    /// The index of the parent in the tier above. The entities of the top tier are all siblings.
     pub parent: usize,
-    /// Above 0, in any unit that its siblings have too.
+    /// Above 0, in the same unit as the weights of its siblings.
     pub weight: f64,
 }
 
 impl Entity {
     pub fn new(parent: usize, weight: Weight) -> Self {
-        // Whole numbers, so that a sum does not depend on its order.
+        // Ten-thousandths are integers, so that a sum of weights does not depend on its order.
         Self { parent, weight: weight.ten_thousandths() as f64 }
     }
 }
 
-/// What each of a tier gets.
+/// The shares of all entities of one tier, each from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
     pub of_parent: Vec<f64>,
     pub of_group: Vec<f64>,
 }
 
-/// The entities of one tier, with those of each parent side by side.
+/// The entities of one tier, with an index of the children of each parent.
 #[derive(Clone, Debug)]
 struct Tier {
     entities: Vec<Entity>,
-    /// By parent, in the order of the entities.
+    /// The indices of the entities, grouped by parent.
     children: Vec<usize>,
-    /// Where the children of each parent begin, and where the last end.
+    /// The starts of the parents' groups in `children`, and the end of the last group.
     starts: Vec<usize>,
 }
 
@@ -61,12 +61,12 @@ impl Tier {
     }
 }
 
-/// A hierarchy, the top tier first.
+/// The tiers of a hierarchy, the top tier first.
 #[derive(Clone, Debug, Default)]
 pub struct Tree(Vec<Tier>);
 
 impl Tree {
-    /// An entity that names a parent that is not there gets nothing.
+    /// Builds the tree. An entity whose parent does not exist gets nothing.
     pub fn new(tiers: impl IntoIterator<Item = Vec<Entity>>) -> Self {
         let mut parents = 1;
         let mut made: Vec<Tier> = Vec::new();
@@ -83,23 +83,24 @@ impl Tree {
         Self(made)
     }
 
-    /// What weights say if every entity is active.
+    /// The shares by weight if every entity is active.
     pub fn nominal(&self) -> Vec<Shares> {
         let all: Vec<Vec<bool>> = self.0.iter().map(|tier| vec![true; tier.entities.len()]).collect();
         self.divide(&all, |_, _, _| f64::INFINITY)
     }
 
-    /// What weights say among those that are active; `active` tells it of the last tier.
+    /// The shares by weight among active entities. `active` is that of the last tier.
     pub fn entitled(&self, active: &[bool]) -> Vec<Shares> {
         self.divide(&self.activity(active), |_, _, _| f64::INFINITY)
     }
 
-    /// Who is active in each tier: above the last one, each entity that has an active child.
+    /// The active entities of each tier: above the last tier, an entity is active if one of its children is.
     pub(super) fn activity(&self, last: &[bool]) -> Vec<Vec<bool>> {
         self.gather(last.to_vec(), |above, below| *above |= *below)
     }
 
-    /// What all of a tier have, for each tier, where `last` says it of the last one and parents gather it from their children.
+    /// The values of every tier, computed from those of the last tier: the value of a parent is the sum (by `add`) over
+    /// its children.
     pub(super) fn gather<T: Clone + Default>(&self, last: Vec<T>, add: impl Fn(&mut T, &T)) -> Vec<Vec<T>> {
         let mut tiers = vec![last];
         for pair in self.0.windows(2).rev() {
@@ -117,13 +118,13 @@ impl Tree {
         tiers
     }
 
-    /// The place of an entity's parent in the tier above.
+    /// The index of an entity's parent in the tier above.
     pub(super) fn parent(&self, tier: usize, place: usize) -> Option<usize> {
         (tier > 0).then(|| self.0[tier].entities[place].parent)
     }
 
-    /// Divides 1 from the top down among those that are active. `limit` says of a tier's entity, and of its part by weight, how
-    /// much of the whole it needs.
+    /// Divides 1 from the top down among active entities. `limit` returns the most that an entity needs, as a part of
+    /// the whole, from its tier, its index and its share by weight.
     pub(super) fn divide(&self, active: &[Vec<bool>], limit: impl Fn(usize, usize, f64) -> f64) -> Vec<Shares> {
         let mut divided: Vec<Shares> = Vec::with_capacity(self.0.len());
         let mut claimants = Vec::new();

@@ -1,4 +1,4 @@
-//! All buckets of a ledger summed again, day after day.
+//! Sums up all buckets of a ledger again, day after day.
 
 use super::Ledger;
 use crate::bucket::{Bucket, Daily};
@@ -8,21 +8,22 @@ use crate::increments::Sums;
 use crate::maps::FastMap;
 use crate::time::Day;
 
-/// A ledger whose buckets are being summed again. Days have to come in ascending order, so that each finds its place.
+/// A ledger whose buckets are being summed up again. Days have to arrive in ascending order, so that each finds its
+/// bucket.
 pub struct Refolding<'a> {
     ledger: &'a mut Ledger,
     unit_days: u32,
-    /// The series as they were.
+    /// The series before the refolding.
     before: FastMap<Owner, BucketSeries>,
-    /// The first day that is summed again; `None`: all days are.
+    /// The first day that is summed up again; `None` if all days are.
     from: Option<Day>,
-    /// Owners with a bucket that began before `from` and holds usage of later days, with the day on which it closes. Such a
-    /// bucket stands, because a part of what it holds cannot be read again.
+    /// Owners with a bucket that began before `from` and contains usage of later days, with the day on which it closes.
+    /// Such a bucket stays, because a part of its usage cannot be read again.
     standing: FastMap<Owner, Day>,
 }
 
 impl Ledger {
-    /// Takes out all buckets that may hold usage of `from` or a later day; `None`: all buckets.
+    /// Removes all buckets that may contain usage of `from` or a later day; `None` removes all buckets.
     pub fn begin_refolding(&mut self, from: Option<Day>, unit_days: u32) -> Refolding<'_> {
         self.has_long_buckets |= unit_days != 1;
         let before = self.series.clone();
@@ -42,25 +43,25 @@ impl Ledger {
 }
 
 impl Refolding<'_> {
-    /// Adds usage of days that follow all days before.
+    /// Adds usage of days that are later than all days before.
     pub fn add(&mut self, sums: &Sums) {
         for (day, owner, daily) in sums.by_owner() {
             self.add_day(owner, day, &daily);
         }
     }
 
-    /// Adds what an owner used on a day that follows all of its days before.
+    /// Adds the usage of an owner on a day that is later than all of its days before.
     pub fn add_day(&mut self, owner: Owner, day: Day, daily: &Daily) {
         let first = self.standing.get(&owner).copied().or(self.from);
         if first.is_none_or(|first| day >= first) {
             let series = self.ledger.series.entry(owner).or_default();
-            // Ascending days always find a place.
+            // Ascending days always find a bucket.
             let _ = series.add(day, self.unit_days, daily);
         }
     }
 
-    /// Gives all buckets the capacities of their last days. Those that differ from before have to be stored. Returns how many
-    /// differ.
+    /// Gives all buckets the capacities of their last days, and marks buckets that differ from before to be stored.
+    /// Returns the number of these.
     pub fn finish(self) -> u64 {
         let Self { ledger, mut before, .. } = self;
         let Ledger { series, calendar, changes, some_lack_capacity, .. } = ledger;
@@ -78,7 +79,7 @@ impl Refolding<'_> {
         for (owner, series) in &mut ledger.series {
             let old = before.remove(owner).unwrap_or_default();
             if old.buckets() == series.buckets() {
-                // The old series knows its usages over capacity already.
+                // The old series is kept, because it already has its normalised usages.
                 *series = old;
                 continue;
             }

@@ -1,4 +1,4 @@
-//! How a group divides its capacity and plans reclaims: the scheduler option `division`.
+//! The scheduler option `division`: how a group divides its capacity and plans reclaims.
 
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -34,7 +34,8 @@ impl DivisionChoice {
         algorithm(self.algorithm).unwrap_or_else(|| unreachable!("only names of algorithms are kept"))
     }
 
-    /// Reads the option as it is stored; absent keys have their defaults. Faults point into the option.
+    /// Reads the option from its stored form. Absent keys have their defaults. The pointers of faults are relative to
+    /// the option.
     pub fn parse(value: &Value) -> Result<Self, Vec<Fault>> {
         let Value::Object(keys) = value else {
             return Err(vec![Fault::new("", "invalid_value", "`division` is not an object")]);
@@ -58,7 +59,7 @@ impl DivisionChoice {
         Ok(Self::new(settings.check(&name)?.name(), settings))
     }
 
-    /// Every key that the option has, at every depth.
+    /// Every key that the option can have, at every depth.
     pub fn keys() -> Value {
         serde_json::json!({"algorithm": null, "options": Settings::default()})
     }

@@ -19,12 +19,12 @@ use super::weight::Weight;
 
 pub use division::DivisionChoice;
 
-/// No charge counts more of a kernel's time to come.
+/// The longest expected runtime that a charge counts for a kernel, in seconds.
 pub const MOST_EXPECTED_SECONDS: u32 = 86_400;
-/// The longest bucket that options allow.
+/// The longest bucket that options allow, in days.
 pub const MAX_DECAY_UNIT_DAYS: u32 = 365;
 
-/// The options in force: what is stored, over the defaults.
+/// The options in force: the stored options, completed by the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// 1..=3650 days.
@@ -39,18 +39,19 @@ pub struct Options {
     pub gap_policy: GapPolicy,
     /// 0..=8760 hours.
     pub max_gap_hours: u32,
-    /// Slot -> weight >= 0; empty: every slot with capacity counts 1.
+    /// Weights of slots, 0 or more. If empty, every slot with capacity has the weight 1.
     pub resource_weights: Amounts,
     pub decay: Decay,
-    /// How capacity is divided over queues, and how reclaims are planned.
+    /// The division of capacity over queues, and the planning of reclaims.
     pub division: DivisionChoice,
-    /// What the `fairshare` sequencer compares.
+    /// The tiers that the `fairshare` sequencer compares.
     pub order: Order,
-    /// After how many seconds without a report a running kernel ends, 60..=31536000; `None`: never.
+    /// The time without a report after which a running kernel counts as ended, 60..=31536000 seconds; `None` for never.
     pub kernel_timeout_seconds: Option<u32>,
-    /// How a sequence is made unless its request says.
+    /// The mode of a sequence whose request names none.
     pub sequence_mode: SequenceMode,
-    /// How long a kernel is expected to run while no kernel has ended, 1..=86400; `None`: `slice_interval_seconds`.
+    /// The expected runtime of kernels while no kernel has ended, 1..=86400 seconds; `None` for
+    /// `slice_interval_seconds`.
     pub expected_seconds: Option<u32>,
 }
 
@@ -84,7 +85,8 @@ impl SequenceMode {
     }
 }
 
-/// Whether `fairshare` compares users across the group, or domains, then projects, then users (FAIR_SHARE §9).
+/// `fairshare` compares users across the group (`Flat`), or domains, then projects, then users (`Tiered`)
+/// (FAIR_SHARE §9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     #[default]
@@ -124,7 +126,7 @@ impl Default for Options {
     }
 }
 
-/// What is wrong with the value of `key`.
+/// A fault of the value of `key`.
 fn about(key: &str, code: &'static str, said: impl fmt::Display) -> Fault {
     Fault::new(format!("/{}", escaped(key)), code, format!("`{key}` {said}"))
 }
@@ -151,21 +153,21 @@ const KEYS: [&str; 14] = [
 ];
 
 impl Options {
-    /// The day before which no bucket counts any more.
+    /// The first day of the look-back window. Buckets of earlier days do not count.
     pub fn window_start(&self, today: Day) -> Day {
         today.plus(-self.lookback_days.cast_signed()).plus(1)
     }
 
-    /// Reads options from the database: the slots that they name are known however many there are.
+    /// Reads options from the database. The slots that they name are registered without a limit on their number.
     pub fn parse_stored(stored: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         for name in stored.get("resource_weights").and_then(Value::as_object).into_iter().flatten() {
-            // What is no legal name, `parse` refuses.
+            // `parse` refuses names that are not legal.
             let _ = SlotName::stored(name.0);
         }
         Self::parse(stored)
     }
 
-    /// Reads options. Every fault is named.
+    /// Reads options. Returns all faults.
     pub fn parse(stored: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         let mut options = Self::default();
         let mut errors = Vec::new();
@@ -223,9 +225,9 @@ impl Options {
         Ok(())
     }
 
-    /// All options in force, defaults included as far as they are on, in the order of the documentation.
+    /// All options in force, defaults included, in the order of the documentation. Options that are off are left out.
     pub fn to_json(&self) -> Map<String, Value> {
-        // The default is written as the documents print it.
+        // The default is written as the documentation prints it.
         let default_weight =
             if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
         let values: [Value; 14] = [
@@ -244,11 +246,10 @@ impl Options {
             self.sequence_mode.as_str().into(),
             self.expected_seconds.into(),
         ];
-        // What is off is left out.
         KEYS.iter().map(|k| (*k).to_owned()).zip(values).filter(|(_, value)| !value.is_null()).collect()
     }
 
-    /// Whether moving to `other` changes factors.
+    /// True if a change to `other` changes factors.
     pub fn changes_factors(&self, other: &Self) -> bool {
         self.half_life_days != other.half_life_days
             || self.lookback_days != other.lookback_days
@@ -258,13 +259,14 @@ impl Options {
             || self.decay_unit_days != other.decay_unit_days
     }
 
-    /// Whether moving to `other` changes what buckets come to before decay, or which ones count.
+    /// True if a change to `other` changes the normalised usage of buckets before decay, or the set of buckets that
+    /// count.
     pub fn changes_normalized_days(&self, other: &Self) -> bool {
         self.lookback_days != other.lookback_days || self.resource_weights != other.resource_weights
     }
 }
 
-/// Merges a patch as RFC 7396 says: objects key by key at every depth, anything else whole; `null` removes a key. The
+/// Merges a patch by RFC 7396: objects key by key at every depth, other values as a whole; `null` removes a key. The
 /// result is checked as a whole.
 pub fn merge_patch(stored: &Map<String, Value>, patch: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Fault>> {
     let mut errors = Vec::new();
@@ -273,7 +275,7 @@ pub fn merge_patch(stored: &Map<String, Value>, patch: &Map<String, Value>) -> R
     merge(&mut merged, patch);
     if let Err(mut more) = Options::parse(&merged) {
         for error in &mut more {
-            // decay_unit_days stands as it was: the fault is the shorter look-back.
+            // The patch does not change `decay_unit_days`, so the fault is the shorter look-back.
             if error.pointer == "/decay_unit_days" && !patch.contains_key("decay_unit_days") {
                 *error = about("lookback_days", error.code, "must not be below `decay_unit_days`");
             }
@@ -306,7 +308,7 @@ fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// Every key that options have, at every depth.
+/// Every key that options can have, at every depth.
 fn known_keys() -> Value {
     let mut known = Options::default().to_json();
     known.insert("division".to_owned(), DivisionChoice::keys());
@@ -314,7 +316,7 @@ fn known_keys() -> Value {
     Value::Object(known)
 }
 
-/// Refuses to remove what cannot be there: it is more likely misspelt.
+/// Refuses to remove keys that do not exist, because they are probably misspelt.
 fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &mut Vec<Fault>) {
     for (key, value) in patch {
         match (value, known.get(key)) {
@@ -331,7 +333,7 @@ fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &
     }
 }
 
-/// An object without keys says as much as none.
+/// Removes empty objects, which mean the same as absent ones.
 fn drop_empty(options: &mut Map<String, Value>) {
     options.retain(|_, value| match value {
         Value::Object(inner) => {
@@ -350,7 +352,7 @@ fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, Fault> {
         .ok_or_else(|| about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
 }
 
-/// One of the values that have names.
+/// Looks up a value by its name.
 fn named<T, const N: usize>(key: &str, value: &Value, all: [(&'static str, T); N]) -> Result<T, Fault> {
     let names = all.each_ref().map(|(name, _)| *name);
     let chosen = all.into_iter().find(|(name, _)| value == name);

@@ -1,4 +1,5 @@
-//! A kernel whose last slice is not recorded yet: what it has used since, and will still use, at any moment.
+//! A kernel whose last slice is not recorded yet: its usage since its last record, and its expected usage, at any
+//! moment.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use crate::options::MOST_EXPECTED_SECONDS;
 use crate::run_times::Expected;
 use crate::time::{MICROS_PER_SECOND, Span, Timestamp};
 
-/// No kernel is committed to more of the time to come, in microseconds.
+/// The longest time to come that a kernel is committed to, in microseconds.
 const MOST_TO_COME: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
 #[derive(Clone, Debug)]
@@ -18,13 +19,13 @@ pub struct Holding {
     cursor: Cursor,
 }
 
-/// Until when the usage of a kernel is recorded.
+/// The end of the recorded usage of a kernel.
 #[derive(Clone, Copy, Debug)]
 enum Cursor {
-    /// As far as that of its group, so that a run leaves most kernels as they are.
+    /// The cursor of the group. A run moves only that one cursor, so it leaves most kernels unchanged.
     InStep,
     Own(Timestamp),
-    /// Nothing is.
+    /// Nothing is recorded.
     Unrecorded,
 }
 
@@ -36,14 +37,14 @@ impl Deref for Holding {
     }
 }
 
-/// How what a kernel is charged goes on from a moment on.
+/// The charge of a kernel from a moment on.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// For how long its slots count at that moment, in microseconds.
+    /// The time for which its slots count at that moment, in microseconds.
     pub micros: u64,
-    /// It grows as fast as time passes; otherwise it stays.
+    /// True if that time grows as fast as the clock; otherwise it stays constant.
     pub grows: bool,
-    /// Until when it goes on like that.
+    /// The moment until which this is valid.
     pub until: Timestamp,
 }
 
@@ -57,12 +58,12 @@ impl Holding {
         Self { kernel: Arc::clone(&kernel.kernel), cursor }
     }
 
-    /// Whether it is recorded as far as its group.
+    /// True if the kernel is recorded up to the group's cursor.
     pub fn is_in_step(&self) -> bool {
         matches!(self.cursor, Cursor::InStep)
     }
 
-    /// Whether it runs at the moment, and is not suspended.
+    /// True if the kernel runs at `now` and is not suspended.
     pub fn runs(&self, now: Timestamp) -> bool {
         now >= self.started_at && self.terminated_at.is_none_or(|end| now < end) && !self.changes.suspended_at(now)
     }
@@ -76,7 +77,7 @@ impl Holding {
         cursor.unwrap_or(self.started_at).max(self.started_at).max(moment.since)
     }
 
-    /// From its last record on, as far as it has come.
+    /// The unrecorded time without suspensions, in microseconds.
     fn used(&self, moment: Moment, recorded: Recorded) -> u64 {
         self.unrecorded(moment, recorded).map_or(0, |span| self.active_micros(span))
     }
@@ -86,20 +87,20 @@ impl Holding {
         Span::new(self.counts_from(moment, recorded), self.terminated_at.map_or(moment.now, |end| end.min(moment.now)))
     }
 
-    /// For how long of that time it was not suspended.
+    /// The part of that time without suspensions, in microseconds.
     pub fn active_micros(&self, span: Span) -> u64 {
         self.changes.active_micros(span.start, span.end)
     }
 
-    /// For how long its slots will still count.
+    /// The time for which its slots are expected to count further, in microseconds.
     pub fn committed(&self, now: Timestamp, expected: &Expected) -> u64 {
         self.to_come(now, expected).min(MOST_TO_COME)
     }
 
-    /// From now on to its expected end.
+    /// The time from `now` to the expected end, in microseconds.
     fn to_come(&self, now: Timestamp, expected: &Expected) -> u64 {
         match self.terminated_at {
-            // An end that is told ahead is known.
+            // The end is known in advance.
             Some(end) => Span::new(now.max(self.started_at), end).map_or(0, Span::micros),
             None if self.changes.ends_suspended() => 0,
             None => {
@@ -114,7 +115,7 @@ impl Holding {
         let (used, to_come) = (self.used(moment, recorded), self.to_come(moment.now, expected));
         let runs = self.runs(now);
         let grows = runs && now >= from;
-        // What is to come gets less while the kernel runs, but not what is above the limit.
+        // The remaining time shrinks while the kernel runs, unless it is above the limit.
         let shrinks = to_come > 0
             && to_come <= MOST_TO_COME
             && if self.terminated_at.is_some() { now >= self.started_at } else { runs };
@@ -124,7 +125,7 @@ impl Holding {
         Course {
             micros: used + to_come.min(MOST_TO_COME),
             grows: grows && !shrinks,
-            // What gets less is not followed; it is calculated again at each moment.
+            // A charge that shrinks is valid only at `now`, so it is computed again at every moment.
             until: if shrinks && !grows {
                 now
             } else {

@@ -1,15 +1,15 @@
-//! The kernels of an owner by key, in blocks: a copy shares every block with the original that neither has changed since. So a
-//! new kernel does not cost what its owner has already.
+//! The kernels of an owner by key, in blocks. A copy shares with the original all blocks that neither has changed
+//! since, so a new kernel does not cost a copy of all kernels of its owner.
 
 use std::sync::Arc;
 
 use super::holding::Holding;
 use crate::ids::KernelKey;
 
-/// Kernels of a block.
+/// The largest number of kernels in a block.
 const FULL: usize = 16;
 
-/// By key, and no block is empty.
+/// Blocks in ascending order of keys. No block is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(Vec<Arc<Vec<Holding>>>);
 
@@ -22,7 +22,7 @@ impl Kept {
         self.0.iter().flat_map(|block| block.iter())
     }
 
-    /// Puts a kernel in its place, or in that of the one with its key.
+    /// Inserts a kernel, or replaces the one with the same key.
     pub fn insert(&mut self, kernel: Holding) {
         let at = self.block_of(kernel.key);
         let Some(block) = self.0.get_mut(at) else { return self.append(kernel) };
@@ -50,7 +50,8 @@ impl Kept {
         }
     }
 
-    /// Most keys are larger than all before; they leave full blocks behind.
+    /// Appends a kernel. Most keys are larger than all earlier ones, so appending instead of splitting leaves full
+    /// blocks.
     fn append(&mut self, kernel: Holding) {
         match self.0.last_mut().filter(|last| last.len() < FULL) {
             Some(last) => Arc::make_mut(last).push(kernel),

@@ -1,5 +1,6 @@
-//! What kernels have used since their records end, and what those that run will still use (FAIR_SHARE §10). It follows from the
-//! kernels at the moment when a caller asks, so nothing is stored that could be left behind.
+//! The usage of kernels since their last records, and the expected usage of running kernels (FAIR_SHARE §10). It is
+//! computed from the kernels at the moment of a request. Nothing of it is stored, so no stored value can become
+//! outdated.
 
 mod holding;
 mod kept;
@@ -23,20 +24,20 @@ use super::run_times::{Edition, Expected};
 use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
 
-/// When something is asked, and from when on usage counts at all.
+/// The moment of a request, and the start of the look-back window, from which usage counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub since: Timestamp,
     pub now: Timestamp,
 }
 
-/// How far kernels are recorded that are in step with their group.
+/// The group's cursor: the end of the recorded usage of kernels that have no cursor of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Recorded {
     until: Option<Timestamp>,
 }
 
-/// For so long kernels that have ended are remembered, in microseconds.
+/// How long an ended kernel stays in memory, in microseconds.
 pub const MEMORY: i64 = MICROS_PER_HOUR;
 
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
@@ -44,20 +45,20 @@ pub const MEMORY: i64 = MICROS_PER_HOUR;
 pub struct Outstanding {
     by_owner: SharedMap<Member, Arc<Owned>>,
     rosters: SharedMap<ProjectId, Arc<Roster>>,
-    /// All of them, of every owner.
+    /// The kernels of all owners.
     known: SharedMap<KernelId, ()>,
-    /// Those that have ended and are recorded, with their ends.
+    /// Kernels that have ended and are fully recorded, with their ends.
     ended: SharedMap<KernelId, Timestamp>,
     recorded: Recorded,
 }
 
 impl Outstanding {
-    /// Of a group that is recorded until then.
+    /// An empty one for a group whose usage is recorded up to `until`.
     pub fn recorded(until: Option<Timestamp>) -> Self {
         Self { recorded: Recorded { until }, ..Self::default() }
     }
 
-    /// A run has recorded the group so far.
+    /// Notes that a run has recorded the group up to `until`.
     pub fn set_recorded(&mut self, until: Timestamp) {
         self.recorded = Recorded { until: Some(until) };
     }
@@ -99,7 +100,7 @@ impl Outstanding {
         }
     }
 
-    /// Notes what a report made of a kernel, which is `unsettled` now or not.
+    /// Notes a kernel after a report; `unsettled` is `Some` if it still has usage to be recorded.
     pub fn changed(&mut self, kernel: &Kernel, unsettled: Option<&Unsettled>) {
         let Some(key) = kernel.key else { return };
         let (id, owner) = (kernel.report.id, kernel.report.owner);
@@ -112,18 +113,18 @@ impl Outstanding {
         }
     }
 
-    /// Forgets a kernel that is another group's.
+    /// Removes a kernel that belongs to another group.
     pub fn forget(&mut self, kernel: &Kernel) {
         self.changed(kernel, None);
         self.ended.remove_mut(&kernel.report.id);
     }
 
-    /// Notes that a kernel has ended, and that all of it is recorded.
+    /// Notes that a kernel has ended and is fully recorded.
     pub fn settled(&mut self, id: KernelId, end: Timestamp) {
         self.ended.insert_mut(id, end);
     }
 
-    /// Remembers kernels that had ended in `before`, unless that is long ago.
+    /// Adds the ended kernels of `before`, except those that ended longer than [`MEMORY`] ago.
     pub fn remember(&mut self, before: &Self, now: Timestamp) {
         for (id, end) in before.ended.iter() {
             self.ended.insert_mut(*id, *end);
@@ -131,7 +132,7 @@ impl Outstanding {
         self.forget_ended(now);
     }
 
-    /// Forgets kernels that ended long ago.
+    /// Removes kernels that ended longer than [`MEMORY`] ago.
     pub fn forget_ended(&mut self, now: Timestamp) {
         let first = now.plus_micros(-MEMORY);
         if self.ended.iter().any(|(_, end)| *end < first) {
@@ -140,47 +141,47 @@ impl Outstanding {
         }
     }
 
-    /// Whether the kernel has started and runs, or has ended within the last hour.
+    /// True if the kernel has started and runs, or if it ended within the last hour.
     pub fn knows(&self, id: KernelId) -> bool {
         self.known.contains_key(&id) || self.ended.contains_key(&id)
     }
 
-    /// How many kernels there are that have started.
+    /// The number of started kernels.
     pub fn count(&self) -> usize {
         self.known.size()
     }
 
-    /// When the first kernel started that runs may have to record from its start: one that is not recorded as far as its group.
+    /// The earliest start of a kernel that is not on the group's cursor; a run may have to record it from its start.
     pub fn first_behind(&self) -> Option<Timestamp> {
         self.by_owner.iter().filter_map(|(_, owned)| owned.first_behind()).min()
     }
 
-    /// Whether the owner has such kernels.
+    /// True if the owner has kernels here.
     pub fn holds(&self, owner: Member) -> bool {
         self.by_owner.contains_key(&owner)
     }
 
-    /// What the owner's kernels that run now occupy.
+    /// The slots that the owner's running kernels hold.
     pub fn held(&self, owner: Member, now: Timestamp) -> Amounts {
         self.of(owner).map(|kernels| kernels.held(now)).unwrap_or_default()
     }
 
-    /// The owner's kernels, if there are any.
+    /// The owner's kernels; `None` if there are none.
     pub fn of(&self, owner: Member) -> Option<OwnersKernels<'_>> {
         self.by_owner.get(&owner).map(|owned| OwnersKernels { owned, recorded: self.recorded })
     }
 
-    /// What the owner's kernels have used since their records end.
+    /// The usage of the owner's kernels since their last records.
     pub fn unrecorded(&self, owner: Member, moment: Moment) -> Usages {
         self.of(owner).map(|kernels| kernels.unrecorded(moment)).unwrap_or_default()
     }
 
-    /// What the owner's kernels have used since their records end, and will still use.
+    /// The usage of the owner's kernels since their last records, and their expected usage.
     pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
         self.of(owner).map(|kernels| kernels.usage(moment, expected)).unwrap_or_default()
     }
 
-    /// [`Self::usage`] of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
+    /// [`Self::usage`] summed by project, in no order. `edition` identifies the values that `expected` returns.
     pub fn usages(
         &self,
         moment: Moment,
@@ -200,19 +201,19 @@ impl Outstanding {
         })
     }
 
-    /// [`Self::unrecorded`] by the days in which it lies.
+    /// [`Self::unrecorded`] by days.
     pub fn unrecorded_by_day(&self, owner: Member, moment: Moment, take: impl FnMut(Day, &Usages)) {
         if let Some(kernels) = self.of(owner) {
             kernels.unrecorded_by_day(moment, take);
         }
     }
 
-    /// What the owner's kernels will still use.
+    /// The expected usage of the owner's kernels from `now` on.
     pub fn committed(&self, owner: Member, now: Timestamp, expected: Expected) -> Usages {
         self.of(owner).map(|kernels| kernels.committed(now, expected)).unwrap_or_default()
     }
 
-    /// Who has such kernels, in no order.
+    /// The owners with kernels here, in no order.
     pub fn owners(&self) -> impl Iterator<Item = Member> + '_ {
         self.by_owner.iter().map(|(owner, _)| *owner)
     }

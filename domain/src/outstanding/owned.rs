@@ -9,7 +9,7 @@ use crate::run_times::Expected;
 use crate::slots::{Amounts, Usages};
 use crate::time::{Day, Span, Timestamp};
 
-/// Kernels by their keys. Most owners have one, which takes a small part of the room of a map.
+/// Kernels by key. Most owners have one, which takes much less memory than a map.
 #[derive(Clone, Debug)]
 enum Kernels {
     One(Holding),
@@ -26,11 +26,12 @@ impl Kernels {
     }
 }
 
-/// Started kernels whose last slices are not recorded yet; at least one.
+/// The started kernels of one owner whose last slices are not recorded yet; at least one.
 #[derive(Clone, Debug)]
 pub struct Owned {
     kernels: Kernels,
-    /// By the start of the look-back window and the end of what is recorded. Every change leaves it behind.
+    /// The cached sum, valid for a start of the look-back window, a group's cursor and an expected runtime. Every
+    /// change clears it.
     last: Last<(Timestamp, Recorded, Expected)>,
 }
 
@@ -53,7 +54,7 @@ impl Owned {
         }
     }
 
-    /// Whether any are left.
+    /// Removes a kernel. Returns true if any are left.
     pub fn remove(&mut self, key: KernelKey) -> bool {
         self.last = Last::default();
         match &mut self.kernels {
@@ -71,12 +72,12 @@ impl Owned {
         sum
     }
 
-    /// When the first of them started that is not recorded as far as its group.
+    /// The earliest start of a kernel that is not on the group's cursor.
     pub fn first_behind(&self) -> Option<Timestamp> {
         self.kernels.iter().filter(|kernel| !kernel.is_in_step()).map(|kernel| kernel.started_at).min()
     }
 
-    /// Hands over what they have used and will still use.
+    /// Calls `take` with the sum of used and expected usage.
     pub fn with_sum<T>(
         &self,
         moment: Moment,
@@ -89,7 +90,7 @@ impl Owned {
     }
 }
 
-/// The kernels of one owner, with how far those are recorded that are in step with their group.
+/// The kernels of one owner, with the cursor of their group.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnersKernels<'a> {
     pub(super) owned: &'a Owned,
@@ -97,19 +98,19 @@ pub struct OwnersKernels<'a> {
 }
 
 impl OwnersKernels<'_> {
-    /// What those occupy that run at the moment.
+    /// The slots that running kernels hold.
     pub fn held(self, now: Timestamp) -> Amounts {
         self.owned.held(now)
     }
 
-    /// What no run has recorded.
+    /// The usage that no run has recorded.
     pub fn unrecorded(self, moment: Moment) -> Usages {
         let mut sum = Usages::default();
         self.unrecorded_by_day(moment, |_, usage| sum.add(usage));
         sum
     }
 
-    /// [`Self::unrecorded`] by the days in which it lies.
+    /// [`Self::unrecorded`] by days.
     pub fn unrecorded_by_day(self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
         for kernel in self.owned.kernels.iter() {
             for part in kernel.unrecorded(moment, self.recorded).into_iter().flat_map(Span::by_day) {
@@ -118,7 +119,7 @@ impl OwnersKernels<'_> {
         }
     }
 
-    /// What they will still use.
+    /// The expected usage from `now` on.
     pub fn committed(self, now: Timestamp, expected: Expected) -> Usages {
         let mut sum = Usages::default();
         for kernel in self.owned.kernels.iter() {
@@ -127,7 +128,7 @@ impl OwnersKernels<'_> {
         sum
     }
 
-    /// What they have used since their records end, and will still use.
+    /// The usage since the last records, and the expected usage.
     pub fn usage(self, moment: Moment, expected: Expected) -> Usages {
         self.owned.with_sum(moment, self.recorded, expected, |sum| sum.at(moment.now))
     }

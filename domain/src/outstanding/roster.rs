@@ -1,4 +1,4 @@
-//! The owners in one project who have kernels, and what all of those come to.
+//! The owners in one project that have kernels, and the cached sum over these kernels.
 
 use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     users: SharedMap<UserId, ()>,
-    /// By the start of the look-back window and the end of what is recorded.
+    /// The cached sum, valid for a start of the look-back window, a group's cursor and the expected runtimes.
     last: Last<(Timestamp, Recorded, Edition)>,
 }
 
@@ -24,18 +24,18 @@ impl Roster {
         self.users.insert_mut(user, ());
     }
 
-    /// Whether any are left.
+    /// Removes a user. Returns true if any are left.
     pub fn remove(&mut self, user: UserId) -> bool {
         self.users.remove_mut(&user);
         !self.users.is_empty()
     }
 
-    /// Notes that kernels have changed.
+    /// Clears the cached sum after a change of kernels.
     pub fn changed(&mut self) {
         self.last = Last::default();
     }
 
-    /// What all kernels have used and will still use; `make` adds them up.
+    /// The usage and expected usage of all kernels. `make` computes the sum if it is not cached.
     pub fn usage(&self, moment: Moment, recorded: Recorded, edition: &Edition, make: impl FnOnce() -> Sum) -> Usages {
         self.last.with((moment.since, recorded, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
     }

@@ -1,4 +1,5 @@
-//! What kernels come to from one moment on, which is calculated again only when one of them takes another course.
+//! The usage of several kernels as a function of time, which is computed again only when the charge of one of them
+//! changes its course.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +9,8 @@ use crate::run_times::Expected;
 use crate::slots::{Amounts, Usages};
 use crate::time::Timestamp;
 
-/// What kernels have used and will still use: `usage` at `from`, and `growing` for all the time since, until `until`.
+/// The used and expected usage of kernels: `usage` at the moment `from`, plus `growing` for the time since. Valid until
+/// `until`.
 #[derive(Debug)]
 pub struct Sum {
     from: Timestamp,
@@ -18,7 +20,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Of no kernels.
+    /// The sum over no kernels.
     pub fn none(now: Timestamp) -> Self {
         Self { from: now, until: Timestamp::MAX, usage: Usages::default(), growing: Amounts::default() }
     }
@@ -41,7 +43,7 @@ impl Sum {
         sum
     }
 
-    /// Adds what other kernels come to at the moment that this sum is from.
+    /// Adds the sum over other kernels, at the moment of this sum.
     pub fn add(&mut self, other: &Self) {
         other.add_to(&mut self.usage, self.from);
         self.growing.add(&other.growing);
@@ -67,7 +69,7 @@ impl Sum {
     }
 }
 
-/// The last sum, with what it was made from besides the kernels and the time. A copy starts without it.
+/// The last computed sum, with the inputs that it depends on besides kernels and time. A copy starts empty.
 #[derive(Debug)]
 pub struct Last<B>(Mutex<Option<Box<(B, Sum)>>>);
 
@@ -84,7 +86,7 @@ impl<B> Clone for Last<B> {
 }
 
 impl<B: PartialEq> Last<B> {
-    /// Hands over the last sum if it holds, else the one that `make` makes.
+    /// Calls `take` with the last sum if it is valid, otherwise with the result of `make`.
     pub fn with<T>(&self, basis: B, now: Timestamp, make: impl FnOnce() -> Sum, take: impl FnOnce(&Sum) -> T) -> T {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = last.as_ref().filter(|known| known.0 == basis && known.1.holds(now)) {

@@ -1,4 +1,4 @@
-//! Which queue a workload counts for (DIVISION §1).
+//! Finds the queue that a workload counts for (DIVISION §1).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use super::config::QueueConfig;
 use crate::ids::ProjectId;
 
-/// Queues by name.
+/// The configured queues by name.
 pub type Queues = BTreeMap<Arc<str>, Arc<QueueConfig>>;
 
-/// The queue of every workload that has no other. It need not be configured.
+/// The queue of every workload that belongs to no other queue. It need not be configured.
 pub const DEFAULT_QUEUE: &str = "default";
 
-/// What is known of a project besides its id.
+/// The names of a project that may also be names of queues.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProjectNames<'a> {
     pub display_name: Option<&'a str>,
     pub domain: Option<&'a str>,
 }
 
-/// The queue of a workload: the one it names, else the one called after its project (id or display name), else
-/// after its domain, else `default`.
+/// The queue of a workload: the one that it names, otherwise the one with the name of its project (id or display name),
+/// otherwise the one with the name of its domain, otherwise `default`.
 pub fn queue_of<'a>(
     queues: &'a Queues,
     named: Option<&str>,

@@ -1,5 +1,5 @@
-//! What an admin says of a queue (DIVISION §1): the only list of its keys. What a queue holds and asks for is never
-//! configured.
+//! The configuration of a queue (DIVISION §1) and the only list of its keys. It does not contain what the queue holds
+//! and asks for, because that is observed.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,7 +9,7 @@ use crate::decimal::Amount;
 use crate::slots::{Amounts, SlotMap};
 use crate::time::Timestamp;
 
-/// The longest minimum runtime, in seconds.
+/// The largest minimum runtime of a queue, in seconds.
 pub const MAX_RUNTIME_SECONDS: u64 = 4_294_967_295;
 
 /// Calls the macro `$make` with every key of a queue besides its name. The configuration below, the queue of a

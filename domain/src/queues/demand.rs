@@ -1,5 +1,5 @@
-//! What the kernels of a group hold and ask for (DIVISION §1), by what they say of their queue. Queues come and go
-//! without any kernel changing, so which queue that is gets decided when a tree is built.
+//! The amounts that the kernels of a group hold and ask for (DIVISION §1), summed by the claims of kernels and not by
+//! queues. Queues come and go while no kernel changes, so the queue of a claim is found only when a tree is built.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::kernel::{Kernel, Phase};
 use crate::maps::SharedMap;
 use crate::slots::Amounts;
 
-/// What decides about a kernel's queue: the name it gives, and its project.
+/// The properties of a kernel that determine its queue: the queue that it names, and its project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub queue: Option<Arc<str>>,
@@ -21,7 +21,7 @@ impl Claim {
     }
 }
 
-/// The kernels of one claim.
+/// The sums over the kernels of one claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     kernels: u64,
@@ -30,7 +30,7 @@ pub struct Held {
     pub pending: Amounts,
 }
 
-/// One kernel as far as demand needs it.
+/// The part of a kernel that [`Demand`] needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Portion<'a> {
     pub queue: Option<&'a str>,
@@ -53,7 +53,8 @@ impl<'a> Portion<'a> {
     }
 }
 
-/// Sums over the running and pending kernels of a group, kept as kernels change. A copy shares what does not change.
+/// Sums over the running and pending kernels of a group, kept up to date as kernels change. A copy shares its unchanged
+/// parts with the original.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand(SharedMap<Claim, Held>);
 
@@ -71,7 +72,7 @@ impl Demand {
         self.0.insert_mut(claim, held);
     }
 
-    /// Takes back what was added.
+    /// Subtracts a kernel that was added before.
     pub fn remove(&mut self, portion: Portion) {
         let claim = Claim::of(&portion);
         let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };

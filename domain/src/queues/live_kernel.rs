@@ -1,4 +1,4 @@
-//! A kernel that runs or waits, as far as queues and plans need it.
+//! A running or pending kernel, reduced to what queues and plans need.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use crate::kernel::{Kernel, Phase, Traits};
 use crate::slots::Amounts;
 use crate::time::Timestamp;
 
-/// A kernel that runs or waits, as far as plans need it.
+/// A running or pending kernel, reduced to what plans need.
 #[derive(Clone, Debug)]
 pub struct LiveKernel {
     pub id: Uuid,
@@ -27,7 +27,7 @@ pub struct LiveKernel {
 }
 
 impl LiveKernel {
-    /// `None`: it neither runs nor waits.
+    /// `None` if the kernel neither runs nor waits.
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let report = &kernel.report;
         let Traits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
@@ -53,7 +53,7 @@ impl LiveKernel {
         Portion { queue: self.queue.as_deref(), project, phase, preemptible, slots }
     }
 
-    /// The workload that it belongs to: its gang, or its session.
+    /// The workload of the kernel: its gang, otherwise its session.
     pub fn workload(&self) -> String {
         self.gang_id.clone().unwrap_or_else(|| self.session.to_string())
     }

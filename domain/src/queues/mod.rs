@@ -1,4 +1,4 @@
-//! The queues of a resource group: what admins configure of them, and what the kernels hold and ask for. Section marks
+//! The queues of a resource group: their configuration, and what the kernels hold and ask for. Section marks
 //! (`DIVISION §1`) cite the semantics in `docs/DIVISION.md`.
 
 mod assignment;

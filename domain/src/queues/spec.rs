@@ -1,5 +1,5 @@
-//! A queue of a tree: what is configured of it, and what is observed of it where that is known beforehand. As JSON it is
-//! one object, whose keys are those of the stateless shapes.
+//! A queue as input of a tree: its configuration, and observed figures where the input gives them. As JSON it is one
+//! object with the keys of the stateless requests.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub struct QueueSpec {
     pub given: GivenFigures,
 }
 
-/// What is known of a queue besides its configuration, where it is given and not found out.
+/// The observed figures of a queue that the input gives. Figures that are absent are summed up from kernels or
+/// descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenFigures {
     /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
@@ -30,7 +31,7 @@ pub struct GivenFigures {
     pub allocated_non_preemptible: Option<Amounts>,
     /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
     pub usage: Amounts,
-    /// What the queue's next workload asks for, for the queue order (DIVISION §5).
+    /// The request of the queue's next workload, for the queue order (DIVISION §5).
     pub next_request: Option<Amounts>,
 }
 

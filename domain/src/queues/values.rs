@@ -1,4 +1,4 @@
-//! The kinds of values that only queues have: bounds, modes and over-quota weights (DIVISION §1).
+//! The value types that only queues have: bounds, modes and over-quota weights (DIVISION §1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,20 @@ use crate::decimal::{Amount, DecimalError, text_serde};
 use crate::quantity::{Quantity, parse};
 use crate::slots::{Amounts, SlotName, SlotValue};
 
-/// The largest weight, ratio or history figure of a queue: far above any use, and products with it cannot overflow.
+/// The largest weight, ratio or usage figure of a queue. It is far above any real value, and products with it cannot
+/// overflow.
 pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
-/// The largest over-quota weight: memory in bytes is a usual one. Quotas, which may be larger, are weights as well.
+/// The largest over-quota weight. Memory in bytes is a common weight, which [`MAX_WEIGHT`] would not admit. A quota,
+/// which may be larger, can be a weight too.
 pub const MAX_OVER_QUOTA_WEIGHT: Amount = Amount::whole(1_000_000_000_000_000);
 
-/// The most queues that one request may name.
+/// The largest number of queues in one request.
 pub const MAX_QUEUES: usize = 100_000;
 
-/// The text of a bound that is none.
+/// The text of an unlimited bound.
 const UNLIMITED: &str = "unlimited";
 
-/// A quota or limit of one slot. Ordered: unlimited is above every amount.
+/// A quota or limit of one slot. In the order of bounds, unlimited is above every amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {
     Limited(Amount),
@@ -37,7 +39,7 @@ impl Bound {
         }
     }
 
-    /// The bound, or `unlimited` where there is none.
+    /// The amount of the bound, or `unlimited` if it has none.
     pub fn unwrap_or(self, unlimited: Amount) -> Amount {
         match self {
             Self::Limited(limit) => limit,

@@ -1,20 +1,20 @@
-//! Lists of bounded length: reading stops at the first element too many, so that a document of many tiny elements never
-//! takes memory out of proportion to its size.
+//! Lists of limited length. Reading stops at the first element beyond the limit, so that a document of many tiny
+//! elements never takes far more memory than its own size.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-/// How the sentence about a list that is too long begins.
+/// The beginning of the message about a list that is too long.
 const TOO_LONG: &str = "lists more than";
 
-/// The refusal of a list or a map with more than `most` elements.
+/// The error of a list or a map with more than `most` elements.
 pub fn too_long<E: Error>(most: usize) -> E {
     E::custom(format_args!("{TOO_LONG} {most} elements"))
 }
 
-/// Whether a value's own type says that a list is too long.
+/// True if the message is the one about a list that is too long.
 pub fn is_too_long(said: &str) -> bool {
     said.starts_with(TOO_LONG)
 }
@@ -53,14 +53,14 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, M
     }
 }
 
-/// For a field: a list of at most `MOST` elements.
+/// Reads a field with a list of at most `MOST` elements.
 pub fn at_most<'de, const MOST: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     AtMost::<T, MOST>::deserialize(deserializer).map(|list| list.0)
 }
 
-/// For a field that may be absent or null: a list of at most `MOST` elements.
+/// Reads a field that may be absent or null: a list of at most `MOST` elements.
 pub fn at_most_if_any<'de, const MOST: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {

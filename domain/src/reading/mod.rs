@@ -1,5 +1,5 @@
-//! What is wrong with a document that cannot be read as a value: where, of which kind, and in a sentence that begins with
-//! its subject. Deserialisers tell such faults as texts of their own; here they keep their kind.
+//! Faults of documents that cannot be read as a value: the place, the kind, and a sentence that begins with the
+//! subject. Deserialisers report faults as texts; here their kinds are preserved.
 
 mod hasty;
 mod lists;
@@ -22,7 +22,7 @@ pub use unique::{Unique, UniqueObject};
 pub use words::{INVALID_CHARACTER, NUL};
 use words::{in_words, one_of};
 
-/// A step from a value into one of its parts.
+/// A step from a value to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -31,12 +31,12 @@ enum Step {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It is not what belongs here.
+    /// The value is not of the expected kind.
     Not {
         what: String,
         code: &'static str,
     },
-    /// It is none of the names that belong here.
+    /// The value is none of the allowed names.
     NoneOf(&'static [&'static str]),
     UnknownKey {
         key: String,
@@ -44,19 +44,20 @@ enum Kind {
     },
     MissingKey(&'static str),
     RepeatedKey(&'static str),
-    /// What the value's own type says of it, without its subject.
+    /// The message of the value's own type, without a subject.
     Said(String),
 }
 
-/// Why a document is not the value that it should be.
+/// The reason why a document is not the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misread {
-    /// The way to the fault, from the inside out.
+    /// The path to the fault, from the inside out.
     steps: Vec<Step>,
     kind: Kind,
 }
 
-/// Reads a value, with the place and the kind of its first fault. What has no other kind has the code `otherwise`.
+/// Reads a value, or the place and the kind of its first fault. Faults without a kind of their own get the code
+/// `otherwise`.
 pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
@@ -64,7 +65,8 @@ pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     traced::read(deserializer, otherwise)
 }
 
-/// [`read_from`] of JSON in half of the time, for what is mostly right: it does not tell why a value cannot be read.
+/// Reads a value from JSON twice as fast as [`read_from`], but without the reason if it cannot be read. For input that
+/// is mostly right.
 pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
     hasty::read(deserializer)
 }
@@ -79,13 +81,13 @@ impl Misread {
         self
     }
 
-    /// The same fault, of a value that is itself below `key`.
+    /// The same fault, for a value that is itself at `key`.
     #[must_use]
     pub fn below(self, key: &str) -> Self {
         self.within(Step::Key(key.to_owned()))
     }
 
-    /// The stable name of the fault in answers.
+    /// The stable code of the fault in answers.
     pub fn code(&self) -> &'static str {
         match &self.kind {
             Kind::Not { code, .. } => code,
@@ -97,12 +99,12 @@ impl Misread {
         }
     }
 
-    /// The fault of a request; `whole` names the document.
+    /// The fault of a request. `whole` names the document.
     pub fn fault(&self, whole: &str) -> Fault {
         Fault::new(self.pointer(), self.code(), self.sentence(whole))
     }
 
-    /// The fault of an option, where every value of a wrong kind is an invalid value.
+    /// The fault of an option. A value of a wrong kind counts as an invalid value.
     pub fn option_fault(&self) -> Fault {
         let code = match self.code() {
             "unknown_field" => "unknown_option",
@@ -122,7 +124,7 @@ impl Misread {
         steps.chain(key).fold(String::new(), |pointer, part| pointer + "/" + &part)
     }
 
-    /// The key that the fault itself is about.
+    /// The key that the fault is about.
     fn key(&self) -> Option<&str> {
         match &self.kind {
             Kind::UnknownKey { key, .. } => Some(key),
@@ -131,7 +133,7 @@ impl Misread {
         }
     }
 
-    /// The keys behind the last place in a list, as a person would name them; empty for the whole document.
+    /// The keys after the last index of a list, as a user would name them; empty for the whole document.
     fn subject(&self) -> String {
         let mut parts: Vec<&str> = self.key().into_iter().collect();
         let mut steps = self.steps.iter();
@@ -152,7 +154,7 @@ impl Misread {
         parts.join(".") + &places
     }
 
-    /// A sentence about the fault; `whole` names the document.
+    /// A sentence about the fault. `whole` names the document.
     pub fn sentence(&self, whole: &str) -> String {
         let subject = self.subject();
         let subject = if subject.is_empty() { whole.to_owned() } else { format!("`{subject}`") };

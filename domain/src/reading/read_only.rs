@@ -1,8 +1,8 @@
-//! Keys of answers that come back in requests.
+//! Keys of answers that requests may send back.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
-/// A key that answers have and requests may therefore send back: it is accepted and ignored, whatever it holds.
+/// A key of an answer that a request may send back: it is accepted with any value and ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOnly;
 

@@ -1,19 +1,20 @@
-//! How long a report or request says that a kernel will run.
+//! Announced runtimes in reports and requests.
 
 use std::fmt;
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// The longest time that a kernel may be said to run: a year.
+/// The longest announced runtime, in seconds: a year.
 const MOST: u32 = 31_536_000;
 
-/// What is wrong with how long a kernel or workload is said to run.
+/// Checks the range of an announced runtime. Returns the message if it is outside.
 pub fn fault(seconds: u32) -> Option<&'static str> {
     (!(1..=MOST).contains(&seconds)).then_some("must be 1 to 31536000 seconds")
 }
 
-/// Reads a number of seconds, or nothing. What is no such number is told the range; [`fault`] checks the range.
+/// Reads a number of seconds, or nothing. The error of a value that is no such number names the range; [`fault`] checks
+/// it.
 pub fn expected<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     Ok(Option::<Seconds>::deserialize(from)?.map(|seconds| seconds.0))
 }

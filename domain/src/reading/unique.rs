@@ -1,4 +1,5 @@
-//! JSON of any form, and whether an object in it names a key twice: one of the two values would be lost without a word.
+//! JSON of any form, with the information whether an object repeats a key. Without it one of the two values would be
+//! lost silently.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use super::super::fault::escaped;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unique {
     pub value: Value,
-    /// The JSON pointer to the first key that its object names again.
+    /// The JSON pointer to the first key that occurs twice in its object.
     pub repeated: Option<String>,
 }
 
@@ -20,7 +21,7 @@ pub struct Unique {
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniqueObject {
     pub map: Map<String, Value>,
-    /// The same as of [`Unique`].
+    /// The same as in [`Unique`].
     pub repeated: Option<String>,
 }
 

@@ -1,9 +1,9 @@
-//! Kinds of values as a person names them.
+//! The names of kinds of values for users.
 
 use super::super::slots::SlotNameError;
 use super::lists::is_too_long;
 
-/// What serde's own types expect, in the words of the documents.
+/// Translates what serde's types expect into the words of the documentation.
 pub fn in_words(expected: &str) -> String {
     let ours = match expected {
         "a map" => "an object",
@@ -25,20 +25,20 @@ pub fn in_words(expected: &str) -> String {
     ours.to_owned()
 }
 
-/// What a UUID's own type expects.
+/// The expectation of the UUID type.
 pub const UUID: &str = "a formatted UUID string";
 
-/// What is said of a text with the character NUL, which `PostgreSQL` cannot store.
+/// The message about a text with the character NUL, which `PostgreSQL` cannot store.
 pub const NUL: &str = "holds the character NUL (U+0000), which no text here may hold";
-/// Its code.
+/// The code of that fault.
 pub const INVALID_CHARACTER: &str = "invalid_character";
 
-/// Names to choose from.
+/// A list of names to choose from.
 pub fn one_of(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The code of what a value's own type says of it. Deserialisers pass on nothing but the sentence.
+/// The code of a message of a value's type. It is derived from the message, because deserialisers pass on nothing else.
 pub fn code_of(said: &str) -> &'static str {
     match said {
         NUL => INVALID_CHARACTER,

@@ -1,5 +1,5 @@
-//! What would be the case if some candidates went: what queues hold, what agents have free, and what the candidates
-//! that may still go would free besides. Both searches take victims on a board and give them back.
+//! A tentative state of the group after some victims: what queues hold, what agents have free, and what the remaining
+//! candidates would free in addition. Both searches take victims on a board and give them back.
 
 use super::free_capacity::{Class, FreeCapacity, fits};
 use super::holdings::Holdings;
@@ -11,7 +11,7 @@ pub struct Board<'a> {
     snapshot: &'a Snapshot<'a>,
     pub holdings: Holdings<'a>,
     pub free: FreeCapacity<'a>,
-    /// By agent and slot: what the candidates that may still go would free.
+    /// The amount that the remaining candidates would free, by agent and slot.
     promised: Grid<i128>,
 }
 
@@ -21,12 +21,12 @@ impl<'a> Board<'a> {
         Self { snapshot, holdings: Holdings::new(snapshot, request), free, promised }
     }
 
-    /// From now on the unit may go.
+    /// Adds a unit to the remaining candidates.
     pub fn promise(&mut self, unit: &Unit) {
         self.change_promise(unit, 1);
     }
 
-    /// The unit is none of those that may still go.
+    /// Removes a unit from the remaining candidates.
     pub fn withdraw(&mut self, unit: &Unit) {
         self.change_promise(unit, -1);
     }
@@ -41,31 +41,32 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The unit goes.
+    /// Takes the unit as a victim.
     pub fn take(&mut self, unit: &Unit) {
         self.holdings.take(unit);
         self.vacate(unit);
     }
 
-    /// A unit that the holdings have taken leaves its agents.
+    /// Frees the agents of a unit that is already subtracted from the holdings.
     pub fn vacate(&mut self, unit: &Unit) {
         self.free.vacate(self.snapshot, unit);
         self.withdraw(unit);
     }
 
-    /// The unit stays after all, and may go again.
+    /// Takes the unit back from the victims; it becomes a candidate again.
     pub fn give_back(&mut self, unit: &Unit) {
         self.holdings.give_back(unit);
         self.free.reoccupy(self.snapshot, unit);
         self.promise(unit);
     }
 
-    /// What an agent has free of a slot once all candidates on it that may still go have gone.
+    /// The amount of a slot (in units of 10^-12) that an agent has free after all remaining candidates on it are
+    /// evicted.
     pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
         self.free.of(agent, column).saturating_add(self.promised[(agent, column)])
     }
 
-    /// How many members of a class the agent could then take, at most `need`.
+    /// The number of members of a class that the agent could then take, at most `need`.
     pub fn most(&self, agent: usize, class: &Class, need: usize) -> usize {
         if class.eligible[agent] { fits(|column| self.obtainable(agent, column), &class.request, need) } else { 0 }
     }

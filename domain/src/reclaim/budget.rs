@@ -1,13 +1,13 @@
-//! How long a search may be, in steps: time would make the same input end in different ways.
+//! The length of a search, counted in steps. A limit in time would let the same input end in different ways.
 
-/// About what a slow machine does in a millisecond.
+/// About the number of steps that a slow machine takes in a millisecond.
 const STEPS_PER_MS: u64 = 1000;
 
 pub struct Budget {
     left: u64,
 }
 
-/// The budget is used up.
+/// The error of a search whose budget is used up.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhausted;
 
@@ -16,7 +16,7 @@ impl Budget {
         Self { left: ms.saturating_mul(STEPS_PER_MS) }
     }
 
-    /// Pays for work on `size` things.
+    /// Subtracts the cost of work on `size` items: one step, and another one for every 16 items.
     pub fn pay(&mut self, size: usize) -> Result<(), Exhausted> {
         let steps = 1 + size as u64 / 16;
         self.left = self.left.checked_sub(steps).ok_or(Exhausted)?;

@@ -1,4 +1,4 @@
-//! What queues and workloads hold while victims are taken and given back.
+//! The amounts that queues and workloads hold while victims are taken and given back.
 
 use std::ops::Range;
 
@@ -8,14 +8,15 @@ use crate::division::{Grid, Position};
 
 pub struct Holdings<'a> {
     pub snapshot: &'a Snapshot<'a>,
-    /// What the workload that is planned for asks for, by column.
+    /// The request of the pending workload, by column.
     pub request: Vec<Amount>,
     pub allocated: Grid<Amount>,
-    /// What victims took, apart: an allocation that is given may be smaller than the sum of the running workloads.
+    /// The amounts that victims took away. They are kept apart from `allocated`, because a given allocation may be
+    /// smaller than the sum of the running workloads.
     removed: Grid<u128>,
-    /// Running members by workload.
+    /// The number of running members, by workload.
     running: Vec<usize>,
-    /// By queue: what went at once, each by its members.
+    /// The units that are evicted, by queue; each as the range of its members.
     gone: Vec<Vec<Range<usize>>>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Holdings<'a> {
         self.removed[(queue, column)] > 0
     }
 
-    /// What each unit that went from a queue held, by column.
+    /// The amounts that each unit that is evicted from a queue held, by column.
     pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
         self.gone[queue].iter().map(|members| self.snapshot.held(members.clone()))
     }
@@ -77,12 +78,12 @@ impl<'a> Holdings<'a> {
         self.snapshot.position(queue, &self.allocated)
     }
 
-    /// What a queue on the reclaimer's path will hold with the request.
+    /// The amount that a queue on the reclaimer's path will hold with the request.
     pub fn with_request(&self, queue: usize, column: usize) -> Amount {
         self.allocated[(queue, column)].saturating_add(self.request[column])
     }
 
-    /// The columns that the request asks for.
+    /// The columns of the slots that the request asks for.
     pub fn asked(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.request.len()).filter(|column| !self.request[*column].is_zero())
     }

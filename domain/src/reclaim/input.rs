@@ -1,4 +1,4 @@
-//! What a plan is made from. The JSON keys are those of the stateless shapes.
+//! The input of a plan. The JSON keys are those of the stateless requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::reading::at_most;
 use crate::slots::Amounts;
 use crate::time::Timestamp;
 
-/// A snapshot and the workload that wants to run in it.
+/// A snapshot of a group and the workload that should run in it.
 pub struct Input<'a> {
     pub tree: &'a Tree,
-    /// By queue and slot, of whichever algorithm.
+    /// The fair share by queue and slot, of any algorithm.
     pub fair_share: &'a Grid<Amount>,
     pub running: &'a [Workload],
     pub pending: &'a Pending,
@@ -27,7 +27,7 @@ pub struct Input<'a> {
     pub now: Timestamp,
 }
 
-/// More of these than any cluster has are refused, as they would only use up memory.
+/// The largest number of running members, which is above any real cluster. It bounds the memory that a request can use.
 pub const MAX_RUNNING_MEMBERS: usize = 500_000;
 const MAX_PENDING_MEMBERS: usize = 20_000;
 

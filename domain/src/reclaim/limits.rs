@@ -1,4 +1,4 @@
-//! Limits of the reclaimer's queue and its ancestors, on the slots asked for (appendix B).
+//! The limits of the reclaimer's queue and its ancestors, on the slots that it asks for (DIVISION appendix B).
 
 use super::holdings::Holdings;
 use super::outcome::Rule;
@@ -7,12 +7,12 @@ use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::queues::Bound;
 
-/// The first limit that the request does not meet, counted after the victims.
+/// Checks the limits as if the victims were evicted. The error names the first limit that the request exceeds.
 pub fn check(holdings: &Holdings) -> Result<(), Denied> {
     first_above(holdings, |queue, column| holdings.with_request(queue, column))
 }
 
-/// A request that is above a limit by itself is helped by no victim.
+/// Checks the request alone: if it exceeds a limit by itself, no victim can help.
 pub fn possible(holdings: &Holdings) -> Result<(), Denied> {
     first_above(holdings, |_, column| holdings.request[column])
 }

@@ -1,4 +1,5 @@
-//! What queues hold and ask for, from the workloads (DIVISION §1): a figure that a queue gives itself wins.
+//! The amounts that queues hold and ask for, summed from the workloads (DIVISION §1). A figure that is given for a
+//! queue replaces the sum.
 
 use super::input::{Pending, Workload};
 use crate::decimal::Amount;
@@ -9,8 +10,8 @@ use crate::fault::{Fault, MAX_FAULTS};
 use crate::queues::QueueSpec;
 use crate::slots::Amounts;
 
-/// The tree with demand and allocation as the workloads make them; the pending workload counts as demand. Slots that
-/// only workloads name are slots without capacity.
+/// Builds the tree with the demand and the allocation of the workloads. The pending workload counts as demand. Slots
+/// that only workloads name have no capacity.
 pub fn observed_tree(
     specs: &[QueueSpec],
     capacity: &Amounts,
@@ -37,7 +38,7 @@ fn with_slots_of(capacity: &Amounts, running: &[Workload], pending: Option<&Pend
     all
 }
 
-/// Gives every queue what its own workloads hold and ask for.
+/// Adds to every queue what its own workloads hold and ask for.
 fn add_workloads(tree: &mut Tree, running: &[Workload], pending: Option<&Pending>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
     for (at, workload) in running.iter().enumerate() {

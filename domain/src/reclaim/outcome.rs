@@ -1,4 +1,4 @@
-//! What a plan says. The JSON keys are those of the stateless shapes.
+//! The result of a plan. The JSON keys are those of the stateless answers.
 
 use std::sync::Arc;
 

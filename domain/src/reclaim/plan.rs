@@ -1,5 +1,5 @@
-//! From the input to a plan (DIVISION §6): whether the workload fits; else victims of other queues; else victims of its
-//! own queue; else why there are none.
+//! Makes a plan from an input (DIVISION §6). If the workload does not fit, it looks for victims in other queues, then
+//! for victims in the workload's own queue, and otherwise explains why there are none.
 
 use super::budget::Budget;
 use super::free_capacity::{FreeCapacity, classes, total_request};
@@ -20,7 +20,7 @@ use crate::division::{Fraction, Position, Warning};
 use crate::fault::Fault;
 use crate::queues::Bound;
 
-/// Plans for the pending workload; faults name what of the input cannot be planned with.
+/// Plans for the pending workload. The faults name the parts of the input that cannot be used.
 pub fn plan(input: &Input) -> Result<Plan, Vec<Fault>> {
     let plugins = active_plugins(input.options)?;
     let snapshot = Snapshot::new(input)?;
@@ -28,7 +28,7 @@ pub fn plan(input: &Input) -> Result<Plan, Vec<Fault>> {
     Ok(planner.plan())
 }
 
-/// The plug-ins that choose agents and, under `policy: plugins`, victims.
+/// The plug-ins that choose agents and, under `policy: plugins`, also victims.
 fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn Plugin>, Vec<Fault>> {
     if options.policy == PolicyName::Strategies {
         return Ok(plugins::choosing_agents().collect());
@@ -52,7 +52,8 @@ impl Planner<'_> {
         let core = snapshot.gang_size();
         let mut sizes = vec![all, core];
         sizes.dedup();
-        // Beyond this it counts as not fitting: the search for victims finds it again if there are no victims.
+        // A tenth of the search budget. If it runs out here, the workload counts as not fitting; the search for victims
+        // then finds the room without taking any.
         let mut budget = Budget::from_ms(snapshot.options.search_budget_ms / 10);
         for size in sizes {
             let classes = classes(snapshot, self.plugins, size);
@@ -125,7 +126,8 @@ impl Planner<'_> {
         refused(all_refusals)
     }
 
-    /// A non-preemptible workload stays within the quota of its queue and of every ancestor (DIVISION §6.5).
+    /// Checks that a non-preemptible workload stays within the quota of its queue and of every ancestor
+    /// (DIVISION §6.5).
     fn non_preemptible(&self, holdings: &Holdings) -> Result<(), Denied> {
         let snapshot = self.snapshot;
         if snapshot.pending.preemptible || snapshot.options.policy == PolicyName::Plugins {
@@ -184,7 +186,7 @@ impl Planner<'_> {
         warnings
     }
 
-    /// Adds the figures of the reclaimer's queues and of those that lost something or were compared.
+    /// Adds the figures of the reclaimer's queues and of the queues that lost something or were compared.
     fn finish(&self, verdict: Verdict, holdings: &Holdings, size: usize, mut plan: Plan) -> Plan {
         let snapshot = self.snapshot;
         let planned = matches!(verdict, Verdict::Fits | Verdict::Reclaim | Verdict::Preempt);

@@ -67,7 +67,7 @@ impl Default for PlanOptions {
     }
 }
 
-/// The longest search, and the most plug-ins, that may be asked for.
+/// The largest search budget, in milliseconds, and the largest number of plug-ins.
 const MAX_BUDGET_MS: u64 = 60_000;
 const MAX_PLUGINS: usize = 100;
 

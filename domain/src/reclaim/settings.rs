@@ -1,4 +1,4 @@
-//! The options of a division and of the plans upon it as one object, as the shapes have it.
+//! The options of a division and of the plans that use it, as one object in the stateless requests.
 
 use super::plan_options::PlanOptions;
 use super::policy::plugins::unknown_names;
@@ -14,7 +14,7 @@ flat_object! {
 }
 
 impl Settings {
-    /// The algorithm of that name, if every option is in its range and every plug-in known.
+    /// The algorithm of that name. Also checks that every option is in its range and that every plug-in exists.
     pub fn check(&self, algorithm: &str) -> Result<&'static dyn Algorithm, Vec<Fault>> {
         let mut faults: Vec<Fault> = self.plan.fault().map(|fault| fault.below("/options")).into_iter().collect();
         faults.extend(unknown_names(&self.plan.tiers));

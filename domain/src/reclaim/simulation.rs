@@ -1,4 +1,4 @@
-//! A plan that needs no server: the shape of the stateless endpoint and of the command line.
+//! A plan that needs no server: the request of the stateless endpoint and of the command line.
 
 use std::collections::HashSet;
 
@@ -19,9 +19,9 @@ use crate::reading::{at_most, at_most_if_any};
 use crate::slots::Amounts;
 use crate::time::Timestamp;
 
-/// More agents than any cluster has are refused, as they would only use up memory.
+/// The largest number of agents, which is above any real cluster. It bounds the memory that a request can use.
 const MAX_AGENTS: usize = 50_000;
-/// Different kinds of pending members, times agents.
+/// The largest product of agents and kinds of pending members.
 const MAX_CHOICES: usize = 10_000_000;
 
 /// A snapshot with the workload that wants to run in it.
@@ -58,7 +58,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Divides and plans; every fault of the input is named by its place.
+    /// Divides and plans. Every fault of the input names its place.
     pub fn run(self, clock: Timestamp) -> Result<Plan, Vec<Fault>> {
         let mut faults = self.faults();
         let algorithm = self.options.check(&self.algorithm);
@@ -115,7 +115,7 @@ impl Simulation {
         faults
     }
 
-    /// The ids of agents that no agent can have.
+    /// Faults for names of agents that are not allowed as names.
     fn wrong_names(&self) -> impl Iterator<Item = Fault> {
         let wrong = |name: &str| check_name(name).err();
         let fault = |error, place: String| Fault::about(place, "invalid_name", error);
@@ -131,7 +131,7 @@ impl Simulation {
     }
 }
 
-/// Names that are there twice, at the place of the second.
+/// Adds a fault for every name that occurs again, at the place of the repetition.
 fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<Fault>) {
     let mut seen: FastMap<&str, P> = FastMap::default();
     for (id, pointer) in ids {

@@ -1,4 +1,17 @@
-//! The input of a plan, resolved to indices once, so that the search neither hashes nor compares names.
+//! The input of a plan, with all names resolved to indices. This is done once, so that the search neither hashes nor
+//! compares names.
+//!
+//! A snapshot never changes during a search. Tentative changes are kept elsewhere: `holdings` has what queues and
+//! workloads hold, `free_capacity` has what agents have free, and a `board` has both.
+//!
+//! Conventions:
+//! - Queues, workloads ([`Job`]), members and agents are indices in the lists of the input. The members of all running
+//!   workloads follow each other in one list, so that a workload is a range of members. The core of a gang is the first
+//!   part of its range.
+//! - Amounts of members are pairs (column of the tree, units of 10^-12) without zeros.
+//! - The reclaimer's path is its queue and the ancestors upwards; a *step* is an index on this path. Every other queue
+//!   has a [`Pair`], the two siblings that the rules compare (DIVISION appendix B).
+//! - The total work of taking all victims is bounded by [`MAX_CHANGES`]; a larger input is refused.
 
 use std::ops::Range;
 
@@ -12,18 +25,18 @@ use crate::maps::FastMap;
 use crate::slots::Amounts;
 use crate::time::Timestamp;
 
-/// No agent, or one that the input does not know.
+/// The index for no agent, or for an agent that the input does not contain.
 pub const NOWHERE: usize = usize::MAX;
 
-/// A running workload; its place is that of the input.
+/// A running workload, at the same index as in the input.
 pub struct Job {
     pub queue: usize,
     pub members: Range<usize>,
-    /// The first so many members are the gang's core.
+    /// The number of first members that are the core of the gang.
     pub core: usize,
 }
 
-/// What goes at once: a surplus member, or a gang's core.
+/// Members that are evicted together: one surplus member, or the core of a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub job: usize,
@@ -37,17 +50,19 @@ pub struct Member {
     cells: Range<usize>,
 }
 
-/// What victims of a queue are compared by: the ancestors just below the lowest common one (appendix B).
+/// The two queues that are compared for a victim of some queue: the ancestors of reclaimer and victim just below their
+/// lowest common ancestor (DIVISION appendix B).
 #[derive(Clone, Copy)]
 pub struct Pair {
     /// The reclaimer's side.
     pub ours: usize,
-    /// The place of `ours` on the reclaimer's path.
+    /// The index of `ours` on the reclaimer's path.
     pub step: usize,
     pub theirs: usize,
 }
 
-/// The most members x ancestors of their queues x slots: each that goes is subtracted from all of these.
+/// The largest sum of members x ancestors of their queues x slots: a member that is evicted is subtracted from each of
+/// these cells.
 const MAX_CHANGES: usize = 50_000_000;
 
 pub struct Snapshot<'a> {
@@ -67,7 +82,7 @@ pub struct Snapshot<'a> {
     pub pairs: Vec<Option<Pair>>,
     job_starts: Vec<usize>,
     jobs_by_queue: Vec<usize>,
-    /// By queue: how many it and its ancestors are.
+    /// By queue: the number of queues on its path, itself included.
     depths: Vec<usize>,
 }
 
@@ -119,7 +134,7 @@ impl<'a> Snapshot<'a> {
         Err(vec![Fault::new("/running", "too_many", detail)])
     }
 
-    /// How much work it is to take a unit from its queue and its ancestors.
+    /// The cost of subtracting a unit from its queue and all ancestors.
     pub fn weight(&self, unit: &Unit) -> usize {
         unit.members.len().saturating_mul(self.depths[unit.queue])
     }
@@ -168,17 +183,17 @@ impl<'a> Snapshot<'a> {
         self.tree.slots.len()
     }
 
-    /// The running workloads of a queue itself, without its descendants'.
+    /// The running workloads of a queue, without those of its descendants.
     pub fn jobs_of(&self, queue: usize) -> &[usize] {
         &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
     }
 
-    /// What a member occupies, as (column, units).
+    /// The amounts that a member holds, as (column, units of 10^-12).
     pub fn cells(&self, member: usize) -> &[(usize, u128)] {
         &self.cells[self.members[member].cells.clone()]
     }
 
-    /// What a unit occupies of a slot.
+    /// The amount of a slot that a unit holds, in units of 10^-12.
     pub fn size(&self, unit: &Unit, column: usize) -> u128 {
         let cells = unit.members.clone().flat_map(|member| self.cells(member));
         cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
@@ -188,7 +203,7 @@ impl<'a> Snapshot<'a> {
         Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
     }
 
-    /// What members hold together, by column.
+    /// The amounts that members hold together, by column.
     pub fn held(&self, members: Range<usize>) -> Vec<Amount> {
         let mut held = vec![Amount::ZERO; self.width()];
         for (column, units) in members.flat_map(|member| self.cells(member)) {
@@ -197,14 +212,14 @@ impl<'a> Snapshot<'a> {
         held
     }
 
-    /// How many of the pending members victims are sought for.
+    /// The number of pending members for which victims are searched: the core of the gang.
     pub fn gang_size(&self) -> usize {
         let count = self.pending.members.len();
         self.pending.gang_min.map_or(count, |min| count.min(min as usize))
     }
 }
 
-/// Slots as (column, units), without zeros and without slots that the tree does not know.
+/// Amounts as (column, units of 10^-12), without zeros and without slots that the tree does not contain.
 pub fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
     slots
         .iter()

@@ -1,4 +1,4 @@
-//! Kernels as the workloads that a plan moves: a gang, or the kernels of one session (DIVISION §6.4).
+//! Groups kernels into the workloads that a plan moves: a gang, or the kernels of one session (DIVISION §6.4).
 
 use std::sync::Arc;
 
@@ -9,16 +9,17 @@ use crate::kernel::Phase;
 use crate::queues::LiveKernel;
 use crate::slots::Amounts;
 
-/// What of a group runs and waits, by workload.
+/// The running and pending workloads of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Workloads {
     pub running: Vec<Workload>,
-    /// By workload: what its pending kernels ask for, by queue.
+    /// By workload: the requests of its pending kernels, each with its queue.
     pub waiting: HashMap<String, Vec<(Arc<str>, Amounts)>>,
 }
 
 impl Workloads {
-    /// `kernels` by id. A gang that is spread over queues is one workload in each of them.
+    /// Groups `kernels`, which are ordered by id. A gang that is spread over several queues is one workload in each of
+    /// them.
     pub fn of(kernels: &[Arc<LiveKernel>], queue_of: impl Fn(&LiveKernel) -> Arc<str>) -> Self {
         let mut found = Self::default();
         let mut places: HashMap<(String, Arc<str>), usize> = HashMap::new();
@@ -41,7 +42,7 @@ impl Workloads {
             members[place].push(kernel);
         }
         for (workload, mut kernels) in found.running.iter_mut().zip(members) {
-            // The members that have run longest are the gang's core.
+            // The members that have run longest become the core of the gang.
             kernels.sort_by_key(|k| (k.started_at, k.id));
             gather(workload, &kernels);
         }
@@ -63,8 +64,8 @@ fn first(id: &str, queue: Arc<str>, kernel: &LiveKernel) -> Workload {
     }
 }
 
-/// One member that may not go keeps the workload; the highest priority counts, the first start is its age and the
-/// last one begins its minimum runtime.
+/// Sets the values of a workload from its kernels. It is preemptible only if all kernels are, and critical if one is.
+/// The highest priority counts. The first start is its age, and the last start begins its minimum runtime.
 fn gather(workload: &mut Workload, kernels: &[&LiveKernel]) {
     workload.priority = kernels.iter().map(|k| k.priority).max().unwrap_or(workload.priority);
     workload.preemptible = kernels.iter().all(|k| k.preemptible);

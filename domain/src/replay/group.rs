@@ -1,4 +1,5 @@
-//! A resource group without a server: its ledger, its shares and its kernels in memory, on whatever clock the caller has.
+//! A resource group without a server: its ledger, its shares and its kernels are in memory, and the caller provides the
+//! clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +23,12 @@ use crate::slice::{self, Run};
 use crate::slots::{Amounts, Usages};
 use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 
-/// A workload that starts.
+/// The properties of a workload that starts.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub owner: Member,
     pub slots: Amounts,
-    /// How long it was said to run.
+    /// The runtime that its user announced.
     pub told_seconds: Option<u32>,
 }
 
@@ -38,22 +39,22 @@ pub struct Group {
     ledger: Ledger,
     outstanding: Outstanding,
     unsettled: BTreeMap<KernelKey, Unsettled>,
-    /// How long kernels ran, by the day on which they ended.
+    /// The runtimes of kernels, by the day on which they ended.
     run_times: BTreeMap<(Day, Member), RunTimes>,
-    /// What is expected of kernels until the next run.
+    /// The cache of expected runtimes; replaced with each run.
     expectations: Edition,
-    /// As of the last run.
+    /// The exponents of the last run.
     exponents: FastMap<Member, Exponent>,
-    /// What each user's running kernels occupy, as the usage of one second.
+    /// The slots that each user's running kernels hold, as the usage of one second.
     occupancy: FastMap<UserId, Usages>,
     capacity: Amounts,
-    /// What the day of the last run offers.
+    /// The capacity of the day of the last run.
     today: Arc<Amounts>,
     observed_until: Timestamp,
-    /// Of the last run.
+    /// The day of the last run.
     day: Day,
     kernels_made: i64,
-    /// Whether its order counts what no run has recorded.
+    /// True if the order of the policy counts unrecorded usage.
     counts_outstanding: bool,
 }
 
@@ -80,7 +81,7 @@ impl Group {
         group
     }
 
-    /// Makes a user known in a project and its domain, each with the weight that the policy has.
+    /// Adds a user in a project and its domain. Each gets its weight from the policy.
     pub fn know(&mut self, member: Member, domain: &Arc<str>, policy: &Policy) {
         let share = |owner: Owner| Share::new(policy.weights.get(&owner).copied(), History::default());
         if !self.hierarchy.domains().contains_key(domain) {
@@ -97,7 +98,7 @@ impl Group {
         self.weigh();
     }
 
-    /// From now on the group offers so much.
+    /// Sets the capacity of the group from now on.
     pub fn offer(&mut self, capacity: Amounts, now: Timestamp) {
         self.observe(now);
         self.capacity = capacity;
@@ -108,7 +109,7 @@ impl Group {
         self.observed_until = now;
     }
 
-    /// A workload starts as a kernel.
+    /// Starts a workload as a kernel.
     pub fn start(&mut self, start: Start, now: Timestamp) -> KernelKey {
         self.kernels_made += 1;
         let key = KernelKey(self.kernels_made);
@@ -136,7 +137,7 @@ impl Group {
         key
     }
 
-    /// A kernel ends.
+    /// Ends a kernel.
     pub fn end(&mut self, key: KernelKey, now: Timestamp) {
         let Some(kernel) = self.unsettled.get_mut(&key) else { return };
         kernel.end(now);
@@ -148,14 +149,14 @@ impl Group {
         }
     }
 
-    /// Records usage up to now, and calculates all shares that changed (FAIR_SHARE §3 to §7).
+    /// Records usage up to now and calculates all shares that change with it (FAIR_SHARE §3 to §7).
     pub fn run(&mut self, now: Timestamp) {
         self.observe(now);
         let added = self.record(now);
         let refolded = self.ledger.apply(&added, self.options.decay_unit_days, None);
         debug_assert!(refolded.is_empty(), "days follow each other");
         self.ledger.settle_capacities();
-        // Nothing is stored.
+        // A replay stores nothing, so the changes are discarded.
         self.ledger.take_changes();
         let today = now.day();
         let window = self.options.window_start(today);
@@ -169,7 +170,7 @@ impl Group {
         self.weigh();
     }
 
-    /// What kernels have used since their cursors; moves those.
+    /// Returns the usage since each kernel's cursor and advances the cursors.
     fn record(&mut self, now: Timestamp) -> Sums {
         let run =
             Run { now, gap_policy: self.options.gap_policy, max_gap_hours: self.options.max_gap_hours, downtimes: &[] };
@@ -201,7 +202,7 @@ impl Group {
         added.into_sums()
     }
 
-    /// Those of days before the look-back window do not count any more.
+    /// Removes the runtimes of days before the look-back window, because they no longer count.
     fn forget_run_times(&mut self, window: Day) {
         while let Some(first) = self.run_times.first_entry().filter(|first| first.key().0 < window) {
             let ((_, owner), times) = first.remove_entry();

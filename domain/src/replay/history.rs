@@ -1,4 +1,4 @@
-//! What is replayed: jobs with their owners and sizes, and what the cluster offered.
+//! The input of a replay: jobs with their owners and sizes, and the capacity of the cluster.
 
 use std::sync::Arc;
 
@@ -7,43 +7,43 @@ use crate::maps::FastMap;
 use crate::slots::Amounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
-/// A job as it was.
+/// A job as it really ran.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub id: Box<str>,
-    /// A place in [`History::owners`].
+    /// An index in [`History::owners`].
     pub owner: u32,
-    /// A place in [`History::sizes`].
+    /// An index in [`History::sizes`].
     pub size: u32,
     pub submitted_at: Timestamp,
-    /// When it really started.
+    /// The real start.
     pub started_at: Timestamp,
-    /// How long it ran, in microseconds.
+    /// The real runtime, in microseconds.
     pub ran: u64,
-    /// The longest that its user said it would run.
+    /// The time limit that its user set.
     pub limit_seconds: Option<u32>,
     pub priority: i32,
 }
 
 impl Job {
-    /// How long it ran, in seconds as a scheduler is told them.
+    /// The real runtime in whole seconds, the unit in which schedulers get runtimes; at least 1.
     pub fn ran_seconds(&self) -> u32 {
         let seconds = self.ran.div_ceil(MICROS_PER_SECOND.unsigned_abs());
         u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
     }
 
-    /// How long it waited, in microseconds, if it started then.
+    /// The wait in microseconds, if the job starts at `start`.
     pub fn wait(&self, start: Timestamp) -> u64 {
         (start.micros() - self.submitted_at.micros()).max(0).unsigned_abs()
     }
 
-    /// When it ends, if it starts then.
+    /// The end, if the job starts at `start`.
     pub fn end(&self, start: Timestamp) -> Timestamp {
         start.plus_micros(i64::try_from(self.ran).unwrap_or(i64::MAX))
     }
 }
 
-/// A user inside a project, with the names that the trace has.
+/// A user in a project, with the names in the trace.
 #[derive(Clone, Debug)]
 pub struct Person {
     pub member: Member,
@@ -52,22 +52,22 @@ pub struct Person {
     pub domain: Arc<str>,
 }
 
-/// What the cluster offers from an instant on.
+/// The capacity of the cluster from an instant on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     pub from: Timestamp,
     pub slots: Amounts,
 }
 
-/// What is replayed.
+/// The input of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// By submission, then id.
+    /// The jobs, ordered by submission, then id.
     pub jobs: Vec<Job>,
     pub owners: Vec<Person>,
-    /// What jobs ask for, each size once.
+    /// The different sizes of jobs.
     pub sizes: Vec<Amounts>,
-    /// By time.
+    /// The capacities, ordered by time.
     pub offers: Vec<Offer>,
 }
 
@@ -80,18 +80,19 @@ impl History {
         &self.sizes[job.size as usize]
     }
 
-    /// Whether any job waited before it really started. Many traces do not tell.
+    /// True if any job waited before its real start. Many traces do not contain waits.
     pub fn waits_known(&self) -> bool {
         self.jobs.iter().any(|job| job.started_at > job.submitted_at)
     }
 
-    /// What is offered from the instant of an offer on, or before the first: nothing of a slot is told as such.
+    /// The capacity of an offer; `None` stands for the time before the first one. Slots that are offered at another
+    /// time are 0, not absent.
     pub fn offered(&self, offer: Option<&Offer>) -> Amounts {
         let now = |slot| offer.and_then(|offer| offer.slots.get(slot)).unwrap_or_default();
         self.most_offered().iter().map(|(slot, _)| (slot, now(slot))).collect()
     }
 
-    /// What the cluster offers at most, slot by slot.
+    /// The largest capacity of each slot.
     pub fn most_offered(&self) -> Amounts {
         let mut most = Amounts::default();
         for (slot, amount) in self.offers.iter().flat_map(|offer| offer.slots.iter()) {
@@ -103,7 +104,7 @@ impl History {
     }
 }
 
-/// Numbers the different values of a list.
+/// Assigns consecutive numbers to different values.
 #[derive(Debug)]
 pub struct Numbers<K>(FastMap<K, u32>);
 
@@ -114,7 +115,7 @@ impl<K> Default for Numbers<K> {
 }
 
 impl<K: std::hash::Hash + Eq> Numbers<K> {
-    /// The number of a value; one that is new gets the next, and is told to `new`.
+    /// The number of a value. A new value gets the next number, and `new` is called with it.
     pub fn of(&mut self, value: K, new: impl FnOnce(&K)) -> u32 {
         let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         *self.0.entry(value).or_insert_with_key(|value| {

@@ -1,5 +1,5 @@
-//! Replays (docs/REPLAY.md): the jobs of a history arrive as they did, on a simulated clock, and a scheduler starts them in the
-//! order of a policy. Usage, shares and orders are made by the same code as in a server.
+//! Replays (docs/REPLAY.md): the jobs of a history arrive as they really did, on a simulated clock, and a scheduler
+//! starts them in the order of a policy. Usage, shares and orders come from the same code as in a server.
 
 pub mod group;
 pub mod history;
@@ -17,7 +17,7 @@ use self::schedulers::Starts;
 use self::simulation::{Estimates, Simulation};
 use super::time::Timestamp;
 
-/// When each job starts under a policy; `None`: never.
+/// The start of each job under a policy; `None` if the job never starts.
 pub fn simulate(
     history: &History,
     policy: &Policy,

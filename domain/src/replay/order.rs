@@ -1,4 +1,4 @@
-//! The order of workloads that wait in a group without a server, as a server with that policy would tell it.
+//! The order of pending workloads in a group without a server, as a server with the same policy would return it.
 
 use super::group::Group;
 use super::policy::Policy;
@@ -7,16 +7,16 @@ use crate::sequencer::{Growing, Standings, Workload};
 use crate::slots::{Amounts, Usages};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
-/// What a workload asks for.
+/// The request of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub slots: &'a Amounts,
-    /// How long it was said to run.
+    /// The runtime that its user announced.
     pub told_seconds: Option<u32>,
 }
 
 impl Group {
-    /// The positions of the first `most` workloads. `requests` are theirs, one by one.
+    /// The positions of the first `most` workloads in the order. `requests` has the request of each workload.
     pub fn order(
         &self,
         policy: &Policy,

@@ -1,4 +1,4 @@
-//! What a replay tries out: a sequencer, options and weights.
+//! The policy that a replay tries out: a sequencer, options and weights.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::options::{Options, SequenceMode};
 use crate::sequencer::{Growing, Sequencer};
 use crate::weight::Weight;
 
-/// How a resource group orders and accounts.
+/// The rules by which a resource group orders and accounts.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub name: String,
@@ -17,12 +17,12 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Whether its order follows from what runs have recorded.
+    /// True if the order depends on recorded usage.
     pub fn reads_usage(&self) -> bool {
         self.sequencer.grows() == Some(Growing::Usage)
     }
 
-    /// What its progressive order compares; `None`: its order is plain.
+    /// The metric that a progressive order compares; `None` if the order is plain.
     pub fn growing(&self) -> Option<Growing> {
         let progressive = self.options.sequence_mode == SequenceMode::Progressive;
         self.sequencer.grows().filter(|_| progressive)

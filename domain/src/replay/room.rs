@@ -1,4 +1,4 @@
-//! What the cluster offers and what of it is taken.
+//! The capacity of the simulated cluster and the part that is in use.
 
 use crate::slots::Amounts;
 
@@ -13,7 +13,7 @@ impl Room {
         Self { offered, taken: Amounts::default() }
     }
 
-    /// Whether so much is free. A slot that the cluster does not offer is not counted.
+    /// True if this much is free. A slot that the cluster does not offer is not counted.
     pub fn fits(&self, size: &Amounts) -> bool {
         size.iter().all(|(slot, amount)| {
             let Some(offered) = self.offered.get(slot) else { return true };

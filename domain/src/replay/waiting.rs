@@ -1,4 +1,4 @@
-//! The jobs that wait, by owner.
+//! The pending jobs, by owner.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,23 +7,23 @@ use super::history::Job;
 use super::policy::Policy;
 use crate::slots::Amounts;
 
-/// How an owner's own jobs follow each other.
+/// The order of one owner's jobs.
 #[derive(Clone, Copy, Debug)]
 enum Own {
     Oldest,
     Latest,
-    /// The highest priority, then the oldest.
+    /// The highest priority first, then the oldest.
     Priority,
 }
 
-/// Jobs are told by their numbers, which ascend by submission, then id.
+/// The pending jobs. Jobs are identified by their numbers, which ascend by submission, then id.
 #[derive(Debug)]
 pub struct Waiting {
     own: Own,
     by_owner: BTreeMap<u32, BTreeSet<(Reverse<i32>, u32)>>,
-    /// How many there are of each size.
+    /// The number of jobs of each size.
     sizes: BTreeMap<u32, u32>,
-    /// What all of them ask for.
+    /// The sum of the requests.
     total: Amounts,
 }
 
@@ -67,7 +67,7 @@ impl Waiting {
         }
     }
 
-    /// What all that wait ask for together.
+    /// The sum of what all pending jobs ask for.
     pub fn total(&self) -> &Amounts {
         &self.total
     }
@@ -76,12 +76,12 @@ impl Waiting {
         self.by_owner.is_empty()
     }
 
-    /// The sizes of those that wait.
+    /// The sizes of the pending jobs.
     pub fn sizes(&self) -> impl Iterator<Item = u32> + '_ {
         self.sizes.keys().copied()
     }
 
-    /// The next job of each owner. The job that comes first of all is among them.
+    /// The next job of each owner. The first job of all is among them.
     pub fn heads(&self) -> impl Iterator<Item = u32> + '_ {
         let head = |own: &BTreeSet<(Reverse<i32>, u32)>| {
             let entry = if matches!(self.own, Own::Latest) { own.last() } else { own.first() };

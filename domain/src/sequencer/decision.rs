@@ -1,16 +1,16 @@
-//! What decides that a workload does not come before the one that is placed right before it.
+//! The reasons why a workload does not come before the one that is placed right before it.
 
 use super::Workload;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing is before it.
+    /// Nothing comes before the workload.
     First,
     Domain,
     Project,
     User,
     DominantShare,
-    /// The same in progressive orders, where what comes before in the order counts too.
+    /// The reasons of progressive orders. They also count the workloads that come earlier in the order.
     ChargedDomain,
     ChargedProject,
     ChargedUser,
@@ -19,7 +19,7 @@ pub enum Decision {
     Priority,
     Submission,
     Id,
-    /// The order in which they were given.
+    /// The order of the input.
     Given,
 }
 
@@ -39,7 +39,7 @@ impl Decision {
         }
     }
 
-    /// The reason in plain words. `latest_first`: equals start in reverse.
+    /// The reason as a sentence. `latest_first` is true if equal workloads start in reverse order.
     pub fn because(self, latest_first: bool) -> &'static str {
         match self {
             Self::First => "Nothing is ahead of it.",
@@ -76,7 +76,7 @@ impl Decision {
     }
 }
 
-/// What tells workloads apart that are equal in everything else.
+/// The reason that decides between workloads that are equal in everything else.
 pub(super) fn tie(one: &Workload, other: &Workload) -> Decision {
     match (one.submitted_at, other.submitted_at) {
         (None, None) => Decision::Given,

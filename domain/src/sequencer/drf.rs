@@ -2,7 +2,7 @@
 
 use super::{Decision, Growing, Sequence, Standings, Workload};
 
-/// The user who occupies the smallest dominant share now comes first.
+/// The user whose running kernels have the smallest dominant share comes first.
 pub(super) struct Drf;
 
 impl Sequence for Drf {
@@ -15,7 +15,7 @@ impl Sequence for Drf {
     }
 
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
-        // Shares are never negative, and non-negative floats order like their bits.
+        // Shares are never negative, and non-negative floats have the same order as their bits.
         workloads.iter().map(|w| shares.dominant_share(w.owner.user).to_bits()).collect()
     }
 

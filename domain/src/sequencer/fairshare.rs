@@ -6,8 +6,8 @@ use crate::ids::Member;
 use crate::maps::FastMap;
 use crate::options::Order;
 
-/// Historical fair share: ascending exponent, so descending factor, of (user, project); in tiers, of the domain,
-/// then the project, then the user.
+/// Historical fair share: by ascending exponent of (user, project), which is by descending factor. With `order: tiered`
+/// the exponents of the domain and of the project are compared before that of the user.
 pub(super) struct FairShare;
 
 impl Sequence for FairShare {
@@ -44,7 +44,7 @@ impl Sequence for FairShare {
     }
 }
 
-/// The place of each owner's three exponents among those of all owners.
+/// The position of each owner's three exponents among those of all owners.
 fn tiered(workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
     let mut places: FastMap<Member, u64> = workloads.iter().map(|w| (w.owner, 0)).collect();
     let exponents = |member: &Member| {

@@ -1,5 +1,19 @@
-//! The order in which pending workloads start (FAIR_SHARE §9). A sequencer is one file here and one line in
-//! [`SEQUENCERS`].
+//! Sequencers put pending workloads into the order in which they should start (FAIR_SHARE §9). A sequencer is one file
+//! here and one line in [`SEQUENCERS`].
+//!
+//! A sequencer gives each workload a sort key, computed from the published state of the group ([`Standings`]). Equal
+//! keys are ordered by submission, then by id. Two other kinds of order exist:
+//! - `turns`: queues hand out their workloads one by one, and every workload that is handed out counts for the next
+//!   choice (`saturation` and `score`, DIVISION §5).
+//! - `progressive`: the owner of a workload that is placed is charged for it before the next one is chosen
+//!   (FAIR_SHARE §10).
+//!
+//! A sequencer does not decide whether a workload fits, and it starts nothing. It reads neither a clock nor the
+//! database.
+//!
+//! Invariants:
+//! - The result is always a permutation of the input (or the first part of one): no workload is dropped or invented.
+//! - The same input gives the same order. [`Decision`] can explain each neighbouring pair of it.
 
 mod decision;
 mod drf;
@@ -25,7 +39,7 @@ use ties::Ids;
 pub use decision::Decision;
 pub use turns::QueueClaims;
 
-/// One pending workload, as far as an order needs it.
+/// A pending workload, reduced to what an order needs.
 #[derive(Clone, Debug)]
 pub struct Workload<'a> {
     pub id: Cow<'a, str>,
@@ -35,18 +49,18 @@ pub struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// Ascends with the time of submission; those without one come last.
+    /// A number that ascends with the time of submission. Workloads without a time come last.
     fn submission(&self) -> u64 {
         self.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs())
     }
 }
 
-/// What sequencers read of the published state of a resource group.
+/// The published state of a resource group, as far as sequencers read it.
 pub trait Standings {
-    /// An unknown member has used nothing and comes first.
+    /// The exponent of a member. An unknown member has used nothing and comes first.
     fn exponent(&self, member: Member) -> Exponent;
 
-    /// The exponents of all owners of `workloads`, which are those that are put in order.
+    /// The exponents of the owners of `workloads`, one for each workload.
     fn exponents(&self, workloads: &[Workload]) -> Vec<Exponent> {
         workloads.iter().map(|workload| self.exponent(workload.owner)).collect()
     }
@@ -54,57 +68,58 @@ pub trait Standings {
     /// The exponents of the project's domain and of the project itself.
     fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent);
 
-    /// Dominant share of what the user occupies now over the group's capacity, in 0..
+    /// The dominant share of the user's running kernels in the group's capacity; 0 or more.
     fn dominant_share(&self, user: UserId) -> f64;
 
-    /// The same of a user who occupies so much more than now, as the usage of one second.
+    /// The dominant share of a user who holds `more` in addition. `more` is the usage of one second.
     fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64;
 
-    /// What `fairshare` compares.
+    /// The tiers that `fairshare` compares.
     fn order(&self) -> Order;
 }
 
-/// What a progressive order compares.
+/// The metric that a progressive order compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growing {
-    /// Usage over weight.
+    /// Usage divided by weight.
     Usage,
-    /// The dominant share of what is occupied.
+    /// The dominant share of the slots that are held.
     DominantShare,
 }
 
-/// A policy that orders workloads.
+/// A rule that orders workloads.
 trait Sequence: Sync {
     /// The value of the group's `scheduler`.
     fn name(&self) -> &'static str;
 
-    /// What the answer says about the order.
+    /// The message of the answer about the order.
     fn success_message(&self) -> &'static str;
 
-    /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
+    /// Ascending sort keys, one for each workload. Equal keys are ordered by submission, then by id.
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64>;
 
-    /// What of their owners decides between two workloads; `None`: nothing does.
+    /// The property of their owners that decides between two workloads; `None` if the owners do not differ.
     fn decides(&self, _: &Workload, _: &Workload, _: &dyn Standings) -> Option<Decision> {
         None
     }
 
-    /// Whether equal keys start in reverse.
+    /// True if workloads with equal keys start in reverse order.
     fn latest_first(&self) -> bool {
         false
     }
 
-    /// Whether queues take turns; each queue's own workloads keep the order of their keys.
+    /// True if queues take turns. The keys then order the workloads of each queue.
     fn takes_turns(&self) -> bool {
         false
     }
 
-    /// What grows by each workload that is placed, if the policy can count it (FAIR_SHARE §10).
+    /// The metric that grows with each placed workload; `None` if the sequencer has no progressive order
+    /// (FAIR_SHARE §10).
     fn grows(&self) -> Option<Growing> {
         None
     }
 
-    /// Which queue gives its next workload first.
+    /// The rule by which queues take turns; `None` if they do not.
     fn turns<'a>(&self, _: &'a QueueClaims<'a>) -> Option<Box<dyn turns::Turns + 'a>> {
         None
     }
@@ -134,18 +149,18 @@ impl Sequencer {
         self.0.success_message()
     }
 
-    /// The positions of `workloads` in the order in which they should start: a permutation, always.
+    /// The positions of `workloads` in the order in which they should start; always a permutation.
     pub fn order(self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u32> {
         by_keys(self.0.keys(workloads, shares), workloads, self.0.latest_first())
     }
 
-    /// Whether of equals the one that was submitted last starts first.
+    /// True if of equal workloads the one that was submitted last starts first.
     pub fn latest_first(self) -> bool {
         self.0.latest_first()
     }
 
-    /// Why each workload of a plain `order` does not come before the one before it; `queues` are theirs, where queues take
-    /// turns.
+    /// The reason for each workload of a plain `order` why it does not come before its predecessor. `queues` has the
+    /// queue of each workload, where queues take turns.
     pub fn decisions(
         self,
         order: &[u32],
@@ -166,19 +181,19 @@ impl Sequencer {
         first.into_iter().chain(order.windows(2).map(between)).collect()
     }
 
-    /// What a progressive order of this policy compares; `None`: it has none.
+    /// The metric that a progressive order compares; `None` if the sequencer has no progressive order.
     pub fn grows(self) -> Option<Growing> {
         self.0.grows()
     }
 }
 
 impl Sequencer {
-    /// Whether the order depends on queues, so that [`Self::order_by_turns`] is the one to ask.
+    /// True if the order depends on queues. Callers then use [`Self::order_by_turns`].
     pub fn takes_turns(self) -> bool {
         self.0.takes_turns()
     }
 
-    /// [`Self::order`] where queues take turns.
+    /// [`Self::order`] for sequencers in which queues take turns.
     pub fn order_by_turns(self, workloads: &[Workload], shares: &dyn Standings, claims: &QueueClaims) -> Vec<u32> {
         let order = self.order(workloads, shares);
         match self.0.turns(claims) {
@@ -194,9 +209,9 @@ impl fmt::Debug for Sequencer {
     }
 }
 
-/// Positions by ascending key; equal keys by submission, then id, or in the reverse of that.
+/// Positions by ascending key. Equal keys are ordered by submission, then by id, or in the reverse of that.
 fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
-    // Key and submission as one number, because comparing two costs more than the sort.
+    // Key and submission are one number, because comparing two numbers costs more than the sort.
     let number = |(key, workload): (u64, &Workload)| {
         let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
@@ -209,7 +224,7 @@ fn by_submission(workloads: &[Workload]) -> Vec<u32> {
     sorted(workloads.iter().map(Workload::submission), workloads, false)
 }
 
-/// Positions by ascending number; equal numbers by id, or in the reverse of that.
+/// Positions by ascending number. Equal numbers are ordered by id, or in the reverse of that.
 fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
     let mut order: Vec<(N, u32)> = numbers.zip(0u32..).collect();
     order.sort_unstable_by_key(|(number, _)| *number);

@@ -1,4 +1,4 @@
-//! `saturation`: KAI's queue order (DIVISION, appendix B).
+//! `saturation`: KAI's queue order (DIVISION appendix B).
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use crate::division::Position;
 use crate::division::report::order::{Key, compare, key};
 use crate::division::tree::heaps::SiblingHeaps;
 
-/// KAI's queue order (division, appendix B): queues take turns, the lowest allocated / fair share first.
+/// KAI's queue order (DIVISION appendix B): queues take turns, the lowest allocated / fair share first.
 pub(super) struct Saturation;
 
 impl Sequence for Saturation {
@@ -35,9 +35,9 @@ impl Sequence for Saturation {
 }
 
 struct BySaturation {
-    /// By queue.
+    /// The sort key of each queue.
     keys: Vec<Option<Key>>,
-    /// The children that wait.
+    /// The children that have pending workloads.
     heaps: SiblingHeaps,
 }
 

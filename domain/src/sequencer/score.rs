@@ -35,14 +35,14 @@ impl Sequence for Score {
 
 struct Scores<'a> {
     weights: &'a ScoreWeights,
-    /// By parent, the roots last; `None`: no queue waits there.
+    /// The siblings by parent, the roots last; `None` if no queue has pending workloads there.
     levels: Vec<Option<Level<'a>>>,
-    /// By queue: how many of its siblings are older.
+    /// By queue: the number of older siblings.
     age: Vec<usize>,
 }
 
 struct Level<'a> {
-    /// By age.
+    /// The queues, the oldest first.
     queues: Vec<usize>,
     tree: ScoreTree<'a>,
     first: Option<usize>,
@@ -70,7 +70,7 @@ impl Turns for Scores<'_> {
         for (age, queue) in queues.iter().enumerate() {
             self.age[*queue] = age;
         }
-        // Siblings that have nothing to give count as well.
+        // Siblings without pending workloads are part of the normalisation too.
         let mut siblings: Vec<_> =
             queues.iter().map(|queue| (figures(&state.tree, *queue, state.fair_share), false)).collect();
         for queue in waiting {

@@ -1,15 +1,16 @@
-//! How workloads of one submission time follow each other: by id. Ids lie far apart in memory, and most are told apart by a few of
-//! their bytes, which are kept side by side.
+//! Orders workloads of the same submission time by id. Ids are scattered over the memory, and a few bytes distinguish
+//! most of them, so these bytes are kept side by side.
 
 use std::cell::OnceCell;
 
 use super::Workload;
 use crate::letters::first_letters;
 
-/// The ids of workloads that are put in order.
+/// The ids of the workloads that are put in order.
 pub struct Ids<'w> {
     workloads: &'w [Workload<'w>],
-    /// The first letters of each id behind what all ids begin with; made for the first two workloads of one time.
+    /// The first letters of each id after the common prefix of all ids. Computed when two workloads with the same time
+    /// occur.
     letters: OnceCell<Vec<u128>>,
 }
 
@@ -18,7 +19,7 @@ impl<'w> Ids<'w> {
         Self { workloads, letters: OnceCell::new() }
     }
 
-    /// Puts workloads of one time, each with its position, in their order; those without a time keep the order they were given.
+    /// Orders workloads of the same time. Workloads without a time keep the order of the input.
     pub fn sort<N>(&self, equals: &mut [(N, u32)]) {
         let letters = self.letters.get_or_init(|| letters(self.workloads));
         let of = |(_, at): &(N, u32)| letters[*at as usize];
@@ -41,7 +42,7 @@ fn letters(workloads: &[Workload]) -> Vec<u128> {
     workloads.iter().map(|workload| workload.submitted_at.map_or(0, |_| letters(workload))).collect()
 }
 
-/// What both begin with.
+/// The common prefix of both.
 fn in_common<'b>(one: &'b [u8], other: &[u8]) -> &'b [u8] {
     if other.starts_with(one) {
         return one;

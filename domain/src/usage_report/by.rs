@@ -1,4 +1,4 @@
-//! What a report has a row for each of.
+//! The columns and periods of a usage report.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use chrono::Datelike;
 
 use crate::time::Day;
 
-/// A part of a range of days. Each begins at midnight, UTC.
+/// A period of a report. Each begins at midnight UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     Day,
@@ -17,7 +17,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// The first day of the period that has `day`.
+    /// The first day of the period that contains `day`.
     pub fn first(self, day: Day) -> Day {
         let date = day.to_date();
         match self {
@@ -27,18 +27,18 @@ impl Period {
         }
     }
 
-    /// The last day of the period that has `day`.
+    /// The last day of the period that contains `day`.
     pub fn last(self, day: Day) -> Day {
         match self {
             Self::Day => day,
             Self::Week => self.first(day).plus(6),
-            // No month has more than 31 days, and none of the days that follow is in the one after the next.
+            // A month has at most 31 days, so 31 days after its first day is always in the next month.
             Self::Month => self.first(self.first(day).plus(31)).plus(-1),
         }
     }
 }
 
-/// What tells the rows of a report apart.
+/// The columns by which the rows of a report are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the report, and any of them may be asked for")]
 pub struct By {
@@ -109,7 +109,7 @@ impl FromStr for By {
     }
 }
 
-/// In a fixed order, whatever was asked for.
+/// The columns in a fixed order, whatever the order of the request.
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = WORDS.into_iter().filter(|word| self.has(word)).collect();

@@ -1,4 +1,4 @@
-//! Reports of usage: sums of day totals by what is asked for.
+//! Reports of usage: sums of day totals, grouped by the requested columns.
 
 mod by;
 mod rows;

@@ -1,4 +1,4 @@
-//! The rows of a report while day totals come in, in the order of groups and days.
+//! The rows of a report, filled with day totals that arrive ordered by group and day.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,32 +10,33 @@ use crate::normalize::Normalizer;
 use crate::slots::Usages;
 use crate::time::Day;
 
-/// What a row is about; what the report is not asked by is absent. Rows are in this order.
+/// The key of a row. Columns that were not requested are absent. Rows have the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey {
     pub resource_group: Option<Arc<str>>,
-    /// The first day of its period in the range of the report.
+    /// The first day of the row's period that is in the range of the report.
     pub first_day: Option<Day>,
     pub domain: Option<Arc<str>>,
     pub project: Option<ProjectId>,
     pub user: Option<UserId>,
 }
 
-/// What was used.
+/// The sums of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSums {
     pub usage: Usages,
-    /// A part of what its group used in its period, each slot as a part of the capacity; `None`: it is not asked for.
+    /// The part of its group's usage in the period, with each slot as a part of the capacity; `None` if it was not
+    /// requested.
     pub used_share: Option<f64>,
-    /// What weights say among those who used something in the period.
+    /// The share by weight among the members that used something in the period.
     pub entitled_share: Option<f64>,
 }
 
-/// The report would have more rows than one answer takes.
+/// The error of a report with more rows than one answer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// What was used in one group and one period, by member and by the domain that it counted for.
+/// The usage in one group and one period, by member and by the domain that it counted for.
 #[derive(Clone, Debug, Default)]
 pub struct Block(FastMap<(Member, Arc<str>), Usages>);
 
@@ -58,16 +59,16 @@ impl Block {
     }
 }
 
-/// By what shares are measured in one group and one period.
+/// The measures of shares in one group and one period.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// Of the capacity of the period.
+    /// Normalises usage by the capacity of the period.
     pub normalizer: Normalizer,
     /// The part of the group that each member is entitled to.
     pub entitled: FastMap<Member, f64>,
 }
 
-/// The rows that are there so far.
+/// The rows so far.
 #[derive(Clone, Debug)]
 pub struct Rows {
     by: By,
@@ -76,12 +77,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows, and never more than `most`.
+    /// An empty report that never gets more than `most` rows.
     pub fn new(by: By, most: usize) -> Self {
         Self { by, most, sums: BTreeMap::new() }
     }
 
-    /// Adds what a group used in the period that begins on `first_day`.
+    /// Adds the usage of a group in the period that begins on `first_day`.
     pub fn take(
         &mut self,
         group: &Arc<str>,
@@ -89,7 +90,7 @@ impl Rows {
         block: &Block,
         scale: Option<&Scale>,
     ) -> Result<(), TooMany> {
-        // In a fixed order, so that sums of shares are always the same.
+        // A fixed order, so that sums of floats are always the same.
         let mut places: Vec<_> = block.iter().collect();
         places.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
         let used: Vec<f64> =
@@ -105,7 +106,8 @@ impl Rows {
                 row.usage.add(usage);
                 if let Some(scale) = scale {
                     let entitled = scale.entitled.get(member).copied().unwrap_or(0.0);
-                    // Who counted in several domains is entitled in each of them in proportion.
+                    // The entitled share of a member that counted in several domains is divided by the usage in each of
+                    // them.
                     let part = if in_all > 0.0 { used / in_all } else { 1.0 / of_member.len() as f64 };
                     *row.entitled_share.get_or_insert_default() += entitled * part;
                     *row.used_share.get_or_insert_default() += if total > 0.0 { used / total } else { 0.0 };

@@ -11,8 +11,8 @@ mod records;
 mod tables;
 
 use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use sea_orm_migration::async_trait::async_trait;
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run, run_on_postgres};
 use super::columns::{big_integer, big_integer_null, index, integer, integer_null};

@@ -1,4 +1,4 @@
-//! What an endpoint answers: JSON, read as a whole or passed on piece by piece.
+//! The answer of an endpoint: JSON, read as a whole or passed on piece by piece.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 use crate::cli::failure::Failure;
 use crate::cli::refusal::{Problem, Refusal};
 
-/// What of an answer that is no answer of fairshared is read.
+/// The number of bytes that are read of an answer that is not from fairshared.
 const FOREIGN_BYTES: usize = 1 << 20;
 const PROBLEM: &str = "application/problem+json";
 
-/// An answer with its body still to come.
+/// An answer whose body has not been read yet.
 pub struct Answer {
     status: StatusCode,
     headers: HeaderMap,
@@ -31,7 +31,7 @@ impl Answer {
         Self { status: head.status, headers: head.headers, body, server }
     }
 
-    /// The answer, unless it is a refusal or none of fairshared.
+    /// The answer, unless it is a refusal or not from fairshared.
     pub(super) async fn accepted(self) -> Result<Self, Failure> {
         if self.status == StatusCode::NO_CONTENT || self.status.is_success() && self.is("application/json") {
             return Ok(self);
@@ -52,7 +52,7 @@ impl Answer {
         found.is_some_and(|found| found.split(';').next().is_some_and(|found| found.trim() == kind))
     }
 
-    /// Whether something was created.
+    /// True if something was created.
     pub fn is_new(&self) -> bool {
         self.status == StatusCode::CREATED
     }
@@ -68,7 +68,7 @@ impl Answer {
         serde_json::from_slice(&self.bytes().await?).map_err(|_| no_json())
     }
 
-    /// Writes the body as it comes.
+    /// Writes the body as it arrives.
     pub async fn write(self, out: &mut impl Write) -> Result<(), Failure> {
         let mut pieces = self.body.into_data_stream();
         while let Some(piece) = pieces.try_next().await.map_err(|_| broken_off(&self.server))? {
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-/// An answer of something else than fairshared.
+/// The failure of an answer that is not from fairshared.
 pub fn no_json() -> Failure {
     Failure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
 }

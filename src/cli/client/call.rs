@@ -1,4 +1,4 @@
-//! One request while it is put together.
+//! A request that is being built.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use super::{Answer, Client};
 use crate::cli::failure::Failure;
 
 pub const JSON: &str = "application/json";
-/// What may not stand in a part of a path as it is.
+/// The characters that are encoded in a part of a path.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request to one endpoint.
@@ -22,7 +22,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 pub struct Call {
     client: Client,
     method: Method,
-    /// From the first slash on, encoded.
+    /// The path from the first slash on, encoded.
     path: String,
     query: String,
     content: Option<(&'static str, Body)>,
@@ -54,7 +54,7 @@ impl Call {
         }
     }
 
-    /// Sets a parameter of the query that is a yes.
+    /// Sets a parameter of the query to true, if `set`.
     pub fn flag(self, name: &str, set: bool) -> Self {
         self.maybe(name, set.then_some(true))
     }
@@ -101,7 +101,7 @@ impl Call {
         self.client.send(request).await
     }
 
-    /// Sends the request; the whole answer.
+    /// Sends the request, and reads the whole answer.
     pub async fn bytes(self) -> Result<Bytes, Failure> {
         self.send().await?.bytes().await
     }

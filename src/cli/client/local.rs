@@ -1,4 +1,4 @@
-//! The endpoints in this process over the database of the settings: no port, no key, no jobs, no migration.
+//! The endpoints in this process, over the database of the settings: without a port, a key, jobs or migrations.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,26 +11,27 @@ use crate::rest::Limits;
 use crate::server::App;
 use crate::service::Service;
 
-/// Longer than anything takes.
+/// Longer than any request takes.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// What a request of a command may ask for: a command keeps no other client waiting.
+/// The limits of requests of a command. They are the largest possible ones, because a command keeps no other client
+/// waiting.
 pub const LIMITS: Limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
 
-/// The service of the command. It is kept to the end of the process: the system takes all of its memory back at once, which takes
-/// less time than to free it.
+/// The service of the command. It is kept to the end of the process, because then the system releases its memory at
+/// once, which is faster than dropping it.
 static SERVICE: OnceLock<Arc<Service>> = OnceLock::new();
 
-/// The service over a database whose schema is of this version.
+/// The service over a database with the schema of this version.
 pub async fn open(config: &Config) -> Result<App, Failure> {
     let service = open::service(config).await?;
-    // A command opens one database.
+    // A command opens only one database.
     let _ = SERVICE.set(Arc::clone(&service));
     let jobs = Runner::new(Arc::clone(&service), open::job_settings(config));
     Ok(App { limits: LIMITS, ..App::new(service, jobs) })
 }
 
-/// Makes the database where there is none, or an empty one; one of another version stays as it is.
+/// Creates the database if it does not exist or is empty. A database of another version is left unchanged.
 pub async fn make(config: &Config) -> Result<(), Failure> {
     let store = open::connect(config).await?;
     if config.migrate_on_start && store.schema().await?.applied.is_empty() {
@@ -47,7 +48,7 @@ pub async fn close() {
     }
 }
 
-/// Who asks, in the audit log: the user of the system.
+/// The name of the caller in the audit log: the user of the system.
 pub fn actor() -> String {
     let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
     format!("cli:{user}")

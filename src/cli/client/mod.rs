@@ -1,4 +1,5 @@
-//! Where a command sends its requests: to a server, or to the same endpoints in this process over a local database.
+//! The client of a command. It sends requests to a server, or to the same endpoints in this process over a local
+//! database.
 
 mod answer;
 mod call;
@@ -31,24 +32,24 @@ type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, Failure>;
 #[derive(Clone)]
 pub struct Client {
     transport: Transport,
-    /// What stands before every path: the server's address, or nothing.
+    /// The beginning of every URL: the server's address, or nothing for this process.
     prefix: Arc<str>,
     authorization: Option<HeaderValue>,
 }
 
 impl Client {
-    /// The server of the settings, or the database of the settings, which must be there.
+    /// The client of the server in the settings, or of the database in the settings, which must exist.
     pub async fn of(config: &Config) -> Result<Self, Failure> {
         if let Some(server) = &config.server {
             return remote::connect(server, config);
         }
-        // The endpoints are put together while the database is read.
+        // The endpoints are built while the database is read.
         let endpoints = begun(async { Ok(Endpoints::new(local::LIMITS)) });
         let app = local::open(config).await?;
         Ok(Self::over_endpoints(endpoints.await?, app, &local::actor()))
     }
 
-    /// [`Client::of`], which makes the database where there is none yet.
+    /// [`Client::of`], but creates the database if it does not exist.
     pub async fn of_new(config: &Config) -> Result<Self, Failure> {
         if config.server.is_none() {
             local::make(config).await?;
@@ -56,7 +57,7 @@ impl Client {
         Self::of(config).await
     }
 
-    /// The endpoints of this process. The audit log knows the caller as `actor`.
+    /// The client of endpoints in this process. `actor` is the caller's name in the audit log.
     pub fn in_process(app: App, actor: &str) -> Self {
         Self::over_endpoints(Endpoints::new(app.limits), app, actor)
     }
@@ -100,7 +101,7 @@ impl Client {
         Call::new(self, Method::DELETE, path)
     }
 
-    /// Sends a request whose path stands behind the prefix; answers that refuse are failures.
+    /// Sends a request. Its path is appended to the prefix. Refusals become failures.
     async fn send(&self, mut request: Request<Body>) -> Result<Answer, Failure> {
         if let Some(key) = &self.authorization {
             request.headers_mut().insert(header::AUTHORIZATION, key.clone());

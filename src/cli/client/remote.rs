@@ -25,10 +25,10 @@ use super::Client;
 use crate::cli::failure::Failure;
 use crate::config::Config;
 
-/// How long a server may take to answer at all.
+/// The time in which a server must accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client of the server at `server`. Nothing is sent yet.
+/// A client of the server at `server`. Does not connect yet.
 pub fn connect(server: &Uri, config: &Config) -> Result<Client, Failure> {
     let mut tcp = HttpConnector::new();
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
@@ -54,7 +54,7 @@ fn authorization(config: &Config) -> Result<Option<HeaderValue>, Failure> {
     Ok(Some(value))
 }
 
-/// How TLS is spoken: the authorities of `file` are believed, else those of the system.
+/// The TLS settings: the certificate authorities in `file` are trusted, otherwise those of the system.
 fn tls(file: Option<&Path>) -> Result<ClientConfig, Failure> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions();
@@ -69,7 +69,7 @@ fn tls(file: Option<&Path>) -> Result<ClientConfig, Failure> {
     Ok(config.with_no_client_auth())
 }
 
-/// The authorities of a file.
+/// The certificate authorities in a file.
 fn authorities(file: &Path) -> Result<RootCertStore, Failure> {
     let unusable = |detail: String| Failure::Unusable(format!("--ca-file {}: {detail}", file.display()));
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -80,7 +80,7 @@ fn authorities(file: &Path) -> Result<RootCertStore, Failure> {
     if roots.is_empty() { Err(unusable("it holds no certificate in PEM".to_owned())) } else { Ok(roots) }
 }
 
-/// Why no answer came, by the innermost cause.
+/// The reason why there is no answer, from the innermost cause.
 fn unreachable(server: &str, error: &legacy::Error) -> Failure {
     let causes: Vec<&(dyn Error + 'static)> = successors(error.source(), |cause| inner(*cause)).collect();
     let cause = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
@@ -93,7 +93,7 @@ fn unreachable(server: &str, error: &legacy::Error) -> Failure {
     Failure::Unreachable(format!("cannot {verb} {server}: {cause}{hint}"))
 }
 
-/// The cause of an error; what an error of the system wraps is one of its own.
+/// The cause of an error. An error wrapped in an I/O error counts as its cause.
 fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())

@@ -1,4 +1,4 @@
-//! The clock of the demo's past: it says what it was told last.
+//! The clock of the demo's past: it shows the time that was last set.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ impl PastClock {
         Self(AtomicI64::new(now.micros()))
     }
 
-    /// Time passes until then.
+    /// Sets the time.
     pub fn pass(&self, until: Timestamp) {
         self.0.store(until.micros(), Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! The demo's cluster: pure, and the same for the same `now`, seed and number of days.
+//! Generates the demo's cluster. The same `now`, seed and number of days always give the same cluster.
 
 use super::groups::{DemoKernel, GROUPS, GroupPlan, Outage};
 use super::jobs;
@@ -9,7 +9,7 @@ use crate::domain::time::{Day, SECONDS_PER_DAY};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// The start of the history.
+    /// The first day of the history.
     pub first_day: Day,
     pub kernels: Vec<DemoKernel>,
     pub outages: Vec<Outage>,
@@ -33,7 +33,8 @@ pub fn generate(now: i64, seed: u64, days: u32) -> Cluster {
     cluster
 }
 
-/// About one failure a node and month, for some hours, and none in the last day; of the GPU cluster one node is down now.
+/// Outages: about one for each node and month, for some hours, and none in the last day, except one node of the GPU
+/// cluster that is down now.
 fn outages(group: &GroupPlan, now: i64, start: i64, random: &mut Random) -> Vec<Outage> {
     let mut outages = Vec::new();
     for node in 0..group.nodes {

@@ -1,5 +1,5 @@
-//! The order in which the demo's past starts jobs: that of a server with the options of the group. It is calculated by the
-//! group of a replay, which records usage without a database.
+//! The order in which the demo's past starts jobs: that of a server with the options of the group. It is computed by
+//! the group of a replay, which records usage without a database.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,21 +18,21 @@ use crate::domain::sequencer::Workload;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// Usage is recorded once an hour of the past. More often changes no order, because a progressive order counts what no run
-/// has recorded.
+/// The interval of runs in the past. Shorter intervals would not change the order, because a progressive order also
+/// counts unrecorded usage.
 const SECONDS_BETWEEN_RUNS: i64 = 3_600;
 
 pub(super) struct FairOrder {
     policy: Policy,
     group: Group,
     node: Need,
-    /// The kernels of the demo that run, as the group knows them.
+    /// The running kernels of the demo, with their keys in the group.
     running: HashMap<usize, KernelKey>,
     next_run: i64,
 }
 
 impl FairOrder {
-    /// `None` when the group's options are not valid.
+    /// `None` if the group's options are not valid.
     pub fn new(plan: &GroupPlan, from: i64) -> Option<Self> {
         let policy = policy(plan)?;
         let now = Timestamp::from_seconds(from);
@@ -44,7 +44,7 @@ impl FairOrder {
         Some(Self { policy, group, node: plan.node, running: HashMap::new(), next_run })
     }
 
-    /// The group offers this number of nodes from now on.
+    /// Sets the number of nodes that the group offers from now on.
     pub fn offer(&mut self, nodes: usize, at: i64) {
         self.group.offer(capacity(self.node, nodes), Timestamp::from_seconds(at));
     }
@@ -60,7 +60,7 @@ impl FairOrder {
         }
     }
 
-    /// The positions of `jobs`, first to start first.
+    /// The positions of `jobs`; the first one starts first.
     pub fn order(&mut self, jobs: &[Job], at: i64) -> Vec<usize> {
         let now = Timestamp::from_seconds(at);
         if at >= self.next_run {

@@ -1,4 +1,4 @@
-//! The generated cluster into the service, the way a scheduler and an admin would do it.
+//! Writes the generated cluster into the service, in the same way as a scheduler and an admin would.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +30,12 @@ use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
 use crate::store::Store;
 
-/// When the server stopped, counted back from the last midnight, and for how long it was down. Kernels ran meanwhile.
+/// The time at which the server stopped, before the last midnight, and how long it was down. Kernels ran meanwhile.
 const STOPPED_BEFORE_MIDNIGHT: i64 = 4 * 3_600;
 const DOWN_SECONDS: i64 = 8_400;
 
-/// Stores the cluster and brings its accounts up to `now`: until the server stopped, since it came back, and since then.
+/// Stores the cluster and accounts for it in three steps: until the server stopped, until it came back, and until
+/// `now`.
 pub async fn fill(store: &Store, now: Timestamp, cluster: &Cluster, seed: u64) -> Result<()> {
     let stopped = now.day().start().plus_micros(-STOPPED_BEFORE_MIDNIGHT * MICROS_PER_SECOND);
     let back = stopped.plus_micros(DOWN_SECONDS * MICROS_PER_SECOND);
@@ -58,7 +59,7 @@ pub async fn fill(store: &Store, now: Timestamp, cluster: &Cluster, seed: u64) -
     Ok(())
 }
 
-/// What is told to the service.
+/// The history that is reported to the service.
 struct Past<'a> {
     cluster: &'a Cluster,
     seed: u64,
@@ -67,7 +68,7 @@ struct Past<'a> {
 }
 
 impl Past<'_> {
-    /// Makes the groups with all that happened until now.
+    /// Creates the groups, with everything that happened until now.
     async fn begin(&self, service: &Arc<Service>) -> Result<()> {
         for group in &GROUPS {
             let patch = SchedulerPatch {
@@ -95,7 +96,8 @@ impl Past<'_> {
         Ok(())
     }
 
-    /// Those of a group who wait now. In the days before they did so, too: there was never room for all.
+    /// The owners in a group with pending kernels. They count as waiting on all past days, because there was never room
+    /// for all.
     fn waiting(&self, group: &GroupPlan) -> Asking {
         let mut waiting = Asking::default();
         for kernel in self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name && kernel.placed.is_none())
@@ -105,7 +107,7 @@ impl Past<'_> {
         waiting
     }
 
-    /// Tells what happened since `since`, and accounts for it.
+    /// Reports what happened after `since`, and accounts for it.
     async fn account(&self, service: &Arc<Service>, since: Timestamp) -> Result<()> {
         for group in &GROUPS {
             self.report(service, group, since).await?;
@@ -115,7 +117,7 @@ impl Past<'_> {
         Ok(())
     }
 
-    /// Reports the kernels of a group that began or ended after `since`, as they are now.
+    /// Reports the kernels of a group that began or ended after `since`, in their present state.
     async fn report(&self, service: &Arc<Service>, group: &GroupPlan, since: Timestamp) -> Result<()> {
         let now = service.clock().now();
         let of_group = self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name);
@@ -127,10 +129,10 @@ impl Past<'_> {
         Ok(())
     }
 
-    /// The kernel as one knew it at `now`; `None`: there is nothing new of it after `since`.
+    /// The kernel as it was known at `now`; `None` if nothing of it changed after `since`.
     fn as_of(&self, kernel: &DemoKernel, since: Timestamp, now: Timestamp) -> Option<DemoKernel> {
         let Some((_, start)) = kernel.placed else {
-            // What waits is told at last: how it waited before is not known.
+            // Pending kernels are reported last, because their earlier waiting is not known.
             return (now == self.ends).then(|| kernel.clone());
         };
         let is_new = |seconds: i64| Timestamp::from_seconds(seconds) > since;
@@ -141,7 +143,7 @@ impl Past<'_> {
     }
 }
 
-/// A change that was made when everything was as it is.
+/// A change of a weight that is made after everything else is stored.
 fn thesis() -> WeightItem {
     let target = Target::User(identity::user("priya"), Some(identity::project("theses")));
     WeightItem { target, weight: Weight::from_ten_thousandths(20_000) }
@@ -156,7 +158,7 @@ fn weight_item(owner: Owner, weight: Weight) -> WeightItem {
     WeightItem { target, weight: Some(weight) }
 }
 
-/// Capacities of the past days, nodes as they are now.
+/// Stores capacities of the past days, and the nodes in their present state.
 async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group: &GroupPlan) -> Result<()> {
     let now = service.clock().now();
     let whole = slots(group.node);
@@ -218,8 +220,8 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
     Incoming { report, user: told(person.name), project: told(project), project_stays: true }
 }
 
-/// Training and batch work gives way; services do not, and those of the industry are critical. One office job in five is
-/// a person's open notebook, which stays too.
+/// The scheduling properties of a kernel. Training and batch work is preemptible; services are not, and those of the
+/// industry are critical. One office job in five is an open notebook, which is not preemptible either.
 fn traits(kernel: &DemoKernel, seed: u64) -> Traits {
     let person = &PEOPLE[kernel.person];
     let service = person.habit == Habit::SteadyService;

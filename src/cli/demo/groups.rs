@@ -1,4 +1,4 @@
-//! The resource groups of the demo, and what happens in them: kernels, and nodes that are down.
+//! The resource groups of the demo, and their events: kernels, and nodes that are down.
 
 use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need};
 
@@ -17,25 +17,25 @@ pub const GROUPS: [GroupPlan; 3] = [
     GroupPlan { name: INFERENCE, scheduler: "fairshare", nodes: 3, node: Need::new(32, 128, 4) },
 ];
 
-/// Times are Unix seconds.
+/// A kernel of the demo. Times are Unix seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoKernel {
     pub group: &'static str,
-    /// Place in [`PEOPLE`].
+    /// The index in [`PEOPLE`].
     pub person: usize,
-    /// Counts the jobs of the whole demo; runs of one job share it.
+    /// The number of the job in the whole demo. Repeated runs of a job share it.
     pub job: usize,
     pub attempt: u32,
-    /// Which part of its job, of how many; parts start and die together.
+    /// The number of this part of the job, and the number of all parts. Parts start and end together.
     pub member: u32,
     pub members: u32,
     pub need: Need,
-    /// The node and the start; without, the kernel is pending.
+    /// The node and the start; `None` if the kernel is pending.
     pub placed: Option<(usize, i64)>,
     pub ended_at: Option<i64>,
 }
 
-/// A node that was down; `until` may lie ahead.
+/// A time in which a node was down; `until` may be in the future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     pub group: &'static str,

@@ -1,25 +1,25 @@
-//! The jobs that people hand in during the demo's past.
+//! The jobs that people submit in the demo's past.
 
 use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need, PEOPLE, PROJECTS, Person, Wish};
 use super::random::Random;
 use crate::domain::time::{Day, SECONDS_PER_DAY};
 
-/// How long a person waits for a job to start before giving it up.
+/// The time after which a person cancels a job that has not started, in seconds.
 const PATIENCE_SECONDS: i64 = 36 * 3_600;
-/// The project in which jobs of whole nodes wait, because the scheduler keeps no whole node for them.
+/// The project whose jobs need whole nodes and wait, because the scheduler reserves no whole node for them.
 pub const STARVED_PROJECT: &str = "forecasting";
-/// How long ago that project went over from small jobs to jobs of whole nodes.
+/// The time since this project has submitted jobs of whole nodes instead of small ones, in seconds.
 pub const STARVED_SECONDS: i64 = 10 * 3_600;
-/// A node of the GPU cluster.
+/// The capacity of a node of the GPU cluster.
 const WHOLE_NODE: Need = Need::new(48, 384, 8);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub number: usize,
-    /// Place in [`PEOPLE`].
+    /// The index in [`PEOPLE`].
     pub person: usize,
     pub submitted_at: i64,
-    /// Until then it waits for a start.
+    /// The job is cancelled if it has not started until then.
     pub gives_up_at: i64,
     pub seconds: i64,
     /// The need of each member.
@@ -28,7 +28,7 @@ pub struct Job {
     pub attempt: u32,
 }
 
-/// All jobs from `first` to `now`, by the time at which they were handed in.
+/// All jobs from `first` to `now`, in the order of submission.
 pub fn submitted(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job> {
     let mut jobs = Vec::new();
     let starved_from = now - STARVED_SECONDS;
@@ -53,7 +53,7 @@ pub fn submitted(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<J
             let seconds = random.range(4 * 3_600, 8 * 3_600);
             submit(at, starved_from + random.range(60, 3_600), Wish { at: 0, seconds, need: WHOLE_NODE, members: 1 });
         } else if person.group == CPU_FARM {
-            // A rush in the last quarter of an hour, so that jobs wait on the CPU farm at any hour.
+            // Many jobs in the last quarter of an hour, so that jobs wait on the CPU farm at any time of day.
             let (seconds, need) = (random.range(7_200, 36_000), Need::new(56, 128, 0));
             submit(at, now - random.range(30, 900), Wish { at: 0, seconds, need, members: 1 });
         }

@@ -1,4 +1,4 @@
-//! `fairshared demo`: one command, and there is a cluster to look at.
+//! `fairshared demo`: creates a cluster to look at with a single command.
 
 mod clock;
 pub mod cluster;

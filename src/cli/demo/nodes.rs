@@ -1,4 +1,5 @@
-//! The nodes of one resource group: what is free on each, which are down, and which one is kept for the job that comes first.
+//! The nodes of one resource group: the free amounts of each, the nodes that are down, and the node that is reserved
+//! for the first job.
 
 use super::groups::GroupPlan;
 use super::jobs::Job;
@@ -8,7 +9,7 @@ pub(super) struct Nodes {
     whole: Need,
     free: Vec<Need>,
     down: Vec<bool>,
-    /// A node and the number of the job that it is kept for.
+    /// The reserved node, and the number of the job that it is reserved for.
     kept: Option<(usize, usize)>,
 }
 
@@ -17,14 +18,14 @@ impl Nodes {
         Self { whole: plan.node, free: vec![plan.node; plan.nodes], down: vec![false; plan.nodes], kept: None }
     }
 
-    /// A node goes down, or comes back empty.
+    /// Notes that a node goes down, or comes back empty.
     pub fn switch(&mut self, node: usize, down: bool) {
         self.down[node] = down;
         self.free[node] = self.whole;
         self.kept = self.kept.filter(|(kept, _)| *kept != node);
     }
 
-    /// How many nodes are not down.
+    /// The number of nodes that are up.
     pub fn up(&self) -> usize {
         self.down.iter().filter(|down| !**down).count()
     }
@@ -33,7 +34,7 @@ impl Nodes {
         self.free[node] = self.free[node].plus(need);
     }
 
-    /// A node for each member, none of them taken yet; `None` when they do not fit.
+    /// A node for each member, without taking them; `None` if the members do not fit.
     pub fn find(&self, job: &Job) -> Option<Vec<usize>> {
         let mut free = self.free.clone();
         (0..job.members)
@@ -45,7 +46,7 @@ impl Nodes {
             .collect()
     }
 
-    /// Takes a node for each member, and returns them; or takes none.
+    /// Takes a node for each member and returns them, or takes none.
     pub fn place(&mut self, job: &Job) -> Option<Vec<usize>> {
         let nodes = self.find(job)?;
         for node in &nodes {
@@ -55,13 +56,13 @@ impl Nodes {
         Some(nodes)
     }
 
-    /// True if a node would be kept for the job. None is kept for a job that needs more than half a node: that is the one
-    /// thing that this scheduler does wrong.
+    /// True if a node would be reserved for the job. None is reserved for jobs that need more than half a node. This is
+    /// the one thing that this scheduler does wrong.
     pub fn would_keep(&self, job: &Job) -> bool {
         2 * job.need.gpu <= self.whole.gpu && 2 * job.need.cpu <= self.whole.cpu
     }
 
-    /// Keeps the emptiest node for a job, so that smaller ones do not take each gap before it.
+    /// Reserves the emptiest node for a job, so that smaller jobs do not use up each gap before it.
     pub fn keep_for(&mut self, job: &Job) {
         if self.kept.is_none() {
             let up = (0..self.free.len()).filter(|node| !self.down[*node]);
@@ -70,7 +71,7 @@ impl Nodes {
         }
     }
 
-    /// Keeps a node no longer for a job that does not wait any more.
+    /// Removes the reservation if its job is no longer waiting.
     pub fn keep_for_waiting(&mut self, is_waiting: impl Fn(usize) -> bool) {
         self.kept = self.kept.filter(|(_, number)| is_waiting(*number));
     }

@@ -1,4 +1,4 @@
-//! Who works on the demo's cluster, and how: projects, habits, and what a habit submits on a day.
+//! The people of the demo's cluster: their projects, their habits, and the jobs that a habit submits on a day.
 
 use super::random::Random;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
@@ -28,7 +28,7 @@ pub enum Habit {
     Office,
     /// From the evening into the night.
     NightOwl,
-    /// Weeks of silence, then a deadline.
+    /// Weeks without jobs, then a deadline.
     BurstyStudent,
     /// One service after another, each for many days.
     SteadyService,
@@ -36,13 +36,13 @@ pub enum Habit {
     WeekendCruncher,
     /// Half nodes and gangs, for days.
     BigTrainer,
-    /// A sweep over parameters: something waits at any hour of any day.
+    /// A sweep over parameters, so that some job waits at any time.
     Sweep,
-    /// Came this week and has hardly done anything yet.
+    /// Started this week and has used hardly anything.
     Newcomer,
 }
 
-/// A user's work in one project. One name twice is one user in two projects.
+/// A user's work in one project. A user in two projects occurs twice.
 #[derive(Clone, Copy, Debug)]
 pub struct Person {
     pub name: &'static str,
@@ -112,7 +112,7 @@ pub const PEOPLE: [Person; 51] = {
     ]
 };
 
-/// What a kernel holds while it runs.
+/// The amounts that a kernel holds while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Need {
     pub cpu: i64,
@@ -140,7 +140,7 @@ impl Need {
         Self::new(self.cpu * count, self.mem_gib * count, self.gpu * count)
     }
 
-    /// True if a job of this need fits into what is free.
+    /// True if a job with this need fits into the free amounts.
     pub fn holds(self, need: Self) -> bool {
         self.cpu >= need.cpu && self.mem_gib >= need.mem_gib && self.gpu >= need.gpu
     }
@@ -148,7 +148,7 @@ impl Need {
 
 const BYTES_PER_GIB: u64 = 1 << 30;
 
-/// What is needed of each slot, without slots of which nothing is.
+/// The amounts by slot, without slots that are not needed.
 pub fn slots(need: Need) -> Amounts {
     let count = |n: i64| Amount::whole(n.unsigned_abs());
     let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
@@ -157,7 +157,7 @@ pub fn slots(need: Need) -> Amounts {
     slots.filtered(|amount| !amount.is_zero())
 }
 
-/// A job as its user hands it in; times in seconds, counted from the day's start.
+/// A job as its user submits it. Times are in seconds since the start of the day.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub at: i64,
@@ -168,7 +168,7 @@ pub struct Wish {
 }
 
 const HOUR: i64 = 3_600;
-/// Students work towards a date: every third week belongs to it.
+/// The interval of students' deadlines; every third week is before one.
 const TERM_DAYS: i32 = 21;
 
 impl Person {
@@ -179,7 +179,7 @@ impl Person {
         random.pick(&[Need::new(4, 16, 1), Need::new(8, 48, 1), Need::new(16, 96, 2)]).unwrap_or_default()
     }
 
-    /// What this person hands in on `day`, when the demo's last day is `today`.
+    /// The jobs that this person submits on `day`. `today` is the last day of the demo.
     pub fn wishes(&self, day: Day, today: Day, random: &mut Random) -> Vec<Wish> {
         // 1970-01-01 was a Thursday; 0 is Monday.
         let weekday = (day.0 + 3).rem_euclid(7);
@@ -204,7 +204,7 @@ impl Person {
         (0..count)
             .map(|_| {
                 let (need, members) = match self.habit {
-                    // Half a node, or two quarters.
+                    // Half a node, or two quarters of one.
                     Habit::BigTrainer if random.chance(40) => (Need::new(16, 96, 2), 2),
                     Habit::BigTrainer => (Need::new(32, 192, 4), 1),
                     Habit::Sweep => (Need::new(16, 96, 2), 1),
@@ -217,7 +217,7 @@ impl Person {
             .collect()
     }
 
-    /// Services of different people do not all restart on the same day.
+    /// An offset of days, so that services of different people do not all restart on the same day.
     fn project_offset(&self) -> i32 {
         self.name.bytes().map(i32::from).sum::<i32>() % 6
     }

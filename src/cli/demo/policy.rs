@@ -1,5 +1,4 @@
-//! How the groups of the demo account and order: their options and weights, for the server and for the scheduler that
-//! makes the past.
+//! The options and weights of the demo's groups, for the server and for the scheduler of the past.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +15,8 @@ use crate::domain::replay::policy::Policy;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::weight::Weight;
 
-/// The options of a group. Runs are frequent, so that a visitor sees their effect within a minute. On the GPU cluster an
-/// accelerator counts most.
+/// The options of a group. Runs are frequent, so that visitors see their effect within a minute. On the GPU cluster
+/// accelerators count the most.
 pub fn options(group: &GroupPlan) -> Map<String, Value> {
     let mut options = Map::from_iter([
         ("order".to_owned(), json!("tiered")),
@@ -30,7 +29,7 @@ pub fn options(group: &GroupPlan) -> Map<String, Value> {
     options
 }
 
-/// The weights of a group that hold during its whole past.
+/// The weights of a group during its whole past.
 pub fn weights(group: &GroupPlan) -> BTreeMap<Owner, Weight> {
     if group.name != GPU_CLUSTER {
         return BTreeMap::new();
@@ -45,7 +44,7 @@ pub fn weights(group: &GroupPlan) -> BTreeMap<Owner, Weight> {
     weighed.filter_map(|(owner, weight)| Some((owner, Weight::from_ten_thousandths(weight)?))).collect()
 }
 
-/// The policy by which a group's scheduler orders jobs; `None` when the options above are not valid.
+/// The policy by which a group's scheduler orders jobs; `None` if the options are not valid.
 pub fn policy(group: &GroupPlan) -> Option<Policy> {
     Some(Policy {
         name: group.name.to_owned(),

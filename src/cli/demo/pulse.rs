@@ -1,5 +1,5 @@
-//! The demo's cluster while a visitor looks: kernels end, the first jobs in order take their places, and their owners hand in
-//! more.
+//! Keeps the demo's cluster changing while a visitor looks: kernels end, the first jobs in order start in their place,
+//! and their owners submit more.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::service::kernels::KernelFilter;
 use crate::service::sequence::{PendingWorkload, SequenceInput};
 use crate::service::{Caller, Result, Service};
 
-/// How often something happens in each group.
+/// The interval of changes in each group.
 const EVERY: Duration = Duration::from_secs(3);
-/// Kernels that are looked at; the demo has fewer.
+/// The largest number of kernels that are read; the demo has fewer.
 const MOST: u32 = 1_000;
 
-/// Goes on until it is dropped.
+/// Runs until it is dropped.
 pub async fn run(service: Arc<Service>, seed: u64) {
     let mut random = Random::seeded(seed);
     let mut beat = interval(EVERY);
@@ -40,7 +40,7 @@ pub async fn run(service: Arc<Service>, seed: u64) {
     }
 }
 
-/// One session ends, its owner hands in another job of the same size, and the first jobs in order that fit start.
+/// Ends one session; its owner submits another job of the same size, and the first jobs in order that fit start.
 pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> Result<()> {
     let (caller, now) = (Caller::internal("demo"), service.clock().now());
     let running = reports(service, &caller, group, Phase::Running).await?;
@@ -57,7 +57,7 @@ pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> R
         .iter()
         .map(|report| Report { phase: Phase::Terminated, terminated_at: Some(now), ..(*report).clone() })
         .collect();
-    // Only the new one of the waiting jobs is not known yet.
+    // Only the new one of the pending jobs is not known yet.
     if !starts.iter().any(|(report, _)| report.id == again.id) {
         changed.push(again);
     }
@@ -75,7 +75,7 @@ async fn reports(service: &Service, caller: &Caller, group: &str, phase: Phase) 
     Ok(page.rows.into_iter().map(|(_, kernel)| *kernel.report).collect())
 }
 
-/// Another job of the owner of one that ended, of the same size.
+/// A new job of the owner of a job that ended, of the same size.
 fn submitted_again(group: &str, ended: &Report, now: Timestamp) -> Report {
     let job = format!("{}/{}", ended.session.0, now.micros());
     Report {
@@ -90,7 +90,7 @@ fn submitted_again(group: &str, ended: &Report, now: Timestamp) -> Report {
     }
 }
 
-/// The jobs that start where kernels have ended: those that fit, in the order of the group, each with its node.
+/// The jobs that start in place of ended kernels: those that fit, in the order of the group, each with its node.
 fn starts(
     service: &Service,
     caller: &Caller,

@@ -1,11 +1,11 @@
-//! What every domain and project of the GPU cluster is promised: two levels of queues, quotas in accelerators with
-//! the cores and the memory that go with them.
+//! The queues of the GPU cluster for every domain and project, in two levels. Quotas are in accelerators, with the
+//! cores and the memory that belong to them.
 
 use super::people::{Need, PROJECTS, slots};
 use crate::domain::queues::Bound;
 use crate::domain::queues::QueueConfig;
 
-/// Queue and accelerators. A project's kernels count for the queue that is called after it.
+/// Queues and their accelerators. A project's kernels count for the queue with the project's name.
 const QUOTAS: [(&str, i64); 12] = [
     ("research", 32),
     ("life-science", 16),

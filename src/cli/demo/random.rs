@@ -1,4 +1,4 @@
-//! A small seeded generator (`SplitMix64`): the same numbers on every machine and in every version.
+//! A small seeded generator (`SplitMix64`). It gives the same numbers on every machine and in every version.
 
 pub struct Random(u64);
 
@@ -15,14 +15,14 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A whole number from `low` to `high`, both included.
+    /// An integer from `low` to `high`, both included.
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
         let width = u128::from(low.abs_diff(high)) + 1;
         let offset = (u128::from(self.number()) * width) >> 64;
         low + i64::try_from(offset).unwrap_or(0)
     }
 
-    /// True `percent` times in a hundred.
+    /// True in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: i64) -> bool {
         self.range(1, 100) <= percent
     }

@@ -1,5 +1,5 @@
-//! The scheduler of one resource group in the demo's past. Jobs arrive, start in the order of fair share where they fit, and
-//! end; nodes fail and take their kernels with them, which start again elsewhere.
+//! The scheduler of one resource group in the demo's past. Jobs arrive, start in the order of fair share where they
+//! fit, and end. Nodes fail together with their kernels, which start again elsewhere.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,17 +14,17 @@ pub(super) struct Scheduler {
     group: &'static str,
     nodes: Nodes,
     order: FairOrder,
-    /// By number: an older job comes before a newer one.
+    /// Pending jobs by number. Older jobs have smaller numbers.
     waiting: BTreeMap<usize, Job>,
     kernels: Vec<DemoKernel>,
     /// The job of each kernel.
     jobs: Vec<Job>,
-    /// End and kernel. A kernel that died early has ended before.
+    /// Ends and kernels. A kernel that was terminated early has ended before.
     ends: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
 impl Scheduler {
-    /// `None` when the group's options are not valid.
+    /// `None` if the group's options are not valid.
     pub fn new(plan: &GroupPlan, from: i64) -> Option<Self> {
         Some(Self {
             group: plan.name,
@@ -37,7 +37,7 @@ impl Scheduler {
         })
     }
 
-    /// The kernels of `jobs` as they are at `now`, those that wait at the end.
+    /// The kernels of `jobs` in their state at `now`, with pending ones at the end.
     pub fn run(mut self, jobs: impl Iterator<Item = Job>, outages: &[Outage], now: i64) -> Vec<DemoKernel> {
         let mut changes: Vec<(i64, usize, bool)> =
             outages.iter().flat_map(|o| [(o.from, o.node, true), (o.until, o.node, false)]).collect();
@@ -83,7 +83,7 @@ impl Scheduler {
         self.order.end(index, at);
     }
 
-    /// A node goes down with all its kernels and the other members of their jobs, or comes back empty.
+    /// Lets a node go down, with all its kernels and the other members of their jobs, or come back empty.
     fn switch(&mut self, node: usize, down: bool, at: i64) {
         for index in (0..self.kernels.len()).filter(|_| down) {
             let kernel = &self.kernels[index];
@@ -99,7 +99,7 @@ impl Scheduler {
         self.order.offer(self.nodes.up(), at);
     }
 
-    /// Ends what still runs of a job.
+    /// Ends the running kernels of a job.
     fn end_all(&mut self, number: usize, at: i64) {
         for index in 0..self.kernels.len() {
             if self.jobs[index].number == number && self.kernels[index].ended_at.is_none() {
@@ -114,7 +114,7 @@ impl Scheduler {
         while self.start_first_that_fits(at) {}
     }
 
-    /// Starts the first job in order that fits. Returns whether there was one.
+    /// Starts the first job in order that fits. Returns true if there was one.
     fn start_first_that_fits(&mut self, at: i64) -> bool {
         let jobs = self.oldest_of_each_size();
         if !jobs.iter().any(|job| self.nodes.find(job).is_some()) {
@@ -145,7 +145,7 @@ impl Scheduler {
         }
     }
 
-    /// The oldest waiting job of each person and size: none of the others can come first.
+    /// The oldest pending job of each person and size. None of the others can come first.
     fn oldest_of_each_size(&self) -> Vec<Job> {
         let mut oldest: BTreeMap<(usize, Need, u32), Job> = BTreeMap::new();
         for job in self.waiting.values() {

@@ -1,4 +1,4 @@
-//! What a new user sees first.
+//! The message that a new user sees first.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
 pub struct Welcome {
     pub address: String,
     pub key: String,
-    /// Where the database is, and what becomes of it.
+    /// The path of the database, and what happens to it.
     pub data: String,
-    /// What was made, or found.
+    /// The origin of the data: created or found.
     pub origin: String,
-    /// True if no kernel starts or ends by itself.
+    /// True if no kernels start or end by themselves.
     pub is_still: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The check `address`: whether the server or the database answers.
+//! The check `address`: the server or the database answers.
 
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
@@ -8,7 +8,7 @@ use crate::service::doctor::CheckOutcome;
 
 pub const NAME: &str = "address";
 
-/// Asks the server whether it lives, which needs no key.
+/// Requests the health of the server, which needs no key.
 pub async fn examine_server(client: &Client, config: &Config) -> Result<CheckOutcome, CheckOutcome> {
     let server = config.server.as_ref().map(ToString::to_string).unwrap_or_default();
     match client.get(["healthz"]).send().await {
@@ -24,7 +24,7 @@ pub async fn examine_server(client: &Client, config: &Config) -> Result<CheckOut
     }
 }
 
-/// The finding about a database that a service has opened.
+/// The result for a database that a service has opened.
 pub fn of_database(config: &Config) -> CheckOutcome {
     CheckOutcome::ok(format!("the database {} opens", shown(&config.database_url)))
 }

@@ -1,4 +1,4 @@
-//! The command: checks from here, then those that the server or the database answers.
+//! The command: checks from this machine, then those of the server or the database.
 
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ struct ServerChecks {
     items: Vec<Value>,
 }
 
-/// The checks of a server, each as far as the one before allows.
+/// The checks of a server. Each depends on the success of the one before.
 async fn examine_server(config: &Config) -> Result<Vec<Value>, Failure> {
     let client = Client::of(config).await?;
     let mut rows = Vec::new();
@@ -62,7 +62,8 @@ async fn examine_database(config: &Config) -> Vec<Value> {
         Ok(client) => ask(&client).await,
         Err(failure) => Err(failure.to_string()),
     };
-    // A service does not open a database of another version, or one that it may not read: what is seen of it without one says why.
+    // A service does not open a database of another version, or without the right to read it. Checks without a service
+    // then show the reason.
     let mut results = match &answer {
         Ok(_) => vec![address::of_database(config).of(address::NAME)],
         Err(_) => database::examine(config).await,
@@ -79,13 +80,13 @@ async fn examine_database(config: &Config) -> Vec<Value> {
 
 const UNREACHED: &str = "the server is not reached";
 
-/// The answer of the service, or why there is none.
+/// The answer of the service, or the reason why there is none.
 async fn ask(client: &Client) -> Result<ServerChecks, String> {
     let asked = async { client.get(["doctor"]).send().await?.json().await };
     asked.await.map_err(|failure: Failure| failure.to_string())
 }
 
-/// Adds the rows of an answer, or says of each of its checks why it was not made.
+/// Adds the rows of an answer, or for each of its checks the reason why it was not made.
 fn add_answer(rows: &mut Vec<Value>, answer: Result<ServerChecks, String>) {
     match answer {
         Ok(ServerChecks { checked_at, items }) => {

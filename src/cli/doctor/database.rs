@@ -1,4 +1,4 @@
-//! Checks of a database that no service opens: its address, the rights of its user, and its schema.
+//! Checks of a database that a service cannot open: its address, the rights of its user, and its schema.
 
 use super::address;
 use crate::cli::open::{close, connect_existing, shown};
@@ -7,7 +7,7 @@ use crate::service::doctor::{CheckOutcome, CheckResult, rights, schema};
 use crate::store::Store;
 use crate::store::rights::DatabaseRights;
 
-/// The checks, each as far as the one before allows.
+/// The checks. Each depends on the success of the one before.
 pub async fn examine(config: &Config) -> Vec<CheckResult> {
     let store = match connect_existing(config).await {
         Ok(store) => store,

@@ -1,4 +1,4 @@
-//! The check `key`: the role of the key, and when it ends.
+//! The check `key`: the role of the key, and its expiry.
 
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ use crate::service::{Clock, SystemClock};
 
 pub const NAME: &str = "key";
 
-/// A key that ends within this number of days should be replaced.
+/// A key that expires within this number of days should be replaced.
 const SOON_DAYS: i64 = 14;
 
 const NEW_KEY: &str =
     "an administrator makes one: `fairshared keys create --role viewer --label NAME`; give it as FAIRSHARED_KEY";
 
-/// Asks the server what the key is.
+/// Asks the server about the key.
 pub async fn examine(client: &Client, config: &Config) -> CheckOutcome {
     if config.key.is_none() {
         return CheckOutcome::fault("no key is given", NEW_KEY);

@@ -1,4 +1,4 @@
-//! `fairshared doctor`: what is wrong with an installation, and what to do.
+//! `fairshared doctor`: finds faults of an installation, and says what to do.
 
 mod address;
 mod command;

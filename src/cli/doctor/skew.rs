@@ -1,4 +1,4 @@
-//! The check `skew`: how far the clock of this machine is from that of the server.
+//! The check `skew`: the difference between the clocks of this machine and of the server.
 
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::doctor::CheckOutcome;
@@ -6,10 +6,10 @@ use crate::service::{Clock, SystemClock};
 
 pub const NAME: &str = "skew";
 
-/// More than this, in seconds, is more than what a request takes.
+/// The largest accepted difference, in seconds. It is longer than a request takes.
 const MAX_SKEW_SECONDS: i64 = 10;
 
-/// Compares with what the server's clock said for the answer that has just come.
+/// Compares with the time that the server put into its answer just now.
 pub fn examine(server: Timestamp) -> CheckOutcome {
     let skew = (SystemClock.now().micros() - server.micros()) / MICROS_PER_SECOND;
     if skew.abs() <= MAX_SKEW_SECONDS {

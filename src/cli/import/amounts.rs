@@ -1,4 +1,4 @@
-//! Figures of a trace as slots.
+//! Converts amounts in a trace to slots.
 
 use super::reason::Reason;
 use super::skipped::SkippedFields;
@@ -12,8 +12,8 @@ pub(in crate::cli) const GPU: &str = "cuda.device";
 
 const BYTES_PER_GIB: u64 = 1 << 30;
 
-/// Slots by name; `field` is what they were read from. One that cannot be a slot, or is one too many, is left out: those
-/// that matter most come first.
+/// Slots by name. `field` is the field that they were read from. Names that cannot be slots, and slots beyond the
+/// limit, are left out, so the most important ones should come first.
 pub(super) fn slots(
     field: &'static str,
     named: impl Iterator<Item = (impl AsRef<str>, Amount)>,
@@ -22,7 +22,7 @@ pub(super) fn slots(
     let mut slots = Amounts::default();
     for (name, amount) in named {
         let name = name.as_ref();
-        // The count comes first, because a slot name is kept for the life of the process.
+        // The limit is checked first, because a new slot name stays in memory as long as the process runs.
         let slot = if slots.len() < MAX_SLOTS {
             SlotName::offered(name).map_err(|error| match error {
                 SlotNameError::Illegal => Reason::BadResources(field),
@@ -39,7 +39,7 @@ pub(super) fn slots(
     slots
 }
 
-/// The columns `cpu`, `mem_gib` and `gpu` of our own CSV files; memory is exactly 2^30 times the figure.
+/// The columns `cpu`, `mem_gib` and `gpu` of fairshared's own CSV files. Memory is exactly 2^30 times the number.
 pub(super) fn of_columns(cpu: &str, mem_gib: &str, gpu: &str, skipped: &mut SkippedFields) -> Amounts {
     let mut named = Vec::with_capacity(3);
     for (column, text, slot, factor) in

@@ -1,4 +1,4 @@
-//! What an import asks of the REST API.
+//! The requests of an import to the REST API.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,10 +20,10 @@ use crate::service::agents::MAX_AGENTS;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// The endpoints behind an import.
+/// The endpoints that an import uses.
 pub(super) struct Api(pub Client);
 
-/// A kernel as the server knows it.
+/// A kernel as the server returns it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Known {
     #[serde(rename = "kernel_id")]
@@ -33,7 +33,7 @@ pub struct Known {
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
     pub status: String,
-    /// The other keys, as they are sent back.
+    /// The other keys, which are sent back unchanged.
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
@@ -43,10 +43,10 @@ impl Known {
         self.status == "RUNNING"
     }
 
-    /// The report that it ended, never before it began.
+    /// The report that the kernel ended, not before its start.
     pub fn ended_at(&self, end: Option<Timestamp>) -> Value {
         let mut row = self.rest.clone();
-        // Names are known already, and one that is only shown must not be stored anew.
+        // Names are known already, and a display name must not be stored as a new one.
         row.retain(|key, _| key != "user_name" && key != "project_name");
         let mut row = Value::Object(row);
         row["kernel_id"] = json!(self.id);
@@ -58,14 +58,14 @@ impl Known {
     }
 }
 
-/// What became of rows.
+/// The result of reporting rows.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Taken {
     pub changed: u64,
-    /// How many rows were rejected for each code.
+    /// The number of rejected rows for each code.
     #[serde(default)]
     pub rejected_codes: BTreeMap<String, u64>,
-    /// Why rows were rejected; of very many, why the first of them were.
+    /// The reasons why rows were rejected; if there are very many, only of the first rows.
     pub errors: Vec<Rejected>,
     pub earlier: Option<EarlierRows>,
     #[serde(default)]
@@ -81,7 +81,7 @@ pub(super) struct WarnedRows {
     pub rows: u64,
 }
 
-/// What became of rows of a history.
+/// The result of adding rows to a history.
 #[derive(Debug, Deserialize)]
 pub(super) struct HistoryTaken {
     pub stored: u64,
@@ -90,7 +90,7 @@ pub(super) struct HistoryTaken {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Rejected {
-    /// From 1.
+    /// From 1 on.
     line: u64,
     errors: Vec<Said>,
 }
@@ -102,7 +102,7 @@ struct Said {
 }
 
 impl Rejected {
-    /// The place among the rows, from 0.
+    /// The index of the row, from 0 on.
     pub fn at(&self) -> usize {
         usize::try_from(self.line.saturating_sub(1)).unwrap_or(usize::MAX)
     }
@@ -116,7 +116,7 @@ impl Rejected {
     }
 }
 
-/// A project as the server knows it.
+/// A project as the server returns it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ProjectRow {
     #[serde(rename = "project_id")]
@@ -126,7 +126,7 @@ pub(super) struct ProjectRow {
 }
 
 impl ProjectRow {
-    /// The name by which a file calls the project.
+    /// The name that a file uses for the project.
     fn name(&self) -> Option<&str> {
         self.name.as_deref().or(self.display_name.as_deref())
     }
@@ -135,13 +135,13 @@ impl ProjectRow {
         self.name() == Some(project)
     }
 
-    /// The domain that a map names for the project, unless that is the placeholder.
+    /// The domain of the project in the map, unless it is the placeholder.
     pub fn domain_in<'m>(&self, map: &'m DomainMap) -> Option<&'m String> {
         map.get(self.name()?).filter(|domain| *domain != UNKNOWN_DOMAIN)
     }
 }
 
-/// An agent as the server knows it, and as it is written.
+/// An agent as the server returns it and takes it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct AgentRow {
     pub agent_id: String,
@@ -158,18 +158,19 @@ impl Api {
         Ok(rows.iter().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect())
     }
 
-    /// Makes a group that is ordered by fair share. Says whether it is new: another process may have been faster.
+    /// Creates a group that is ordered by fair share. Returns true if it is new; another process may have created it
+    /// meanwhile.
     pub async fn make_group(&self, name: &str) -> Result<bool> {
         Ok(self.0.put(["resource-groups", name]).json(&json!({}))?.send().await?.is_new())
     }
 
-    /// What runs in the group.
+    /// The running kernels of the group.
     pub async fn running(&self, group: &str) -> Result<Vec<Known>> {
         let call = self.0.get(["resource-groups", group, "kernels"]).with("status", "RUNNING");
         List::of(call, None).read().await
     }
 
-    /// Those of the kernels that are known.
+    /// The known kernels among `ids`.
     pub async fn known(&self, ids: &[KernelId]) -> Result<Vec<Known>> {
         let mut known = Vec::new();
         for ids in ids.chunks(MAX_IDS) {
@@ -179,7 +180,7 @@ impl Api {
         Ok(known)
     }
 
-    /// Reports the kernels of `lines`, one a line.
+    /// Reports the kernels of `lines`, one on each line.
     pub async fn report(&self, group: &str, lines: Vec<u8>) -> Result<Taken> {
         let call = self.0.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
         call.body("application/x-ndjson", lines).send().await?.json().await
@@ -194,7 +195,7 @@ impl Api {
         self.report(group, lines.join("\n").into_bytes()).await
     }
 
-    /// Whether anything is known of what the group offers or offered; without, no usage counts.
+    /// True if any capacity of the group is known, now or on past days. Without one no usage counts.
     pub async fn has_capacity(&self, group: &str) -> Result<bool> {
         let some = |capacity: &Value| capacity.as_object().is_some_and(|slots| slots.values().any(|a| a != "0"));
         let found: Value = self.0.get(["resource-groups", group]).send().await?.json().await?;
@@ -205,7 +206,7 @@ impl Api {
         Ok(days.iter().any(|day| some(&day["capacity"])))
     }
 
-    /// Gives days their capacities; how many days that changed.
+    /// Stores capacities of days. Returns the number of days that changed.
     pub async fn give_capacities(&self, group: &str, days: BTreeMap<Day, Amounts>) -> Result<u64> {
         let days: Vec<CapacityDay> = days.into_iter().map(CapacityDay::from).collect();
         let mut changed = 0;
@@ -217,7 +218,7 @@ impl Api {
         Ok(changed)
     }
 
-    /// The finding of the server about slots that kernels use and no agent has; none, if the key may not ask.
+    /// The server's finding about slots that kernels use and no agent has; `None` if the key may not ask for it.
     pub async fn lacking_slots(&self) -> Option<String> {
         let found: Value = self.0.get(["doctor"]).send().await.ok()?.json().await.ok()?;
         let mut rows = found["items"].as_array()?.iter();
@@ -241,7 +242,7 @@ impl Api {
         List::of(self.0.get(["projects"]).with("domain_name", domain), None).read().await
     }
 
-    /// Puts a project into a domain, from which reports may move it again.
+    /// Puts a project into a domain. Reports may move it again.
     pub async fn place_project(&self, project: &ProjectRow, domain: &str) -> Result<()> {
         let body = json!({"domain_name": domain, "domain_pinned": false, "reason": "the domain map of an import"});
         self.0.put(["projects", &project.id.to_string()]).json(&body)?.send().await.map(|_| ())
@@ -253,7 +254,7 @@ impl Api {
         Ok(rows.iter().filter_map(|row| row["source"].as_str().map(str::to_owned)).collect())
     }
 
-    /// Whether the group has a history of that name, and whether it is complete.
+    /// The state of the group's history with that name: true if it is complete; `None` if it does not exist.
     pub async fn history(&self, group: &str, source: &str) -> Result<Option<bool>> {
         let rows = List::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
         Ok(rows.iter().find(|row| row["source"] == source).map(|row| row["complete"] == true))
@@ -268,7 +269,8 @@ impl Api {
         self.0.delete(["resource-groups", group, "usage-histories", source]).send().await.map(|_| ())
     }
 
-    /// Records the usage of the group: how many slices that made. `None`: a run was under way, and the next one does it.
+    /// Records the usage of the group. Returns the number of new slices; `None` if a run was in progress, so that the
+    /// next one records it.
     pub async fn aggregate(&self, group: &str) -> Result<Option<u64>> {
         let call = self.0.post(["jobs", "aggregate", "run"]).json(&json!({"resource_group": group}))?;
         let runs: Value = match call.send().await {

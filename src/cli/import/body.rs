@@ -1,5 +1,5 @@
-//! The body of a report. Rows are sent in the order of the ids of their kernels, in which the server merges and stores them: what
-//! it reads of one kernel then lies beside what it reads of the next.
+//! The body of a report. Rows are sent in the order of their kernels' ids, which is the order in which the server
+//! merges and stores them, so that neighbouring rows also have neighbouring kernels in the database.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use super::job::ImportedJob;
 use super::row;
 use crate::domain::ids::KernelId;
 
-/// A row of a body, and where it came from.
+/// A row of a body, and its origin.
 struct Row {
     id: KernelId,
     line: u64,
-    /// Where it is in the text.
+    /// The position of the row in the text.
     place: Range<usize>,
 }
 
-/// Rows as they come from a file.
+/// The rows of a body in the order of the file.
 #[derive(Default)]
 pub struct Body {
     rows: Vec<Row>,
@@ -40,7 +40,7 @@ impl Body {
         self.rows.first().map(|row| row.line)
     }
 
-    /// The body that is sent, and the line of each of its rows. Rows of one kernel stay in their order.
+    /// The body in the order of ids, and the line of each of its rows. Rows of one kernel stay in their order.
     pub fn in_order(self) -> (Vec<u8>, Vec<u64>) {
         let Self { mut rows, text } = self;
         rows.sort_by_key(|row| row.id);

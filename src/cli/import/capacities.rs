@@ -1,6 +1,6 @@
-//! A capacities file: which agent offered what, and when.
-//! `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an empty `to` is open. An agent like `node[01-10]` is one for each
-//! node, each of which offers what the row says.
+//! A capacities file: the amounts that agents offered, and when. `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an
+//! empty `to` is open. An agent such as `node[01-10]` stands for several nodes, each of which offers the amounts of the
+//! row.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,18 +19,18 @@ use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// What one agent offered from `from` until `to`.
+/// The amounts that one agent offered from `from` until `to`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     pub resource_group: String,
     pub agent: String,
     pub slots: Amounts,
     pub from: Timestamp,
-    /// `None`: still does.
+    /// `None` if it still does.
     pub to: Option<Timestamp>,
 }
 
-/// Names that show a line to be a header line.
+/// Names by which a line is recognised as a header line.
 const NEEDED: [&str; 4] = ["resource_group", "agent_id", "from", "to"];
 
 struct Columns {
@@ -59,7 +59,7 @@ impl Columns {
         })
     }
 
-    /// The capacity of each node that a row names, `max_nodes` at most.
+    /// The capacity of each node that a row names; an error if there are more than `max_nodes`.
     fn capacities(&self, record: &StringRecord, max_nodes: usize) -> Result<Vec<Capacity>, Reason> {
         let fields = join_brackets(record, self.names.len()).ok_or(Reason::FieldCount)?;
         let field = |at: Option<usize>| at.map_or("", |at| fields[at].trim());
@@ -83,7 +83,7 @@ impl Columns {
     }
 }
 
-/// The fields of a row, `width` in number. A list in brackets, like `n[1-3,7]`, is one field although no quotes say so.
+/// The fields of a row, `width` in number. A list in brackets such as `n[1-3,7]` is one field, even without quotes.
 fn join_brackets(record: &StringRecord, width: usize) -> Option<Vec<Cow<'_, str>>> {
     let mut fields: Vec<Cow<str>> = Vec::with_capacity(width);
     for field in record {
@@ -96,13 +96,13 @@ fn join_brackets(record: &StringRecord, width: usize) -> Option<Vec<Cow<'_, str>
     (fields.len() == width).then_some(fields)
 }
 
-/// Reads the whole file or none of it: a cluster that lacks a few nodes would skew every share.
+/// Reads the whole file or nothing, because a cluster without some of its nodes would give wrong shares.
 pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
     let mut columns = None;
     let (mut rows, mut lines) = (Vec::new(), Vec::new());
     let mut in_ranges = 0;
     each_record(source, |line, record| {
-        // Files that are put together have a header line each.
+        // Concatenated files have a header line each.
         let is_header = record.is_ok_and(|record| Header::repeats(record.iter(), &NEEDED));
         let Some(known) = columns.as_ref().filter(|_| !is_header) else {
             columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
@@ -122,7 +122,7 @@ pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError
     Ok(rows)
 }
 
-/// A node offers one thing at a time: of two rows that overlap, one is old or a slip, and their sum would be wrong.
+/// Refuses overlapping rows of one node. One of them is outdated or a mistake, and their sum would be wrong.
 fn check_once(rows: &[Capacity], lines: &[u64]) -> Result<(), ImportError> {
     let mut by_node: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (row, line) in rows.iter().zip(lines).filter(|(row, _)| row.to != Some(row.from)) {

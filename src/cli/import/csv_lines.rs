@@ -1,4 +1,4 @@
-//! CSV with one record per line.
+//! CSV with one record on each line.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,7 @@ use super::reason::Reason;
 use super::source::{Line, Source};
 use crate::domain::time::Timestamp;
 
-/// Hands the csv reader one line at a time, so that an open quote costs a line, not the file.
+/// Passes one line at a time to the CSV reader, so that an unclosed quote spoils only a line, not the rest of the file.
 #[derive(Default)]
 struct Feed {
     line: Vec<u8>,
@@ -65,8 +65,8 @@ impl CsvLines {
     }
 }
 
-/// Hands every record of a small table, with its line, to `each`; blank lines are skipped. Such a file
-/// is read whole or not at all.
+/// Passes every record of a small table, with its line, to `each`. Blank lines are skipped. Such a file is read
+/// completely or not at all.
 pub(super) fn each_record(
     source: &mut Source,
     mut each: impl FnMut(u64, Result<&StringRecord, Reason>) -> Result<(), ImportError>,
@@ -84,7 +84,7 @@ pub(super) fn each_record(
     source.ended_early().map_or(Ok(()), |early| Err(early.clone().into()))
 }
 
-/// An empty field is unknown; anything else must be a time.
+/// The time in a field; an empty field is unknown.
 pub(super) fn time(text: &str, field: &'static str) -> Result<Option<Timestamp>, Reason> {
     match text {
         "" => Ok(None),

@@ -1,5 +1,5 @@
-//! Which domain a project (an account) belongs to, for traces that do not say: lines of
-//! `project,domain`; a first line with these two words, or `account,domain`, is a header.
+//! The domains of projects (accounts), for traces that do not contain them: lines of `project,domain`. A first line
+//! with these two words, or `account,domain`, is a header.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::domain::names::check_name;
 /// Domains by project.
 pub type DomainMap = HashMap<String, String>;
 
-/// Reads the whole file or none of it: usage must not land in the wrong domain.
+/// Reads the whole file or nothing, because usage must not count in the wrong domain.
 pub fn read_domain_map(source: &mut Source) -> Result<DomainMap, ImportError> {
     let mut map: HashMap<String, (u64, String)> = HashMap::new();
     each_record(source, |line, record| {

@@ -9,8 +9,8 @@ use crate::domain::time::Day;
 pub struct EarlierRows {
     #[serde(rename = "kernels")]
     pub rows: u64,
-    /// The day before which they ended.
+    /// The day before which these jobs ended.
     pub before: Day,
-    /// The history that has what they used.
+    /// The history that contains their usage.
     pub source: String,
 }

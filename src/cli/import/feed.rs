@@ -1,4 +1,4 @@
-//! Reads a trace on a thread of its own, a few chunks ahead of the import that takes the jobs.
+//! Reads a trace on a separate thread, a few chunks ahead of the import.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -10,7 +10,7 @@ use super::{ImportError, Reader, Row};
 const CHUNK: usize = 1_000;
 const CHUNKS_AHEAD: usize = 4;
 
-/// A job and the line that it came from.
+/// A job and its line in the file.
 pub(super) struct Numbered {
     pub line: u64,
     pub job: ImportedJob,
@@ -35,7 +35,7 @@ impl Feed {
                     return Ok(reader.summary().clone());
                 }
             }
-            // The receiver is gone only after a failure, which tells more than this would.
+            // The receiver is gone only after a failure, which says more than this one would.
             let _ = sender.blocking_send(chunk);
             Ok(reader.summary().clone())
         });
@@ -46,7 +46,7 @@ impl Feed {
         self.chunks.recv().await
     }
 
-    /// The balance, once no chunk is left.
+    /// The balance, after the last chunk.
     pub(super) async fn finish(self) -> anyhow::Result<Summary> {
         Ok(self.thread.await??)
     }

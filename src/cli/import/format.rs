@@ -1,26 +1,26 @@
-//! A format that an import reads, as its file describes it.
+//! A format of an import, as its file describes it.
 
 use super::Options;
 use super::parser::Parser;
 use super::rows::{Lines, Rows};
 use super::source::Source;
 
-/// Gives the rows of a JSON document.
+/// Returns the rows of a JSON document.
 type ReadDocument = fn(Source, &Options) -> Box<dyn Rows>;
 
 #[derive(Clone, Copy)]
 pub struct Format {
     pub name: &'static str,
-    /// One line of help.
+    /// A description in one line, for the help.
     pub about: &'static str,
-    /// Its times may be local ones, so that a time zone says something.
+    /// True if its times may be local, so that a time zone has an effect.
     pub zoned: bool,
-    /// A table whose separator and header the user may know better.
+    /// True for a table whose separator and header the user may specify.
     pub table: bool,
-    /// Resources have names, so that the user may say which count as slots.
+    /// True if resources have names, so that the user may choose which of them count as slots.
     pub names_resources: bool,
     pub(super) parser: fn(&Options) -> Box<dyn Parser>,
-    /// Reads the same as a JSON document.
+    /// Reads the same format as a JSON document.
     pub(super) json: Option<ReadDocument>,
 }
 

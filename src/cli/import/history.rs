@@ -1,4 +1,4 @@
-//! `--history`: the usage of jobs of years gone by on each day, for reports; no kernels are made.
+//! `--history`: the daily usage of jobs of past years, for usage reports; no kernels are created.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::domain::time::{Day, Span};
 use crate::service::Clock;
 use crate::service::ingest::incoming::outlives;
 
-/// Rows of one request.
+/// The number of rows in one request.
 const ROWS: usize = 2_000;
 
 /// A day, a user, a project and a domain.
@@ -48,28 +48,28 @@ pub struct HistoryReport {
     pub source: String,
     /// The balance of the rows of the file.
     pub summary: Summary,
-    /// Jobs that the file has twice, and that were taken once.
+    /// The number of jobs that occur twice in the file and were taken once.
     pub repeated: u64,
-    /// Jobs that have not ended, or that ran for too long to be one job.
+    /// The number of jobs that have not ended, or that ran too long to be one job.
     pub unended: u64,
     pub groups: u64,
-    /// Resource groups that had the whole history before: an import that broke off has stored it.
+    /// The number of resource groups that already had the whole history, because an interrupted import has stored it.
     pub known_groups: u64,
-    /// Day totals that are stored.
+    /// The number of day totals that were stored.
     pub stored: u64,
-    /// Day totals of days that the server has recorded itself.
+    /// The number of day totals of days that the server has recorded itself.
     pub left_out: u64,
-    /// Projects of the file of which no domain is known, by name.
+    /// Projects of the file without a known domain, by name.
     pub without_domain: Vec<String>,
 }
 
 impl HistoryReport {
-    /// No job that ran had to be dropped.
+    /// True if no job that ran had to be dropped.
     pub fn succeeded(&self) -> bool {
         self.summary.dropped_started == 0
     }
 
-    /// Sentences about what a person should look at.
+    /// Sentences about what the user should look at.
     pub fn warnings(&self) -> Vec<String> {
         let of_domains = (!self.without_domain.is_empty()).then(|| {
             format!(
@@ -123,7 +123,7 @@ impl fmt::Display for HistoryReport {
     }
 }
 
-/// Imports what the jobs of `reader` used as the history `source`. A file that ends early changes nothing.
+/// Imports the usage of the jobs of `reader` as the history `source`. A file that ends early changes nothing.
 pub(super) async fn load(
     api: &Api,
     clock: &dyn Clock,
@@ -238,7 +238,7 @@ impl Totals {
             self.groups.insert(job.resource_group.clone(), BTreeMap::new());
         }
         let Some(rows) = self.groups.get_mut(&job.resource_group) else { return };
-        // What is used today is not over.
+        // Today is not over, so its usage is left out.
         for part in
             Span::new(start, end).into_iter().flat_map(Span::by_day).filter(|part| part.start.day() < self.today)
         {

@@ -1,4 +1,4 @@
-//! A job as a trace tells it, and the stable identities that its names map to.
+//! A job in a trace, and the stable ids that its names are mapped to.
 
 use super::reason::Reason;
 use super::skipped::SkippedFields;
@@ -11,16 +11,16 @@ use crate::domain::names::{check_name, is_label_or_empty};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-/// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
-/// belong to an owner, and a name that says so beats one that looks real.
+/// The name for a user, project, domain or resource group that the trace leaves empty. Usage must belong to an owner,
+/// and this name shows that it is not known.
 pub const UNKNOWN: &str = "unknown";
 
-/// One run of one job: what becomes one kernel.
+/// One run of one job, which becomes one kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedJob {
-    /// Tells this run from every other run in its resource group.
+    /// Distinguishes this run from every other run in its resource group.
     pub job_key: String,
-    /// The part of `job_key` without the start that it holds; empty when it holds none.
+    /// The part of `job_key` before the start; empty if the key contains no start.
     pub run_of: String,
     /// Shared by the runs, array tasks or parts of one submission.
     pub session_key: String,
@@ -28,38 +28,38 @@ pub struct ImportedJob {
     pub project: String,
     pub domain: String,
     pub resource_group: String,
-    /// The trace's name of the resource group where another name was asked for; else empty.
+    /// The trace's name of the resource group, if another name was given on the command line; otherwise empty.
     pub told_group: String,
     pub submitted_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
-    /// The amounts that the job held while it ran; a slot that the trace does not name is absent.
+    /// The amounts that the job held while it ran. Slots that the trace does not name are absent.
     pub slots: Amounts,
     /// Resources that are slices of devices and count as whole ones in `slots`.
     pub device_slices: Vec<String>,
-    /// The node, when the job ran on exactly one.
+    /// The node, if the job ran on exactly one.
     pub agent: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
-    /// The longest that it was allowed to run, where the trace says so.
+    /// The time limit, if the trace contains it.
     pub limit_seconds: Option<u32>,
-    /// How long it ran, in microseconds, where the trace says that beside its start and end. Of the two the shorter
-    /// counts: a job that was suspended used nothing meanwhile.
+    /// The runtime in microseconds, if the trace contains it in addition to start and end. The shorter of the two
+    /// counts, because a suspended job used nothing meanwhile.
     pub run_micros: Option<i64>,
-    /// The run time was shorter, so that the end that is accounted lies before that of the trace.
+    /// True if the runtime was shorter, so that the accounted end is before that of the trace.
     pub charged_by_run_time: bool,
     pub times: TimesRead,
-    /// The trace names no user.
+    /// True if the trace names no user.
     pub lacks_user: bool,
-    /// The trace names no project.
+    /// True if the trace names no project.
     pub lacks_project: bool,
     pub skipped: SkippedFields,
 }
 
 impl ImportedJob {
-    /// Checks that the job has all that every format demands: an owner, a start and an end that it can have, and some amount of
-    /// something. Empty names become [`UNKNOWN`]; `group`, when given, replaces the resource group. Any other field
-    /// that cannot be read is left out, because no usage hangs on it.
+    /// Checks that the job has everything that all formats require: an owner, a possible start and end, and an amount
+    /// of some slot. Empty names become [`UNKNOWN`]; `group`, if given, replaces the resource group. Any other field
+    /// that cannot be read is left out, because no usage depends on it.
     pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, Reason> {
         if let Some(group) = group {
             self.told_group = std::mem::replace(&mut self.resource_group, group.to_owned());
@@ -98,7 +98,7 @@ impl ImportedJob {
         Ok(self)
     }
 
-    /// Leaves out names that no job needs and that cannot be one.
+    /// Removes optional names that are not valid.
     fn skip_bad_labels(&mut self) {
         let Self { session_key, domain, agent, queue, skipped, .. } = self;
         if check_label("session", session_key).is_err() {
@@ -111,7 +111,7 @@ impl ImportedJob {
             domain.clear();
         }
         for (label, name) in [("node", agent), ("queue", queue)] {
-            // A field with a byte that is no UTF-8 may be noted by its own name.
+            // A field with invalid UTF-8 may already be noted under its own name.
             if let Some(bad) = name.take_if(|name| !is_name(name))
                 && !bad.is_empty()
                 && !skipped.has_value(&bad)
@@ -121,7 +121,7 @@ impl ImportedJob {
         }
     }
 
-    /// Lets the job end once it has run for as long as the trace says that it ran.
+    /// Moves the end to the time after which the job had run as long as the trace says.
     fn charge_run_time(&mut self) {
         let (Some(start), Some(end), Some(run)) = (self.started_at, self.terminated_at, self.run_micros) else {
             return;
@@ -137,15 +137,15 @@ impl ImportedJob {
         identity::kernel(&self.resource_group, &self.job_key)
     }
 
-    /// What [`ImportedJob::kernel_id`] is without another name of the resource group: jobs of two clusters that are put
-    /// into one group stay two.
+    /// The [`ImportedJob::kernel_id`] without a replaced resource group. Jobs of two clusters that are put into one
+    /// group stay different.
     pub fn id_in_trace(&self) -> KernelId {
         let group = if self.told_group.is_empty() { &self.resource_group } else { &self.told_group };
         identity::kernel(group, &self.job_key)
     }
 
-    /// The kernel that the run of the same job with another start is, as the trace tells starts; `None` where a key holds
-    /// no start.
+    /// The kernel of the run of the same job with another start, in the trace's times; `None` if the key contains no
+    /// start.
     pub fn kernel_of_run(&self, start: Timestamp) -> Option<KernelId> {
         let key = (!self.run_of.is_empty()).then(|| key_of_run(&self.run_of, start))?;
         Some(identity::kernel(&self.resource_group, &key))
@@ -171,7 +171,7 @@ impl ImportedJob {
         }
     }
 
-    /// The latest thing that the trace says happened to this job.
+    /// The time of the last event of the job in the trace.
     pub fn last_event(&self) -> Option<Timestamp> {
         self.submitted_at.max(self.started_at).max(self.terminated_at)
     }

@@ -1,5 +1,5 @@
-//! A scheduler runs one run of a job at a time: a later run ends the earlier one, which was seen running and whose own
-//! row with an end never came (`sacct` leaves it out without `--duplicates`).
+//! A scheduler executes one run of a job at a time. A later run therefore ends an earlier one that was seen running and
+//! whose own row with an end is missing (`sacct` omits it without `--duplicates`).
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::rebase::Shift;
 use crate::domain::ids::{KernelId, SessionId};
 use crate::domain::time::Timestamp;
 
-/// What runs in a group, by session.
+/// The running kernels of a group, by session.
 #[derive(Default)]
 pub(super) struct Running(HashMap<SessionId, Vec<(KernelId, Timestamp)>>);
 
@@ -22,8 +22,8 @@ impl Running {
         running
     }
 
-    /// Takes note of a row. Returns the runs of the same job that ended before it began, and when: when the job was
-    /// queued again, if the row knows that, else when the row began.
+    /// Notes a row. Returns the earlier runs of the same job and their ends: the time at which the job was queued
+    /// again, if the row has it, otherwise the start of the row.
     pub(super) fn see(&mut self, job: &ImportedJob, shift: Shift) -> Vec<(KernelId, Timestamp)> {
         let Some(start) = job.started_at.filter(|_| !job.run_of.is_empty()) else { return Vec::new() };
         let runs = self.0.entry(job.session_id()).or_default();

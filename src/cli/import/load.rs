@@ -1,4 +1,5 @@
-//! From jobs to the REST API: batches for each resource group with runs of aggregate between them, capacities, a last run.
+//! Imports jobs through the REST API: batches for each resource group with runs of aggregate between them, capacities,
+//! and a last run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,24 +25,24 @@ use crate::service::Clock;
 use crate::service::ingest::batch::BATCH;
 use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 
-/// Rows of one body.
+/// The number of rows in one body.
 const BODY: usize = 6 * BATCH;
-/// Rows that wait, over all resource groups together: what bounds memory.
+/// The largest number of waiting rows in all resource groups together. It limits memory.
 const MAX_WAITING: usize = 2 * BODY;
-/// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
+/// The number of rows of a group after which its usage is recorded. Until then the server keeps the rows in memory.
 const ROWS_BETWEEN_RUNS: usize = 2 * BODY;
 
-/// What comes with the trace.
+/// The further input of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
     pub domains: DomainMap,
     pub capacities: Vec<Capacity>,
     pub no_aggregate: bool,
-    /// Known jobs with starts that are shifted get those of the file.
+    /// True if known jobs with shifted starts get those of the file.
     pub replace: bool,
 }
 
-/// Imports everything that `reader` yields. Rows that were taken stay taken if it fails later.
+/// Imports everything that `reader` returns. Rows that were taken stay if it fails later.
 pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
     let began = clock.now();
     let mut loader = Loader {
@@ -82,7 +83,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         }
     }
     loader.note_other_histories().await?;
-    // While rows come, the agents that this import brings are not known yet.
+    // Asked only now, because the agents of this import are not known while rows arrive.
     if !extras.capacities.is_empty() {
         loader.report.lacking_slots = api.lacking_slots().await;
     }
@@ -97,38 +98,38 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     Ok(report)
 }
 
-/// Rows that wait.
+/// Waiting rows.
 #[derive(Default)]
 struct Batch {
     body: Body,
-    /// Earlier runs of its jobs that were seen running, and when they ended at the latest.
+    /// Earlier runs of the batch's jobs that were seen running, with their latest possible ends.
     over: Vec<(KernelId, Timestamp)>,
 }
 
 struct Loader<'a> {
     api: &'a Api,
     clock: &'a dyn Clock,
-    /// Groups that are there.
+    /// The existing groups.
     groups: HashSet<String>,
     waiting: HashMap<String, Batch>,
     rows_waiting: usize,
-    /// Rows of each group since its last run; `None`: told not to aggregate.
+    /// The number of rows of each group since its last run; `None` if nothing is to be aggregated.
     unrecorded: Option<HashMap<String, usize>>,
-    /// What runs have recorded so far.
+    /// The number of slices that runs have recorded so far.
     slices: u64,
-    /// The first and the last day on which a group was used.
+    /// The first and the last day with usage, by group.
     touched: BTreeMap<String, Option<(Day, Day)>>,
-    /// What runs in every group touched; of a group that is new, what this import brought.
+    /// The running kernels of every group of the import; for a new group those of this import.
     running: HashMap<String, Running>,
     shift: Shift,
     detector: Detector,
-    /// Rows whose known counterpart could not be replaced, and why.
+    /// Rows whose known counterpart could not be replaced, with the reason.
     barred: HashMap<KernelId, String>,
     /// Projects of jobs whose domain neither the file nor the map names.
     without_domain: BTreeSet<String>,
-    /// Groups that this import made.
+    /// Groups that this import created.
     new_groups: HashSet<String>,
-    /// Rows that the server has.
+    /// The number of rows that the server has.
     stored: u64,
     report: Report,
 }
@@ -163,7 +164,7 @@ impl Loader<'_> {
             self.report.refused.add("not_replaced", line, &why);
             return Ok(());
         }
-        // A job that never ran makes no group: what it names may be a list of partitions.
+        // No group is created for a job that never ran, because its group may be a list of partitions.
         let has_group = job.started_at.is_some() || self.groups.contains(&job.resource_group);
         if has_group && !self.touched.contains_key(&job.resource_group) {
             self.ensure_group(&job.resource_group).await?;
@@ -190,7 +191,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Why the row cannot be taken, if it is one of those.
+    /// The reason why the row cannot be taken, if there is one.
     fn barred(&self, job: &ImportedJob) -> Option<&String> {
         if self.barred.is_empty() { None } else { self.barred.get(&job.kernel_id()) }
     }
@@ -238,12 +239,12 @@ impl Loader<'_> {
             return;
         }
         *rows = 0;
-        // The run after the last row records what this one cannot, or tells why it cannot be recorded.
+        // The run after the last row records what this one cannot record, or reports why.
         let recorded = self.api.aggregate(group).await.ok().flatten();
         self.slices += recorded.unwrap_or(0);
     }
 
-    /// Ends what still runs as far as is known, after the rows that might have said more.
+    /// Ends earlier runs that still count as running, after all rows that might contain their ends.
     async fn end_earlier_runs(&mut self, group: &str, over: Vec<(KernelId, Timestamp)>) -> anyhow::Result<()> {
         let ids: Vec<KernelId> = over.iter().map(|(id, _)| *id).collect();
         let ends: HashMap<KernelId, Timestamp> = over.into_iter().collect();
@@ -254,7 +255,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Refuses a file whose jobs are known with other starts, or makes way for them.
+    /// Checks for jobs that are known with other starts. Refuses the file, or removes the known jobs.
     async fn look_for_shift(&mut self, chunk: &[Numbered], replace: bool) -> anyhow::Result<()> {
         let known = |group: &str| !self.new_groups.contains(group) && self.groups.contains(group);
         let rows: Vec<&Numbered> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
@@ -275,8 +276,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Takes back what is known of jobs that come with other starts: a kernel that ended as it began used nothing, and
-    /// may begin anew.
+    /// Removes the usage of known jobs that arrive with other starts. A kernel that ended when it began used nothing,
+    /// and may start again.
     async fn retire(&mut self, group: &str, pairs: Vec<Pair>) -> anyhow::Result<()> {
         let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.ended || pair.row != pair.known.id).collect();
         let ended: Vec<Value> = pairs.iter().map(|pair| pair.known.ended_at(pair.known.started_at)).collect();
@@ -291,7 +292,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// How many projects have no domain yet and get that of the map, by rows or after them.
+    /// The number of projects without a domain that get one from the map, by rows or after them.
     async fn projects_to_place(&self, domains: &DomainMap) -> anyhow::Result<u64> {
         if domains.is_empty() {
             return Ok(0);
@@ -300,8 +301,8 @@ impl Loader<'_> {
         Ok(unknown.iter().filter(|project| project.domain_in(domains).is_some()).count() as u64)
     }
 
-    /// Puts projects of the map into their domains that no row could move there, because the server has removed what it knew of
-    /// their jobs. Notes which projects of the file are still without a domain.
+    /// Puts projects into the domains of the map that no row could put there, because the server has removed their
+    /// jobs. Notes the projects of the file that still have no domain.
     async fn place_projects(&mut self, domains: &DomainMap) -> anyhow::Result<()> {
         if domains.is_empty() && self.without_domain.is_empty() {
             return Ok(());
@@ -317,7 +318,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Notes histories that may have the same jobs as the one into which earlier jobs went.
+    /// Notes other histories that may contain the same jobs as the one that took earlier jobs.
     async fn note_other_histories(&mut self) -> anyhow::Result<()> {
         let Some(earlier) = &self.report.earlier else { return Ok(()) };
         for group in self.touched.keys() {
@@ -328,7 +329,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Makes sure that the group is there; a new one is ordered by fair share.
+    /// Creates the group if it does not exist; a new one is ordered by fair share.
     async fn ensure_group(&mut self, name: &str) -> anyhow::Result<()> {
         if !self.groups.contains(name) {
             let is_new = self.api.make_group(name).await.with_context(|| format!("resource group {name:?}"))?;
@@ -346,8 +347,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Dated rows become capacities of the past days that a look-back may reach or that the trace used; today counts
-    /// what the agents offer.
+    /// Stores dated rows as capacities of the past days that a look-back may reach or that the trace used. For today,
+    /// the agents' amounts count.
     async fn apply_capacities(&mut self, rows: &[Capacity]) -> anyhow::Result<()> {
         let mut by_group: BTreeMap<&str, Vec<&Capacity>> = BTreeMap::new();
         for row in rows {

@@ -1,5 +1,5 @@
-//! JSON that is told differently from version to version: what is not of the form that is asked for counts as not told,
-//! and costs no memory.
+//! JSON whose form differs between versions. Values of another form than the expected one count as absent and take no
+//! memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,10 +10,10 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::skipped::SkippedFields;
 
-/// Elements of a list that are kept; the lists of one job are short.
+/// The largest number of elements of a list that are kept. The lists of one job are short.
 const MOST_KEPT: usize = 1_000;
 
-/// A number or a text. Of a list the first element counts; a number may be wrapped as `{set, infinite, number}`.
+/// A number or a text. From a list the first element is taken. A number may be wrapped as `{set, infinite, number}`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Loose {
     #[default]
@@ -31,7 +31,7 @@ impl Loose {
         }
     }
 
-    /// The number of a field that no job needs. A text that is none is left out.
+    /// The number in an optional field. A text that is no number is left out.
     pub(super) fn number_or_skip(&self, field: &'static str, skipped: &mut SkippedFields) -> Option<u64> {
         if let Self::Text(text) = self
             && self.number().is_none()
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Loose {
                 Ok(u64::try_from(value).map_or(Loose::None, Loose::Number))
             }
 
-            /// A whole number that is written with a point or an exponent.
+            /// An integer written with a point or an exponent.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
             fn visit_f64<E>(self, value: f64) -> Result<Loose, E> {
                 Ok(if value >= 0.0 { Loose::Number(value as u64) } else { Loose::None })
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Loose {
     }
 }
 
-/// An object; anything else counts as an empty one.
+/// An object; any other value counts as an empty object.
 #[derive(Debug, Default)]
 pub(super) struct Nested<T>(pub T);
 
@@ -123,7 +123,7 @@ impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Nested<T> {
     }
 }
 
-/// A list; anything else counts as an empty one.
+/// A list; any other value counts as an empty list.
 #[derive(Debug)]
 pub(super) struct List<T>(pub Vec<T>);
 
@@ -139,10 +139,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Visits a form, or ignores whatever else is there.
+/// Visits the expected form, and ignores any other value.
 struct Or<F>(PhantomData<F>);
 
-/// The scalars that no form is made of.
+/// Scalars, which are never the expected form.
 macro_rules! scalars_are_ignored {
     () => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

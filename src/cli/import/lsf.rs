@@ -1,14 +1,15 @@
-//! `lsf`: `lsb.acct` of LSF, versions 6 to 10.1: a record a line, fields separated by blanks, texts in quotes (a quote
-//! within is doubled), lists after their length.
+//! `lsf`: `lsb.acct` of LSF, versions 6 to 10.1. Each line is a record. Fields are separated by blanks, texts are in
+//! quotes (a quote in a text is doubled), and a list follows its length.
 //!
-//! - Only `JOB_FINISH` stands for a job; the other records of `lsb.acct` are no rows. What it does not hold, like the
-//!   records of `lsb.events`, is dropped, so that another file is noticed.
-//! - User and project are LSF's; a record names no cluster, so the resource group is the queue. Each start of a job is a
-//!   kernel of its own, keyed `<job id>[<array index>]@<start>`; the tasks of an array are one session.
-//! - A job ends when the event was logged, or once it has run for as long as LSF says that it was in the state RUN.
-//! - CPUs: the slots allocated (10.1), else the processors of the execution hosts (`16*hostA` are 16). Memory: the most
-//!   that all processes had at once. GPUs: `ngpus_physical` (or one of its older
-//!   names) of the resource requirement, for each host.
+//! - Only `JOB_FINISH` is a job; other record types of `lsb.acct` are ignored. Records of other files, such as
+//!   `lsb.events`, are counted as dropped, so that the user notices the wrong file.
+//! - User and project are those of LSF. A record contains no cluster, so the resource group is the queue. Each start of
+//!   a job is a kernel of its own with the key `<job id>[<array index>]@<start>`; the tasks of an array are one
+//!   session.
+//! - A job ends at the time of the event, or once it has run for as long as LSF reports it in the state RUN.
+//! - CPUs: the allocated slots (10.1), else the processors of the execution hosts (`16*hostA` are 16). Memory: the
+//!   largest sum over all processes. GPUs: `ngpus_physical` (or one of its older names) of the resource requirement,
+//!   for each host.
 
 use std::collections::BTreeSet;
 
@@ -33,12 +34,12 @@ pub(super) const FORMAT: Format = Format {
     json: None,
 };
 
-/// Figures of getrusage between the command and the mail user.
+/// The number of getrusage fields between the command and the mail user.
 const RUSAGE: usize = 19;
-/// Fields of the usage on one host.
+/// The number of fields of the usage on one host.
 const HOST_RUSAGE: usize = 5;
 
-/// Names of GPUs among the resources of a requirement, the newest first.
+/// The names of GPUs among the resources of a requirement, the newest first.
 const NGPUS: [&str; 5] = ["ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus"];
 
 struct Lsf;
@@ -67,7 +68,7 @@ struct Fields<'a>(&'a str);
 impl Iterator for Fields<'_> {
     type Item = String;
 
-    /// `None` at the end, and where a quote is not closed.
+    /// `None` at the end, and if a quote is not closed.
     fn next(&mut self) -> Option<String> {
         self.0 = self.0.trim_start_matches([' ', '\t']);
         let Some(mut rest) = self.0.strip_prefix('"') else {
@@ -94,7 +95,7 @@ impl Fields<'_> {
         self.next().ok_or(Reason::FieldCount)
     }
 
-    /// A field that must stand in quotes, so that a record with other fields here is noticed.
+    /// A field that must be in quotes, so that a record with other fields here is noticed.
     fn quoted(&mut self) -> Result<String, Reason> {
         if self.0.trim_start().starts_with('"') { self.text() } else { Err(Reason::FieldCount) }
     }
@@ -107,7 +108,7 @@ impl Fields<'_> {
         self.number_or_text()?.map_err(|_| Reason::BadNumber(field))
     }
 
-    /// A number of a field that no job needs, or else what the field holds.
+    /// The number in an optional field, otherwise its text.
     fn number_or_text(&mut self) -> Result<Result<i64, String>, Reason> {
         let text = self.text()?;
         let whole = text.split_once('.').map_or(text.as_str(), |(whole, _)| whole);
@@ -118,13 +119,13 @@ impl Fields<'_> {
         usize::try_from(self.number(field)?).map_err(|_| Reason::BadNumber(field))
     }
 
-    /// A list after its length; each entry has so many fields.
+    /// Skips a list, which follows its length. Each entry has `each` fields.
     fn skip_list(&mut self, each: usize, field: &'static str) -> Result<(), Reason> {
         let count = self.count(field)?;
         (0..count).try_for_each(|_| self.skip_fields(each))
     }
 
-    /// Hosts after their number. Of one whose slots cannot be read only the name counts.
+    /// Hosts, which follow their number. If the slots of a host cannot be read, only its name counts.
     fn hosts(&mut self, field: &'static str) -> Result<Hosts, Reason> {
         let mut hosts = Hosts::default();
         for _ in 0..self.count(field)? {
@@ -142,16 +143,16 @@ impl Fields<'_> {
     }
 }
 
-/// Where a job ran; a host is there once for each slot, or once with their number.
+/// The hosts of a job. A host occurs once for each slot, or once with the number of slots.
 #[derive(Default)]
 struct Hosts {
     slots: u64,
     names: BTreeSet<String>,
-    /// The first whose slots cannot be read.
+    /// The first host whose slots cannot be read.
     unreadable: Option<String>,
 }
 
-/// What a `JOB_FINISH` tells; [`Rest`] is at its end and newer.
+/// The content of a `JOB_FINISH` record. [`Rest`] is at its end, and newer.
 struct Finish {
     event_time: i64,
     job_id: i64,
@@ -167,7 +168,7 @@ struct Finish {
     rest: Rest,
 }
 
-/// What only newer versions write. A record that ends before, or is told otherwise there, has none of it.
+/// The fields of newer versions. They are empty for a record that ends earlier or has another form.
 #[derive(Default)]
 struct Rest {
     requirement: String,
@@ -274,7 +275,7 @@ impl Rest {
         Self::of_10(fields.clone()).or_else(|_| Self::of_9(fields))
     }
 
-    /// As the documentation of 10.1 has it.
+    /// The form in the documentation of 10.1.
     fn of_10(mut fields: Fields) -> Result<Self, Reason> {
         fields.skip_list(HOST_RUSAGE, "hostRusage")?;
         fields.skip_fields(3)?; // options3, run limit, average memory
@@ -288,7 +289,7 @@ impl Rest {
         Ok(Self { requirement, run_time, slots: allocated(fields).unwrap_or(0) })
     }
 
-    /// As the first versions of 9.1 wrote it.
+    /// The form of the first versions of 9.1.
     fn of_9(mut fields: Fields) -> Result<Self, Reason> {
         fields.skip_fields(2)?; // options3, run limit
         fields.skip_list(HOST_RUSAGE, "hostRusage")?;
@@ -298,7 +299,7 @@ impl Rest {
     }
 }
 
-/// The slots that a job held, of which its tasks may have used a part.
+/// The number of slots that a job held. Its tasks may have used only a part of them.
 fn allocated(mut fields: Fields) -> Result<u64, Reason> {
     fields.skip_fields(1)?; // directory below
     fields.skip_list(2, "networks")?;
@@ -306,7 +307,7 @@ fn allocated(mut fields: Fields) -> Result<u64, Reason> {
     Ok(fields.hosts("allocated slots")?.slots)
 }
 
-/// `select[...] rusage[ngpus_physical=2.00,mem=4096]`
+/// The GPUs of each host, from a requirement such as `select[...] rusage[ngpus_physical=2.00,mem=4096]`.
 fn gpus_of_host(requirement: &str) -> Option<Amount> {
     let usages = requirement.split("rusage[").skip(1).filter_map(|after| after.split(']').next());
     let parts = usages.flat_map(|usage| usage.split([',', ':', ' ', '|'])).filter_map(|part| part.split_once('='));
@@ -314,7 +315,7 @@ fn gpus_of_host(requirement: &str) -> Option<Amount> {
     NGPUS.iter().find_map(|name| parts.iter().find(|(known, _)| known == name)?.1.parse().ok())
 }
 
-/// Seconds since 1970; 0 and below are none.
+/// Seconds since 1970; `None` for 0 and negative numbers.
 fn instant(seconds: i64, field: &'static str) -> Result<Option<Timestamp>, Reason> {
     let time = Timestamp::from_seconds(seconds);
     match seconds {

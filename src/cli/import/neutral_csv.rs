@@ -1,10 +1,11 @@
-//! `csv`: one job a row, in any column order:
+//! `csv`: one job in each row, with these columns in any order:
+//!
 //! `job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state`.
 //!
-//! Times are RFC 3339; without an offset they are UTC, or of `--timezone`. `cpu`, `mem_gib`, `gpu` are the job's totals while it
-//! ran; `gpu` becomes the slot `cuda.device`. An empty field is unknown. The times decide what a
-//! row means, not `state`, whose words differ by origin: without `end_time` the job still runs,
-//! without `start_time` it never did.
+//! Times are RFC 3339; without an offset they are UTC, or in the zone of `--timezone`. `cpu`, `mem_gib` and `gpu` are
+//! the totals of the job while it ran; `gpu` becomes the slot `cuda.device`. An empty field is unknown. The times of a
+//! row are used and not its `state`, whose words differ between systems: a job without `end_time` still runs, and one
+//! without `start_time` never ran.
 
 use chrono_tz::Tz;
 use csv::StringRecord;
@@ -35,11 +36,11 @@ struct NeutralCsv {
     zone: Tz,
     lines: CsvLines,
     columns: Option<Columns>,
-    /// The last header line lacks needed fields, so that the rows below it cannot be read.
+    /// True if the last header line lacks needed fields, so that the rows below it cannot be read.
     is_header_bad: bool,
 }
 
-/// Names that show a line to be a header line.
+/// Names by which a line is recognised as a header line.
 const NEEDED: [&str; 5] = ["job_id", "user", "project", "start_time", "end_time"];
 
 struct Columns {
@@ -127,7 +128,7 @@ impl Parser for NeutralCsv {
         };
         let row =
             if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(record, Clock::new(self.zone)) };
-        // No header reads as a job, because the name of a column is no time.
+        // A header cannot be read as a job, because the name of a column is not a time.
         if row.is_ok() || !Header::repeats(record.iter(), &NEEDED) {
             return Ok(Some(row));
         }

@@ -1,11 +1,11 @@
-//! Names of nodes as Slurm writes many at once: `node[01-10]`, `n[1-3,7]`, `a[1-2]b[1-2]`, and lists of these.
+//! Ranges of node names as Slurm writes them: `node[01-10]`, `n[1-3,7]`, `a[1-2]b[1-2]`, and lists of these.
 
 use std::collections::BTreeSet;
 
 use super::reason::Reason;
 
-/// The nodes that `text` stands for, in its order, `limit` at most. Brackets around one number are a part of the name, as PBS calls its
-/// virtual nodes (`n1[0]`).
+/// The nodes that `text` stands for, in its order; an error if there are more than `limit`. Brackets around a single
+/// number are part of the name, as in the virtual nodes of PBS (`n1[0]`).
 pub(super) fn expand(text: &str, limit: usize) -> Result<Vec<String>, Reason> {
     let mut nodes = Vec::new();
     for name in split_outside_brackets(text)? {
@@ -15,7 +15,7 @@ pub(super) fn expand(text: &str, limit: usize) -> Result<Vec<String>, Reason> {
     if distinct.len() < nodes.len() { Err(Reason::BadNodeRange) } else { Ok(nodes) }
 }
 
-/// The parts between commas that stand outside brackets.
+/// The parts between commas outside of brackets.
 fn split_outside_brackets(text: &str) -> Result<Vec<&str>, Reason> {
     let (mut parts, mut begin, mut is_inside) = (Vec::new(), 0, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -34,7 +34,7 @@ fn split_outside_brackets(text: &str) -> Result<Vec<&str>, Reason> {
     if is_inside { Err(Reason::BadNodeRange) } else { Ok(parts) }
 }
 
-/// Every name that one with brackets stands for, `limit` at most.
+/// All names that one name with brackets stands for; an error if there are more than `limit`.
 fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, Reason> {
     let mut names = vec![String::new()];
     let mut rest = name;
@@ -57,7 +57,7 @@ fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, Reason> {
     if names.len() > limit { Err(Reason::TooManyNodes) } else { Ok(names) }
 }
 
-/// `01-10`, `1-3,7`: the numbers, as wide as the first of a range is written.
+/// The numbers of `01-10` or `1-3,7`, as wide as the first number of each range.
 fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, Reason> {
     if !inside.contains(['-', ',']) {
         return Ok(vec![format!("[{inside}]")]);

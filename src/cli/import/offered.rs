@@ -1,5 +1,5 @@
-//! What a capacities file says about one resource group: a capacity for every past day, weighted by
-//! time (FAIR_SHARE §5), and the agents of today.
+//! The content of a capacities file for one resource group: the time-weighted capacity of every past day
+//! (FAIR_SHARE §5), and the agents of today.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::capacities::Capacity;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
 
-/// The mean capacity of every day from `first` to `last` that `rows` speak about.
+/// The mean capacity of every day from `first` to `last` that `rows` cover.
 pub fn by_day<'a>(rows: impl Iterator<Item = &'a Capacity>, first: Day, last: Day) -> BTreeMap<Day, Amounts> {
     let mut days: BTreeMap<Day, Usages> = BTreeMap::new();
     let Some(window) = Span::new(first.start(), last.plus(1).start()) else { return BTreeMap::new() };
@@ -21,7 +21,7 @@ pub fn by_day<'a>(rows: impl Iterator<Item = &'a Capacity>, first: Day, last: Da
     days.iter().map(|(day, sum)| (*day, mean(sum).filtered(|amount| !amount.is_zero()))).collect()
 }
 
-/// Every agent that `rows` name, with what it offers at `now`: `None` when no row covers it.
+/// All agents in `rows`, with the amounts that they offer at `now`; `None` if no row covers it.
 pub fn agents<'a>(rows: impl Iterator<Item = &'a Capacity>, now: Timestamp) -> BTreeMap<&'a str, Option<Amounts>> {
     let mut agents: BTreeMap<&str, Option<Amounts>> = BTreeMap::new();
     for row in rows {

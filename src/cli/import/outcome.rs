@@ -1,4 +1,4 @@
-//! The balance of the rows of a file: how many were taken, and how many dropped for which reason.
+//! The balance of the rows of a file: the number of rows that were taken, and that were dropped for each reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,17 +34,17 @@ impl LocalRows {
     }
 }
 
-/// How many rows one reason dropped, and where the first one is.
+/// The number of rows that one reason dropped, and the first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub rows: u64,
     pub first_line: u64,
 }
 
-/// Jobs named as examples.
+/// The number of jobs that are named as examples.
 const JOBS_NAMED: usize = 3;
 
-/// Rows without an owner, of which the first jobs are named.
+/// Rows without an owner, with the names of the first jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnerlessRows {
     pub rows: u64,
@@ -71,7 +71,7 @@ impl OwnerlessRows {
     }
 }
 
-/// Resources that a warning names.
+/// The number of resources that a warning names.
 const RESOURCES_NAMED: usize = 5;
 
 /// Rows of jobs that held slices of devices, which count as whole devices.
@@ -99,7 +99,7 @@ impl DeviceSlices {
         }
     }
 
-    /// The warning about them, if there are any.
+    /// The warning about such rows, if there are any.
     pub(super) fn warning(&self, unit: Unit) -> Option<String> {
         let example = self.resources.first()?;
         let names = self.resources.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -114,26 +114,26 @@ impl DeviceSlices {
 /// The balance of one file: `rows = taken + dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Rows that stand for something: no header, comment or blank line.
+    /// The number of rows, without headers, comments and blank lines.
     pub rows: u64,
     pub taken: u64,
-    /// Rows taken of jobs that ran, but of which the trace names no amount of anything, so that they add no usage.
+    /// The number of taken rows of jobs that ran but for which the trace has no amounts, so that they add no usage.
     pub unmeasured: u64,
     pub dropped: BTreeMap<Reason, Tally>,
-    /// Dropped rows of jobs that ran, or of which the row does not say that they did not.
+    /// The number of dropped rows of jobs that ran, or that may have run.
     pub dropped_started: u64,
-    /// Fields that were left out of rows that were taken.
+    /// Fields that were left out of taken rows.
     pub skipped: SkippedTallies,
     pub without_user: OwnerlessRows,
     pub without_project: OwnerlessRows,
-    /// Rows whose run time is shorter than the time from start to end, and counted instead.
+    /// The number of rows whose runtime is shorter than the time from start to end, so that the runtime counts.
     pub charged_by_run_time: u64,
-    /// The resource groups of jobs that ran; true where one of them held an accelerator.
+    /// The resource groups of jobs that ran; true if one of these jobs held an accelerator.
     pub accelerator_use: BTreeMap<String, bool>,
     pub device_slices: DeviceSlices,
     /// The unit in which places are counted.
     pub unit: Unit,
-    /// The zone of times without an offset; `None` where the format has none.
+    /// The zone of times without an offset; `None` if the format has no such times.
     pub zone: Option<&'static str>,
     pub times: LocalRows,
     pub ended_early: Option<EndedEarly>,
@@ -167,7 +167,7 @@ impl Summary {
         }
     }
 
-    /// Counts a row that is dropped; `has_usage` if its job may have run.
+    /// Counts a dropped row. `has_usage` is true if its job may have run.
     pub(super) fn drop_row(&mut self, dropped: Dropped, has_usage: bool) {
         self.rows += 1;
         self.dropped_started += u64::from(has_usage);
@@ -175,7 +175,7 @@ impl Summary {
         tally.rows += 1;
     }
 
-    /// True if a row was dropped because it cannot be read, and not because it says nothing yet.
+    /// True if a row was dropped because it cannot be read, and not because it has no content yet.
     pub fn has_useless_rows(&self) -> bool {
         self.dropped.keys().any(|reason| *reason == Reason::OtherRecord || reason.may_drop_usage())
     }
@@ -219,7 +219,7 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
-    /// The sentences about fields: those that are missing, were left out, or decided what is charged.
+    /// Writes the sentences about fields: those that are missing, were left out, or determined the charge.
     fn write_fields(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.unit.as_str();
         for (name, tally) in self.skipped.iter() {

@@ -1,9 +1,9 @@
-//! Why a row was not taken, and why a file ends early.
+//! The reasons why a row is not taken, and why a file ends early.
 
-/// Nodes that all ranges of a capacities file together may stand for.
+/// The largest number of nodes in all ranges of a capacities file together.
 pub(super) const MAX_NODES: usize = 100_000;
 
-/// Why a row was not taken. Fields are named as the format's documentation names them.
+/// The reason why a row was not taken. Fields have the names of the format's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Reason {
     #[error("a job step: its allocation's own line counts")]
@@ -61,7 +61,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// True if a row that is dropped for this may stand for a job that ran, so that its usage is missing.
+    /// True if a row that is dropped for this reason may be of a job that ran, so that its usage is missing.
     pub fn may_drop_usage(self) -> bool {
         let no_usage =
             [Self::JobStep, Self::PartialRun, Self::NotStarted, Self::CancelledBeforeStart, Self::OtherRecord];
@@ -72,16 +72,16 @@ impl Reason {
 /// A row that was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Counted from 1, comments and blank lines included.
+    /// From 1 on; comments and blank lines are counted.
     pub line: u64,
     pub reason: Reason,
 }
 
-/// The file stopped before its end: cut off, damaged or unreadable. Whole rows before it count.
+/// The file stopped before its end: cut off, damaged or unreadable. Complete rows before that count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the file ends early at line {line}: {cause}")]
 pub struct EndedEarly {
-    /// The line that could not be read to its end.
+    /// The line that could not be read completely.
     pub line: u64,
     pub cause: String,
 }

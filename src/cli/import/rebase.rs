@@ -1,7 +1,7 @@
-//! `--rebase-to-now`: an old trace moved so that its last event is now.
+//! `--rebase-to-now`: moves an old trace so that its last event is now.
 //!
-//! Two passes over the file: [`survey`] finds the end of the trace, then a reader with the
-//! [`Shift`] moves every time by one offset, so that all durations and gaps stay what they were.
+//! The file is read twice: [`survey`] finds the end of the trace, then a reader with the [`Shift`] moves every time by
+//! the same offset, so that all durations and gaps stay the same.
 
 use super::api::Known;
 use super::job::ImportedJob;
@@ -10,15 +10,16 @@ use super::{ImportError, Reader, Row};
 use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 
-/// Jobs that are asked for in the database: enough to meet one that an earlier import kept.
+/// The number of jobs that are looked up in the database. It is large enough to find one that an earlier import has
+/// stored.
 const ANCHORS: usize = 1_000;
 
-/// One offset in microseconds; no shift by default.
+/// An offset in microseconds; 0 by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift(i64);
 
 impl Shift {
-    /// Moves `from` onto `to`.
+    /// The shift that moves `from` to `to`.
     pub fn onto(from: Timestamp, to: Timestamp) -> Self {
         Self(to.micros() - from.micros())
     }
@@ -27,14 +28,14 @@ impl Shift {
         self.0
     }
 
-    /// `None` outside the years 1970 to 9999: a clamped time would bend durations.
+    /// `None` outside the years 1970 to 9999, because a clamped time would change durations.
     pub fn apply(self, time: Timestamp) -> Option<Timestamp> {
         let moved = time.micros().checked_add(self.0)?;
         let clamped = Timestamp::from_micros(moved);
         (clamped.micros() == moved).then_some(clamped)
     }
 
-    /// Where a time that was moved comes from.
+    /// The original time of a moved one.
     pub(super) fn back(self, time: Timestamp) -> Timestamp {
         time.plus_micros(self.0.saturating_neg())
     }
@@ -47,23 +48,23 @@ impl Shift {
     }
 }
 
-/// What pass one finds out.
+/// The result of the first pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survey {
-    /// The last event of the jobs that the reader would take; `None` when it takes none.
+    /// The last event of the jobs that the reader would take; `None` if it takes none.
     pub last_event: Option<Timestamp>,
-    /// The first jobs, each with a time that tells how far an earlier import has moved it.
+    /// The first jobs, each with a time from which the shift of an earlier import follows.
     pub anchors: Vec<(KernelId, Anchor)>,
 }
 
-/// A time that a job has.
+/// A time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start(Timestamp),
     End(Timestamp),
 }
 
-/// Pass one.
+/// The first pass.
 pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
     let mut found = Survey::default();
     for row in reader {
@@ -79,8 +80,8 @@ pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
 }
 
 impl Survey {
-    /// The one offset for the whole trace. A trace of which a job is known already keeps the place
-    /// that it has, or a second import would move it.
+    /// The offset for the whole trace. If a job of the trace is known already, the offset of the earlier import is
+    /// used, because otherwise a second import would move it.
     pub fn shift(&self, known: &[Known], now: Timestamp) -> Shift {
         let earlier = self.anchors.iter().find_map(|(id, anchor)| {
             let report = known.iter().find(|report| report.id == *id)?;

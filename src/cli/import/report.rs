@@ -1,4 +1,4 @@
-//! The report of an import at its end, for people and for programs.
+//! The report at the end of an import, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,54 +17,54 @@ use crate::domain::names::UNKNOWN_DOMAIN;
 pub struct Report {
     /// The balance of the rows of the file.
     pub summary: Summary,
-    /// Kernels of the rows taken that are new or not what they were.
+    /// The number of kernels that are new or changed.
     pub changed: u64,
-    /// Rows taken that the service refused, by code.
+    /// Taken rows that the service refused, by code.
     pub refused: Refusals,
     pub groups: u64,
     pub new_groups: u64,
-    /// Agents that are new or not what they were.
+    /// The number of agents that are new or changed.
     pub agents_changed: u64,
-    /// Days that got another capacity.
+    /// The number of days whose capacity changed.
     pub capacity_days: u64,
-    /// Groups of which no capacity is known, by name.
+    /// Groups without a known capacity, by name.
     pub without_capacity: Vec<String>,
-    /// How many rows the server has taken in another way than they say, by the project and the sentence.
+    /// The number of rows that the server has taken in another way than they say, by the project and the sentence.
     pub server_warnings: BTreeMap<(String, String), u64>,
-    /// A sentence about slots that kernels use and no agent has, after an import that brought agents.
+    /// A sentence about slots that kernels use and no agent has, after an import with agents.
     pub lacking_slots: Option<String>,
-    /// Projects that had no domain, and got that of the map.
+    /// The number of projects without a domain that got the one of the map.
     pub placed_projects: u64,
     /// Other histories of groups that took earlier jobs: the group and the name of the history.
     pub other_histories: Vec<(String, String)>,
-    /// Projects of the file of which no domain is known, by name.
+    /// Projects of the file without a known domain, by name.
     pub without_domain: Vec<String>,
-    /// Groups of the capacities file that no row belongs to.
+    /// Groups of the capacities file without rows.
     pub groups_without_rows: Vec<String>,
-    /// Jobs that never ran, in resource groups that are not there.
+    /// The number of jobs that never ran, in resource groups that do not exist.
     pub without_group: u64,
-    /// Groups that have accelerators in the capacities file, and of whose jobs that ran none held one.
+    /// Groups that have accelerators in the capacities file, but none of whose jobs held one.
     pub unused_accelerators: Vec<String>,
-    /// Runs that were known as running and ended, because a later run of their job came.
+    /// The number of runs that counted as running and were ended, because a later run of their job arrived.
     pub earlier_runs_ended: u64,
-    /// Known kernels that were taken back, because the file has them with other starts.
+    /// The number of known kernels that were removed, because the file has them with other starts.
     pub replaced: u64,
-    /// Rows taken of jobs that ended before the server keeps usage, which count in reports alone.
+    /// Taken rows of jobs that ended before the server keeps usage; they count only in usage reports.
     pub earlier: Option<EarlierRows>,
-    /// `None`: not asked for.
+    /// `None` if it was not requested.
     pub rebased: Option<Rebased>,
-    /// `None`: told not to aggregate.
+    /// `None` if nothing was to be aggregated.
     pub slices: Option<u64>,
     pub seconds: f64,
 }
 
-/// How `--rebase-to-now` moved the times.
+/// The move of times by `--rebase-to-now`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebased {
     pub shift: Shift,
-    /// An earlier import had already placed the trace.
+    /// True if an earlier import had determined the offset.
     pub kept: bool,
-    /// Dated capacities moved with the times.
+    /// True if dated capacities were moved as well.
     pub capacities: bool,
 }
 
@@ -84,18 +84,18 @@ impl fmt::Display for Rebased {
     }
 }
 
-/// Resource groups that a warning names one by one.
+/// The number of resource groups that a warning names one by one.
 const GROUPS_NAMED: usize = 5;
-/// Projects that a warning names.
+/// The number of projects that a warning names.
 const NAMES_SHOWN: usize = 5;
 
-/// The beginning of a warning about projects whose domain is not known.
+/// The beginning of a warning about projects without a known domain.
 pub(super) fn without_domain(names: &[String]) -> String {
     let projects = counted(names.len() as u64, "project", "projects");
     format!("no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}", named(names))
 }
 
-/// The first names of a list, and how many more there are.
+/// The first names of a list, and the number of the others.
 fn named(names: &[String]) -> String {
     let first = names[..names.len().min(NAMES_SHOWN)].join(", ");
     match names.len().saturating_sub(NAMES_SHOWN) {
@@ -109,12 +109,12 @@ impl Report {
         self.refused.rows()
     }
 
-    /// Rows that the service has.
+    /// The number of rows that the service has.
     pub fn taken(&self) -> u64 {
         self.summary.taken.saturating_sub(self.refused_rows() + self.without_group)
     }
 
-    /// Adds rows that a part of the import has taken into a history.
+    /// Adds rows that a part of the import has put into a history.
     pub(super) fn note_earlier(&mut self, more: Option<EarlierRows>) {
         self.earlier = match (self.earlier.take(), more) {
             (Some(known), Some(more)) => {
@@ -124,7 +124,7 @@ impl Report {
         };
     }
 
-    /// Rows that told nothing that was not known before.
+    /// The number of rows that contained nothing new.
     pub fn known(&self) -> u64 {
         self.taken().saturating_sub(self.changed)
     }
@@ -135,7 +135,7 @@ impl Report {
         self.changed + others + settings + self.slices.unwrap_or(0) == 0
     }
 
-    /// The file was read to its real end, something in it was of use, and no job that ran had to be dropped.
+    /// True if the file was read to its real end, some of it could be used, and no job that ran had to be dropped.
     pub fn succeeded(&self) -> bool {
         self.summary.ended_early.is_none() && self.summary.dropped_started == 0 && !self.took_nothing()
     }
@@ -144,7 +144,7 @@ impl Report {
         self.summary.rows > 0 && self.taken() == 0 && (self.refused_rows() > 0 || self.summary.has_useless_rows())
     }
 
-    /// Sentences about what a person should look at, in the order in which the file and the server were asked.
+    /// Sentences about what the user should look at, in the order in which they were found.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.summary.device_slices.warning(self.summary.unit).into_iter().collect();
         if !self.unused_accelerators.is_empty() {

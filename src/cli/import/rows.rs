@@ -1,4 +1,4 @@
-//! The rows of a trace one after the other, whatever the file looks like.
+//! The rows of a trace one after the other, for every form of file.
 
 use super::ImportError;
 use super::job::ImportedJob;
@@ -8,12 +8,12 @@ use super::skipped::NOT_UTF8_FIELD;
 use super::source::{Line, Source};
 use super::utf8::NOT_UTF8;
 
-/// What rows are counted in, so that a reason can say where it is.
+/// The unit in which rows are counted, so that a reason can name the place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     #[default]
     Line,
-    /// The jobs of a list that has no lines of its own.
+    /// The jobs of a list that has no lines.
     Job,
 }
 
@@ -26,23 +26,23 @@ impl Unit {
     }
 }
 
-/// What stands for jobs in a file, row by row.
+/// The rows of a file, each of which stands for a job.
 pub(super) trait Rows: Send {
-    /// The next row; `None` at the end, be it the real one or an early one. Fails only when the whole file is unusable.
+    /// The next row; `None` at the real end or an early one. Fails only if the whole file is unusable.
     fn next(&mut self) -> Result<Parsed, ImportError>;
 
-    /// The place of the row read last, from 1.
+    /// The place of the row that was read last, from 1 on.
     fn place(&self) -> u64;
 
     fn unit(&self) -> Unit {
         Unit::Line
     }
 
-    /// Set once the file broke off instead of ending.
+    /// Set if the file broke off instead of ending.
     fn ended_early(&self) -> Option<EndedEarly>;
 }
 
-/// A file that has a line for each row.
+/// A file with a line for each row.
 pub(super) struct Lines {
     source: Source,
     parser: Box<dyn Parser>,
@@ -64,8 +64,8 @@ impl Lines {
     }
 }
 
-/// Reads a line with bytes that are no UTF-8. If the parser has no name for the field that has them, and no name of the job has
-/// them, the job notes that there is one.
+/// Reads a line with invalid UTF-8. If the parser does not name the field with the invalid bytes, and no name of the
+/// job contains them, the job notes that there are some.
 fn mended(parser: &mut dyn Parser, text: &str) -> Result<Parsed, ImportError> {
     let awaits_header = parser.awaits_header();
     let parsed = parser.line(text);

@@ -1,5 +1,5 @@
-//! Jobs that are known with other starts, all by the same time: an earlier import read another time zone, or moved them
-//! with `--rebase-to-now`. Taken as they are they would count twice, or be refused row by row.
+//! Finds jobs that are known with other starts, all by the same difference, because an earlier import used another time
+//! zone or `--rebase-to-now`. Taken as they are, they would count twice or be refused row by row.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -12,21 +12,21 @@ use crate::cli::failure::Failure;
 use crate::domain::ids::KernelId;
 use crate::domain::time::{MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
 
-/// Known jobs with the same offset that make it no accident.
+/// The number of known jobs with the same offset from which on it is no coincidence.
 const ENOUGH: u64 = 10;
-/// Jobs of an import for which every offset between two time zones is tried.
+/// The number of jobs of an import for which every offset between two time zones is tried.
 const PROBES: usize = 400;
-/// Time zones differ by whole quarters of an hour, and by 26 hours at most.
+/// Time zones differ by multiples of a quarter of an hour, and by at most 26 hours.
 const QUARTER: i64 = MICROS_PER_HOUR / 4;
 const FARTHEST: i64 = 104;
 
-/// What makes an import refuse a file.
+/// The reason to refuse a file.
 #[derive(Debug)]
 pub struct Shifted {
     pub jobs: u64,
-    /// From the starts in the file to the known ones, in microseconds.
+    /// The known starts minus the starts in the file, in microseconds.
     pub offset: i64,
-    /// Rows that were stored before that showed.
+    /// The number of rows that were stored before this was found.
     pub taken: u64,
 }
 
@@ -59,11 +59,11 @@ pub(super) struct Pair {
     pub row: KernelId,
     pub group: String,
     pub known: Known,
-    /// The row ends a run; what still runs keeps the start that is known.
+    /// True if the row ends a run. A run that still runs keeps its known start.
     pub ended: bool,
 }
 
-/// Looks for such jobs while rows come in.
+/// Looks for such jobs while rows arrive.
 #[derive(Default)]
 pub(super) struct Detector {
     shift: Shift,
@@ -78,7 +78,7 @@ impl Detector {
         Self { shift, ..Self::default() }
     }
 
-    /// Looks at rows of groups that were known before.
+    /// Looks at rows of groups that existed before.
     pub(super) async fn look(&mut self, api: &Api, rows: &[&Numbered]) -> Result<(), Failure> {
         let jobs: Vec<&ImportedJob> = rows.iter().map(|row| &row.job).filter(|job| job.started_at.is_some()).collect();
         let ids: Vec<KernelId> = jobs.iter().map(|job| job.kernel_id()).collect();
@@ -103,7 +103,7 @@ impl Detector {
         Ok(())
     }
 
-    /// Finds offsets by which some of the jobs are known.
+    /// Finds offsets with which some of the jobs are known.
     async fn probe(&mut self, api: &Api, fresh: &[&ImportedJob]) -> Result<(), Failure> {
         let step = (fresh.len() / 50).max(1);
         let sample: Vec<_> = fresh.iter().step_by(step).take(PROBES - self.probed.min(PROBES)).collect();
@@ -120,7 +120,7 @@ impl Detector {
         Ok(())
     }
 
-    /// The kernel of the run that would have begun `offset` later, as the trace tells times.
+    /// The kernel of the run that would have begun `offset` later, in the trace's times.
     fn other_run(&self, job: &ImportedJob, offset: i64) -> Option<KernelId> {
         let start = self.shift.back(job.started_at?);
         job.kernel_of_run(Timestamp::from_micros(start.micros().checked_add(offset)?))
@@ -129,7 +129,7 @@ impl Detector {
     fn pair(&mut self, job: &ImportedJob, known: Known) {
         let (Some(start), Some(known_start)) = (job.started_at, known.started_at) else { return };
         let offset = known_start.micros() - start.micros();
-        // Of what ended in both, the end moved as well.
+        // For jobs that ended in both, the end must have moved by the same offset.
         let ends = job.terminated_at.zip(known.terminated_at);
         if offset == 0 || ends.is_some_and(|(end, known_end)| known_end.micros() - end.micros() != offset) {
             return;
@@ -139,12 +139,12 @@ impl Detector {
         self.waiting.push(Pair { offset, row: job.kernel_id(), group, known, ended: job.terminated_at.is_some() });
     }
 
-    /// The offset that is no accident any more, with its jobs.
+    /// The offset that is no coincidence, with the number of its jobs.
     pub(super) fn found(&self) -> Option<(i64, u64)> {
         self.counts.iter().map(|(offset, jobs)| (*offset, *jobs)).find(|(_, jobs)| *jobs >= ENOUGH)
     }
 
-    /// The pairs whose offset is no accident, each once.
+    /// The pairs whose offset is no coincidence, each once.
     pub(super) fn take_pairs(&mut self) -> Vec<Pair> {
         let counts = &self.counts;
         let (enough, waiting) = self.waiting.drain(..).partition(|pair| counts[&pair.offset] >= ENOUGH);

@@ -1,4 +1,4 @@
-//! Fields that cannot be read and that no job needs: the job is taken without them, and the summary counts them by name.
+//! Optional fields that cannot be read. The job is taken without them, and the summary counts them by name.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::reason::Reason;
 use super::utf8::NOT_UTF8;
 
-/// Fields that one row notes; a long line may have any number of entries.
+/// The largest number of fields that one row notes; a long line may have any number of entries.
 const MAX_FIELDS_OF_ROW: usize = 64;
-/// Field names that one summary tells apart.
+/// The largest number of field names in one summary.
 const MAX_FIELDS_OF_SUMMARY: usize = 200;
-/// Stands for the fields beyond that number.
+/// The name for the fields beyond that number.
 const OTHER_FIELDS: &str = "other fields";
-/// A field of a line without names of fields.
+/// The name of a field in a line without field names.
 pub(super) const NOT_UTF8_FIELD: &str = "text that is not UTF-8";
 const EXAMPLE_MAX_CHARS: usize = 40;
 
@@ -21,7 +21,7 @@ const EXAMPLE_MAX_CHARS: usize = 40;
 struct SkippedField {
     name: Cow<'static, str>,
     value: String,
-    /// Why an amount could not be read; `None` for a field that holds no amount.
+    /// The reason why an amount could not be read; `None` for a field without an amount.
     amount_fault: Option<Reason>,
 }
 
@@ -30,12 +30,12 @@ struct SkippedField {
 pub struct SkippedFields(Vec<SkippedField>);
 
 impl SkippedFields {
-    /// Notes a field with what it holds.
+    /// Notes a field with its value.
     pub(super) fn add(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
         self.push(name.into(), value, None);
     }
 
-    /// Notes a field that holds an amount.
+    /// Notes a field that contains an amount.
     pub(super) fn add_amount(&mut self, name: impl Into<Cow<'static, str>>, value: &str, fault: Reason) {
         self.push(name.into(), value, Some(fault));
     }
@@ -46,7 +46,7 @@ impl SkippedFields {
         }
     }
 
-    /// The value of a field that holds `text`; without it if it cannot be read.
+    /// The value of a field with the text `text`; `None` if it cannot be read.
     pub(super) fn read<T>(&mut self, name: &'static str, text: &str, value: Result<Option<T>, Reason>) -> Option<T> {
         value.unwrap_or_else(|_| {
             self.add(name, text);
@@ -54,7 +54,7 @@ impl SkippedFields {
         })
     }
 
-    /// The value of a field that holds an amount.
+    /// The value of a field that contains an amount.
     pub(super) fn read_amount<T>(
         &mut self,
         name: &'static str,
@@ -67,7 +67,7 @@ impl SkippedFields {
         })
     }
 
-    /// Why the first amount that is left out could not be read.
+    /// The reason why the first amount that is left out could not be read.
     pub(super) fn amount_fault(&self) -> Option<Reason> {
         self.0.iter().find_map(|field| field.amount_fault)
     }
@@ -94,7 +94,7 @@ fn example(value: &str) -> String {
 pub struct SkippedTally {
     pub rows: u64,
     pub first_line: u64,
-    /// The beginning of what the field of the first row holds.
+    /// The beginning of the field's value in the first row.
     pub example: String,
 }
 

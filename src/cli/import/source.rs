@@ -1,4 +1,4 @@
-//! Lines of a file or of standard input, gzip or plain, in memory that does not grow with the file.
+//! The lines of a file or of standard input, gzip or plain, in memory that does not grow with the file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -12,15 +12,15 @@ use super::ImportError;
 use super::reason::{EndedEarly, Reason};
 use super::utf8::{MendedText, mend};
 
-/// The longest line that is read; a longer one is dropped and reading goes on at the next line.
+/// The longest line that is read, in bytes. A longer one is dropped, and reading continues with the next line.
 pub const MAX_LINE: usize = 1 << 20;
 const BUFFER: usize = 1 << 16;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// Bytes that tell gzip and JSON, behind a byte order mark too.
+/// The number of bytes by which gzip and JSON are recognised, after a byte order mark too.
 const HEAD: usize = 4;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// How much of the input has been read, before decompression; readable from another thread.
+/// The amount of input that has been read, before decompression. It can be read from another thread.
 #[derive(Clone, Debug)]
 pub struct Progress {
     read: Arc<AtomicU64>,
@@ -32,7 +32,7 @@ impl Progress {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// The size of the file; unknown for a pipe.
+    /// The size of the file; `None` for a pipe.
     pub fn total(&self) -> Option<u64> {
         self.total
     }
@@ -55,7 +55,7 @@ impl<R: Read> Read for Counted<R> {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Text(&'a str),
-    /// The line is there but unusable; `first` is its first byte.
+    /// The line cannot be used; `first` is its first byte.
     Unreadable {
         reason: Reason,
         first: u8,
@@ -89,7 +89,7 @@ impl Source {
         Ok(Self::new(file, facts.is_file().then_some(facts.len())))
     }
 
-    /// Reads anything; gzip is known by its first bytes, never by a name.
+    /// Reads any input. Gzip is recognised by its first bytes, never by a name.
     pub fn new(input: impl Read + Send + 'static, total: Option<u64>) -> Self {
         let progress = Progress { read: Arc::default(), total };
         let mut input = Counted { inner: input, read: Arc::clone(&progress.read) };
@@ -116,29 +116,29 @@ impl Source {
         source
     }
 
-    /// Of what a program wrote, every line has an end: a last one without it broke off and may lack digits. People leave
-    /// it out.
+    /// Requires an end of line on the last line too. A program writes one on every line, so a last line without it
+    /// broke off and may lack digits. People omit it.
     #[must_use]
     pub fn of_whole_lines(mut self) -> Self {
         self.whole_lines = true;
         self
     }
 
-    /// A line with bytes that are no UTF-8 has [`super::utf8::NOT_UTF8`] in their place.
+    /// Lines with invalid UTF-8 get [`super::utf8::NOT_UTF8`] in place of the invalid bytes.
     #[must_use]
     pub fn of_any_encoding(mut self) -> Self {
         self.any_encoding = true;
         self
     }
 
-    /// Whether what comes first, after blanks, is an object of JSON. Nothing is read by that.
+    /// True if the input begins, after blanks, with a JSON object. Nothing is consumed.
     pub fn is_json(&mut self) -> bool {
         let start = self.reader.fill_buf().unwrap_or_default();
         let start = start.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(start);
         start.trim_ascii_start().first() == Some(&b'{')
     }
 
-    /// The rest as text, for what has no lines.
+    /// The rest as text, for input without lines.
     pub fn into_reader(mut self) -> impl Read + Send {
         if self.reader.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK.as_bytes())) {
             self.reader.consume(BYTE_ORDER_MARK.len());
@@ -150,17 +150,17 @@ impl Source {
         self.progress.clone()
     }
 
-    /// The number of the line read last, from 1.
+    /// The number of the line that was read last, from 1 on.
     pub fn line_number(&self) -> u64 {
         self.line
     }
 
-    /// Set once the stream broke instead of ending.
+    /// Set if the stream broke off instead of ending.
     pub fn ended_early(&self) -> Option<&EndedEarly> {
         self.ended_early.as_ref()
     }
 
-    /// The next line; `None` at the end, be it the real one or an early one.
+    /// The next line; `None` at the real end or an early one.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         if self.done {
             return None;
@@ -168,7 +168,7 @@ impl Source {
         self.line += 1;
         self.buffer.clear();
         let mut limited = self.reader.by_ref().take(MAX_LINE as u64 + 1);
-        // A line that breaks off in an error is no row: it may lack its last digits.
+        // A line that breaks off with an error is no row, because it may lack its last digits.
         let read = match limited.read_until(b'\n', &mut self.buffer) {
             Ok(read) => read,
             Err(error) => return self.stop(&error),
@@ -206,7 +206,7 @@ impl Source {
         self.broken_off(Self::cause(error))
     }
 
-    /// Why reading broke off, in words.
+    /// The reason why reading broke off, in words.
     pub(super) fn cause(error: &io::Error) -> String {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => "the compressed data is cut off".to_owned(),

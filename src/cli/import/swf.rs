@@ -1,17 +1,17 @@
 //! `swf`: the Standard Workload Format of the Parallel Workloads Archive, version 2.
 //!
-//! `;` starts a comment; of these, `UnixStartTime`, `Partition` and `Queue` are read. Then 18 fields a job, separated by
-//! blanks or by `;`, -1 for unknown, and in the extended form a `{node,node,...}` list (one entry a processor) and a
-//! queue name. What is left of the line behind a `;` is a comment too.
+//! `;` starts a comment; of the comments `UnixStartTime`, `Partition` and `Queue` are read. A job has 18 fields,
+//! separated by blanks or by `;`, with -1 for unknown. In the extended form a `{node,node,...}` list (one entry for
+//! each processor) and a queue name follow. The rest of the line after a `;` is a comment as well.
 //!
-//! - User `n` becomes `u<n>`, group `n` the project `vo<n>`, partition `n` the resource group that
-//!   the header names, else `partition<n>`; queue `n` likewise, else `q<n>`;
-//!   node `n` is `node<n>`. A name in place of a number is the name.
-//! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an
-//!   unknown wait counts as none. Times and processors may have decimals.
-//! - The requested time is the limit of the job.
-//! - Processors: allocated, else requested. Memory: requested (it is what no other job could
-//!   have), else used, in the unit of [`MemoryUnit`].
+//! - User `n` becomes `u<n>`, group `n` the project `vo<n>`. Partition `n` becomes the resource group with its name in
+//!   the header, else `partition<n>`; in the same way queue `n` becomes the named queue, else `q<n>`. Node `n` becomes
+//!   `node<n>`. A name in place of a number is used as it is.
+//! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an unknown wait is 0.
+//!   Times and processors may have decimals.
+//! - The requested time is the time limit of the job.
+//! - Processors: allocated, else requested. Memory: the requested amount, because no other job could have it, else the
+//!   used amount, in the unit of [`MemoryUnit`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,23 +43,23 @@ const FIELDS: usize = 18;
 const UNIT: u128 = 1_000_000_000_000;
 const UNIT_AS_MICROS: u64 = 1_000_000_000_000;
 const UNITS_PER_MICRO: u128 = UNIT / 1_000_000;
-/// Names that a header may give to partitions, and to queues.
+/// The largest number of names that a header may give to partitions, and to queues.
 const MAX_HEADER_NAMES: usize = 10_000;
 
-/// What the two memory fields count.
+/// The unit of the two memory fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryUnit {
     /// The standard: kibibytes for each processor.
     #[default]
     KibPerProcessor,
-    /// Bytes on each node of the job's node list (one node without a list), as some extended logs have it.
+    /// Bytes on each node of the job's node list (one node without a list), as in some extended logs.
     BytesPerNode,
     /// Bytes for the whole job.
     BytesPerJob,
 }
 
 impl MemoryUnit {
-    /// Every unit by its name on the command line.
+    /// All units by their names on the command line.
     pub const ALL: [(&'static str, Self); 3] = [
         ("kib-per-processor", Self::KibPerProcessor),
         ("bytes-per-node", Self::BytesPerNode),
@@ -113,11 +113,11 @@ impl Swf {
             None => (line, None),
         };
         let fields = fields(numbers).ok_or(Reason::FieldCount)?;
-        // Lines with these states repeat, piece by piece, a job that also has a line of its own.
+        // Lines with these states repeat, piece by piece, a job that has a line of its own.
         if matches!(fields[10], "2" | "3" | "4") {
             return Err(Reason::PartialRun);
         }
-        // Archives keep jobs that were cancelled while they waited.
+        // Archives contain jobs that were cancelled while they waited.
         if fields[10] == "5" && micros(fields[3], "run time").is_ok_and(|run| run.is_none()) {
             return Err(Reason::CancelledBeforeStart);
         }
@@ -142,7 +142,7 @@ impl Swf {
         })
     }
 
-    /// When the job came, started and ended.
+    /// The times of submission, start and end.
     fn times(&self, fields: &[&str; FIELDS]) -> Result<(Timestamp, Timestamp, Timestamp), Reason> {
         let submit = micros(fields[1], "submit time")?.ok_or(Reason::BadTime("submit time"))?;
         let wait = match micros(fields[2], "wait time")? {
@@ -199,7 +199,7 @@ impl Parser for Swf {
     }
 }
 
-/// The fields of a job, which blanks separate, or `;`.
+/// The fields of a job, separated by blanks or by `;`.
 fn fields(line: &str) -> Option<[&str; FIELDS]> {
     let by_blanks = line.split_once(';').map_or(line, |(job, _)| job);
     let mut words = by_blanks.split_ascii_whitespace();
@@ -212,7 +212,7 @@ fn fields(line: &str) -> Option<[&str; FIELDS]> {
     (!fields[FIELDS - 1].is_empty()).then_some(fields)
 }
 
-/// An amount with decimals, if it has any; every negative one stands for unknown.
+/// An amount, with or without decimals. Every negative one means unknown.
 fn amount(text: &str, bad: Reason) -> Result<Option<Amount>, Reason> {
     match text.strip_prefix('-') {
         Some(negative) => negative.parse::<Amount>().map(|_| None).map_err(|_| bad),
@@ -226,7 +226,7 @@ fn micros(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
     Ok(seconds.map(|seconds| u64::try_from(seconds.units() / UNITS_PER_MICRO).unwrap_or(u64::MAX)))
 }
 
-/// The time that was asked for.
+/// The requested time.
 fn limit(text: &str) -> Result<Option<u32>, Reason> {
     let seconds = micros(text, "requested time")?.map(|micros| micros / MICROS_PER_SECOND.unsigned_abs());
     Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
@@ -236,7 +236,7 @@ fn is_minus_one(text: &str) -> bool {
     text.strip_prefix('-').and_then(|number| number.parse().ok()) == Some(Amount::whole(1))
 }
 
-/// What two amounts make, to 12 decimals.
+/// The product of two amounts, to 12 decimals.
 fn times(one: Amount, other: Amount) -> Option<Amount> {
     let (whole, rest) = (other.units() / UNIT, other.units() % UNIT);
     let part = u64::try_from(rest).ok().map(|rest| one.for_micros(rest).mean_over(UNIT_AS_MICROS))?;
@@ -260,7 +260,7 @@ fn single_node(nodes: &HashSet<&str>) -> Option<String> {
     Some(if numbered { format!("node{node}") } else { (*node).to_owned() })
 }
 
-/// `1 site.example.org`: a number and the name that it stands for.
+/// Notes a number and the name that it stands for, such as `1 site.example.org`.
 fn remember(names: &mut HashMap<String, String>, value: &str) {
     let Some((number, name)) = value.split_once(char::is_whitespace) else { return };
     let name = name.trim();
@@ -273,7 +273,8 @@ fn remember(names: &mut HashMap<String, String>, value: &str) {
     }
 }
 
-/// The name of what a job belongs to: its own where it has one, else that of its number. -1 is unknown.
+/// The name of a job's user, queue or other owner: its own name if it has one, otherwise that of its number. -1 is
+/// unknown.
 fn named(text: &str, names: &HashMap<String, String>, prefix: &str) -> Option<String> {
     let number = match text.parse::<Amount>() {
         Ok(number) => number.to_string(),

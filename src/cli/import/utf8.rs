@@ -1,11 +1,11 @@
-//! Text with bytes that are no UTF-8: one such byte costs the field that has it, not the row.
+//! Text with invalid UTF-8. An invalid byte spoils only its field, not the row.
 
 use std::io::{self, BufRead, Read};
 
-/// Stands in place of bytes that are no UTF-8. Unicode has set this character aside, so that no text has it.
+/// The character in place of invalid bytes. Unicode reserves it as a noncharacter, so no text contains it.
 pub const NOT_UTF8: char = '\u{ffff}';
 
-/// `bytes` with [`NOT_UTF8`] for everything that is no UTF-8.
+/// `bytes` with [`NOT_UTF8`] in place of everything that is not UTF-8.
 pub(super) fn mend(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -17,13 +17,13 @@ pub(super) fn mend(bytes: &[u8]) -> String {
     text
 }
 
-/// Reads UTF-8 from anything, with [`NOT_UTF8`] in place of what is none.
+/// Reads UTF-8 from any input, with [`NOT_UTF8`] in place of invalid bytes.
 pub(super) struct MendedText<R> {
     inner: R,
-    /// Text that is not handed out yet, from `at` on.
+    /// Text that is not returned yet, from `at` on.
     text: Vec<u8>,
     at: usize,
-    /// The first bytes of a character whose last ones were not read yet.
+    /// The first bytes of a character whose last ones have not been read yet.
     begun: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl<R: BufRead> MendedText<R> {
         Self { inner, text: Vec::new(), at: 0, begun: Vec::new() }
     }
 
-    /// Reads on; leaves the text empty only at the end.
+    /// Reads more input. The text is empty only at the end.
     fn fill(&mut self) -> io::Result<()> {
         (self.at, self.text) = (0, std::mem::take(&mut self.begun));
         let more = self.inner.fill_buf()?;
@@ -51,7 +51,7 @@ impl<R: BufRead> MendedText<R> {
     }
 }
 
-/// Takes a character that is not complete off the end of the text.
+/// Removes an incomplete character from the end of the text.
 fn split_begun(text: &mut Vec<u8>) -> Vec<u8> {
     let last = text.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
     let tail = text.len() - last;

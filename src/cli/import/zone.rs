@@ -1,4 +1,4 @@
-//! The instants that local times mean.
+//! The instants that local times stand for.
 
 use chrono::{DateTime, Days, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
@@ -6,30 +6,30 @@ use chrono_tz::Tz;
 use super::reason::Reason;
 use crate::domain::time::Timestamp;
 
-/// With the offset that `SLURM_TIME_FORMAT` writes for `%z`, which RFC 3339 does not know.
+/// The offset of `%z` in `SLURM_TIME_FORMAT`, which RFC 3339 does not allow.
 const BASIC_OFFSET: &str = "%Y-%m-%dT%H:%M:%S%.f%z";
 
-/// How the times of a row had to be read.
+/// Special cases in reading the times of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimesRead {
-    /// One had no offset: the zone that is assumed decided.
+    /// True if a time had no offset, so that the assumed zone was used.
     pub assumed: bool,
-    /// The clock showed one of them twice, because it was set back.
+    /// A time that occurred twice, because the clock was set back.
     pub repeated: Option<RepeatedTime>,
-    /// The clock never showed one of them, because it was set forward.
+    /// True if a time never occurred, because the clock was set forward.
     pub never: bool,
 }
 
-/// The instant that a time means which the clock showed twice.
+/// The chosen instant of a time that occurred twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatedTime {
-    /// The first, because nothing says which of the two is meant.
+    /// The first one, because nothing indicates which one is meant.
     First,
-    /// The one that fits the run time.
+    /// The one that agrees with the runtime.
     ByRunTime,
 }
 
-/// The instants that one text may mean: two for a local time that the clock showed twice.
+/// The instants that one text may stand for: two for a local time that occurred twice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PossibleInstants {
     first: Timestamp,
@@ -37,7 +37,7 @@ pub(super) struct PossibleInstants {
 }
 
 impl PossibleInstants {
-    /// A time that is known for certain.
+    /// A time with a single meaning.
     pub(super) fn only(time: Timestamp) -> Self {
         Self { first: time, second: None }
     }
@@ -49,9 +49,9 @@ impl PossibleInstants {
 
 /// Reads the times of one row.
 ///
-/// If the clock showed the start or the end of a run twice, the pair of instants counts whose difference is the run time.
-/// Where the row has none, a time means the first of the two, and for an end the first that does not lie before the
-/// start. A time that the clock never showed is read with the offset from before the change.
+/// If the start or the end of a run occurred twice, the pair of instants is chosen whose difference is the runtime. If
+/// the row has no runtime, a time means the first of the two, and an end the first one that is not before the start. A
+/// time that never occurred is read with the offset from before the change.
 pub(super) struct Clock {
     zone: Tz,
     pub(super) read: TimesRead,
@@ -97,7 +97,7 @@ impl Clock {
         instants.first
     }
 
-    /// The start and the end of a run that took `run_micros`, if the row says how long it took.
+    /// The start and the end of a run that took `run_micros`, if the row has the runtime.
     pub(super) fn period(
         &mut self,
         start: Option<PossibleInstants>,
@@ -120,7 +120,7 @@ impl Clock {
     }
 }
 
-/// The pair whose difference is closest to `run`; `None` where two pairs are equally close.
+/// The pair whose difference is closest to `run`; `None` if two pairs are equally close.
 fn closest_pair(starts: PossibleInstants, ends: PossibleInstants, run: i64) -> Option<(Timestamp, Timestamp)> {
     let pairs = starts.each().flat_map(|start| ends.each().map(move |end| (start, end)));
     let pairs = pairs.filter(|(start, end)| start <= end);

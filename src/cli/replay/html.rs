@@ -1,4 +1,4 @@
-//! A report as one page with plots, which needs no other file.
+//! A report as one HTML page with plots, which needs no other file.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ th,td{padding:.2rem .7rem;white-space:nowrap;text-align:right;border-bottom:1px 
 td.name,th.name{text-align:left}svg{max-width:100%;height:auto}";
 
 const SIZE: (u32, u32) = (960, 320);
-/// Of the lines: what can be told apart on white, by most eyes.
+/// The colours of lines, which most people can distinguish on white.
 const COLORS: [RGBColor; 8] = [
     RGBColor(0x55, 0x55, 0x55),
     RGBColor(0x00, 0x72, 0xb2),
@@ -28,9 +28,9 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(0x8b, 0x5a, 0x2b),
 ];
 
-/// A column of a table: its heading, and what it says of a row.
+/// A column of a table: its heading, and the text for a row.
 type Column<R> = (&'static str, fn(&R) -> String);
-/// The title of a plot, and what it shows of each day.
+/// The title of a plot, and its value for each day.
 type Plot = (&'static str, fn(&DayFigures) -> f64);
 
 pub(super) fn page(report: &Report) -> Result<String, Failure> {
@@ -84,7 +84,7 @@ fn summary(page: &mut String, report: &Report) -> std::fmt::Result {
     table(page, 1, &policies, report.all())
 }
 
-/// By domain and project, and the users whose waits changed most.
+/// Writes tables by domain and project, and of the users whose waits changed most.
 fn details(page: &mut String, report: &Report) -> std::fmt::Result {
     let against = report.compared_with.as_deref();
     for outcome in report.all() {
@@ -111,7 +111,7 @@ fn project(entity: &Entity) -> String {
     entity.project.clone().unwrap_or_default()
 }
 
-/// Names, then figures.
+/// The columns of entities: names, then figures.
 fn entity<const N: usize>(names: [Column<Entity>; N]) -> Vec<Column<Entity>> {
     let figures: [Column<Entity>; 7] = [
         ("jobs", |e| e.figures.jobs.to_string()),
@@ -125,7 +125,7 @@ fn entity<const N: usize>(names: [Column<Entity>; N]) -> Vec<Column<Entity>> {
     names.into_iter().chain(figures).collect()
 }
 
-/// The first columns are names.
+/// Writes a table whose first columns are names.
 fn table<'r, R: 'r>(
     page: &mut String,
     names: usize,
@@ -153,7 +153,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A line for each policy, by day.
+/// A plot with a line for each policy, by day.
 fn plot(
     title: &str,
     report: &Report,

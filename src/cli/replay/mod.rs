@@ -1,4 +1,4 @@
-//! `fairshared replay`: what policies would have made of the jobs of a real history.
+//! `fairshared replay`: shows what policies would have made of the jobs of a real history.
 
 mod html;
 mod offers;
@@ -101,7 +101,7 @@ impl Command for Replay {
     async fn run(self, _: Config) -> Outcome {
         let format = self.output.output;
         let html = self.html.clone();
-        // A replay may take a minute, and nothing else goes on.
+        // A replay may take a minute. Nothing else runs meanwhile.
         let report = tokio::task::spawn_blocking(move || self.replay()).await;
         let report = report.map_err(|error| Failure::Failed(format!("the replay broke off: {error}")))??;
         for note in &report.notes {

@@ -15,7 +15,7 @@ use crate::domain::replay::history::Offer;
 use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-/// Resource groups that a note names.
+/// The number of resource groups that a note names.
 const NAMED_GROUPS: usize = 5;
 
 #[derive(Args)]
@@ -77,7 +77,8 @@ pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &mut Trace) -> Res
     Ok(vec![Offer { from, slots }])
 }
 
-/// The rows whose groups the replay is of. What is left out or added up is noted, because it decides how large the cluster is.
+/// The rows of the groups that are replayed. A note says which rows are left out or added up, because this determines
+/// the size of the cluster.
 fn rows_of_replay(
     rows: Vec<Capacity>,
     file: &Path,
@@ -87,7 +88,7 @@ fn rows_of_replay(
     let offered: BTreeSet<String> = rows.iter().map(|row| row.resource_group.clone()).collect();
     let wanted = match asked {
         None => trace.groups.clone(),
-        // The jobs of one group run on what that group offers, and on nothing else.
+        // The jobs of one group run only on what that group offers.
         Some(group) if offered.contains(group) || trace.named_groups.contains(group) => {
             BTreeSet::from([group.to_owned()])
         }
@@ -125,7 +126,7 @@ fn listed(names: impl Iterator<Item = impl AsRef<str>> + Clone) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} others", shown.join(", ")) }
 }
 
-/// The capacity that each slot needs to be used for `seconds`, in whole units, and at least what the largest job asks for.
+/// The capacity with which the jobs fit into `seconds`, as integers; at least the request of the largest job.
 fn enough(trace: &Trace, seconds: f64) -> Amounts {
     let largest = trace.largest();
     let offered = trace

@@ -1,4 +1,4 @@
-//! A policy as a file: what `options get` prints, and below it the weights as `weights get` prints them.
+//! A policy in a file: the output of `options get`, followed by weights in the form of `weights get`.
 //!
 //! ```yaml
 //! scheduler: fairshare          # or lines KEY=VALUE at the top, or what `options get -o json` prints
@@ -34,14 +34,14 @@ use crate::domain::weight::Weight;
 use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
 use crate::service::Error;
 
-/// Keys that `options get` and `weights get` print and that say nothing here.
+/// Keys in the output of `options get` and `weights get` that a policy ignores.
 const OTHERS: [&str; 4] = ["resource_group", "warnings", "config_revision", "queues"];
 const WEIGHTS: [&str; 3] = ["domains", "projects", "users"];
 
-/// Weights without a job that a note names.
+/// The number of weights without jobs that a note names.
 const NAMED: usize = 5;
 
-/// A policy whose weights still have names.
+/// A policy whose weights still have names instead of ids.
 pub(super) struct Draft {
     name: String,
     /// The file, as errors name it.
@@ -59,7 +59,7 @@ pub(super) fn read(file: &Path) -> Result<Draft, Failure> {
     draft(name, shown.clone(), document).map_err(|failure| failure.in_input(&shown))
 }
 
-/// One map of lines `KEY=VALUE` and of the YAML or JSON behind them.
+/// The file as one map of `KEY=VALUE` lines and the YAML or JSON after them.
 fn document(text: &str) -> Result<Map<String, Value>, String> {
     let is_pair = |line: &str| {
         let key = line.split_once('=').map(|(key, _)| key);
@@ -68,7 +68,7 @@ fn document(text: &str) -> Result<Map<String, Value>, String> {
     };
     let pairs: Vec<&str> = text.lines().take_while(|line| is_pair(line)).collect();
     let rest: String = text.lines().skip(pairs.len()).flat_map(|line| [line, "\n"]).collect();
-    // The lines before keep the places that errors name.
+    // Replaces the lines before by empty lines, so that line numbers in errors are right.
     let padded = "\n".repeat(pairs.len()) + &rest;
     let mut map = yaml(&padded)?;
     for line in pairs.into_iter().map(str::trim).filter(|line| !line.is_empty()) {
@@ -122,7 +122,7 @@ fn draft(name: String, shown: String, mut document: Map<String, Value>) -> Resul
     Ok(Draft { name, shown, sequencer, options, weights })
 }
 
-/// Finds whose the weights are.
+/// Resolves the names of the weights.
 pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<String>) -> Result<Vec<Policy>, Failure> {
     let mut policies: Vec<Policy> = Vec::new();
     for draft in drafts {
@@ -150,7 +150,7 @@ pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<Str
 struct Weights<'h> {
     history: &'h History,
     found: BTreeMap<Owner, Weight>,
-    /// Domains, projects and users that have weights, but no jobs in the trace.
+    /// Domains, projects and users that have weights but no jobs in the trace.
     unknown: Vec<String>,
 }
 
@@ -180,7 +180,7 @@ impl Weights<'_> {
         Ok(())
     }
 
-    /// The user of the trace that has this name, else the one with this UUID.
+    /// The user of the trace with this name, otherwise the one with this UUID.
     fn user(&self, text: &str) -> UserId {
         let by_rule = identity::user(text);
         let has_name = self.history.owners.iter().any(|person| person.member.user == by_rule);

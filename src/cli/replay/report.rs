@@ -1,4 +1,4 @@
-//! What a replay tells: what really happened, and each policy beside it.
+//! The report of a replay: what really happened, and the result of each policy.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use crate::domain::replay::simulation::Estimates;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// What is the same under every policy.
+/// The settings that all policies share.
 pub(super) struct Setup {
     pub scheduler: &'static dyn schedulers::Starts,
     pub estimates: Estimates,
@@ -25,18 +25,18 @@ pub(super) struct Report {
     pub owners: u64,
     pub first_submission: Timestamp,
     pub last_submission: Timestamp,
-    /// At most.
+    /// The largest capacity.
     pub capacity: Amounts,
     pub scheduler: &'static str,
-    /// What `wait_change` compares with; `None`: nothing.
+    /// The outcome that `wait_change` compares with; `None` if there is none.
     pub compared_with: Option<String>,
     pub notes: Vec<String>,
-    /// What really happened, with the weights of the first policy.
+    /// The real history, with the weights of the first policy.
     pub recorded: Outcome,
     pub policies: Vec<Outcome>,
 }
 
-/// The name of what really happened.
+/// The name of the outcome that really happened.
 const RECORDED: &str = "recorded";
 
 impl Report {
@@ -73,13 +73,13 @@ impl Report {
         }
     }
 
-    /// What really happened, then the policies.
+    /// The real history, then the policies.
     pub fn all(&self) -> impl Iterator<Item = &Outcome> {
         std::iter::once(&self.recorded).chain(&self.policies)
     }
 }
 
-/// Policies do not know of each other, so as many are tried at once as there are processors.
+/// Policies are independent, so as many are simulated at the same time as there are processors.
 fn outcomes(history: &History, policies: &[Policy], setup: &Setup) -> Vec<Outcome> {
     let at_once = thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = Vec::with_capacity(policies.len());

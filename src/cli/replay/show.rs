@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{Format, print, print_json, print_list};
 use crate::domain::replay::report::{ByTier, Entity, Figures, Outcome};
 
-/// Users that a table shows at each end.
+/// The number of users that a table shows at each end.
 const SHOWN: usize = 5;
 
 pub(super) fn show(report: &Report, format: Format) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ fn lines(outcome: &Outcome) -> impl Iterator<Item = Line<'_>> {
     std::iter::once(Line::whole(outcome)).chain(entities.map(|(tier, entity)| Line::one(&outcome.policy, tier, entity)))
 }
 
-/// A row as a person reads it.
+/// A row for people.
 #[derive(Serialize)]
 struct Shown {
     policy: String,
@@ -211,7 +211,7 @@ fn heading(report: &Report) -> String {
     )
 }
 
-/// Those who gain the most, then those who lose the most.
+/// The users that gain the most, then those that lose the most.
 pub(super) fn extremes(users: &[Entity]) -> Vec<&Entity> {
     let mut changed: Vec<(&Entity, f64)> = users
         .iter()

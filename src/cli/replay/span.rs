@@ -1,4 +1,4 @@
-//! Times as a person reads them.
+//! Times and shares for people.
 
 /// `2h 05m`: the two largest units of a time in seconds.
 pub(super) fn span(seconds: f64) -> String {

@@ -1,4 +1,4 @@
-//! The jobs of a replay, from files that `import` reads.
+//! The jobs of a replay, from files in the formats of `import`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,15 +19,15 @@ use crate::domain::replay::history::{History, Job, Numbers, Offer, Person};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::Timestamp;
 
-/// The jobs of a trace, before it is known what the cluster offered.
+/// The jobs of a trace, before the capacity of the cluster is known.
 #[derive(Default)]
 pub(super) struct Trace {
     jobs: Vec<Job>,
     owners: Vec<Person>,
     sizes: Vec<Amounts>,
-    /// Every resource group that jobs are in.
+    /// All resource groups of the jobs.
     pub groups: BTreeSet<String>,
-    /// The resource groups that the files name, where `--group` puts the jobs into another one.
+    /// The resource groups that the files name, if `--group` moves the jobs to another one.
     pub named_groups: BTreeSet<String>,
     pub notes: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub(super) fn read(args: &TraceArgs) -> Result<Trace, Failure> {
     readings.finish()
 }
 
-/// The failure to read a file, with its name.
+/// The failure to read a file, with the name of the file.
 pub(super) fn in_file<T>(file: &Path, read: Result<T, ImportError>) -> Result<T, Failure> {
     read.map_err(|error| match error {
         ImportError::Open { .. } => Failure::Unusable(error.to_string()),
@@ -63,7 +63,7 @@ pub(super) fn in_file<T>(file: &Path, read: Result<T, ImportError>) -> Result<T,
     })
 }
 
-/// The format that is named, or that the name of the file tells.
+/// The named format, otherwise the one that follows from the name of the file.
 fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failure> {
     let name = file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let parts: Vec<&str> = name.split('.').collect();
@@ -78,7 +78,7 @@ fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failur
     })
 }
 
-/// The jobs of the group that `--group` names, and all others. Where files have both, only the former are replayed.
+/// The jobs of the group in `--group`, and all others. If files have both, only the former are replayed.
 struct Readings<'a> {
     group: Option<&'a str>,
     of_group: Reading<'a>,
@@ -105,7 +105,7 @@ impl<'a> Readings<'a> {
         }
     }
 
-    /// The jobs that are replayed: those of the group, or all as one group if the files have none of it.
+    /// The jobs that are replayed: those of the group, or all jobs as one group if the files have none of it.
     fn finish(self) -> Result<Trace, Failure> {
         let Self { group, of_group, others, dropped } = self;
         if of_group.places.is_empty() {
@@ -128,10 +128,10 @@ struct Reading<'a> {
     size_numbers: Numbers<Amounts>,
     /// The newest job of each project, and the domain that it names.
     homes: BTreeMap<ProjectId, (Timestamp, Arc<str>)>,
-    /// The index of each job among those of the trace; `None` for a job of which no row has the start and the end.
+    /// The index of each job among those of the trace; `None` for a job without a row that has start and end.
     places: FastMap<KernelId, Option<u32>>,
     repeated: u64,
-    /// Rows whose job has another owner in an earlier one.
+    /// Rows of jobs that have another owner in an earlier row.
     disputed: u64,
 }
 
@@ -149,8 +149,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Traces that overlap have some jobs twice. As in an import, the later row counts, unless it knows of no end or
-    /// names another owner.
+    /// Adds a job. Overlapping traces have some jobs twice. As in an import, the later row counts, unless it has no end
+    /// or names another owner.
     fn take(&mut self, job: ImportedJob) {
         let id = job.id_in_trace();
         let known = self.places.get(&id).copied();
@@ -275,7 +275,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Trace {
-    /// The owner of the job at `place`.
+    /// The owner of the job at index `place`.
     fn owner(&self, place: usize) -> Member {
         self.owners[self.jobs[place].owner as usize].member
     }
@@ -317,7 +317,7 @@ impl Trace {
         Ok(history)
     }
 
-    /// The usage of the jobs, by slot, in slot-seconds.
+    /// The usage of all jobs, in slot-seconds by slot.
     pub fn used(&self) -> Usages {
         let mut sum = Usages::default();
         for job in &self.jobs {
@@ -326,10 +326,10 @@ impl Trace {
         sum
     }
 
-    /// The largest job, slot by slot.
+    /// The largest request of each slot.
     pub fn largest(&self) -> Amounts {
         let mut most = Amounts::default();
-        // The size of a row that a later one replaced is that of no job.
+        // The size of a row that was replaced by a later one belongs to no job.
         for (slot, amount) in self.jobs.iter().flat_map(|job| self.sizes[job.size as usize].iter()) {
             if most.get(slot).is_none_or(|known| known < amount) {
                 most.set(slot, amount);
@@ -338,7 +338,7 @@ impl Trace {
         most
     }
 
-    /// From the first submission to the last end.
+    /// The time from the first submission to the last end.
     pub fn span(&self) -> (Timestamp, Timestamp) {
         let first = self.jobs.first().map_or(Timestamp::EPOCH, |job| job.submitted_at);
         (first, self.jobs.iter().map(|job| job.end(job.started_at)).max().unwrap_or(first))

@@ -1,4 +1,4 @@
-//! `fairshared usage`: what was recorded of kernels in a period, or what it sums to.
+//! `fairshared usage`: shows usage records of a period, or their sums.
 
 mod report;
 

@@ -14,7 +14,7 @@ use crate::domain::time::Day;
 use crate::domain::usage_report::Period;
 use crate::service::{Clock, SystemClock};
 
-/// What may stand before the hours of slots, in this order.
+/// The columns that may precede the hours of slots, in this order.
 const NAMES: [&str; 10] = [
     "resource_group",
     "first_day",
@@ -27,11 +27,11 @@ const NAMES: [&str; 10] = [
     "used_share",
     "entitled_share",
 ];
-/// What a report may be by, and the column that names it.
+/// The words that a report may be grouped by, and the columns that show them.
 const BY: [(&str, &str); 3] = [("domain", "domain_name"), ("project", "project_name"), ("user", "user_name")];
 const DAYS: [&str; 2] = ["first_day", "last_day"];
 const SHARES: [&str; 2] = ["used_share", "entitled_share"];
-/// An id, and the name that stands for it in tables.
+/// Ids, and the names that replace them in tables.
 const NAMED: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", "user_name")];
 
 pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     let slots: BTreeSet<String> =
         rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
     let hours: Vec<(String, String)> = slots.iter().map(|slot| (heading(slot), slot.clone())).collect();
-    // Tables have no room for them, and of some days no capacity is known.
+    // Tables have no room for these columns, and for some days no capacity is known.
     let has_part = |slot: &String| rows.iter().any(|row| row["capacity_share"].get(slot).is_some());
     let parts: Vec<(String, String)> = match format {
         Format::Table => Vec::new(),
@@ -63,7 +63,7 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
             shorten(row, &hours);
         }
     }
-    // A report without rows has these as its heading.
+    // The heading of a report without rows.
     let of_tier = by.split(',').filter_map(|by| BY.iter().find(|(known, _)| *known == by)).map(|(_, column)| *column);
     let of_tier: Vec<&str> = of_tier.collect();
     let is_always_there = |name: &str| DAYS.contains(&name) || (rows.is_empty() && of_tier.contains(&name));
@@ -76,7 +76,7 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     print_list(format, &columns, rows)
 }
 
-/// The last row of a table: what all rows of the report used, also those that a limit leaves out.
+/// The last row of a table: the usage of all rows of the report, including those that a limit leaves out.
 fn total_row(totals: &Value, first_column: &str, hours: &[(String, String)]) -> Value {
     let mut row = json!({first_column: "total"});
     for (heading, slot) in hours {
@@ -86,7 +86,7 @@ fn total_row(totals: &Value, first_column: &str, hours: &[(String, String)]) -> 
     row
 }
 
-/// Makes a row for a person: names in the place of ids, shares in percent, short figures.
+/// Converts a row for people: names instead of ids, shares in percent, short numbers.
 fn shorten(row: &mut Value, hours: &[(String, String)]) {
     for share in SHARES {
         if row.get(share).is_some_and(Value::is_string) {
@@ -106,7 +106,7 @@ fn shorten(row: &mut Value, hours: &[(String, String)]) {
     }
 }
 
-/// What the hours of a slot are called.
+/// The heading of the hours of a slot.
 fn heading(slot: &str) -> String {
     if slot == "mem" { "mem_gib_hours".to_owned() } else { format!("{slot}_hours") }
 }
@@ -128,12 +128,12 @@ async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
     Ok(call.maybe("domain", usage.domain).maybe("user", usage.user).maybe("project", usage.project))
 }
 
-/// The days of a month, until today.
+/// The days of a month, up to today.
 fn days_of(month: &str) -> Result<(Day, Day), Failure> {
     let unusable = || Failure::Unusable(format!("{month:?} is not a month like 2026-10"));
     let first: Day = format!("{month}-01").parse().map_err(|_| unusable())?;
     let last = Period::Month.last(first);
     let today = SystemClock.now().day();
-    // What lies ahead is for the server to refuse.
+    // The server refuses days in the future.
     Ok((first, if first <= today { last.min(today) } else { last }))
 }

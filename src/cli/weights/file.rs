@@ -24,11 +24,11 @@ use crate::rest::configuration::view::Configuration;
 use crate::service::Error;
 use crate::service::input::json::{self, Unreadable};
 
-/// Reads YAML or JSON; `name` stands in errors. `None`: the file is empty.
+/// Reads YAML or JSON. `name` is used in errors. `None` if the file is empty.
 pub fn read(bytes: &[u8], name: &str) -> Result<Option<Configuration>, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
     if text.trim_start().starts_with('{') {
-        // Broken JSON is often YAML of another meaning.
+        // Broken JSON is often valid YAML with another meaning.
         return json::read(bytes).map(Some).map_err(|error| match error {
             Unreadable::Malformed { detail, .. } => {
                 Failure::Unusable(format!("{name}: {detail}; what begins with {{ is read as JSON"))

@@ -1,4 +1,4 @@
-//! `fairshared weights`: single weights, and all of a group as a file.
+//! `fairshared weights`: sets single weights, and all weights of a group from a file.
 
 mod file;
 mod yaml;
@@ -186,7 +186,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file, and the group that it is for.
+/// A file of weights, and its group.
 struct Plan {
     args: FileArgs,
     group: String,
@@ -198,7 +198,7 @@ impl Plan {
     async fn read(args: FileArgs, config: &Config) -> Result<Self, Failure> {
         let name = input_name(&args.file);
         let document = file::read(&read_input(&args.file)?, &name)?;
-        // A program that failed writes nothing; that must not unset everything.
+        // A failed program may write an empty file, which must not unset everything.
         if document.is_none() && args.prune {
             return Err(Failure::Unusable(format!("{name} is empty; with --prune, a file without weights is {{}}")));
         }
@@ -215,7 +215,7 @@ impl Plan {
         Ok(Self { args, group, document, client: Client::of(config).await? })
     }
 
-    /// What the file changes, or would change.
+    /// The changes that the file makes, or would make.
     async fn send(&self, dry_run: bool, reason: Option<&str>) -> Result<Bytes, Failure> {
         let call = self.client.put(["resource-groups", &self.group, "configuration"]);
         let call = call.flag("prune", self.args.prune).flag("dry_run", dry_run).maybe("reason", reason);
@@ -223,7 +223,7 @@ impl Plan {
         sent.map_err(|failure| failure.in_input(&input_name(&self.args.file)))
     }
 
-    /// What the file changes, or would change, written as it was asked for.
+    /// Writes the changes that the file makes, or would make, in the requested format.
     async fn show(&self, dry_run: bool, reason: Option<&str>) -> Result<Value, Failure> {
         let bytes = self.send(dry_run, reason).await?;
         let changed = read(&bytes)?;
@@ -267,7 +267,7 @@ async fn diff(plan: &Plan) -> Outcome {
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Shows what the weights of the file would do to ranks and factors.
+/// Shows the effects of the weights in the file on ranks and factors.
 async fn ranks(plan: &Plan) -> Outcome {
     let changed = read(&plan.send(true, None).await?)?;
     let weights = items(&changed).filter(|item| item["key"] == "weight").map(|item| {
@@ -284,7 +284,7 @@ async fn ranks(plan: &Plan) -> Outcome {
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Says on standard error how much was changed; `verb` stands before every participle.
+/// Writes the number of changes to standard error. `verb` precedes every participle.
 fn say(changed: &Value, verb: &str) {
     warn(changed);
     let count = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
@@ -297,7 +297,7 @@ fn say(changed: &Value, verb: &str) {
     }
 }
 
-/// What `--prune` takes away with a change.
+/// The loss that comes with a change by `--prune`.
 fn loss(change: &Value) -> Option<String> {
     if !change["to"].is_null() {
         return None;

@@ -1,19 +1,19 @@
-//! YAML that readers of YAML 1.1 and of YAML 1.2 understand alike.
+//! Writes YAML that means the same in YAML 1.1 and YAML 1.2.
 //!
-//! Many programs read YAML 1.1, where `no` is a truth value, `012` is ten, `12:30:00` is a number of seconds and `2026-01-13` is a
-//! day. The library quotes what YAML 1.2 reads otherwise and leaves these plain. Here a text is plain only if it is a plain word in
-//! both editions, and every other text is quoted, so that a name comes back as the same name.
+//! Many programs read YAML 1.1, where `no` is a truth value, `012` is ten, `12:30:00` is a number of seconds and
+//! `2026-01-13` is a day. The library quotes only what YAML 1.2 would misread. Here a text is plain only if it is a
+//! plain word in both editions, and every other text is quoted, so that a name is always read back as the same name.
 
 use std::fmt::Write;
 
 use serde_norway::Value;
 
-/// Words that YAML 1.1 reads as truth values or null, in lower case; upper case is read the same.
+/// Words that YAML 1.1 reads as truth values or null, in lower case; upper case is read in the same way.
 const RESERVED: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
-/// Marks that may stand inside a plain word.
+/// Marks that are allowed inside a plain word.
 const PLAIN_MARKS: [char; 6] = ['-', '_', '.', '/', '@', '+'];
 
-/// Writes a value as block YAML, with a line end behind its last line.
+/// Writes a value as block YAML, with a line end after its last line.
 pub fn to_text(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -27,7 +27,7 @@ pub fn to_text(value: &Value) -> String {
     out
 }
 
-/// Writes the entries of a map or list that is not empty, a line or more for each.
+/// Writes the entries of a map or list that is not empty, with at least one line for each.
 fn write_entries(value: &Value, indent: usize, out: &mut String) {
     match value {
         Value::Mapping(map) => {
@@ -35,7 +35,7 @@ fn write_entries(value: &Value, indent: usize, out: &mut String) {
                 out.extend(std::iter::repeat_n(' ', indent));
                 write_scalar(key, out);
                 out.push(':');
-                // The marks of a list stand below the key of the list.
+                // The marks of a list have the same indentation as its key.
                 write_value(value, indent, if value.is_sequence() { indent } else { indent + 2 }, out);
             }
         }
@@ -102,7 +102,7 @@ fn write_text(text: &str, out: &mut String) {
     }
 }
 
-/// True for a text that no reader takes for anything but itself: it begins with a letter, so that it is no number, day or time.
+/// True for a text that every reader takes as a text: it begins with a letter, so it is no number, day or time.
 fn is_plain(text: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || PLAIN_MARKS.contains(&c) || c == ' ';
     text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -111,7 +111,7 @@ fn is_plain(text: &str) -> bool {
         && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// True for a character that stands for itself between single quotes in both editions.
+/// True for a character that may stand between single quotes in both editions.
 fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -1,4 +1,4 @@
-//! Queries for keys, and for the key that asks.
+//! Queries for keys, and for the key of the request.
 
 use async_graphql::{Context, Object, Result};
 

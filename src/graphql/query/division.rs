@@ -1,4 +1,4 @@
-//! Queries for the division, for those of the days before, and for reclaim plans.
+//! Queries for the division of now and of past days, and for reclaim plans.
 
 use async_graphql::{Context, Object, Result};
 

@@ -1,4 +1,4 @@
-//! Queries for explanations, and for the sequence of workloads with why each waits.
+//! Queries for explanations, and for the sequence of workloads with the reason why each waits.
 
 use async_graphql::{Context, Object, Result};
 

@@ -1,4 +1,4 @@
-//! Queries for fairness, and for what each day left of fairness, factors and ranks.
+//! Queries for fairness, and for fairness, factors and ranks at the end of past days.
 
 use async_graphql::{Context, Object, Result};
 

@@ -54,7 +54,7 @@ pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
     ctx.data_opt().ok_or_else(|| Error::internal("a schema without a service"))
 }
 
-/// Who asks.
+/// The caller of the request.
 pub fn caller<'a>(ctx: &Context<'a>) -> Result<&'a Caller> {
     ctx.data_opt().ok_or_else(anonymous)
 }

@@ -21,7 +21,7 @@ use crate::service::input::page::Window;
 use crate::service::shares::FoundShares;
 use crate::service::{Error, Result as ServiceResult};
 
-/// Ids that one `nodes` may name.
+/// The largest number of ids in one `nodes`.
 const MAX_IDS: usize = 100;
 
 /// The parts of a global id.
@@ -170,7 +170,7 @@ impl Rows {
         self.buckets.get(&(kind.to_owned(), key.to_vec())).cloned()
     }
 
-    /// A row of a published picture, or the default row of a known user, project or domain that has none there.
+    /// A row of a published snapshot, or the default row of a known user, project or domain that has no row in it.
     fn published(&self, ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
         let [name, rest @ ..] = key else { return Ok(None) };
         let Ok(group) = service(ctx)?.group(caller(ctx)?, name) else { return Ok(None) };
@@ -198,7 +198,7 @@ impl Rows {
     }
 }
 
-/// Whose fair share a global id means.
+/// The owner of the fair share with this global id.
 fn share_of(kind: &str, key: &[String]) -> Option<Owner> {
     match kind {
         DomainFairShare::KIND => entity("domain", key),
@@ -227,7 +227,7 @@ fn tier(kind: &str) -> Tier {
     }
 }
 
-/// The key that the global id of a bucket holds.
+/// The key in the global id of a bucket.
 fn bucket_key(kind: &str, group: &str, row: &BucketRow) -> Vec<String> {
     let mut key = vec![group.to_owned()];
     if kind == DomainUsageBucketNode::KIND {
@@ -239,7 +239,7 @@ fn bucket_key(kind: &str, group: &str, row: &BucketRow) -> Vec<String> {
     key
 }
 
-/// The one bucket that the rest of a global id means.
+/// The filter that finds the one bucket with this key.
 fn bucket_filter(kind: &str, key: &[String]) -> Option<(&'static str, Filter<BucketCondition>)> {
     let (start, owner) = key.split_last()?;
     let (kind, mut all) = match (kind, owner) {

@@ -13,7 +13,7 @@ use crate::service::audit_log::AuditQuery;
 use crate::service::jobs::{JobControl, RunFilter};
 use crate::service::{Error, Result as ServiceResult, Service};
 
-/// What runs the jobs.
+/// The runner of jobs.
 pub fn jobs<'a>(ctx: &Context<'a>) -> ServiceResult<&'a Arc<dyn JobControl>> {
     ctx.data_opt().ok_or_else(|| Error::internal("a schema without jobs"))
 }

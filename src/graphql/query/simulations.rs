@@ -1,4 +1,4 @@
-//! Queries that try something out: a division, a reclaim plan, or changes of a live group.
+//! Queries that compute without writing: a division, a reclaim plan, or changes of a group.
 
 use async_graphql::{Context, Object, Result};
 

@@ -1,4 +1,4 @@
-//! The division as GraphQL shows it: of now with its queues, and of single days.
+//! The division of now with its queues, and those of single days, as GraphQL shows them.
 
 use std::sync::Arc;
 

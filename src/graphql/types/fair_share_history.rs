@@ -1,4 +1,4 @@
-//! What the last run of a day left of a domain, project or user, as GraphQL shows it.
+//! The shares of a domain, project or user after the last run of a day, as GraphQL shows them.
 
 use async_graphql::{Context, Object, Result};
 

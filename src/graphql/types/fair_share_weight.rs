@@ -1,4 +1,4 @@
-//! Weights as GraphQL shows them, and what a write of weights has done.
+//! Weights and the results of writing them, as GraphQL shows them.
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 

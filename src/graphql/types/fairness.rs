@@ -1,4 +1,4 @@
-//! Fairness as GraphQL shows it: of a window with its rows, and of single days.
+//! The fairness of a window with its rows, and that of single days, as GraphQL shows them.
 
 use async_graphql::{Context, Object, Result};
 

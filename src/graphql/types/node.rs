@@ -1,4 +1,4 @@
-//! The types of which `node(id)` finds a row again.
+//! The types whose rows `node(id)` finds.
 
 use async_graphql::{ID, Interface};
 

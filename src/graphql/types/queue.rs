@@ -1,4 +1,4 @@
-//! Queues as GraphQL shows them, and what a write of queues has done.
+//! Queues and the results of writing them, as GraphQL shows them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How the values of a queue's keys look in GraphQL: what an answer shows, and what a mutation gives as JSON.
+//! The types of the values of queues in GraphQL: those of fields in results, and those of JSON in mutations.
 
 use async_graphql::{Enum, InputType, OutputType};
 use serde_json::{Value, json};

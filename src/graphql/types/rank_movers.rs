@@ -1,4 +1,4 @@
-//! The users whose rank moved most, since the day before or on a day that is over.
+//! The users whose rank changed most, since the day before or on a past day.
 
 use async_graphql::{Context, Object, Result as Answer};
 

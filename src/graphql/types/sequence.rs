@@ -1,4 +1,4 @@
-//! A sequence as GraphQL shows it: each workload in its place, with what decided it.
+//! A sequence as GraphQL shows it: each workload with its place and the reason for it.
 
 use async_graphql::SimpleObject;
 

@@ -1,4 +1,4 @@
-//! The key that asks, or that signed in, as GraphQL shows it.
+//! The key of the request or of the session, as GraphQL shows it.
 
 use std::sync::Arc;
 

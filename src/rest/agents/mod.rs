@@ -1,4 +1,4 @@
-//! Nodes of a resource group; together they are its capacity.
+//! The agents (nodes) of a resource group. Their slots together are its capacity.
 
 pub mod delete;
 pub mod list;

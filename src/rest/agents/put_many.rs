@@ -1,4 +1,4 @@
-//! `PUT /resource-groups/{rg}/agents`: creates and replaces many agents, all or none.
+//! `PUT /resource-groups/{rg}/agents`: creates and replaces many agents, all or nothing.
 
 use std::sync::Arc;
 

@@ -100,13 +100,13 @@ pub struct AgentsBody {
 }
 
 impl AgentsBody {
-    /// Likely mistakes in the names of the agents.
+    /// Warnings about likely mistakes in the names of the agents.
     pub fn warnings(&self) -> Vec<InputWarning> {
         let named = self.agents.iter().enumerate().filter_map(|(at, agent)| Some((at, agent.agent_id.as_deref()?)));
         name_warnings(named.map(|(at, name)| (format!("/agents/{at}/agent_id"), name)))
     }
 
-    /// The agents by id; the first faults are named.
+    /// The agents by id. The error lists the first faults.
     pub fn into_specs(self) -> Result<BTreeMap<String, AgentSpec>, Error> {
         collect_specs(self.agents.into_iter().map(|mut agent| {
             let id = agent.agent_id.take().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/audit`: compares records with buckets, and tier with tier.
+//! `GET /resource-groups/{rg}/audit`: compares records with buckets, and the tiers with each other.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an audit of one group found, as REST shows it.
+//! The result of the audit of one group, as REST shows it.
 
 use serde::Serialize;
 use utoipa::ToSchema;

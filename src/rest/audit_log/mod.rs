@@ -1,4 +1,4 @@
-//! Who changed what, when and why.
+//! The audit log: each change with its caller, time and reason.
 
 pub mod list;
 pub mod undo;

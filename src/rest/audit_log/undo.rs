@@ -1,4 +1,4 @@
-//! `POST /audit-log/{id}/undo`: makes what a change has set as it was before.
+//! `POST /audit-log/{id}/undo`: restores the state before a change.
 
 use std::sync::Arc;
 

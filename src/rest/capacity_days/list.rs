@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/capacity-days`: the capacity of every day of which one is known.
+//! `GET /resource-groups/{rg}/capacity-days`: the known capacities of past days.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a group offered on each day.
+//! The capacity of a group on each day.
 
 pub mod list;
 pub mod put;

@@ -1,4 +1,4 @@
-//! `PUT /resource-groups/{rg}/capacity-days`: gives days of the past their capacities.
+//! `PUT /resource-groups/{rg}/capacity-days`: sets the capacities of past days.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Capacities of days as REST shows and takes them.
+//! The capacities of days, as REST shows and reads them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
 use crate::service::{Error, Fault, Faults};
 
-/// Days that one request may name.
+/// The largest number of days in one request.
 pub const MAX_DAYS: usize = 5_000;
 
 /// What a group offered on one day, as the mean over the day.
@@ -38,7 +38,7 @@ pub struct CapacitiesGiven {
     pub changed: u64,
 }
 
-/// The capacities by day; the first faults are named.
+/// The capacities by day. The error lists the first faults.
 pub fn days(body: Vec<CapacityDay>, today: Day) -> Result<BTreeMap<Day, Amounts>, Error> {
     let (mut days, mut faults) = (BTreeMap::new(), Faults::default());
     for (at, CapacityDay { date, capacity }) in body.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a write of a configuration changed, or would change.
+//! The changes that a write of a configuration has made, or would make.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl ConfigurationChange {
 }
 
 impl ConfigurationWritten {
-    /// `written` are the queues of the document.
+    /// The result of a write. `written` are the queues in the document.
     pub fn of(names: &Names, changed: &ConfigurationChanged, written: &[QueueConfig]) -> Self {
         let set = changed.weights.iter().filter(|change| change.to.is_some()).count();
         let weights = changed.weights.iter().map(|change| ConfigurationChange::of_weight(names, change));
@@ -112,7 +112,7 @@ impl ConfigurationWritten {
     }
 }
 
-/// Likely mistakes in the queues, with pointers to those that the document has.
+/// Warnings about the queues, with pointers to those in the document.
 fn queue_warnings(changed: &ConfigurationChanged, written: &[QueueConfig]) -> Vec<InputWarning> {
     let places: BTreeMap<&str, usize> =
         written.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), at)).collect();
@@ -128,7 +128,8 @@ fn queue_warnings(changed: &ConfigurationChanged, written: &[QueueConfig]) -> Ve
     warnings.map(warning).take(MAX_WARNINGS).chain(more).collect()
 }
 
-/// A row for each queue that comes or goes, and for each key that changes; `written` are the queues of the document.
+/// A row for each new or removed queue, and for each changed key of another one. `written` are the queues in the
+/// document.
 fn rows(changed: &QueuesChanged, written: &[QueueConfig]) -> Vec<ConfigurationChange> {
     let written: BTreeMap<&str, &QueueConfig> = written.iter().map(|q| (q.name.as_str(), q)).collect();
     changed.changes.iter().flat_map(|change| rows_of(change, written.get(&*change.name).copied())).collect()
@@ -152,7 +153,7 @@ fn rows_of(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<Configura
             let differs = to.iter().filter(|(key, value)| from.get(*key) != Some(value));
             differs.map(|(key, value)| row(key, from.get(key).cloned(), Some(value.clone()))).collect()
         }
-        // A new queue as the document has it: its age is not known before the write.
+        // A new queue is shown as it is in the document, because its age is not known before the write.
         (from, to) => vec![row("queue", from.as_deref().map(whole), written.or(to.as_deref()).map(whole))],
     }
 }

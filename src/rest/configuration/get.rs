@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/configuration`: weights and queues as one document.
+//! `GET /resource-groups/{rg}/configuration`: the weights and queues as one document.
 
 use std::sync::Arc;
 

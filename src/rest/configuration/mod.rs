@@ -1,4 +1,4 @@
-//! What admins set in a resource group, as one document: weights and queues, by names.
+//! The configuration of a resource group as one document: weights and queues, by names.
 
 pub mod changes;
 pub mod get;

@@ -1,4 +1,5 @@
-//! Names of projects and users: those of the server, and display names where they are unique in the group.
+//! The names of projects and users in a configuration: their names in the server, and display names that are unique in
+//! the group.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +11,7 @@ use crate::domain::ids::{ProjectId, UserId};
 use crate::service::Service;
 use crate::service::group::published::facts::GroupSnapshotData;
 
-/// Ids by display name; `None`: more than one has it.
+/// Ids by display name; `None` if several have the same one.
 struct Directory<'a> {
     kind: &'static str,
     ids: HashMap<&'a str, Option<Uuid>>,
@@ -36,12 +37,12 @@ impl<'a> Directory<'a> {
         directory
     }
 
-    /// The id that a text stands for. `known` is the one that it stands for in the whole server, if the server knows it.
+    /// The id for a name or UUID. `known` is the id for the text in the whole server, if there is one.
     fn find(&self, text: &str, known: Option<Uuid>) -> Result<Uuid, (&'static str, String)> {
         match (self.ids.get(text), known) {
             (_, Some(id)) => Ok(id),
             (Some(Some(id)), None) => Ok(*id),
-            // A weight may be stored for a UUID before its first job.
+            // A weight may be set for a UUID before its first job.
             (None, None) if let Ok(id) = text.parse() => Ok(id),
             (Some(None), None) => {
                 Err(("ambiguous_name", format!("more than one {} is called {text:?}; give the UUID", self.kind)))
@@ -53,14 +54,14 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// The shortest text that [`Self::find`] takes for `id`.
+    /// A text that [`Self::find`] resolves to `id`: the display name if possible, else the UUID.
     fn show(&self, id: Uuid, known: impl Fn(&str) -> Option<Uuid>) -> String {
         let name = self.names.get(&id).filter(|name| self.find(name, known(name)).is_ok_and(|found| found == id));
         name.map_or_else(|| id.to_string(), |name| (*name).to_owned())
     }
 }
 
-/// The names that may stand for the people of one group.
+/// The names of the projects and users of one group.
 pub struct Names<'a> {
     projects: Directory<'a>,
     users: Directory<'a>,
@@ -79,7 +80,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The project that the name means in the whole server, if it is known there.
+    /// The id for the project's name in the whole server, if there is one.
     fn known_project(&self, name: &str) -> Option<Uuid> {
         let people = self.service.people();
         let id = people.find_project_or_id(name).ok()?;
@@ -92,7 +93,7 @@ impl<'a> Names<'a> {
         people.user(id).map(|user| user.id.0)
     }
 
-    /// The project that `text` means, or a code and what is wrong.
+    /// The project for `text`, or the code and the text of a fault.
     pub fn project(&self, text: &str) -> Result<ProjectId, (&'static str, String)> {
         self.projects.find(text, self.known_project(text)).map(ProjectId)
     }

@@ -51,7 +51,7 @@ pub async fn handle(
     QueryParams(query): QueryParams<ConfigurationQuery>,
     JsonBody(body): JsonBody<Configuration>,
 ) -> Result<Json<ConfigurationWritten>> {
-    // Only a caller who may write learns anything about names.
+    // A caller who may not write must not learn anything about names.
     caller.require_admin()?;
     let group = service.group(&caller, &path.rg)?;
     same_as_path("/resource_group", body.resource_group.as_deref(), &path.rg)?;

@@ -1,4 +1,4 @@
-//! The queues of a configuration: each shows only the keys that differ from their defaults.
+//! The queues in a configuration. Each has only the keys that differ from their defaults.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::queues::QueueConfig;
 use crate::service::group::published::facts::GroupSnapshotData;
 
-/// A queue in a configuration: keys that have their defaults are left out.
+/// A queue in a configuration, without the keys that have their defaults.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct QueueEntry(pub QueueConfig);
@@ -14,7 +14,7 @@ pub struct QueueEntry(pub QueueConfig);
 impl Serialize for QueueEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut keys = said(&self.0);
-        // The name comes first.
+        // The name is the first key.
         let name = keys.remove("name");
         serializer.collect_map(name.iter().map(|name| ("name", name)).chain(keys.iter().map(|(k, v)| (k.as_str(), v))))
     }
@@ -27,7 +27,7 @@ pub fn keys(queue: &QueueConfig) -> Map<String, Value> {
     }
 }
 
-/// What makes a queue differ from one that says nothing.
+/// The keys whose values differ from the defaults.
 pub fn said(queue: &QueueConfig) -> Map<String, Value> {
     let defaults = keys(&QueueConfig::default());
     keys(queue).into_iter().filter(|(key, value)| defaults.get(key) != Some(value)).collect()

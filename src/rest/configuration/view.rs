@@ -1,4 +1,4 @@
-//! The document of a resource group's weights and queues.
+//! The document with the weights and queues of a resource group.
 
 use std::fmt;
 
@@ -75,13 +75,13 @@ impl WeightText {
         Self(text)
     }
 
-    /// The weight, or `None` for unset; else what is wrong with it.
+    /// The weight, or `None` for unset. The error is the text of a fault.
     pub fn parse(&self) -> Result<Option<Weight>, String> {
         self.0.as_deref().map(|text| Weight::parse(text).map_err(|e| format!("{text:?} {e}"))).transpose()
     }
 }
 
-/// A map that keeps its order, and a name that is there twice for the check that refuses it.
+/// A map that keeps its order and duplicate names, so that a check can refuse the duplicates.
 #[derive(Debug, Default)]
 pub struct Named(pub Vec<(String, WeightText)>);
 
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for Named {
 }
 
 impl Configuration {
-    /// The document that sets just these weights, and the queues as they are.
+    /// The document with these weights, and with the current queues of the group.
     pub fn of(service: &Service, group: &GroupSnapshotData, weights: &[WeightRow]) -> Self {
         let names = Names::of(service, group);
         let mut document =

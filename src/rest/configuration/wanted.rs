@@ -1,4 +1,4 @@
-//! From a document to the write that it asks for.
+//! Converts a document into the write that it describes.
 
 use super::names::Names;
 use super::view::{Configuration, WeightText};
@@ -11,7 +11,7 @@ use crate::service::{Error, Fault, Faults};
 
 type Found<T> = Result<T, (&'static str, String)>;
 
-/// The write, and where each of its weights stands in the document.
+/// The write, and the JSON pointer of each of its weights in the document.
 pub fn wanted(document: Configuration, names: &Names, prune: bool) -> Result<(Wanted, Vec<String>), Error> {
     let (weights, pointers) = weights(&document, names)?;
     let queues = document.queues.map(|queues| queues.into_iter().map(|entry| entry.0).collect());
@@ -50,7 +50,7 @@ fn weights(document: &Configuration, names: &Names) -> Result<(Vec<WeightItem>, 
     faults.or((items, pointers))
 }
 
-/// Puts the document's places into the faults that the service found; those of queues are the same there.
+/// Replaces the pointers in the service's faults by those of the document. Pointers to queues are the same in both.
 pub fn located(error: Error, pointers: &[String]) -> Error {
     let Error::Invalid(mut faults) = error else { return error };
     for fault in &mut faults {

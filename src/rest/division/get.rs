@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/division`: what every queue of a group deserves now.
+//! `GET /resource-groups/{rg}/division`: the current division of a group's capacity among its queues.
 
 use std::sync::Arc;
 

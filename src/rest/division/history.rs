@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/division/history`: what queues got on the days before.
+//! `GET /resource-groups/{rg}/division/history`: the division on past days.
 
 use std::sync::Arc;
 

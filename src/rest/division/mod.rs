@@ -1,4 +1,4 @@
-//! What every queue deserves (`docs/DIVISION.md`).
+//! The division of capacity among queues (`docs/DIVISION.md`).
 
 pub mod get;
 pub mod history;

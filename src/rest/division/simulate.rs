@@ -1,4 +1,4 @@
-//! `POST /division/simulate`: the division of what the request brings along.
+//! `POST /division/simulate`: the division for the queues in the request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The division as REST shows it: of now with its queues, and of single days.
+//! The division as REST shows it: the current one with its queues, and those of single days.
 
 use std::sync::Arc;
 

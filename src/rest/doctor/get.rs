@@ -1,4 +1,4 @@
-//! `GET /doctor`: every check of the server, and what to do.
+//! `GET /doctor`: all checks of the server, with remedies.
 
 use std::sync::Arc;
 

@@ -1,3 +1,3 @@
-//! The state of the installation, with what an administrator should look at.
+//! The state of the installation, and problems that an administrator should look at.
 
 pub mod get;

@@ -1,4 +1,4 @@
-//! Domains: the first tier.
+//! Domains: the first tier of the hierarchy.
 
 pub mod get;
 pub mod list;

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/explain`: why a domain, project or user stands where it stands.
+//! `GET /resource-groups/{rg}/explain`: the reasons for the place of a domain, project or user.
 
 use std::sync::Arc;
 

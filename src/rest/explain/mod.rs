@@ -1,3 +1,3 @@
-//! Why a domain, project or user stands where it stands (FAIR_SHARE §12).
+//! The reasons for the place of a domain, project or user (FAIR_SHARE §12).
 
 pub mod get;

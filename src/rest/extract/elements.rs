@@ -1,27 +1,27 @@
-//! The elements of a JSON array that comes in pieces: only the one that is being read is kept.
+//! Splits a JSON array that arrives in pieces into its elements. Only the current element is kept in memory.
 
 use crate::service::input::json::{MAX_DEPTH, Unreadable, too_deep};
 
-/// One element as it was found.
+/// One element of the array.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Element<'a> {
     Whole(&'a [u8]),
-    /// It is longer than what may be kept.
+    /// The element is longer than the limit.
     TooLong,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Between `[` and the first element or `]`.
+    /// Between `[` and the first element, or `]`.
     Start,
-    /// Where an element has to begin: after a comma.
+    /// After a comma, where an element has to begin.
     Before,
     Inside,
     /// After the array.
     End,
 }
 
-/// Whether what is read is part of a text.
+/// The position relative to JSON strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Outside,
@@ -30,21 +30,21 @@ enum Text {
     Escaped,
 }
 
-/// Reads an array from behind its opening bracket on.
+/// Reads an array. The opening bracket has been read before.
 pub struct Elements {
     place: Place,
     depth: usize,
     text: Text,
-    /// The beginning of an element whose end has not come yet.
+    /// The beginning of an element that has not ended yet.
     kept: Vec<u8>,
-    /// `kept` was handed out and can go.
+    /// `kept` has been returned, and is cleared by the next call.
     spent: bool,
     too_long: bool,
     most: usize,
 }
 
 impl Elements {
-    /// Elements of at most so many bytes.
+    /// Reads elements of at most `most` bytes.
     pub fn new(most: usize) -> Self {
         Self {
             place: Place::Start,
@@ -57,7 +57,7 @@ impl Elements {
         }
     }
 
-    /// The next element that ends in `rest`, which is shortened by what was read.
+    /// The next element that ends in `rest`. The bytes that were read are removed from `rest`.
     pub fn next<'a, 'r: 'a>(&'a mut self, rest: &mut &'r [u8]) -> Result<Option<Element<'a>>, Unreadable> {
         if std::mem::take(&mut self.spent) {
             self.kept.clear();
@@ -94,12 +94,12 @@ impl Elements {
         Ok(None)
     }
 
-    /// Refuses an array that has not ended.
+    /// Fails if the array has not ended.
     pub fn finish(&self) -> Result<(), Unreadable> {
         if self.place == Place::End { Ok(()) } else { Err(broken("the array ends early")) }
     }
 
-    /// Notes what `byte` means inside an element; whether it lies behind the element.
+    /// Processes a byte of an element. Returns true if it is the first byte after the element.
     fn ends_with(&mut self, byte: u8) -> Result<bool, Unreadable> {
         match byte {
             _ if self.text == Text::Escaped => self.text = Text::Inside,

@@ -18,7 +18,7 @@ use super::super::problem::Problem;
 use crate::service::Error;
 use crate::service::input::json::{Unreadable, read};
 
-/// How long a whole body may take to arrive.
+/// The longest time in which a whole body may arrive.
 const ARRIVAL: Duration = Duration::from_mins(1);
 
 /// A JSON body.
@@ -30,7 +30,7 @@ impl From<Unreadable> for Problem {
     }
 }
 
-/// Whether the body claims to be of one of `kinds`; one that claims nothing counts as the first.
+/// The media type of the body, which must be one of `kinds`. Without a header it is the first one.
 pub fn media_type<'a>(headers: &HeaderMap, kinds: &[&'a str]) -> Result<&'a str, Problem> {
     let unsupported = || {
         let detail = format!("the body must be {}", kinds.join(" or "));
@@ -42,7 +42,7 @@ pub fn media_type<'a>(headers: &HeaderMap, kinds: &[&'a str]) -> Result<&'a str,
     kinds.iter().find(|k| k.eq_ignore_ascii_case(essence)).copied().ok_or_else(unsupported)
 }
 
-/// The whole body, within the limit of the route and in time.
+/// Reads the whole body. Fails if it exceeds the limit of the route, or [`ARRIVAL`].
 pub async fn read_body(request: Request<Body>) -> Result<Bytes, Problem> {
     let late = || Problem::from(Error::TimedOut("the body did not arrive in time".to_owned()));
     let arrived = tokio::time::timeout(ARRIVAL, whole(request.into_limited_body())).await;
@@ -57,7 +57,8 @@ pub async fn read_body(request: Request<Body>) -> Result<Bytes, Problem> {
     })
 }
 
-/// A body in one piece. Each piece is let go when it is copied, because it may hold a buffer that is much larger.
+/// The body in one piece. Each piece is dropped as soon as it is copied, because it may be a view of a much larger
+/// buffer.
 async fn whole(body: Body) -> Result<Bytes, axum::Error> {
     let mut pieces = body.into_data_stream();
     let mut whole = Vec::new();
@@ -67,23 +68,24 @@ async fn whole(body: Body) -> Result<Bytes, axum::Error> {
     Ok(whole.into())
 }
 
-/// The text of an answer.
+/// `value` as JSON text.
 pub fn json_text(value: &impl Serialize) -> Result<Bytes, Error> {
-    // Most answers have room in it, so that they are not copied to grow.
+    // Most responses fit into this capacity, so that the text is not copied while it grows.
     let mut text = Vec::with_capacity(1 << 10);
     serde_json::to_writer(&mut text, value).map_err(|e| Error::failed("the answer was not written", e))?;
     Ok(text.into())
 }
 
-/// An answer that is written out where it was computed.
+/// A response that is serialised by the thread that computed `value`.
 pub fn json_answer(value: &impl Serialize) -> Result<Response, Error> {
     Ok(written(Ok(json_text(value)?)))
 }
 
-/// As many headers as an answer with a validator has in the end, so that their table never grows.
+/// The capacity for the headers of a response. It is enough for a response with an entity tag, so that the table does
+/// not grow.
 const HEADERS: usize = 12;
 
-/// An answer that was written already.
+/// A response with a body that is JSON text.
 pub fn written(body: Result<Bytes, Error>) -> Response {
     match body {
         Ok(body) => {
@@ -96,12 +98,12 @@ pub fn written(body: Result<Bytes, Error>) -> Response {
     }
 }
 
-/// Whether a body could not be read because nothing more of it came.
+/// True if a body could not be read because no more of it arrived in time.
 pub fn is_silence(error: &(dyn std::error::Error + 'static)) -> bool {
     has_cause::<TimeoutError>(error)
 }
 
-/// Whether `error` is an `E`, or was caused by one.
+/// True if `error` is an `E`, or was caused by one.
 fn has_cause<E: std::error::Error + 'static>(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<E>() || error.source().is_some_and(has_cause::<E>)
 }

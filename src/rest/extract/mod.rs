@@ -1,4 +1,5 @@
-//! Extractors whose refusals are problems. 400: not parseable; 422: parseable but wrong, with the place.
+//! Extractors that refuse with problems. 400: the request cannot be parsed. 422: it can, but contains faults, each with
+//! its place.
 
 mod elements;
 mod json;

@@ -1,4 +1,4 @@
-//! Parameters in the path.
+//! Parameters in the path of a request.
 
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, Path, RawPathParams};
@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use super::super::problem::Problem;
 use super::query::pairs;
 
-/// The parameters of a path, as a struct with their names.
+/// The parameters of a path as a struct with fields of their names.
 pub struct PathParams<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // No name has the character NUL.
+        // No name contains the character NUL.
         let has_nul = parts.uri.path().contains("%00");
         if !has_nul && let Ok(Path(params)) = Path::from_request_parts(parts, state).await {
             return Ok(Self(params));

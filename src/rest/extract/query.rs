@@ -1,5 +1,5 @@
-//! Parameters in the query string. Unknown and repeated ones are refused: a misspelt filter would
-//! otherwise answer with everything.
+//! Parameters in the query string. Unknown and repeated ones are refused. Otherwise a misspelt filter would be ignored,
+//! and all rows returned.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -9,7 +9,7 @@ use super::super::problem::Problem;
 use crate::domain::reading::read_from;
 use crate::service::Error;
 
-/// The parameters of a query string, as a struct with their names.
+/// The parameters of a query string as a struct with fields of their names.
 pub struct QueryParams<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
@@ -20,7 +20,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
     }
 }
 
-/// The parameters of a query string in which `group` may come several times.
+/// The parameters of a query string in which `group` may be repeated.
 pub struct GroupParams<T> {
     pub groups: Vec<String>,
     pub rest: T,
@@ -42,26 +42,26 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for GroupParams<T>
 /// The query string of a request.
 fn text_of(parts: &Parts) -> Result<&str, Problem> {
     let query = parts.uri.query().unwrap_or_default();
-    // Without percent signs it is the text that it is.
+    // Without percent signs it is valid UTF-8.
     if query.contains('%') && std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
         return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
     }
     Ok(query)
 }
 
-/// Reads a query string, with the place of its first fault.
+/// Reads a query string. The error points to the first fault.
 fn read<T: DeserializeOwned>(query: &[u8]) -> Result<T, Problem> {
     let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query));
     read_from(deserializer, "invalid_value")
         .map_err(|misread| Error::Invalid(vec![misread.fault("the query string")]).into())
 }
 
-/// Reads names and values as if they stood in a query string.
+/// Reads pairs of names and values like a query string.
 pub fn pairs<'a, T: DeserializeOwned>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<T, Problem> {
     read(form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().as_bytes())
 }
 
-/// The bytes that percent signs stand for.
+/// The bytes after percent decoding.
 fn decoded(query: &[u8]) -> Vec<u8> {
     let hex = |byte: Option<&u8>| byte.and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
     let mut bytes = Vec::with_capacity(query.len());

@@ -1,4 +1,4 @@
-//! A body that says, beside what it is about, why: `reason` among the keys of something that has none.
+//! Bodies with a `reason` for the audit log next to the keys of another type.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 const KEY: &str = "reason";
 
-/// The keys of `T` and `reason`.
+/// The value that consists of the other keys, and `reason`.
 pub struct WithReason<T> {
     pub value: T,
     /// Why, for the audit log.
@@ -44,12 +44,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
 
 #[derive(Default)]
 struct Told {
-    /// The key was there, perhaps as null.
+    /// The key was in the body, possibly with the value null.
     seen: bool,
     reason: Option<String>,
 }
 
-/// The keys besides `reason`, which is kept on the way.
+/// The keys except `reason`, which is moved to `told`.
 struct Rest<'a, A> {
     parts: A,
     told: &'a mut Told,

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/fair-share-history`: the factors and ranks that the last run of each day left.
+//! `GET /resource-groups/{rg}/fair-share-history`: the factors and ranks of the last run of each day.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The factors and ranks that each day left behind.
+//! The factors and ranks at the end of each day.
 
 pub mod list;
 pub mod view;

@@ -1,3 +1,3 @@
-//! What would change if weights, options, capacity or people were others.
+//! Simulations of changed weights, options, capacities or people.
 
 pub mod post;

@@ -1,4 +1,4 @@
-//! `POST /resource-groups/{rg}/fair-share-simulations`: tries changes on a copy of the group.
+//! `POST /resource-groups/{rg}/fair-share-simulations`: applies changes to a copy of the group.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/fair-share-status`: the ranking of the group's users, or one user's place in it.
+//! `GET /resource-groups/{rg}/fair-share-status`: the ranking of the group's users, or the place of one user.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl StatusQuery {
     }
 }
 
-/// All users' rows that the caller may see.
+/// The rows of all users that the caller may see.
 fn whole(group: &VisibleGroup) -> Ranking<UserStatus> {
     Ranking::new(group, List::whole(group.ranking().map(|row| UserStatus::new(group, &row, None)).collect()))
 }

@@ -1,4 +1,4 @@
-//! Domains and projects in their rankings, and what all rankings have in common.
+//! The rankings of domains and projects, and the fields that all rankings have in common.
 
 use std::sync::Arc;
 
@@ -37,7 +37,8 @@ impl<T> Ranking<T> {
     }
 }
 
-/// One page of the ranking of a tier; `rows` cuts it of a group as the caller may see it, and looks at `row_count` rows for it.
+/// One page of the ranking of a tier. `rows` makes the page of the group as the caller may see it, and looks at
+/// `row_count` rows.
 pub async fn page<V: Send>(
     service: &Service,
     group: &VisibleGroup,

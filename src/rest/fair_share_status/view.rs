@@ -1,4 +1,4 @@
-//! The place of users in the ranking, as REST shows it: everybody's, or one user's.
+//! The ranking of users, or the place of one user in it, as REST shows it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/fair-share-weights`: every weight that is set in the group.
+//! `GET /resource-groups/{rg}/fair-share-weights`: all weights that are set in the group.
 
 use std::sync::Arc;
 

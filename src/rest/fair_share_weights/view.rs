@@ -110,12 +110,12 @@ pub struct WeightChanges {
 }
 
 impl WeightChanges {
-    /// Checks what the types do not; the first faults are named.
+    /// Checks the rules that the types do not enforce. The error lists the first faults.
     pub fn into_items(self, people: &Directory) -> Result<Vec<WeightItem>, Error> {
         check_all(self.items, "items", people)
     }
 
-    /// By which names it calls users and projects.
+    /// The names of users and projects in the request.
     pub fn called(&self) -> Called {
         let mut called = Called::default();
         names_in(&self.items, "items", &mut called);

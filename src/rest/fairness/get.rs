@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/fairness`: what everyone of a tier used beside what weights entitle them to.
+//! `GET /resource-groups/{rg}/fairness`: the usage of all owners of a tier next to their entitlements by weight.
 
 use std::sync::Arc;
 

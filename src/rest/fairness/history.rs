@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/fairness/history`: how fair each tier was on each day.
+//! `GET /resource-groups/{rg}/fairness/history`: the fairness of each tier on past days.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What everyone used beside what weights entitle them to (FAIR_SHARE §11).
+//! The usage of owners next to their entitlements by weight (FAIR_SHARE §11).
 
 pub mod get;
 pub mod history;

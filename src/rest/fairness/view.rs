@@ -1,4 +1,4 @@
-//! Fairness as REST shows it: of a window with its rows, and of single days.
+//! Fairness as REST shows it: that of a window with its rows, and that of single days.
 
 use std::sync::Arc;
 

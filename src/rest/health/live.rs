@@ -1,4 +1,4 @@
-//! `GET /healthz`: the process is alive.
+//! `GET /healthz`: answers as long as the process is alive.
 
 use axum::Json;
 

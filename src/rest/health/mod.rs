@@ -1,4 +1,4 @@
-//! For what watches over the process; no key is needed.
+//! Endpoints for monitoring. They need no key.
 
 pub mod live;
 pub mod ready;

@@ -1,4 +1,4 @@
-//! `GET /readyz`: whether requests should be sent here.
+//! `GET /readyz`: the readiness of this server for requests.
 
 use std::sync::Arc;
 

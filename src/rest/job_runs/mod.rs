@@ -1,3 +1,3 @@
-//! What ran, when, and with which result.
+//! The runs of jobs: their times and results.
 
 pub mod list;

@@ -1,4 +1,4 @@
-//! Scheduled tasks: what there is, what ran, run one now.
+//! Scheduled jobs: lists them, and runs one now.
 
 pub mod list;
 pub mod run;

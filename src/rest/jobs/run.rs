@@ -1,4 +1,4 @@
-//! `POST /jobs/{name}/run`: runs a job now and waits for its end.
+//! `POST /jobs/{name}/run`: runs a job now and returns after its end.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /jobs/trust-clock`: an admin says that the clock is right, and jobs that were held go on.
+//! `POST /jobs/trust-clock`: an admin confirms that the clock is right, and held jobs continue.
 
 use std::sync::Arc;
 

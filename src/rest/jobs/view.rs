@@ -1,4 +1,4 @@
-//! Jobs and their runs as REST shows them, and what a run by hand is told.
+//! Jobs and their runs as REST shows them, and the body of a run by hand.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,7 +59,7 @@ pub struct JobView {
 }
 
 impl JobView {
-    /// The job, with those of `runs` that are its own.
+    /// The job with its own runs among `runs`.
     pub fn new((name, description): (&'static str, &'static str), runs: &[JobRun]) -> Self {
         let last_runs = runs.iter().filter(|r| r.job == name).cloned().map(JobRunView::from).collect();
         Self { name, description, last_runs }

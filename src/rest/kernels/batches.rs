@@ -1,4 +1,4 @@
-//! Rows of an ingest, gathered into batches of one transaction each.
+//! The rows of an ingest, gathered into batches. Each batch is one transaction.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,17 +24,18 @@ use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
-/// Rejected items that an answer names.
+/// The largest number of rejected items that an answer lists.
 const NAMED_REJECTIONS: usize = 10_000;
-/// The code of a rejected item that is no object, whose fault the answer does not name any more.
+/// The code of a rejected item that is not a JSON object. It is used beyond [`NAMED_REJECTIONS`], where faults are
+/// counted but not listed.
 const UNNAMED_CODE: &str = "invalid_value";
-/// Warnings that an answer names.
+/// The largest number of warnings that an answer lists.
 const NAMED_WARNINGS: usize = 1_000;
 
-/// About what a row takes in a body.
+/// The approximate size of a row in a body, in bytes.
 const ROW_BYTES: u64 = 256;
 
-/// How the answer counts rows.
+/// The numbers by which the answer identifies rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
     /// Places in an array, from 0.
@@ -46,23 +47,23 @@ pub enum Counting {
 const NDJSON: &str = "application/x-ndjson";
 
 impl Counting {
-    /// What the content type of a body means.
+    /// The counting for the content type of a body.
     pub fn of(headers: &HeaderMap) -> std::result::Result<Self, Problem> {
         let kind = extract::media_type(headers, &["application/json", NDJSON])?;
         Ok(if kind == NDJSON { Self::Line } else { Self::Index })
     }
 }
 
-/// The kernels that the rows of a snapshot name, also those that were refused.
+/// The kernels in the rows of a snapshot, rejected rows included.
 pub struct Present {
     counting: Counting,
     ids: HashSet<KernelId>,
-    /// The first row that names none.
+    /// The first row without an id.
     nameless: Option<u64>,
 }
 
 impl Present {
-    /// All of them; a row that does not tell whose it is may be anybody's.
+    /// All kernels of the snapshot. Fails if a row has no id, because it could be about any kernel.
     pub fn all(self) -> Result<HashSet<KernelId>> {
         let Some(place) = self.nameless else { return Ok(self.ids) };
         let (pointer, row) = match self.counting {
@@ -82,24 +83,24 @@ pub struct Batches {
     counting: Counting,
     places: Vec<u64>,
     batch: Vec<Incoming>,
-    /// Rows refused since the last batch went on its way.
+    /// The number of rows rejected since the last batch was sent.
     rejected: u64,
-    /// Rows read so far.
+    /// The number of rows read so far.
     read: u64,
-    /// About how many rows there are, as far as the length of the body tells it.
+    /// The approximate number of rows, estimated from the length of the body; 0 if that is unknown.
     expected: u64,
-    /// What a dry run has found.
+    /// The results of a dry run.
     rehearsal: Option<Rehearsal>,
-    /// The time of the snapshot, if it is one.
+    /// The time of the snapshot; `None` for reports.
     taken_at: Option<Timestamp>,
     present: Present,
-    /// Whether a project that is called by its name moves to the domain of the report.
+    /// True if a project that a report identifies by name moves to the domain in the report.
     moves_projects: bool,
-    /// The batch before, on its way into the database while the next is read.
+    /// The batch before, which is written to the database while the next one is read.
     under_way: Option<UnderWay>,
-    /// The group as it was when the request came.
+    /// The group at the time of the request.
     profile: VisibleGroup,
-    /// Rows are read in a task of their own, which has to be given what new slot names count for.
+    /// The source for new slot names. It has to be set for each row, because rows are read in a task of their own.
     slot_names: SlotNameSource,
     mistakes: ReportMistakes,
     answer: IngestAnswer,
@@ -111,7 +112,7 @@ struct UnderWay {
 }
 
 impl Batches {
-    /// Refuses at once who may not ingest, and where nothing can be ingested.
+    /// Fails if the caller may not ingest, or the group does not exist.
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
         caller.require_scheduler()?;
         let profile = service.group(&caller, &group)?;
@@ -138,22 +139,22 @@ impl Batches {
         })
     }
 
-    /// The same with nothing stored: what would become of each row.
+    /// Makes this a dry run: nothing is stored, and the answer shows what would become of each row.
     pub fn rehearsed(self) -> Self {
         Self { rehearsal: Some(Rehearsal::default()), ..self }
     }
 
-    /// The same with projects that follow the reports, also where these call them by their names.
+    /// Makes projects move to the domain in a report even if it identifies them by name.
     pub fn moving_projects(self) -> Self {
         Self { moves_projects: true, ..self }
     }
 
-    /// The same as rows of a snapshot, whose kernels are kept in mind.
+    /// Makes the rows those of a snapshot, whose kernels are collected.
     pub fn of_snapshot(self, taken_at: Timestamp) -> Self {
         Self { taken_at: Some(taken_at), ..self }
     }
 
-    /// The same of a body with so many bytes.
+    /// Sets the length of the body in bytes.
     pub fn expecting(self, bytes: u64) -> Self {
         Self { expected: bytes / ROW_BYTES, ..self }
     }
@@ -162,7 +163,7 @@ impl Batches {
         self.counting
     }
 
-    /// Takes the line at `place`; a broken one is one rejected item.
+    /// Takes the line with the number `place`. If it is not valid JSON, it is one rejected item.
     pub async fn row(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
         if let Err(error) = self.read(place, bytes) {
             self.reject_early(place, id_in(bytes), vec![error.into()]);
@@ -170,7 +171,7 @@ impl Batches {
         self.flush_if_full().await
     }
 
-    /// Takes the element at `place`; one that is not JSON breaks the array.
+    /// Takes the element with the index `place`. If it is not valid JSON, the whole array is.
     pub async fn element(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
         match self.read(place, bytes) {
             Ok(()) => {}
@@ -187,7 +188,7 @@ impl Batches {
         self.read += 1;
         let is_named = self.answer.errors.len() < NAMED_REJECTIONS;
         if !is_named && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
-            // The answer names no more faults.
+            // The answer lists no more faults.
             self.reject_early(place, None, Vec::new());
             return Ok(());
         }
@@ -222,7 +223,8 @@ impl Batches {
         }
     }
 
-    /// Lets go of what is not on its way yet, because `error` makes the body unreadable.
+    /// Drops the rows that have not been sent yet, because the rest of the body cannot be read. Returns `error` with
+    /// the number of rows that were taken.
     pub fn discard(&mut self, error: Error) -> Error {
         let waiting = std::mem::take(&mut self.batch).len() as u64 + std::mem::take(&mut self.rejected);
         self.places.clear();
@@ -235,13 +237,13 @@ impl Batches {
         }
     }
 
-    /// Rejects a row that is not even worth reading.
+    /// Rejects a row without reading it.
     pub fn reject_unread(&mut self, place: u64, code: &'static str, detail: &str) {
         self.read += 1;
         self.reject_early(place, None, vec![Fault::new("", code, detail)]);
     }
 
-    /// Rejects a row that does not reach the service, which counts it all the same.
+    /// Rejects a row before it reaches the service. The service is only given the number of such rows.
     fn reject_early(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
         self.note_present(place, kernel_id);
         self.rejected += 1;
@@ -260,7 +262,7 @@ impl Batches {
         self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
     }
 
-    /// Adds what is odd to what batches before have told of the same project and domain.
+    /// Adds a warning. If there is one of the same project and text from an earlier batch, their kernels are added up.
     fn warn(&mut self, warning: Warning) {
         let Warning { code, detail, project, kernels } = warning;
         let same = |known: &&mut IngestWarning| known.project_id == Some(project.0) && known.detail == detail;
@@ -275,7 +277,7 @@ impl Batches {
         }
     }
 
-    /// Sends the batch on its way, after the one before it.
+    /// Sends the batch to the service, after the one before it has been written.
     async fn flush(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         let places = std::mem::take(&mut self.places);
@@ -297,7 +299,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Waits for the batch that is under way.
+    /// Waits for the batch that is being written.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { rows, done }) = self.under_way.take() else { return Ok(()) };
         let Ingested { changed, refused, warnings, earlier, earlier_before } =
@@ -329,8 +331,8 @@ impl Batches {
         }
     }
 
-    /// Ends the ingest after its last row, or where `outcome` says that it broke off: what came
-    /// before is kept and in the audit log either way.
+    /// Ends the ingest after its last row, or after an error in `outcome`. In both cases the rows that were sent are
+    /// stored and in the audit log.
     pub async fn finish(mut self, outcome: Result<()>) -> Result<(IngestAnswer, Present)> {
         let flushed = match self.flush().await {
             Ok(()) => self.settle().await,
@@ -345,7 +347,7 @@ impl Batches {
     }
 }
 
-/// A warning with the first row that it is about, if it is about rows, and their number.
+/// A warning about rows, with the place of the first one and their number. Some warnings have no place.
 fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: Counting) -> IngestWarning {
     let InputWarning { code, pointer, detail, .. } = warning;
     let at = |wanted| place.filter(|_| counting == wanted);
@@ -353,11 +355,11 @@ fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), co
     IngestWarning { code, detail, index, line, pointer, kernels, ..IngestWarning::default() }
 }
 
-/// The part of an answer that is about the rows of one batch.
+/// The places, ids and mistakes of the rows of one batch.
 struct BatchRows {
     places: Vec<u64>,
     ids: Vec<Uuid>,
-    /// Mistakes with the place of their row in the batch.
+    /// Each mistake with the index of its row in the batch.
     mistakes: Vec<(usize, ReportMistake)>,
 }
 
@@ -371,7 +373,7 @@ impl BatchRows {
     }
 }
 
-/// The id that a broken row still tells.
+/// The id in a row that is otherwise invalid.
 fn id_in(bytes: &[u8]) -> Option<Uuid> {
     #[derive(Deserialize)]
     struct Named {

@@ -1,4 +1,4 @@
-//! `POST /kernels/lookup`: those of many kernels that are known, in whatever resource group the key reaches.
+//! `POST /kernels/lookup`: finds which of many kernels are known, in all resource groups that the key reaches.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::rest::list::List;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Ids that one request may name.
+/// The largest number of ids in one request.
 pub const MAX_IDS: usize = 100_000;
 
 /// Kernels that are asked for.

@@ -1,4 +1,4 @@
-//! Kernels in, kernels out.
+//! Reports of kernels, and lists of them.
 
 mod batches;
 pub mod get;

@@ -1,4 +1,4 @@
-//! `POST /resource-groups/{rg}/kernels`: takes kernels as an array, one object, or a stream of lines.
+//! `POST /resource-groups/{rg}/kernels`: takes kernels from an array, one object, or a stream of lines.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub async fn handle(
     let batches = Batches::new(service, caller, path.rg, counting)?;
     let batches = if query.dry_run { batches.rehearsed() } else { batches };
     let batches = if query.moves_projects { batches.moving_projects() } else { batches };
-    // A client that hangs up half-way still leaves a whole number of batches.
+    // In a task of its own, so that a client that disconnects leaves no batch half written.
     let (answer, _) = detached(rows::take(batches, request, limits.bulk_bytes)).await?;
     Ok(Json(answer))
 }

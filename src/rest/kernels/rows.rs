@@ -1,5 +1,5 @@
-//! Rows of kernels out of a body: the elements of an array, one object, or lines. Only the row that is being read is
-//! kept of it.
+//! Reads the rows of kernels from a body: the elements of an array, one object, or lines. Only the current row is kept
+//! in memory.
 
 use axum::body::{BodyDataStream, Bytes};
 use axum::extract::Request;
@@ -15,10 +15,10 @@ use crate::rest::extract::{Element, Elements, is_silence, read};
 use crate::service::input::json::{BYTE_ORDER_MARK, without_mark};
 use crate::service::{Error, Result};
 
-/// The longest row.
+/// The longest row, in bytes.
 const MAX_ROW: usize = 1 << 20;
-/// Takes every row of the request's body. Where it breaks off, whole lines are kept; of an array nothing is kept that is not on its
-/// way yet.
+/// Takes all rows of the request's body. If a stream of lines breaks off, all complete lines are kept; of an array, the
+/// batches that have been sent are.
 pub async fn take(batches: Batches, request: Request, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
     let mut batches = batches.expecting(length(request.headers()).unwrap_or(0));
     let mut pieces = Pieces::new(request.into_body().into_data_stream());
@@ -33,12 +33,12 @@ pub async fn take(batches: Batches, request: Request, most_bytes: usize) -> Resu
     batches.finish(outcome).await
 }
 
-/// How many bytes the body has, if the client knows it.
+/// The length of the body in bytes, if the client has sent it.
 fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The pieces of a body, without the byte order mark before it.
+/// The pieces of a body, without the byte order mark at the beginning.
 struct Pieces {
     stream: BodyDataStream,
     is_begun: bool,
@@ -55,7 +55,7 @@ impl Pieces {
             return Ok(piece);
         }
         let Some(mut first) = piece else { return Ok(None) };
-        // The mark itself may come in pieces.
+        // The mark itself may be split.
         while first.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&first) {
             let Some(more) = self.read().await? else { break };
             first = [first, more].concat().into();
@@ -75,11 +75,11 @@ impl Pieces {
     }
 }
 
-/// An array by its elements, or one object.
+/// Takes the elements of an array, or one object.
 async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> Result<()> {
     let too_large = || Error::TooLarge(format!("a kernel takes at most {most} bytes"));
     let mut array: Option<Elements> = None;
-    // What is no array is read as a whole; so much space may precede either.
+    // A body that is not an array is read as a whole. White space before it counts towards the limit.
     let (mut document, mut place, mut space) = (Vec::new(), 0, 0);
     while let Some(piece) = pieces.next().await? {
         let mut rest = &*piece;
@@ -113,7 +113,7 @@ async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) 
             let object: &RawValue = read(&document)?;
             batches.element(0, object.get().as_bytes()).await
         }
-        // Tells what is wrong with it.
+        // Neither an array nor an object: reading it as an array gives the error.
         None => Ok(read::<Vec<&RawValue>>(&document).map(|_| ())?),
     }
 }
@@ -142,7 +142,7 @@ async fn take_lines(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> 
     end_line(batches, number, &line, too_long).await
 }
 
-/// The end of a stream before its end, in that line.
+/// Adds the number of the line to an error of a stream that broke off.
 fn in_line(error: Error, number: u64) -> Error {
     match error {
         Error::TimedOut(_) => {

@@ -1,4 +1,4 @@
-//! `POST /resource-groups/{rg}/kernels/snapshot`: takes all kernels that run, and ends those that are missing.
+//! `POST /resource-groups/{rg}/kernels/snapshot`: takes all running kernels, and ends those that are missing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Kernels and their slices as REST shows them, and what became of an ingest.
+//! Kernels and their slices as REST shows them, and the result of an ingest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `POST /keys`: creates a key and shows it once.
+//! `POST /keys`: creates a key. Its text is in this response only.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<KeyRequest>,
 ) -> Result<(StatusCode, Json<CreatedKey>)> {
-    // Who may not write learns nothing about names.
+    // A caller who may not write must not learn anything about names.
     caller.require_admin()?;
     let new = body.into_key(&service.people())?;
     let (key, row) = service.create_key(caller, new).await?;

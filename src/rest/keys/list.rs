@@ -1,4 +1,4 @@
-//! `GET /keys`: all keys by creation, without their texts.
+//! `GET /keys`: all keys by time of creation, without their texts.
 
 use std::sync::Arc;
 

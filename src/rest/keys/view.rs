@@ -1,4 +1,4 @@
-//! Keys as REST shows them, and the body that asks for a new one.
+//! Keys as REST shows them, and the body of a new one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /metrics`: the figures in the text format of Prometheus.
+//! `GET /metrics`: the metrics in the text format of Prometheus.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The process's one recorder, and the figures that are read when they are asked for.
+//! The recorder of the process, and the gauges that are set when the metrics are read.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
@@ -12,7 +12,7 @@ use crate::service::{Caller, Service};
 
 const REQUESTS: &str = "fairshared_http_requests_total";
 const LATENCY: &str = "fairshared_http_request_duration_seconds";
-/// The runner of jobs counts these.
+/// Counted by the runner of jobs.
 const JOB_RUNS: &str = "fairshared_job_runs_total";
 const STATEMENTS: &str = "fairshared_db_statements_total";
 const GROUPS: &str = "fairshared_resource_groups";
@@ -21,12 +21,12 @@ const USERS: &str = "fairshared_ranked_users";
 const WAITING: &str = "fairshared_ingests_waiting";
 const MISALLOCATED: &str = "fairshared_misallocated_share";
 const STRAYS: &str = "fairshared_stray_records";
-/// Seconds.
+/// The upper bounds of the histogram's buckets, in seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
 static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
-/// Installs the recorder, once in the life of the process. What is observed before does not count.
+/// Installs the recorder once per process. Values before that are lost.
 pub fn describe() -> Option<&'static PrometheusHandle> {
     HANDLE
         .get_or_init(|| {
@@ -51,7 +51,7 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
         .as_ref()
 }
 
-/// What the requests of one method, route and status count in.
+/// The metrics of the requests of one method, route and status.
 struct Figures {
     requests: Counter,
     latency: Histogram,
@@ -72,13 +72,13 @@ impl Figures {
     }
 }
 
-/// By method and status, then by route. The recorder takes many times longer to find them.
+/// The metrics by method and status, then by route. The recorder takes many times longer to find them.
 type Known = HashMap<(&'static str, u16), HashMap<Box<str>, Figures>>;
 
-/// The methods that are told apart: clients may invent others.
+/// The methods with a label of their own. Others are counted together, because clients may invent methods.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// Counts one answered request.
+/// Counts an answered request.
 pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
     static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
     if HANDLE.get().is_none() {
@@ -96,7 +96,7 @@ pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
     known.entry((method, status)).or_default().insert(route.into(), figures);
 }
 
-/// Everything recorded, in the text form of Prometheus.
+/// All metrics in the text format of Prometheus.
 pub(super) fn render(service: &Service) -> String {
     let Some(handle) = describe() else { return String::new() };
     let groups = service.groups(&Caller::internal("metrics"));

@@ -35,7 +35,7 @@ pub async fn handle(
     PathParams(path): PathParams<ProjectPath>,
     JsonBody(body): JsonBody<ProjectRequest>,
 ) -> Result<(StatusCode, Json<ProjectWritten>)> {
-    // Who may not write learns nothing about names.
+    // A caller who may not write must not learn anything about names.
     caller.require_admin()?;
     let id = path.project(&service)?;
     let change = body.into_change(id, path.told(&service, id))?;

@@ -105,7 +105,7 @@ pub struct ProjectRequest {
 }
 
 impl ProjectRequest {
-    /// `told` is the name by which the path tells the project.
+    /// `told` is the name in the path, if the project does not have a name yet.
     pub fn into_change(self, id: ProjectId, told: Option<String>) -> Result<ProjectChange> {
         same_as_path("/project_id", self.project_id.as_ref(), &id.0)?;
         Ok(ProjectChange {

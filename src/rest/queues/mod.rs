@@ -1,4 +1,4 @@
-//! The queues of a resource group: what each deserves, and how they hang together.
+//! The queues of a resource group, among which its capacity is divided.
 
 pub mod delete;
 pub mod get;

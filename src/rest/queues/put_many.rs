@@ -1,4 +1,4 @@
-//! `PUT /resource-groups/{rg}/queues`: creates and replaces many queues, all or none.
+//! `PUT /resource-groups/{rg}/queues`: creates and replaces many queues, all or nothing.
 
 use std::sync::Arc;
 

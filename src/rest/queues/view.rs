@@ -1,4 +1,4 @@
-//! What writes of queues ask for, and what they answer.
+//! The bodies and results of writes of queues.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::rest::extract::WithReason;
 use crate::service::queues::{QueuesChanged, QueuesWrite};
 use crate::service::{Error, Result};
 
-/// The body of a write of one queue.
+/// The body for one queue.
 pub type QueueBody = WithReason<QueueConfig>;
 
 /// A queue after its write.

@@ -1,3 +1,3 @@
-//! Who gives back for a workload that does not fit (DIVISION §6).
+//! Plans that reclaim capacity for a workload that does not fit (DIVISION §6).
 
 pub mod simulate;

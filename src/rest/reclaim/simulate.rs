@@ -1,4 +1,4 @@
-//! `POST /reclaim/simulate`: a plan over the queues and kernels that the request brings along.
+//! `POST /reclaim/simulate`: a plan for the queues and kernels in the request.
 
 use std::sync::Arc;
 

@@ -1,3 +1,3 @@
-//! Who would have to give back for a workload, on live state.
+//! Reclaim plans for a workload, with the current state of a group.
 
 pub mod post;

@@ -1,4 +1,4 @@
-//! `POST /resource-groups/{rg}/reclaim-plans`: plans who gives back so that a workload can run now.
+//! `POST /resource-groups/{rg}/reclaim-plans`: plans which kernels have to end so that a workload can run now.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `DELETE /resource-groups/{rg}`: removes a group with all that belongs to it.
+//! `DELETE /resource-groups/{rg}`: removes a group with all its data.
 
 use std::sync::Arc;
 

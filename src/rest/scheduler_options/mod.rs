@@ -1,4 +1,4 @@
-//! How a resource group orders and accounts (FAIR_SHARE §8).
+//! The scheduler of a resource group and its options (FAIR_SHARE §8).
 
 pub mod get;
 pub mod patch;

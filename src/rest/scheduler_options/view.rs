@@ -75,7 +75,7 @@ pub struct SchedulerOptionsPatch {
 }
 
 impl SchedulerOptionsPatch {
-    /// The patch of the group `rg`.
+    /// The patch of the group `rg`. `if_match` is the header of that name.
     pub fn into_patch(self, rg: &str, if_match: Option<String>) -> Result<SchedulerPatch> {
         same_as_path("/name", self.name.as_deref(), rg)?;
         let Self { scheduler, scheduler_opts, reason, if_revision, .. } = self;

@@ -15,8 +15,9 @@ use crate::rest::whole;
 use crate::service::sequence::request::SequenceRequest;
 use crate::service::{Caller, Error, Service};
 
-/// So much is read, ordered and answered within about a millisecond: less than a busy machine takes to wake another
-/// thread. Hundreds of thousands of workloads must not keep other requests from theirs.
+/// Requests up to this length, in bytes, are answered on the current thread. That takes about a millisecond, less than
+/// a busy machine takes to wake another thread. Longer ones, with up to hundreds of thousands of workloads, must not
+/// hold up other requests.
 const SHORT_BYTES: usize = 256 << 10;
 
 /// Orders pending workloads from what the last run published; never waits for a run or a write.
@@ -31,7 +32,7 @@ pub async fn handle(
     request: Request,
 ) -> Result<Response> {
     caller.require_scheduler()?;
-    // The names of slots count for a group that is there, and not for one that a request invents.
+    // New slot names are counted for an existing group only, not for one that a request invents.
     let source = caller.slot_name_source(&service.group(&caller, &path.rg)?.name);
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request).await?;

@@ -1,5 +1,5 @@
-//! The answer is written straight from the sequenced workloads: hundreds of thousands of items
-//! never become a tree of values.
+//! The answer of a sequence. It is written directly from the sequenced workloads, without a tree of values for hundreds
+//! of thousands of items.
 
 use std::hint::black_box;
 
@@ -68,17 +68,17 @@ pub struct SequenceItem {
     pub entitled_share_of_parent: Option<String>,
 }
 
-/// Bytes that one item takes, about, and what charges and reasons add to it.
+/// The approximate size of an item, and of its charge and its reason, in bytes.
 const ITEM_BYTES: usize = 128;
 const CHARGED_BYTES: usize = 64;
 const EXPLAINED_BYTES: usize = 256;
 
-/// More workloads than what the processor keeps at hand.
+/// Sequences with more workloads do not fit into the processor's cache.
 const MANY: usize = 10_000;
-/// So many items ahead their texts are read.
+/// The number of items by which texts are read ahead.
 const AHEAD: usize = 8;
 
-/// Writes [`SequenceAnswer`].
+/// Writes the answer with the form of [`SequenceAnswer`].
 pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
     let count = sequenced.order.len();
     let bytes = [
@@ -100,11 +100,11 @@ pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
     })
 }
 
-/// Reads a little of what the next items are made of, so that it is at hand when it is their turn: in the order of the answer it
-/// lies here and there in memory.
+/// Reads parts of the next items, so that they are in the processor's cache when they are written. Without this, most
+/// reads would miss the cache, because the order of the answer is not that of the memory.
 fn fetch_ahead(sequenced: &Sequenced<'_>, place: usize) {
     let at = |place: usize| sequenced.order.get(place).map(|at| *at as usize);
-    // The text is found by what is read of the workload.
+    // The text is found through the workload, which is read one step earlier.
     let text = at(place + AHEAD).and_then(|at| sequenced.workloads[at].id.as_bytes().first());
     let next = at(place + 2 * AHEAD).map(|at| (sequenced.workloads[at].priority, sequenced.known[at].is_some()));
     black_box((text, next));

@@ -1,4 +1,4 @@
-//! Downtimes that cost or stretched usage (FAIR_SHARE §4).
+//! Downtimes that removed or extended usage (FAIR_SHARE §4).
 
 pub mod list;
 pub mod view;

@@ -27,7 +27,7 @@ pub async fn handle(
     let cursor = ListCursor::new("usage-histories", &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let mut histories = service.usage_histories(&caller, &path.rg).await?;
-    // As cursors compare names, whatever the database does.
+    // By bytes, as cursors compare names: the order of the database may be different.
     histories.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Json(cursor.cut(&histories, |history| vec![Key::Text(history.name.clone())], &window)))
 }

@@ -1,4 +1,4 @@
-//! Usage of years gone by that was brought from elsewhere.
+//! Histories: usage of earlier years that was imported from another system.
 
 pub mod delete;
 pub mod list;

@@ -1,4 +1,4 @@
-//! `PUT /resource-groups/{rg}/usage-histories/{source}`: adds day totals of years gone by to a history.
+//! `PUT /resource-groups/{rg}/usage-histories/{source}`: adds day totals of earlier years to a history.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Histories of usage as REST shows them, and the body that brings their rows.
+//! Histories of usage as REST shows them, and the body with their rows.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -8,7 +8,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::service::usage_history::incoming::HistoryInput;
 use crate::service::usage_history::{History, HistoryTaken};
 
-/// Rows that one request may bring.
+/// The largest number of rows in one request.
 pub const MAX_ROWS: usize = 5_000;
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/usage-records`: what was recorded in a period, by kernel and then by time.
+//! `GET /resource-groups/{rg}/usage-records`: the usage records of a period, by kernel and then by time.
 
 use std::sync::Arc;
 

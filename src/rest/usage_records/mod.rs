@@ -1,4 +1,4 @@
-//! What was recorded of single kernels.
+//! The usage records of single kernels.
 
 pub mod list;
 pub mod view;

@@ -1,4 +1,4 @@
-//! `GET /resource-groups/{rg}/usage-report`: what was used in a group in a range of days.
+//! `GET /resource-groups/{rg}/usage-report`: the usage in a group over a range of days.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What was used in a range of days.
+//! The usage over a range of days.
 
 pub mod get;
 pub mod several;

@@ -1,4 +1,4 @@
-//! `GET /usage-report`: what was used in several groups together, or in each of them.
+//! `GET /usage-report`: the usage in several groups together, or in each of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a report is asked for, and its rows as REST shows them.
+//! The parameters of a usage report, and its rows as REST shows them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl ReportQuery {
         }
     }
 
-    /// The page that the query asks for; `None`: all rows.
+    /// The page in the query; `None`: all rows.
     pub fn page(&self, question: &Question) -> Result<Option<ReportPage>> {
         if self.limit.is_none() && self.cursor.is_none() {
             return Ok(None);
@@ -111,7 +111,7 @@ fn share_texts(shares: &SlotMap<f64>) -> BTreeMap<&'static str, String> {
     shares.iter().map(|(slot, part)| (slot.as_str(), f64_text(part))).collect()
 }
 
-/// The rows of the page, or all of them, and the totals.
+/// The rows of the page, or all rows, and the totals.
 pub fn answer(page: Option<&ReportPage>, report: UsageReport) -> UsageReportAnswer {
     let totals = UsageReportTotals::from(&report.totals);
     let list = match page {

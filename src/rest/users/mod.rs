@@ -1,4 +1,4 @@
-//! Users, in whatever projects.
+//! Users, in all their projects.
 
 pub mod get;
 pub mod list;

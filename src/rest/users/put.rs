@@ -35,7 +35,7 @@ pub async fn handle(
     PathParams(path): PathParams<UserPath>,
     JsonBody(body): JsonBody<UserRequest>,
 ) -> Result<(StatusCode, Json<UserWritten>)> {
-    // Who may not write learns nothing about names.
+    // A caller who may not write must not learn anything about names.
     caller.require_admin()?;
     let id = path.user(&service)?;
     let change = body.into_change(id, path.told(&service, id))?;

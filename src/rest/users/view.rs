@@ -90,7 +90,7 @@ pub struct UserRequest {
 }
 
 impl UserRequest {
-    /// `told` is the name by which the path tells the user.
+    /// `told` is the name in the path, if the user does not have a name yet.
     pub fn into_change(self, id: UserId, told: Option<String>) -> Result<UserChange> {
         same_as_path("/user_uuid", self.user_uuid.as_ref(), &id.0)?;
         let Self { display_name, archived, reason, .. } = self;

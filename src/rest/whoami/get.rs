@@ -1,4 +1,4 @@
-//! `GET /whoami`: what the key that asks is and may do.
+//! `GET /whoami`: the key of the request, and its rights.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who asks.
+//! The key of the request.
 
 pub mod get;
 pub mod view;

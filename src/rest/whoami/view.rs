@@ -1,4 +1,4 @@
-//! The key that asks, as REST shows it.
+//! The key of the request, as REST shows it.
 
 use std::sync::Arc;
 

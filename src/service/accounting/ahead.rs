@@ -1,4 +1,4 @@
-//! What was recorded of times that have not come yet, because a clock was ahead, is taken back.
+//! Takes back what was recorded for times in the future, which happens while a clock is ahead.
 
 use crate::domain::time::Timestamp;
 use crate::service::Result;
@@ -9,12 +9,12 @@ use crate::store::fairness_days::FairnessDay;
 use crate::store::share_days::ShareDay;
 use crate::store::{self, day_rows};
 
-/// A kernel that is recorded beyond this was recorded under a wrong clock.
+/// A kernel that is recorded beyond this time was recorded under a wrong clock.
 pub fn limit(now: Timestamp) -> Timestamp {
     now.plus_micros(TOLERANCE)
 }
 
-/// Brings what the group as a whole knows back to now. Records and cursors of its kernels follow in the run.
+/// Resets the group's own values to now. Records and cursors of its kernels follow in the run.
 pub async fn come_back(session: &mut Session) -> Result<()> {
     let (now, limit) = (session.now, limit(session.now));
     let group = session.state().group.clone();
@@ -23,7 +23,7 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     let name = group.name.as_str();
     tracing::warn!(group = name, %until, %now, "usage was recorded under a clock that was ahead; what lies ahead is taken back");
     let (today, tomorrow) = (now.day(), now.day().plus(1));
-    // Those that are to end ahead were taken for recorded to their ends.
+    // Kernels with an end in the future counted as recorded to their ends.
     store::cursors::reopen(session.write(), session.key(), now).await?;
     session.state_mut().group.run_times_made = false;
     session.forget_capacities_ahead(now).await?;
@@ -33,7 +33,7 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();
-    // Records of all days until today may have been purged, and those of days ahead go now.
+    // Records of all days until today may have been purged, and those of later days are removed now.
     state.group.records_from = group.records_from.map(|day| day.min(tomorrow));
     state.group.totals_from = group.totals_from.map(|day| day.min(tomorrow));
     Ok(())

@@ -1,5 +1,5 @@
-//! Records of closed days are put together: slices of one kernel that touch, with the same slots and the same domain, become
-//! one record. Its usage is what its slices used, exactly: slots times time.
+//! Compaction of records of closed days: adjacent slices of one kernel with the same slots and the same domain become
+//! one record. Its usage is exactly the sum of its slices: slots times time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use crate::store::records::NewRecord;
 use crate::store::records::ranges::{self, Range};
 use crate::store::{self, ConnectionTrait};
 
-/// Records that are read together, so that no writer waits for long.
+/// The number of records in one step. Steps are small so that no other writer waits for long.
 const STEP: u64 = 50_000;
 
-/// What a run has put together.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
     pub days: u64,
-    /// Records that are not there any more.
+    /// The number of records that were merged into others.
     pub records_saved: u64,
 }
 
-/// What one step did.
+/// The result of one step.
 struct Step {
     saved: u64,
-    /// Where the next step goes on; `None`: the day is done.
+    /// The start of the next step; `None` if the day is done.
     next: Option<Timestamp>,
 }
 
 impl Service {
-    /// Puts the records of each day together that ended at least `raw_days` days ago.
+    /// Compacts the records of each day that ended at least `raw_days` days ago.
     #[tracing::instrument(
         name = "service.accounting.compaction.compact",
         level = "debug",
@@ -76,7 +76,7 @@ impl Service {
     }
 }
 
-/// Puts some records of a day together, from `at` on, and what steps before have put together with those that go on from it.
+/// Compacts some records of a day, from `at` on, together with records of earlier steps that they continue.
 async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<Step> {
     let whole = Range { from: at, to: day.plus(1).start() };
     let (group, tx) = (session.key(), session.read());
@@ -109,7 +109,7 @@ async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<
     Ok(Step { saved, next: (!is_last).then_some(part.to) })
 }
 
-/// The records of `earlier` which some of `records` go on from: of the same kernel and kind, and ended as these begin.
+/// The records in `earlier` that some of `records` continue: of the same kernel and kind, and ending where these begin.
 async fn continued(
     db: &impl ConnectionTrait,
     group: GroupKey,
@@ -127,7 +127,7 @@ async fn continued(
     Ok(found)
 }
 
-/// Records of a day, put together where one begins as another of its kernel ends and both are of one kind.
+/// Merges records of a day: a record that begins where another one of the same kernel and kind ends becomes part of it.
 pub fn merge(mut records: Vec<NewRecord>) -> Vec<NewRecord> {
     records.sort_unstable_by_key(|record| (record.kernel, record.span.end));
     let mut merged: Vec<NewRecord> = Vec::with_capacity(records.len() / 2);
@@ -142,17 +142,17 @@ pub fn merge(mut records: Vec<NewRecord>) -> Vec<NewRecord> {
             _ => merged.push(record),
         }
     }
-    // Records are stored in the order of their key.
+    // Records are stored in the order of their keys.
     merged.sort_unstable_by_key(key);
     merged
 }
 
-/// What tells a record of a group from the others.
+/// The key of a record within its group.
 fn key(record: &NewRecord) -> (Timestamp, KernelKey) {
     (record.span.end, record.kernel)
 }
 
-/// For how long each kernel held what, and in how many slices.
+/// For each kernel and kind: the total time, in microseconds, and the number of slices.
 fn held(records: &[NewRecord]) -> BTreeMap<(KernelKey, i32), (u64, u64)> {
     let mut held = BTreeMap::new();
     for record in records {

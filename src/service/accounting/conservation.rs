@@ -1,5 +1,5 @@
-//! The proof that nothing is lost and nothing counted twice (FAIR_SHARE §5): records against buckets, tier
-//! against tier, on live data.
+//! The audit that no usage is lost or counted twice (FAIR_SHARE §5). It compares records with buckets, and tier with
+//! tier, on live data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use crate::service::work::{blocking, detached};
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug)]
 pub struct Conservation {
     /// The first row that differs; `None` proves conservation.
     pub difference: Option<Difference>,
     pub buckets: u64,
-    /// Slot-seconds in the user, project and domain tier.
+    /// The total usage in the user, project and domain tiers.
     pub totals: [Usages; 3],
-    /// Records of earlier days were purged; those days are compared between tiers only.
+    /// The day before which records are purged. Earlier days are compared between tiers only.
     pub records_from: Option<Day>,
 }
 
 impl Service {
-    /// Audits one group as of one moment; no writer waits for it.
+    /// Audits one group as of one moment. No writer waits for it.
     #[tracing::instrument(
         name = "service.accounting.conservation.audit_conservation",
         level = "debug",
@@ -79,7 +79,7 @@ impl Service {
                 }),
             };
             if found.difference.is_none() {
-                // Folding the records again must give the very same buckets; nothing of it is kept.
+                // Folding the records again must give exactly the same buckets. The result is not kept.
                 folding::rebuild_buckets(&tx, &mut state, found.records_from).await?;
                 let changes = state.ledger.take_changes();
                 let rows: BTreeMap<(Day, String), (Owner, Day)> =
@@ -108,9 +108,9 @@ impl Service {
     }
 }
 
-/// Tier against tier, for every run of days that no bucket crosses; with one-day buckets that is every
-/// day. Where records were purged, buckets of several days may be purged in one tier and kept in
-/// another: such days tell nothing.
+/// Compares the tiers for every range of days that no bucket crosses; with one-day buckets this is every day. Where
+/// records are purged, a bucket of several days may be purged in one tier and kept in another, so such days are not
+/// compared.
 fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference> {
     let mut buckets: Vec<(usize, &Bucket)> = Vec::new();
     for (entity, series) in ledger.all_series() {

@@ -1,5 +1,5 @@
-//! Day totals follow what runs record and take back. Most are told by buckets, so that there is nothing to store. Where it is not
-//! certain that rows have all of the others, they are made anew.
+//! Keeps day totals up to date with what runs record and take back. Most totals equal buckets and need no rows. Where
+//! it is not certain that the rows contain all other totals, they are computed again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::store::day_totals::{self, OfDay, Place, by_buckets};
 use crate::store::records::day_sums;
 use crate::store::{ConnectionTrait, StreamTrait};
 
-/// Days up to today that are at hand.
+/// The number of days up to today whose totals are kept in memory.
 const DAYS_AT_HAND: i32 = 2;
 
-/// Stores what a run changes of the totals. Those of the day `anew` and later ones are made again. The ledger has all of it already,
-/// and the database has the records, but not the buckets.
+/// Stores the changes of a run to the totals. Totals of the day `anew` and of later days are computed again. The ledger
+/// contains the changes already, and so do the records in the database, but not its buckets.
 pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Option<Day>) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
     for day in days.into_iter().filter(|day| anew.is_none_or(|anew| *day < anew)) {
@@ -54,7 +54,7 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Opt
     Ok(())
 }
 
-/// Notes which projects begin to have totals that buckets tell, and makes rows of those that end to.
+/// Notes the projects whose totals become equal to buckets, and stores rows for those whose totals no longer are.
 async fn turn(session: &mut Session, day: Day, added: &Sums) -> Result<()> {
     let counted = counted(&session.state().ledger, day, added.places(day));
     let (mut begin, mut end) = (by_buckets::Domains::new(), Vec::new());
@@ -77,8 +77,8 @@ async fn turn(session: &mut Session, day: Day, added: &Sums) -> Result<()> {
     Ok(())
 }
 
-/// By project the domain that its places of a day count for, unless they are several, and whether users have buckets of that day
-/// alone.
+/// By project: the domain that its usage of a day counts for (`None` if there are several), and true if users have
+/// buckets of that day alone.
 fn counted<'a>(
     ledger: &Ledger,
     day: Day,
@@ -93,7 +93,7 @@ fn counted<'a>(
     counted
 }
 
-/// What the rows of some places are after the changes.
+/// The rows of some totals after the changes.
 async fn changed(
     session: &Session,
     day: Day,
@@ -108,7 +108,7 @@ async fn changed(
     for (member, domain) in places {
         let place = (member, Arc::clone(domain));
         let (before, more) = (stored.remove(&place), added.get(day, member, domain));
-        // What was taken back of a total that is purged is gone already.
+        // The total is purged, and with it what was taken back of it.
         if before.is_none() && more.is_none() {
             continue;
         }
@@ -125,7 +125,7 @@ async fn changed(
 }
 
 async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
-    // Another process may have purged a day before the first records.
+    // Another process may have purged days before the first records.
     let may_be_purged = session.state().group.records_from.is_some_and(|from| day < from);
     if may_be_purged || !session.state().day_domains.knows(day) {
         let by_buckets = by_buckets::domains(session.read(), session.key(), day).await?;
@@ -135,8 +135,8 @@ async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
     Ok(())
 }
 
-/// Makes the totals of a group that has none yet: from its records, and from its buckets for days of which records are purged.
-/// This comes before a run, while what is stored of both belongs together.
+/// Computes the totals of a group that has none yet: from its records, and from buckets for days whose records are
+/// purged. This happens before a run, while the stored records and buckets agree.
 pub async fn make_missing(session: &mut Session) -> Result<()> {
     if session.state().group.day_totals_made {
         return Ok(());
@@ -151,8 +151,8 @@ pub async fn make_missing(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Makes the totals of `known_from` and later days again (`None`: of all days), from records and from the totals of purged days.
-/// Buckets of one day stand for totals, so where buckets get other days, other totals need rows.
+/// Computes the totals of `known_from` and later days again (`None`: of all days), from records and from the totals of
+/// purged days. Buckets of one day serve as totals, so if buckets get other days, other totals need rows.
 pub async fn rebuild(
     db: &(impl ConnectionTrait + StreamTrait),
     state: &mut GroupState,
@@ -163,8 +163,8 @@ pub async fn rebuild(
     rebuild_from(db, state, first, None).await
 }
 
-/// Makes the totals of days from `from` on again. The state has their buckets; those that the database has may be the ones before
-/// a change, to which its totals belong.
+/// Computes the totals of days from `from` on again. The state has the buckets of these totals; the database may still
+/// have the buckets from before a change.
 async fn rebuild_from(
     db: &(impl ConnectionTrait + StreamTrait),
     state: &mut GroupState,
@@ -201,8 +201,8 @@ fn domains_of_buckets(ledger: &Ledger, day: Day, totals: &OfDay) -> by_buckets::
     in_buckets.filter_map(|(project, (only, _))| Some((project, Arc::clone(only?)))).collect()
 }
 
-/// Makes the totals of days before `before`, whose records are purged, from buckets. What lies in a bucket of several days is
-/// put on the first of them: it is not known better.
+/// Computes the totals of days before `before`, whose records are purged, from buckets. The usage of a bucket of
+/// several days goes to the first of them, because its days are not known.
 async fn make_purged(session: &Session, before: Day) -> Result<()> {
     let (key, mut from) = (session.key(), Day::MIN);
     let mut crossing: BTreeMap<(Day, Day), Vec<(Member, Daily)>> = BTreeMap::new();
@@ -240,7 +240,8 @@ fn domain_now(session: &Session, member: Member) -> Option<Arc<str>> {
     session.people().project(member.project).map(|project| Arc::clone(&project.domain_name))
 }
 
-/// The first total of a group that is not what its records sum to, or that its buckets do not have. The state has all buckets.
+/// The first total of a group that differs from the sum of its records, or is missing in its buckets. The state has all
+/// buckets.
 pub async fn first_difference(
     db: &impl ConnectionTrait,
     state: &GroupState,
@@ -277,7 +278,7 @@ fn other_total((day, place): (Day, &Place), is: Option<&Daily>, should: Option<&
     }
 }
 
-/// The first bucket of a user that is not the sum of the totals of its days.
+/// The first bucket of a user that differs from the sum of the totals of its days.
 async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Ledger) -> Result<Option<Difference>> {
     let group = state.group.key;
     let mut next = day_totals::next_day(db, group, Day::MIN).await?;
@@ -297,7 +298,7 @@ async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Le
         _ => None,
     });
     let buckets: BTreeMap<(Day, Member), Daily> = buckets.flatten().collect();
-    // A bucket of several days is purged as a whole, and totals are purged day by day.
+    // A bucket of several days is purged as a whole, while totals are purged day by day.
     let may_be_purged = |(start, member): &&(Day, Member)| {
         let bucket = stored.bucket(&Owner::User(*member), *start);
         let several = bucket.is_some_and(|bucket| bucket.end > bucket.start);

@@ -1,5 +1,5 @@
-//! The usage of one day: the sum of its records or, where these are purged, its day total. Day totals are kept for
-//! `keep_buckets_days`, far longer than records, so that buckets can be summed again after a purge.
+//! The usage of one day: the sum of its records or, if these are purged, its day total. Day totals are kept for
+//! `keep_buckets_days`, far longer than records, so that buckets can be summed up again after a purge.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub struct UnsavedUsage<'a> {
     pub removed: &'a Sums,
 }
 
-/// Where the usage of single days of a group is read.
+/// A source of the usage of single days of a group.
 pub struct DayUsageSource<'a> {
     group: GroupKey,
-    /// Earlier days have only their totals; `None`: all days have their records.
+    /// The day before which only totals are left; `None` if all days have their records.
     totals_before: Option<Day>,
     unsaved: Option<UnsavedUsage<'a>>,
 }
@@ -35,18 +35,18 @@ impl DayUsageSource<'_> {
 }
 
 impl<'a> DayUsageSource<'a> {
-    /// The same with what a run has not saved yet.
+    /// The same source, including usage that a run has not saved yet.
     #[must_use]
     pub fn with(self, unsaved: Option<UnsavedUsage<'a>>) -> Self {
         Self { unsaved, ..self }
     }
 
-    /// True if records do not say what was used on `day`, because they are purged.
+    /// True if the usage of `day` is known only from totals, because its records are purged.
     pub fn has_only_totals(&self, day: Day) -> bool {
         self.totals_before.is_some_and(|before| day < before)
     }
 
-    /// The usage of a day by place.
+    /// The usage of a day by member and domain.
     pub async fn of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<OfDay> {
         if !self.has_only_totals(day) {
             return Ok(day_sums::of_day(db, self.group, day).await?);
@@ -59,7 +59,7 @@ impl<'a> DayUsageSource<'a> {
             }
         }
         for (member, domain) in removed.places(day) {
-            // A total that is purged is gone with what is taken back of it.
+            // The total is purged, and with it what was taken back of it.
             let sum = totals.get_mut(&(member, Arc::clone(domain)));
             if let Some((sum, less)) = sum.zip(removed.get(day, member, domain)) {
                 sum.take_back(less);
@@ -69,7 +69,7 @@ impl<'a> DayUsageSource<'a> {
         Ok(totals)
     }
 
-    /// The usage of a day as each tier sees it.
+    /// The usage of a day by owner of each tier.
     pub async fn sums_of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<Sums> {
         let mut sums = Increments::default();
         for ((member, domain), daily) in self.of_day(db, day).await? {

@@ -1,4 +1,4 @@
-//! What an audit finds: the first row that is not what it should be.
+//! The finding of an audit: the first row that is not as it should be.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {

@@ -1,4 +1,5 @@
-//! Buckets folded again from their records, or from day totals where the records are purged: single chains, or all of a group.
+//! Folds buckets again from their records, or from day totals if the records are purged: single chains, or all of a
+//! group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +19,11 @@ use crate::service::{Service, Work};
 use crate::store;
 use crate::store::{ConnectionTrait, StreamTrait};
 
-/// Records that are in memory at the same time.
+/// The number of records that are in memory at the same time.
 const PAGE: u64 = 20_000;
 
 impl Service {
-    /// Folds the group's buckets again from its records. Returns how many buckets differed.
+    /// Folds the group's buckets again from its records. Returns the number of buckets that differed.
     #[tracing::instrument(name = "service.accounting.folding.rebuild", level = "debug", skip_all, err(level = "debug"))]
     pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
         self.check_clock()?;
@@ -31,7 +32,7 @@ impl Service {
             let records_from = state.group.records_from;
             let changed = rebuild_buckets(tx, state, records_from).await?;
             day_totals::rebuild(tx, state, records_from).await?;
-            // Histories are calculated anew as well, whatever is known of them.
+            // Histories are calculated again in any case.
             state.calculation = None;
             state.group.run_times_made = false;
             session.recompute_histories().await?;
@@ -42,8 +43,8 @@ impl Service {
     }
 }
 
-/// Folds single chains again from records and day totals. Returns the first day of which a user has got, or lost, a bucket of that
-/// day alone.
+/// Folds single chains again from records and day totals. Returns the first day for which a user has got or lost a
+/// bucket of that day alone.
 pub async fn refold_entities(
     session: &mut Session,
     refold: BTreeMap<Owner, Day>,
@@ -86,7 +87,7 @@ pub async fn refold_entities(
 
 type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;
 
-/// Sums the records since `from` by entity and day, for the entities wanted.
+/// Sums the records since `from` by owner and day, for the wanted owners.
 async fn fold_records(
     db: &impl ConnectionTrait,
     group: GroupKey,
@@ -115,8 +116,9 @@ async fn fold_records(
     }
 }
 
-/// Folds all buckets of the group again that hold usage of `known_from` or a later day (`None`: all): from records, and from day
-/// totals for days whose records are purged. Snapshots of capacities are kept. Returns how many buckets changed.
+/// Folds all buckets of the group again that contain usage of `known_from` or a later day (`None`: all buckets): from
+/// records, and from day totals for days whose records are purged. Snapshots of capacities are kept. Returns the number
+/// of buckets that changed.
 pub async fn rebuild_buckets(
     db: &(impl ConnectionTrait + StreamTrait),
     state: &mut GroupState,

@@ -1,4 +1,5 @@
-//! From kernels to usage: what runs record, the buckets that it is folded into, and the proof that nothing is lost.
+//! Accounting turns kernels into usage: runs record usage and fold it into buckets, and an audit proves that nothing is
+//! lost.
 
 mod ahead;
 pub mod compaction;

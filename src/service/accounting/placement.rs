@@ -1,9 +1,9 @@
-//! Usage of projects whose domain was not known when it was recorded.
+//! Moves usage of projects whose domain was not known when it was recorded.
 //!
-//! Where a source names no domain, a project is in the placeholder domain until a report or an admin names a real one (API.md,
-//! "People"). From then on all that was recorded for the placeholder counts for that domain, as if it had been known from the
-//! beginning: records, buckets, day totals, histories and kernels of the group. The first run after the move does it in one
-//! transaction, so that reports, ranks and audits never see a half of it.
+//! If a source names no domain, a project is in the placeholder domain until a report or an admin names a real one
+//! (API.md, "People"). From then on everything that was recorded for the placeholder counts for that domain, as if it
+//! had been known from the beginning: records, buckets, day totals, histories and kernels of the group. The first run
+//! after the move does it in one transaction, so that reports, ranks and audits never see a partial move.
 //!
 //! Usage that was recorded for a real domain stays there when its project moves (FAIR_SHARE §2).
 
@@ -22,7 +22,7 @@ use crate::store;
 use crate::store::day_totals::placeholder::{self, Totals};
 use crate::store::records::{self, NewRecord};
 
-/// Records that are read together.
+/// The number of records that are read together.
 const PAGE: u64 = 20_000;
 
 /// Projects that have left the placeholder, each with its domain.
@@ -30,7 +30,7 @@ type PlacedProjects = BTreeMap<ProjectId, Arc<str>>;
 /// Usage that counted for the placeholder, by the domain for which it counts now.
 type PlacedUsage = BTreeMap<Arc<str>, BTreeMap<Day, Daily>>;
 
-/// Moves what counted for the placeholder to the domains of those projects that have one now.
+/// Moves usage that counted for the placeholder to the domains of projects that have one now.
 pub async fn place_usage(session: &mut Session) -> Result<()> {
     session.learn_people().await?;
     let (moves, is_used) = {
@@ -77,7 +77,7 @@ fn by_domain(projects: &PlacedProjects) -> BTreeMap<&Arc<str>, Vec<ProjectId>> {
     domains
 }
 
-/// Moves day totals and kernels. Returns the usage that runs have recorded of the totals.
+/// Moves day totals and kernels. Returns the part of the totals that runs have recorded.
 async fn move_totals_and_kernels(session: &mut Session, projects: &PlacedProjects) -> Result<PlacedUsage> {
     let (db, group) = (session.write(), session.key());
     let mut usage = PlacedUsage::new();
@@ -135,7 +135,7 @@ async fn move_records(session: &mut Session, projects: &PlacedProjects) -> Resul
     Ok(())
 }
 
-/// Moves the buckets of domains; those of users and projects stay as they are.
+/// Moves the buckets of domains. The buckets of users and projects do not depend on the domain.
 async fn move_buckets(session: &mut Session, usage: &PlacedUsage) -> Result<()> {
     let first = usage.values().filter_map(|days| days.keys().next()).min().copied();
     let Some(first) = first else { return Ok(()) };
@@ -154,7 +154,7 @@ async fn move_buckets(session: &mut Session, usage: &PlacedUsage) -> Result<()> 
     Ok(())
 }
 
-/// Takes the placeholder out of the group once no project is in it and nothing counts for it, unless it has a weight.
+/// Removes the placeholder from the group once no project is in it and no usage counts for it, unless it has a weight.
 async fn forget_placeholder(session: &mut Session) -> Result<()> {
     let owner = Owner::Domain(Arc::from(UNKNOWN_DOMAIN));
     let state = session.state();

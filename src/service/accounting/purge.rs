@@ -1,4 +1,4 @@
-//! Removes what no calculation can reach any more: records, old buckets, and when the service ran.
+//! Removes rows that no calculation can reach any more: records, old buckets, and the times at which the service ran.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::service::{Result, Service, Work};
 use crate::store::retention::STEP;
 use crate::store::{self, buckets, day_totals, records, run_times, slice_kinds};
 
-/// Days for which ended kernels are kept beyond every look-back.
+/// The number of days for which ended kernels are kept beyond every look-back.
 const SPARE_DAYS: u32 = 7;
 
-/// The days before which a purge removes things.
+/// The days before which a purge removes rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PurgeLimits {
     /// Usage records, which no look-back reaches any more.
     pub records: Day,
-    /// Kernels that ended before.
+    /// Kernels that ended before this day.
     pub kernels: Day,
     /// Buckets and day totals.
     pub usage: Day,
 }
 
-/// What of a group is past its retention.
+/// The rows of a group that are past their retention.
 #[derive(Clone, Copy)]
 enum Past {
     Records(Day),
-    /// Kinds of records, all of which are purged.
+    /// Kinds of records, if all records of a kind are purged.
     Kinds(Day),
     RunTimes(Day),
     /// Buckets and day totals.
@@ -36,7 +36,7 @@ enum Past {
 }
 
 impl Past {
-    /// Removes some rows, about [`STEP`] at most. Returns how many, and whether some are left.
+    /// Removes about [`STEP`] rows at most. Returns their number, and true if some are left.
     async fn remove_some(self, session: &mut Session) -> Result<(u64, bool)> {
         let (db, key) = (session.write(), session.key());
         let removed = match self {
@@ -49,7 +49,8 @@ impl Past {
     }
 }
 
-/// Removes buckets and day totals of the first days before `before`: whole days, so that the tiers agree after each step.
+/// Removes buckets and day totals of the first days before `before`. It removes whole days, so that the tiers agree
+/// after each step.
 async fn remove_days(session: &mut Session, before: Day) -> Result<(u64, bool)> {
     let (db, group, key) = (session.write(), session.group(), session.key());
     let longest = buckets::longest(db, group).await?.cast_signed();
@@ -66,7 +67,8 @@ async fn remove_days(session: &mut Session, before: Day) -> Result<(u64, bool)> 
 }
 
 impl Service {
-    /// Removes records that no look-back can reach any more, and buckets and day totals of the days before `keep_buckets_days`.
+    /// Removes records that no look-back can reach any more, and buckets and day totals of days before
+    /// `keep_buckets_days`.
     #[tracing::instrument(name = "service.accounting.purge.purge", level = "debug", skip_all, err(level = "debug"))]
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
@@ -93,13 +95,13 @@ impl Service {
         self.remove_in_steps(&work, Past::RunTimes(before)).await?;
         let buckets = self.remove_in_steps(&work, Past::Days(kept_from)).await?;
         if let Err(error) = self.store.drop_purged_days(before).await {
-            // A reader holds the table, mostly. The next purge tries again.
+            // Usually a reader holds the table. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
         }
         Ok((records, buckets))
     }
 
-    /// Removes rows of a group, in steps that keep no other writer waiting for long. Returns how many.
+    /// Removes rows of a group, in steps so that no other writer waits for long. Returns their number.
     async fn remove_in_steps(self: &Arc<Self>, work: &Work, past: Past) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -112,8 +114,8 @@ impl Service {
         }
     }
 
-    /// Removes kernels of a group that ended `keep_days` ago, but none whose records some look-back may still reach; 0: the
-    /// longest of these and a week more. Returns how many.
+    /// Removes kernels of a group that ended `keep_days` ago, except those whose records a look-back may still reach. 0
+    /// stands for the longest look-back and a week more. Returns their number.
     #[tracing::instrument(
         name = "service.accounting.purge.purge_kernels",
         level = "debug",
@@ -154,7 +156,8 @@ impl Service {
         }
     }
 
-    /// Removes what is known of when the service ran before any look-back. Returns how many starts that was.
+    /// Removes the times at which the service ran before every look-back. Returns the number of starts that were
+    /// removed.
     #[tracing::instrument(
         name = "service.accounting.purge.purge_service_runs",
         level = "debug",
@@ -167,13 +170,14 @@ impl Service {
         Ok(store::runs::purge(self.store.write(), before).await?)
     }
 
-    /// For how many days ended kernels are kept, at least for `keep_days`; 0: as long as some look-back may reach them, and a week.
+    /// The number of days for which ended kernels are kept: at least `keep_days`; 0 stands for the longest look-back
+    /// and a week more.
     fn keep_kernels_days(&self, keep_days: u32) -> u32 {
         let reach = self.longest_reach();
         if keep_days == 0 { reach + SPARE_DAYS } else { keep_days.max(reach) }
     }
 
-    /// The days before which a purge removes what there is.
+    /// The days before which a purge removes rows.
     pub fn purge_limits(&self, keep_buckets_days: u32, keep_kernels_days: u32) -> PurgeLimits {
         let (today, reach) = (self.clock.now().day(), self.longest_reach());
         PurgeLimits {
@@ -183,17 +187,17 @@ impl Service {
         }
     }
 
-    /// The day from which on buckets and day totals are kept at `now`.
+    /// The first day whose buckets and day totals are kept at `now`.
     pub(in crate::service) fn usage_kept_from(&self, now: Timestamp) -> Day {
         now.day().back(self.keep_buckets_days().max(self.longest_reach()))
     }
 
-    /// How many days back the calculation of some group may look.
+    /// The largest number of days that the calculation of any group looks back.
     pub(in crate::service) fn longest_reach(&self) -> u32 {
         self.longest_reach_but("")
     }
 
-    /// [`Service::longest_reach`] of all groups but one; no group has an empty name.
+    /// [`Service::longest_reach`] without one group. No group has an empty name.
     pub(super) fn longest_reach_but(&self, group: &str) -> u32 {
         let reach =
             |group: &Arc<PublishedGroup>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;

@@ -1,5 +1,5 @@
-//! The proof that shares, of which runs calculate only those that may have changed, are those of a calculation of all
-//! (FAIR_SHARE §6, §7).
+//! The audit of shares: runs calculate only the shares that may have changed, and this proves that a calculation of all
+//! shares gives the same result (FAIR_SHARE §6, §7).
 
 use super::difference::Difference;
 use crate::domain::factor::{Decayer, fair_share_factor};
@@ -10,8 +10,8 @@ use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::audit::label;
 use crate::service::group::state::{Calculation, GroupState};
 
-/// The first share of a state as it was loaded that is not what its buckets and weights amount to.
-/// `should` is its hierarchy as it is weighed, and `weighed` what that changed.
+/// The first share of a loaded state that differs from what its buckets and weights give. `should` is its hierarchy
+/// after weighing, and `weighed` has the changes that weighing made.
 pub fn first_difference(
     state: &mut GroupState,
     should: &Hierarchy,
@@ -22,7 +22,7 @@ pub fn first_difference(
 }
 
 fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
-    // Of buckets that are purged it is not known what they amounted to. No bucket goes that a calculation of today reaches.
+    // For purged buckets the former result is not known. No bucket is purged that a calculation of today reaches.
     let purged = |start| state.group.records_from.is_some_and(|from| start < from);
     let is_known = |last: &&Calculation| last.lookback_end == today || !purged(last.lookback_start);
     let calculation = state.calculation.as_ref().filter(is_known)?;
@@ -56,8 +56,8 @@ fn other_factor(state: &GroupState, should: &Hierarchy, weighed: &Weighed) -> Op
     })
 }
 
-/// Whether a user's factor is that of another domain of the group: a report in another group may have moved the project, and
-/// factors follow with the next change here.
+/// True if a user's factor follows from another domain of the group. A report in another group may have moved the
+/// project, and factors follow with the next change in this group.
 fn is_of_another_domain(hierarchy: &Hierarchy, owner: &Owner, default: Weight) -> bool {
     let Owner::User(member) = owner else { return false };
     let (Some(share), Some((_, project))) = (hierarchy.users().get(member), hierarchy.projects().get(&member.project))

@@ -1,5 +1,5 @@
-//! Suspensions that were reported late: records are taken back, cut or added, so that they are those of a run that had
-//! known.
+//! Corrects records after suspensions that were reported late: records are removed, cut or added, so that they are
+//! those of a run that had known the suspensions.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::store;
 use crate::store::records::{NewRecord, Record, Stretch};
 
 impl AggregateRun {
-    /// Makes the records of `kernel` again where the changes that are known now say something else than those by which
-    /// they were made. New records come to `records`.
+    /// Replaces records of `kernel` where its known suspensions differ from those that the records are based on. New
+    /// records are added to `records`.
     pub(super) async fn recount(
         &mut self,
         session: &Session,
@@ -24,7 +24,7 @@ impl AggregateRun {
         records: &mut Vec<NewRecord>,
     ) -> Result<()> {
         let (Some(applied), Some(cursor)) = (&kernel.applied, kernel.cursor) else { return Ok(()) };
-        // Records that were purged cannot be taken back, so none is added there either.
+        // Records that are purged cannot be removed, so none are added for that time either.
         let first = session.state().group.records_from.map_or(Timestamp::EPOCH, Day::start);
         let until = kernel.terminated_at.map_or(cursor, |end| end.min(cursor));
         let Some(whole) = Span::new(kernel.started_at.max(first), until) else { return Ok(()) };
@@ -48,7 +48,7 @@ impl AggregateRun {
         Ok(())
     }
 
-    /// What counts of a time that was not recorded before.
+    /// The parts of a span that count, of time that was not recorded before.
     fn served(&self, span: Span) -> Vec<Span> {
         match self.policy {
             GapPolicy::Interpolate => vec![span],
@@ -56,13 +56,13 @@ impl AggregateRun {
         }
     }
 
-    /// Takes `hole` out of a record.
+    /// Removes the time of `hole` from a record.
     async fn cut(&mut self, session: &Session, known: Record, hole: Span) -> Result<()> {
         let slices = known.stored.slices;
         self.done.slices_corrected += u64::from(slices);
         store::records::delete(session.write(), self.key, known.stored.kernel, [known.span().end]).await?;
         let left = known.span().without(&[hole]);
-        // It is not known which of its slices lay where: the first part counts as all of them.
+        // The slices of the record are not known, so the first part counts as all of them.
         let part = |(at, span)| NewRecord { span, slices: if at == 0 { slices } else { 1 }, ..known.stored };
         let parts: Vec<NewRecord> = left.into_iter().enumerate().map(part).collect();
         store::records::insert(session.write(), self.key, &parts).await?;

@@ -1,5 +1,18 @@
-//! Runs over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
-//! (FAIR_SHARE §3, §4).
+//! An accounting run goes over the open kernels of a group. It records their usage and gaps, moves their cursors, and
+//! sums up what the buckets have to take (FAIR_SHARE §3, §4).
+//!
+//! The problem: a run has to count every second of every kernel exactly once, whatever reports, clock corrections and
+//! crashes come between two runs, and other writers of the group must not wait long for it.
+//!
+//! A run therefore consists of steps, each in one transaction. The first step looks at all open kernels; if new kernels
+//! bring more than [`MOST_NEW_SUMS`] sums or [`MOST_NEW_RECORDS`] records, it leaves the others to the next step
+//! ([`Rest`]). A step makes the records of one part of the kernels while the database inserts those of the part before,
+//! then moves cursors, and finally books the sums in the ledger, from which factors and ranks follow.
+//!
+//! Invariants:
+//! - Usage before a kernel's cursor is recorded, usage after it is not; a step that fails leaves no trace.
+//! - A record is within one day (UTC). Its usage is its slots times its time.
+//! - After each step the tiers agree with the records (`conservation` proves it).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
@@ -35,29 +48,29 @@ use crate::store::records::{NewRecord, Stretch};
 use crate::store::runs::Gap;
 use crate::store::slice_kinds::SliceKinds;
 
-/// Cursors that are moved at once.
+/// The number of cursors that are moved at once.
 const MOVES: usize = 20_000;
-/// Kernels, and records of theirs, that are made together.
+/// The number of kernels, and of their records, that are processed together.
 const PART: usize = 5_000;
-/// Sums by user, day and domain that new kernels bring, after which a step of a run leaves the rest of them to the next: what a
-/// step changes is in memory until it is stored, and other writers wait for it.
+/// The number of sums (by user, day and domain) from new kernels after which a step leaves the other new kernels to the
+/// next step. The changes of a step are in memory until it is stored, and other writers wait for it.
 const MOST_NEW_SUMS: usize = 50_000;
-/// Records of new kernels after which a step does the same.
+/// The number of records from new kernels after which a step does the same.
 const MOST_NEW_RECORDS: usize = 80_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
-/// Days that the database is prepared for before they come.
+/// The number of future days that the database is prepared for.
 const DAYS_AHEAD: i32 = 3;
-/// Days back from today that get a place of their own, however far look-backs reach.
+/// The number of days back from today that get a partition of their own at most, however far look-backs reach.
 const MOST_DAYS: i32 = 400;
 
-/// What one `aggregate` run did for a group.
+/// The result of one `aggregate` run for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Aggregated {
     pub kernels: u64,
     pub slices_created: u64,
-    /// Records taken back or shortened, because a kernel's end was reported late.
+    /// The number of records that were removed or shortened, because a kernel's end was reported late.
     pub slices_corrected: u64,
-    /// A bucket counts as often as a step has stored it.
+    /// A bucket counts each time a step stores it.
     pub buckets_updated: u64,
     pub gaps: u64,
 }
@@ -81,22 +94,22 @@ impl Aggregated {
     }
 }
 
-/// What a step of a run has gathered so far.
+/// The state of one step of a run.
 pub(super) struct AggregateRun {
     group: String,
     pub(super) key: GroupKey,
-    /// What records have in common.
+    /// The kinds of records.
     kinds: SliceKinds,
     pub(super) policy: GapPolicy,
     max_gap_hours: u32,
     pub(super) downtimes: Vec<Span>,
-    /// A kernel that is recorded beyond it was recorded under a clock that was ahead.
+    /// A kernel that is recorded beyond this time was recorded under a clock that was ahead.
     limit: Timestamp,
-    /// Kernels whose records of times that have not come yet were taken back.
+    /// Kernels whose records of the future were taken back.
     came_back: BTreeSet<KernelKey>,
-    /// New kernels that the step before has left; `None`: this is the first one, which looks at all kernels.
+    /// The new kernels that the step before has left; `None` in the first step, which looks at all kernels.
     rest: Option<Rest>,
-    /// How many sums and records new kernels have brought so far.
+    /// The numbers of sums and records from new kernels so far.
     new_sums: usize,
     new_records: usize,
     /// The first new kernel that is left to the next step.
@@ -106,7 +119,7 @@ pub(super) struct AggregateRun {
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
     outstanding: Outstanding,
-    /// Records that are made, but not stored.
+    /// Records that are not stored yet.
     records: Vec<NewRecord>,
     pub(super) done: Aggregated,
 }
@@ -138,22 +151,22 @@ impl Service {
         }
     }
 
-    /// Makes room in the database for the days that a run may write, and for some that come.
+    /// Prepares partitions in the database for the days that a run may write, and for a few future days.
     async fn prepare_days(&self, group: &str) -> Result<()> {
         if !self.store.has_partitions() {
             return Ok(());
         }
         let Some(group) = store::groups::find(self.store.read(), group).await? else { return Ok(()) };
         let today = self.clock.now().day();
-        // Of kernels that another process has taken this one may not know yet.
+        // This process may not know kernels yet that another process has taken.
         let picture = self.published.get(&group.name);
         let behind = blocking(|| picture.and_then(|picture| picture.facts.outstanding.first_behind()));
         let first = behind.into_iter().chain(group.recorded_until).map(Timestamp::day).min().unwrap_or(today);
-        // What is so old that no look-back reaches it goes where the rest goes, until it is purged.
+        // Records that are older than every look-back go to the default partition, until they are purged.
         let reach = self.longest_reach().cast_signed().min(MOST_DAYS);
         let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach)).min(today);
         if let Err(error) = self.store.prepare_days(first, today.plus(DAYS_AHEAD)).await {
-            // A reader holds the table, mostly. Records without a partition of their day are moved by a later run.
+            // Usually a reader holds the table. A later run moves records for which there was no partition.
             tracing::info!(%error, "no partitions were made for the days of a run");
         }
         Ok(())
@@ -161,7 +174,8 @@ impl Service {
 }
 
 impl AggregateRun {
-    /// One step of a run: all kernels, or the `rest`. Returns what it did, and what it leaves to the next step.
+    /// One step of a run: all kernels, or those in `rest`. Returns its result, and the kernels that it leaves to the
+    /// next step.
     async fn step(session: &mut Session, rest: Option<Rest>) -> Result<(Aggregated, Option<Rest>)> {
         if rest.is_none() {
             day_totals::make_missing(session).await?;
@@ -209,13 +223,13 @@ impl AggregateRun {
         })
     }
 
-    /// The record of `span`, which lies in one day.
+    /// The record of `span`, which is within one day.
     pub(super) fn record_of(&mut self, kernel: &Unsettled, span: Span) -> NewRecord {
         let kind = self.kinds.number(&kernel.domain, &kernel.slots, span.start.day());
         NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
 
-    /// Makes the records of every unsettled kernel and stores them, but for the last, and moves its cursor.
+    /// Makes the records of all open kernels and moves their cursors. Stores all records except those of the last part.
     async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
         let leads = self.rest.is_none()
@@ -223,13 +237,13 @@ impl AggregateRun {
         let mut source = Source::new(session, self.rest);
         let anew = source.anew;
         if !anew {
-            // What no report has changed since the last run is as that run left it.
+            // Kernels that no report has changed since the last run are as that run left them.
             self.outstanding = session.state().outstanding.clone();
             self.occupancy = session.state().occupancy.clone();
         }
         let (mut progress, mut is_last) = (Progress::default(), false);
         while !is_last {
-            // The database takes the records of one part while those of the next are made.
+            // The database inserts the records of one part while those of the next part are made.
             let records = take(&mut self.records);
             let insert = store::records::insert(session.write(), self.key, &records);
             let (inserted, next) = join(insert, self.record(session, &mut source)).await;
@@ -262,7 +276,7 @@ impl AggregateRun {
                         progress.in_step.push(kernel.key);
                         kernel.in_step = true;
                     }
-                    // Nothing is left of what was recorded since it was last right.
+                    // Nothing is left of what was recorded since the clock was last right.
                     Advance::Stayed if self.came_back.contains(&kernel.key) => {
                         let cursor =
                             if kernel.cursor.is_some() { &mut progress.apart } else { &mut progress.unrecorded };
@@ -301,7 +315,7 @@ impl AggregateRun {
         self.store_gaps(session).await
     }
 
-    /// Makes the records of the next kernels: of so many that neither grows without bound.
+    /// Makes the records of the next kernels, limited in number so that neither list grows without bound.
     async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<NewRecord>)> {
         let (mut part, mut records) = (Vec::new(), Vec::new());
         while part.len() < PART
@@ -344,14 +358,14 @@ impl AggregateRun {
         Ok((part, records))
     }
 
-    /// Leaves a kernel as it is.
+    /// Leaves a kernel unchanged.
     fn leave(&mut self, kernel: Unsettled, source: &mut Source) {
         if source.anew {
             self.count_running(&kernel, source);
             self.outstanding.put(&kernel);
             source.keep(kernel);
         } else if self.rest.is_some() && self.left.is_some() {
-            // What follows is left as well, or not looked at.
+            // The kernels that follow are left as well.
             source.end();
         }
     }
@@ -392,7 +406,8 @@ impl AggregateRun {
         };
         for at in spanned.clone() {
             let downtime = self.downtimes[at];
-            // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
+            // Time that `max_gap_hours` drops outside of a downtime is shown with the gap before it, or with the first
+            // gap.
             let from = if at == spanned.start { whole.start } else { downtime.start };
             let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
             let tally = self.gaps.entry(at).or_default();
@@ -425,14 +440,14 @@ impl AggregateRun {
         Ok(())
     }
 
-    /// Takes back what was recorded of a kernel for times that have not come yet. It goes on after what is left.
+    /// Takes back what was recorded of a kernel for the future. Its cursor moves to the end of what is left.
     async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
         self.correct(session, kernel, session.now).await?;
         let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
         let until = kernel.cursor.unwrap_or(session.now);
         let left = Stretch { kernel: kernel.key, after: kernel.started_at, until };
         let last = store::records::last_end(session.read(), self.key, left).await?;
-        // Where its records were purged, it is not known what is missing.
+        // If its records were purged, it is not known what is missing.
         kernel.cursor = last.or_else(|| purged.then_some(session.now));
         self.came_back.insert(kernel.key);
         Ok(())
@@ -464,8 +479,8 @@ impl AggregateRun {
         Ok(())
     }
 
-    /// Stores the last records and books the sums in buckets, folding chains again where the days do not simply follow, and
-    /// calculates what they amount to.
+    /// Stores the last records, books the sums in buckets, folds chains again where days do not simply follow, and
+    /// calculates the histories.
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();

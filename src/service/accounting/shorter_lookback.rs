@@ -1,4 +1,4 @@
-//! A look-back that was shortened: records that it reached before go with the next purge.
+//! Warns when a look-back is shortened, because the next purge then removes records that it reached before.
 
 use crate::domain::options::Options;
 use crate::domain::time::Day;
@@ -8,12 +8,12 @@ use crate::service::input::warning::InputWarning;
 use crate::service::{Result, Service};
 use crate::store::{ConnectionTrait, records};
 
-/// [`warnings_in`] the state that a session has changed.
+/// [`warnings_in`] for the state that a session has changed.
 pub async fn warnings(session: &Session, before: &Options) -> Result<Vec<InputWarning>> {
     warnings_in(session.service(), session.read(), session.state(), before, session.now.day()).await
 }
 
-/// A warning if the options of a group reach less far than those before, and the next purge removes records therefore.
+/// A warning if the options of a group reach less far than those before, so that the next purge removes records.
 pub async fn warnings_in(
     service: &Service,
     db: &impl ConnectionTrait,

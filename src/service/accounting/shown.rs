@@ -1,5 +1,5 @@
-//! The proof that readers are shown what is stored: the rows of the picture, of which each change makes only those that moved,
-//! are the rows and ranks of a picture that is made anew (FAIR_SHARE §7).
+//! The audit that readers see what is stored. Each change rebuilds only the rows that moved; this compares the result
+//! with a snapshot that is built completely (FAIR_SHARE §7).
 
 use super::difference::Difference;
 use crate::domain::hierarchy::Hierarchy;
@@ -10,8 +10,8 @@ use crate::service::group::published::rows::{Row, Rows};
 use crate::service::people::Directory;
 use crate::store::groups::{Group, Revisions};
 
-/// The first row of the picture that differs from a group as it was loaded, with its hierarchy as it is weighed. A picture of
-/// another revision tells nothing: the writer that made the later one is about to show it.
+/// The first row of the snapshot that differs from the loaded group, with its hierarchy after weighing. A snapshot of
+/// another revision is not compared, because the writer of the later revision is about to publish it.
 pub fn first_difference(
     picture: &PublishedGroup,
     group: &Group,
@@ -31,7 +31,7 @@ pub fn first_difference(
         .or_else(|| first_other(shown.users.placed(), stored.users.placed(), |row| shown.placed_user(row.member)))
 }
 
-/// The first row of a tier, by rank, that is not as stored, or is not found under its name.
+/// The first row of a tier, by rank, that differs from the stored one or is not found under its name.
 fn first_other<R: Row>(
     mut shown: impl Iterator<Item = Placed<R>>,
     mut stored: impl Iterator<Item = Placed<R>>,

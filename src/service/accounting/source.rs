@@ -1,4 +1,4 @@
-//! Where a step of a run gets the unsettled kernels from, page by page: from memory, or else from the database.
+//! The source of the open kernels of a run, page by page: memory, or otherwise the database.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,12 +11,12 @@ use crate::service::group::session::Session;
 use crate::service::group::state::MOST_AT_HAND;
 use crate::store;
 
-/// Kernels that are taken from memory at once.
+/// The number of kernels that are taken from memory at once.
 const PART: usize = 5_000;
-/// Rows that are read at once.
+/// The number of rows that are read at once.
 const PAGE: u64 = 20_000;
 
-/// The keys among which a step has left new kernels to the next.
+/// The range of keys whose new kernels a step has left to the next step.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     /// The first kernel that is left.
@@ -25,23 +25,23 @@ pub struct Rest {
     pub to: KernelKey,
 }
 
-/// Unsettled kernels by their keys.
+/// The open kernels in the order of their keys.
 pub struct Source {
-    /// Those in memory; `None`: they are read from the database.
+    /// The kernels in memory; `None` if they are read from the database.
     known: Option<BTreeMap<KernelKey, Unsettled>>,
-    /// Those that were read from the database, where all of them are read, unless they are too many.
+    /// The kernels that were read from the database, if all are read and they are not too many to be kept.
     read: Option<BTreeMap<KernelKey, Unsettled>>,
-    /// Whether all of them are read, so that what follows from them is made anew.
+    /// True if all kernels are read, so that everything that follows from them is computed again.
     pub anew: bool,
     page: vec::IntoIter<Unsettled>,
     after: Option<KernelKey>,
-    /// The last key that is asked for.
+    /// The last key that is requested.
     to: Option<KernelKey>,
     has_ended: bool,
 }
 
 impl Source {
-    /// Of all kernels, or of a rest.
+    /// The source of all kernels, or of those in `rest`.
     pub fn new(session: &mut Session, rest: Option<Rest>) -> Self {
         let known = session.state_mut().take_unsettled();
         let anew = known.is_none() && rest.is_none();
@@ -60,7 +60,7 @@ impl Source {
         Ok(if self.has_ended(session).await? { None } else { self.page.next() })
     }
 
-    /// Whether no kernel comes any more.
+    /// True if no kernel is left.
     pub async fn has_ended(&mut self, session: &Session) -> Result<bool> {
         if !self.has_ended {
             self.turn_page(session).await?;
@@ -70,7 +70,7 @@ impl Source {
         Ok(self.has_ended)
     }
 
-    /// Goes on to the next page that has kernels, where this one has none left.
+    /// Fetches the next page with kernels, if this page has none left.
     async fn turn_page(&mut self, session: &Session) -> Result<()> {
         while self.page.as_slice().is_empty() {
             let last = if let Some(known) = &self.known {
@@ -93,12 +93,12 @@ impl Source {
         Ok(())
     }
 
-    /// Leaves all that comes.
+    /// Skips all kernels that are left.
     pub fn end(&mut self) {
         self.has_ended = true;
     }
 
-    /// Notes how a step leaves a kernel.
+    /// Stores the state in which a step leaves a kernel.
     pub fn keep(&mut self, kernel: Unsettled) {
         if let Some(kernels) = self.known.as_mut().or(self.read.as_mut()) {
             kernels.insert(kernel.key, kernel);
@@ -108,16 +108,16 @@ impl Source {
         }
     }
 
-    /// A run has nothing to do with the kernel any more.
+    /// Removes a kernel in which runs have nothing to do any more.
     pub fn forget(&mut self, key: KernelKey) {
         if let Some(known) = &mut self.known {
             known.remove(&key);
         }
     }
 
-    /// What the next run gets from memory.
+    /// The kernels that the next run gets from memory.
     pub fn kept(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
-        // A map that has grown by its end is half empty.
+        // Collected again, because a map that has grown by appending is half empty.
         self.known.take().or_else(|| self.read.take().map(|read| read.into_iter().collect()))
     }
 }

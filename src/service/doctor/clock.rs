@@ -1,4 +1,4 @@
-//! The check `clock`: whether the service believes its clock, and whether the database's clock agrees.
+//! The check `clock`: the service trusts its clock, and the database's clock agrees with it.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,7 +8,7 @@ use crate::domain::time::MICROS_PER_SECOND;
 use crate::service::Result;
 use crate::store::{self, clock::Held};
 
-/// How far the clock of the database may be from that of the server, in seconds.
+/// The largest accepted difference between the clocks of the database and of the server, in seconds.
 const MAX_SKEW_SECONDS: i64 = 10;
 
 pub(super) struct ServerClock;
@@ -29,7 +29,7 @@ async fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
     if let Some(doubt) = service.clock.doubt() {
         return Ok(CheckOutcome::fault(doubt.detail(), remedy));
     }
-    // A command watches no clock; a server that doubts its own stores that.
+    // A command does not watch the clock. A server that doubts its own clock stores this in the database.
     if let Some(Held { wall, reference, .. }) = store::clock::read(service.store().read()).await?.held {
         let detail =
             format!("a server doubts its clock: it said {wall} where {reference} was expected, and its jobs hold");

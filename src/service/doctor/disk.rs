@@ -1,4 +1,4 @@
-//! The check `disk`: the room that is left beside an `SQLite` database.
+//! The check `disk`: the free space beside an `SQLite` database.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,11 +8,11 @@ use crate::service::Result;
 use crate::service::work::blocking;
 use crate::store::disk::DiskSpace;
 
-/// Below this, in bytes, writes may fail soon: the log alone grows to about 128 MiB.
+/// Below this, in bytes, writes may soon fail, because the log alone grows to about 128 MiB.
 const FAULT_BYTES: u64 = 256 << 20;
-/// Below this, in bytes, a person should make room.
+/// Below this, in bytes, a person should free space.
 const WARNING_BYTES: u64 = 1 << 30;
-/// How much should be free, in percent of the database: migrations write parts of it again.
+/// The free space that is needed, in percent of the database, because migrations rewrite parts of it.
 const FREE_PERCENT: u64 = 20;
 
 pub(super) struct Disk;
@@ -43,7 +43,7 @@ fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
     })
 }
 
-/// Bytes for a sentence, in MiB, or in GiB from ten of them on.
+/// The bytes for a sentence: in MiB, from 10 GiB on in GiB.
 fn shown(bytes: u64) -> String {
     if bytes >= 10 << 30 { format!("{} GiB", bytes >> 30) } else { format!("{} MiB", bytes.div_ceil(1 << 20)) }
 }

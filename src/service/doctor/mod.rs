@@ -1,7 +1,7 @@
-//! Checks of an installation, as far as the service can see it: one check a file.
+//! Checks of an installation, as far as the service can see it. Each check is one file.
 //!
-//! A check never changes anything, and one that cannot be made says so instead of hiding the others. A new check is one file, named
-//! here as a module and in [`CHECKS`].
+//! A check never changes anything. If a check cannot be made, its result says so, and the other checks are still made.
+//! A new check is one file, listed here as a module and in [`CHECKS`].
 
 mod capacity;
 mod clock;
@@ -26,7 +26,7 @@ use super::group::published::PublishedGroup;
 use super::input::warning::listed;
 use super::{Caller, Result, Service};
 
-/// Names that a sentence lists.
+/// The number of names that a sentence lists.
 const NAMED: usize = 5;
 
 /// How a check went.
@@ -56,7 +56,7 @@ pub struct CheckResult {
     pub remedy: Option<String>,
 }
 
-/// A finding of one check, before it has the check's name.
+/// The finding of one check, without the check's name.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
     status: CheckStatus,
@@ -95,7 +95,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The names of the groups for which `is_doubtful` holds.
+    /// The names of the groups for which `is_doubtful` is true.
     fn names(&self, is_doubtful: impl Fn(&PublishedGroup) -> bool) -> Vec<String> {
         self.groups.iter().filter(|group| is_doubtful(group)).map(|group| group.facts.name.to_string()).collect()
     }
@@ -107,7 +107,7 @@ trait Check: Sync {
     fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>>;
 }
 
-/// Every check, in the order of the answer.
+/// All checks, in the order of the answer.
 const CHECKS: &[&dyn Check] = &[
     &schema::SchemaVersion,
     &rights::DatabaseRights,
@@ -129,7 +129,7 @@ pub fn check_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Service {
-    /// Makes every check. A key that is limited to groups gets the checks of those groups.
+    /// Makes all checks. A key that is limited to groups gets the checks of those groups.
     #[tracing::instrument(name = "service.doctor.examine", level = "debug", skip_all, err(level = "debug"))]
     pub async fn examine(&self, caller: &Caller) -> Result<Vec<CheckResult>> {
         caller.require_reader()?;

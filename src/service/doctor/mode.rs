@@ -1,4 +1,4 @@
-//! The check `mode`: how sequences are made.
+//! The check `mode`: the mode of sequences.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;

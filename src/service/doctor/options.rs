@@ -1,4 +1,4 @@
-//! The check `options`: warnings about the options of groups that no other check makes.
+//! The check `options`: warnings about the options of groups that no other check covers.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use super::{Check, CheckOutcome, NAMED, Subject, listed};
 use crate::service::Result;
 
-/// Codes of warnings that the checks `look_back`, `mode` and `capacity` make.
+/// Codes of warnings that the checks `look_back`, `mode` and `capacity` cover.
 const OF_OTHER_CHECKS: [&str; 2] = ["half_life_exceeds_lookback", "mode_without_effect"];
 
 pub(super) struct GroupOptions;

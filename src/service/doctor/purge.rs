@@ -1,4 +1,4 @@
-//! The check `purge`: when it ran last, and what the next one removes.
+//! The check `purge`: the time of the last purge, and what the next one removes.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,7 +8,7 @@ use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::Result;
 use crate::store::{jobs::JobRun, records};
 
-/// A purge is due once a day; one that is later than this, in days, does not run at all.
+/// A purge is due once a day. If the last one is older than this, in days, purges do not run at all.
 const LATE_DAYS: i64 = 2;
 
 pub(super) struct Purge;

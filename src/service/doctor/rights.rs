@@ -1,4 +1,4 @@
-//! The check `rights`: what the user of a `PostgreSQL` database may do.
+//! The check `rights`: the rights of the user of a `PostgreSQL` database.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -21,7 +21,7 @@ impl Check for DatabaseRights {
     }
 }
 
-/// The outcome that rights stand for; none are known of `SQLite`.
+/// The outcome for the rights; `None` for `SQLite`, which has none.
 pub fn finding(rights: Option<Rights>) -> CheckOutcome {
     match rights {
         None => CheckOutcome::ok("the database is a file of this server: its rights are those of the file"),

@@ -1,4 +1,4 @@
-//! The check `schema`: whether the database has the schema of this version.
+//! The check `schema`: the database has the schema of this version.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -24,7 +24,7 @@ impl Check for SchemaVersion {
     }
 }
 
-/// The outcome where `applied` migrations are applied, and those of `pending` are not.
+/// The outcome if `applied` migrations are applied, and those in `pending` are not.
 pub fn finding(applied: usize, pending: &[String]) -> CheckOutcome {
     match pending.first() {
         None => CheckOutcome::ok(format!("all {applied} migrations are applied")),

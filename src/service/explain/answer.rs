@@ -1,5 +1,5 @@
-//! An explanation as it is answered. Numbers are decimal texts: computed ones in the shortest form from which the same number is
-//! read again, so that the calculation can be redone to the last digit.
+//! The answer of an explanation. Numbers are decimal texts. Computed ones have the shortest form that parses to the
+//! same number, so that a reader can repeat the calculation to the last digit.
 
 use std::sync::Arc;
 

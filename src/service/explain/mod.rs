@@ -1,4 +1,4 @@
-//! Why a domain, a project or a user stands where it stands (FAIR_SHARE §12), from one picture.
+//! Explains the place of a domain, a project or a user (FAIR_SHARE §12), from one snapshot.
 
 pub mod answer;
 mod page;
@@ -22,21 +22,21 @@ use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
 use crate::store;
 
-/// What is to be explained. Users and projects are named by UUID or by name.
+/// The input of an explanation. Users and projects are named by UUID or by name.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainInput {
-    /// `None`: the lowest that is named.
+    /// `None` stands for the lowest tier that is named.
     pub tier: Option<Tier>,
     pub domain: Option<String>,
     pub project: Option<String>,
     pub user: Option<String>,
-    /// One of the last sequences of the group.
+    /// A workload of one of the last sequences of the group.
     pub workload: Option<String>,
-    /// A place of which the weight is told that leads there.
+    /// A place for which the answer contains the weight that leads there.
     pub place: Option<i64>,
 }
 
-/// So often a run may come between the reads of one explanation.
+/// The number of times that an explanation is read again because a run came between its reads.
 const TRIES: usize = 5;
 
 fn waits(waiting: &Waiting, workload_id: String) -> WaitingWorkload {
@@ -57,7 +57,7 @@ fn waits(waiting: &Waiting, workload_id: String) -> WaitingWorkload {
 }
 
 impl Service {
-    /// Explains how one domain, project or user stands. Keys of users may ask about their own users.
+    /// Explains the place of one domain, project or user. Keys of users may ask about their own users.
     #[tracing::instrument(
         name = "service.explain.explain",
         level = "debug",
@@ -118,7 +118,7 @@ impl Service {
         self.permits.run(group.access().key(), work).await
     }
 
-    /// Who set the weights of the domain, the project and the user, where they are set.
+    /// The authors of the weights of the domain, the project and the user, where a weight is set.
     async fn origins(&self, group: &VisibleGroup, subject: &Subject) -> Result<[Option<Author>; 3]> {
         let rows = &group.facts().rows;
         let domain = rows.domain(subject.domain()).filter(|_| subject.tier() != Tier::Project);

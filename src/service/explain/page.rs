@@ -1,4 +1,4 @@
-//! The explanation itself, put together from what was read.
+//! Builds the explanation from the data that was read.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::group::published::normalized_days::NormalizedDaysCache;
 use crate::service::group::visible::VisibleGroup;
 
-/// What an explanation is made from.
+/// The data of an explanation.
 pub(super) struct Page<'a> {
     pub group: &'a VisibleGroup,
     pub subject: &'a Subject,
     pub recount: Recount,
     pub normalized_days: NormalizedDaysCache,
-    /// Of the domain, the project and the user.
+    /// The authors of the weights of the domain, the project and the user.
     pub origins: [Option<Author>; 3],
     pub now: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! Where an owner stands among all with which it is compared, and what would change that.
+//! The position of an owner among the owners that it is compared with, and what would change it.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::service::group::published::contest::Field;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::{Error, Result};
 
-/// What follows from all who are compared.
+/// The parts of an explanation that follow from the comparison with others.
 #[derive(Default)]
 pub(super) struct Standing {
     pub place: Option<u32>,
@@ -36,19 +36,19 @@ pub(super) struct Standing {
     pub costs: Option<Cost>,
 }
 
-/// Who of a field is explained, and how the field is read.
+/// A tier of the comparison with the owner that is explained, and functions that read its rows.
 struct Seen<'a, R> {
     field: &'a Field<R>,
-    /// The number of the one that is explained; `None`: it is not in the group.
+    /// The number of the owner that is explained; `None` if it is not in the group.
     number: Option<usize>,
     owner: fn(&R) -> Owner,
     whom: fn(&R) -> Whom,
-    /// The number of any owner of the tier that is compared.
+    /// The number of any owner of the tier.
     number_of: &'a dyn Fn(&Owner) -> Option<usize>,
 }
 
 impl Page<'_> {
-    /// The effective weight with another own weight.
+    /// The effective weight that another own weight would give.
     fn effective(&self, own: Weight) -> EffectiveWeight {
         let Subject::User(row) = self.subject else { return EffectiveWeight::single(own) };
         let (rows, default) = (&self.facts().rows, self.facts().options.default_weight);
@@ -57,7 +57,7 @@ impl Page<'_> {
         EffectiveWeight::product(domain, project, own)
     }
 
-    /// What the domain and the project of a user have used.
+    /// The usage of the domain and the project of a user.
     fn outer_usage(&self) -> Option<[Used; 2]> {
         let Subject::User(row) = self.subject else { return None };
         let rows = &self.facts().rows;
@@ -134,7 +134,7 @@ impl Page<'_> {
         })
     }
 
-    /// The weight that leads from `place` to the one that is wanted.
+    /// The weight that leads from `place` to `wanted`.
     fn weight_for(&self, rivals: &Rivals, place: u32, wanted: u32) -> WeightForPlace {
         let own = Own { normalized_usage: self.recount.normalized_usage, effective: |weight| self.effective(weight) };
         let found = if wanted <= place {
@@ -170,7 +170,7 @@ impl Page<'_> {
         outlook(contest, &future, &unrecorded, number, normalized_days)
     }
 
-    /// The normalised days of those who have usage that no run has recorded, by their numbers.
+    /// The usage histories of owners with unrecorded usage, with their numbers.
     fn not_recorded<R: Ranked>(&self, seen: &Seen<R>, sums: &Sums) -> Unrecorded {
         let (facts, field) = (self.facts(), seen.field);
         let mut unrecorded = Unrecorded::default();
@@ -236,7 +236,7 @@ impl Page<'_> {
         }
     }
 
-    /// What is compared of an owner in a tier: its own figures, or those of its project or domain.
+    /// The values of an owner that are compared in a tier: its own, or those of its project or domain.
     fn compared(&self, tier: Tier, owner: &Owner) -> Compared {
         let rows = &self.facts().rows;
         let project = match owner {

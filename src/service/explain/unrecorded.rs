@@ -1,4 +1,4 @@
-//! What running kernels have used that no run has recorded, and will still use.
+//! The unrecorded usage of running kernels, and their expected usage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::group::published::facts::GroupSnapshotData;
 
-/// What is not recorded yet, by owner and day.
+/// Unrecorded usage by owner and day.
 pub(super) struct Sums(FastMap<Owner, BTreeMap<Day, Usages>>);
 
 fn moment(facts: &GroupSnapshotData, now: Timestamp) -> Moment {
     Moment { since: facts.options.window_start(now.day()).start(), now }
 }
 
-/// The domain, project or user itself that a member's usage counts for.
+/// The domain, project or user of the tier that a member's usage counts for.
 fn counts_for(facts: &GroupSnapshotData, member: Member, tier: Tier) -> Option<Owner> {
     match tier {
         Tier::Domain => Some(Owner::Domain(Arc::clone(&facts.rows.project(member.project)?.domain_name))),
@@ -31,7 +31,7 @@ fn counts_for(facts: &GroupSnapshotData, member: Member, tier: Tier) -> Option<O
 }
 
 impl Sums {
-    /// Of everybody in these tiers.
+    /// The unrecorded usage of all owners in these tiers.
     pub fn of(facts: &GroupSnapshotData, tiers: &[Tier], now: Timestamp) -> Self {
         let mut sums: FastMap<Owner, BTreeMap<Day, Usages>> = FastMap::default();
         let moment = moment(facts, now);
@@ -50,7 +50,7 @@ impl Sums {
         self.0.keys()
     }
 
-    /// The owner's normalised days once that is recorded.
+    /// The owner's usage history after its unrecorded usage is recorded.
     pub fn normalized_days(
         &self,
         owner: &Owner,
@@ -67,7 +67,7 @@ impl Sums {
     }
 }
 
-/// What the kernels of one owner have used that no run has recorded, and what they will still use.
+/// The unrecorded usage of one owner's kernels, and their expected usage.
 pub(super) struct Beside {
     pub unrecorded: Usages,
     pub committed: Usages,

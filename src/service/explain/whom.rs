@@ -1,4 +1,4 @@
-//! The domain, project or user that a request to explain means, and its row.
+//! Finds the domain, project or user that a request for an explanation is about, and its row.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::service::{Error, Fault, Result, Service, VisibleGroup};
 pub(super) enum Asked {
     Domain(Arc<str>),
     Project(ProjectId),
-    /// Without a project: the best-ranked one.
+    /// A user; without a project, the user's best-ranked one.
     User(UserId, Option<ProjectId>),
 }
 
@@ -126,7 +126,7 @@ fn too_much(name: &str, tier: Tier) -> Error {
     Error::about(format!("/{name}"), "contradiction", said)
 }
 
-/// The domain, project or user that `input` names; `waits` is the owner of the workload that it asks about.
+/// The owner that `input` names. `waits` is the owner of the workload in the request.
 pub(super) fn asked(
     service: &Service,
     group: &VisibleGroup,
@@ -172,8 +172,8 @@ fn other_owner(name: &str) -> Error {
     Error::about(format!("/{name}"), "contradiction", "does not own the workload")
 }
 
-/// The refusal to explain the owner of a workload that stood in a sequence. A sequence takes owners that the server does not
-/// know, because their first job may be the one that waits.
+/// Rewrites the error for the owner of a workload in a sequence. A sequence may contain owners that the server does not
+/// know, because their first job may still be pending.
 pub(super) fn owner_of_sequence(error: Error) -> Error {
     match error {
         Error::NotFound { code: code @ ("unknown_user" | "unknown_project"), detail } => {
@@ -191,7 +191,7 @@ fn unknown(code: &'static str, kind: &str, name: impl std::fmt::Display) -> Erro
     Error::NotFound { code, detail: format!("there is no {kind} {name}") }
 }
 
-/// The row of the domain, project or user that `asked` names. A `domain` that is named as well has to be its domain.
+/// The row of the domain, project or user in `asked`. If the request also names a `domain`, the row must be in it.
 pub(super) async fn subject(
     service: &Service,
     group: &VisibleGroup,

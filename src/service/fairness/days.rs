@@ -1,4 +1,4 @@
-//! How fair every tier was, day by day: kept while a day lasts, and once more when it is over.
+//! The fairness of every tier by day: stored while the day lasts, and again when it is over.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::store;
 
 pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
 
-/// The rows of the day of a picture's last calculation; none before the first calculation of this process.
+/// The rows for the day of a snapshot's last calculation; none before the first calculation of this process.
 pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
     let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
     let day = last.lookback_end;
@@ -30,7 +30,7 @@ pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Ve
 }
 
 impl Service {
-    /// Keeps how fair the day of the group's last calculation was so far. Returns of how many tiers.
+    /// Stores the fairness so far of the day of the group's last calculation. Returns the number of tiers.
     #[tracing::instrument(
         name = "service.fairness.days.keep_fairness",
         level = "debug",
@@ -44,7 +44,7 @@ impl Service {
         self.keep_fairness_of(work, Arc::clone(group.published())).await
     }
 
-    /// Keeps how fair the day of a picture's calculation was.
+    /// Stores the fairness of the day of a snapshot's calculation.
     pub(in crate::service) async fn keep_fairness_of(
         self: &Arc<Self>,
         work: Work,
@@ -58,7 +58,8 @@ impl Service {
                 return Ok(0);
             }
             let tx = service.store().begin().await?;
-            // A deletion of the group at the same time finds these rows, or these rows find no group.
+            // If the group is deleted at the same time, either the deletion finds these rows, or this write does not
+            // find the group.
             if !store::groups::hold(&tx, name).await? {
                 return Err(Error::unknown_group(name));
             }
@@ -70,11 +71,11 @@ impl Service {
         .await
     }
 
-    /// The name in cursors of the history of fairness.
+    /// The name of the history of fairness in page cursors.
     pub const FAIRNESS_HISTORY: &'static str = "fairness-history";
 
-    /// How fair each tier was, a row for each day and tier. It names no owner, so that every key that reaches
-    /// the group may see it.
+    /// The fairness of each tier, with a row for each day and tier. It names no owner, so every key that reaches the
+    /// group may see it.
     #[tracing::instrument(
         name = "service.fairness.days.fairness_history",
         level = "debug",
@@ -106,7 +107,7 @@ impl Service {
         Ok(key_page(Self::FAIRNESS_HISTORY, found, key, window))
     }
 
-    /// Removes the rows of days that are older than `keep_days`. Returns how many.
+    /// Removes the rows of days that are older than `keep_days`. Returns their number.
     #[tracing::instrument(
         name = "service.fairness.days.purge_fairness",
         level = "debug",

@@ -1,4 +1,4 @@
-//! How far what everyone used is from what weights entitle them to (FAIR_SHARE §11): now, and day by day.
+//! Compares the usage of all owners with their entitled shares (FAIR_SHARE §11): now, and day by day.
 
 pub mod days;
 pub mod report;

@@ -15,23 +15,23 @@ use crate::service::input::page::{Key, Page, Window as PageWindow, cut};
 use crate::service::work::blocking;
 use crate::service::{Caller, Result, Service, VisibleGroup};
 
-/// The name in cursors of what one tier received.
+/// The name of the rows of a tier in page cursors.
 pub fn list_name(tier: Tier) -> String {
     format!("fairness/{tier:?}")
 }
 
-/// How fair one tier of a group was.
+/// The fairness of one tier of a group.
 #[derive(Clone, Debug)]
 pub struct Fairness {
     pub group: VisibleGroup,
     pub tier: Tier,
     pub span: Span,
     pub report: TierReport,
-    /// What the caller may see of it and lists show: who is archived is in no list.
+    /// The rows that the caller may see. Archived owners are left out, as in all lists.
     pub rows: Vec<FairnessRow>,
 }
 
-/// How fair one tier was in so many days until that of the last calculation.
+/// The fairness of one tier in the `days` up to the last calculation.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownFairness {
     pub days: u32,
@@ -40,7 +40,7 @@ pub struct KnownFairness {
     pub jains_index: f64,
 }
 
-/// Who received something.
+/// An owner in a report.
 #[derive(Clone, Debug)]
 pub enum Who {
     Domain(Arc<DomainShare>),
@@ -48,7 +48,7 @@ pub enum Who {
     User(Arc<UserShare>),
 }
 
-/// What a domain, project or user received.
+/// The usage of a domain, project or user, compared with its entitled share.
 #[derive(Clone, Debug)]
 pub struct FairnessRow {
     pub who: Who,
@@ -72,7 +72,7 @@ impl Who {
         }
     }
 
-    /// In the order of [`Self::id`], within a tier.
+    /// Compares in the order of [`Self::id`], within a tier.
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Domain(a), Self::Domain(b)) => a.domain_name.cmp(&b.domain_name),
@@ -94,14 +94,14 @@ impl Who {
 }
 
 impl FairnessRow {
-    /// The most under-served first.
+    /// A number that ascends with the error, so that the most under-served owner comes first.
     fn ascending(&self) -> u64 {
         let bits = self.received.error.to_bits();
-        // Numbers below zero order against their bits.
+        // The bits of negative floats have the reverse order.
         if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
     }
 
-    /// Equals by id.
+    /// The sort key: the error, then the id.
     fn key(&self) -> Vec<Key> {
         let mut key = vec![Key::Number(self.ascending())];
         key.extend(self.who.id());
@@ -127,7 +127,7 @@ impl Fairness {
         Self { group, tier, span, report, rows }
     }
 
-    /// Who received the most beyond its share, for callers who may see everyone.
+    /// The owner that received the most beyond its share, for callers that may see all owners.
     pub fn most_over_served(&self) -> Option<&FairnessRow> {
         self.report
             .most_over_served
@@ -135,7 +135,7 @@ impl Fairness {
             .filter(|row| row.received.error > 0.0 && self.shows_everyone())
     }
 
-    /// Who received the least of its share, for callers who may see everyone.
+    /// The owner that received the least of its share, for callers that may see all owners.
     pub fn most_under_served(&self) -> Option<&FairnessRow> {
         self.report
             .most_under_served
@@ -158,8 +158,8 @@ fn of_tier(mut reports: Vec<TierReport>, tier: Tier) -> TierReport {
 }
 
 impl Service {
-    /// How fair one tier of the group was in the window. A caller who may see one user only sees figures of the whole, and
-    /// rows of that user.
+    /// The fairness of one tier of the group in the window. A caller that may see only one user gets the figures of the
+    /// whole tier and the rows of that user.
     #[tracing::instrument(
         name = "service.fairness.report.fairness",
         level = "debug",
@@ -179,7 +179,7 @@ impl Service {
         }))
     }
 
-    /// How fair each tier of a group was until `now`, as far as that is known without the database.
+    /// The fairness of each tier of a group until `now`, as far as it is known without the database.
     pub fn known_fairness(&self, group: &VisibleGroup, now: Timestamp) -> Vec<KnownFairness> {
         let known = LENGTHS.into_iter().zip(known_reports(group.published(), &LENGTHS, now));
         let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
@@ -195,8 +195,8 @@ impl Service {
     }
 }
 
-/// The reports of all tiers over each of the lengths in days, which ascend, until the day of the last calculation. Longer ones
-/// than the look-back are left out.
+/// The reports of all tiers over each of the lengths in days, which ascend, up to the day of the last calculation.
+/// Lengths beyond the look-back are left out.
 pub(super) fn known_reports(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
     let tree = &group.entitlements().tree;
     blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())

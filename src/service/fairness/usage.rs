@@ -1,4 +1,4 @@
-//! What every user of a group used in a window, recorded or not, in days of the group's capacity.
+//! The usage of all users of a group in a window, recorded or not, in days of the group's capacity.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::{Result, Service};
 use crate::store;
 
-/// By the places of the users in the picture's entitlements.
+/// The usage of users, in the order of the snapshot's entitlements.
 pub type Uses = Vec<Use>;
 
 impl Service {
@@ -41,7 +41,7 @@ impl Service {
         Ok(group.entitlements().users.iter().map(|row| of(row.member)).collect())
     }
 
-    /// From buckets, each over its own capacity.
+    /// The usage from buckets, each divided by its own capacity.
     async fn usage_of_days(&self, group: &PublishedGroup, days: Days) -> Result<FastMap<Member, f64>> {
         let facts = &group.facts;
         let weights = &facts.options.resource_weights;
@@ -56,7 +56,7 @@ impl Service {
         Ok(used)
     }
 
-    /// From records, over the capacity of today.
+    /// The usage from records, divided by the capacity of today.
     async fn usage_of_span(&self, group: &PublishedGroup, span: Span) -> Result<FastMap<Member, f64>> {
         let facts = &group.facts;
         let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
@@ -69,7 +69,7 @@ impl Service {
     }
 }
 
-/// From memory, of each of the lengths in days, where the last calculation was of today and looked back so far.
+/// The usage from memory for each length in days, if the last calculation was of today and looked back far enough.
 fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
     let facts = &group.facts;
     let Some((normalized_days, last)) =
@@ -81,7 +81,7 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
     let windows =
         lengths.map(|days| (Days::until(now.day(), *days), Rest::of(facts, Window::Last(*days).span(now), now)));
     let windows: SmallVec<[_; LENGTHS.len()]> = windows.collect();
-    // Each user is looked up once for all lengths: what is known of many users lies far apart in memory.
+    // Each user is looked up once for all lengths, because the data of users is scattered over the memory.
     let uses = parallel::map(&group.entitlements().users, |row| {
         let normalized_days = normalized_days.of(&row.share, || Owner::User(row.member));
         let present = Present::of(facts, row.member);
@@ -93,15 +93,15 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
     (0..windows.len()).map(|at| uses.iter().map(|of_user| of_user[at]).collect()).collect()
 }
 
-/// What is known without asking the database, of each of the lengths: of so many days until that of the last calculation.
-/// Longer ones than the look-back are left out.
+/// The usage that is known without the database, for each length: of that number of days up to the last calculation.
+/// Lengths beyond the look-back are left out.
 pub(super) fn known_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
     let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
-    // Of a day that is over, all of it.
+    // A day that is over counts completely.
     recent_uses(group, lengths, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
 }
 
-/// What everybody's running kernels hold, as the usage of a day.
+/// The slots that running kernels of all users hold, as the usage of a day.
 fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
     let facts = &group.facts;
     let normalizer = Normalizer::new(&facts.capacity, &facts.options.resource_weights);
@@ -113,10 +113,10 @@ fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
     group.entitlements().users.iter().map(|row| one(row.member)).collect()
 }
 
-/// What a user has and asks for now.
+/// The current kernels of a user.
 #[derive(Clone, Copy)]
 struct Present<'a> {
-    /// The kernels that run, or are not recorded to their ends.
+    /// The kernels that run or are not recorded to their ends.
     kernels: Option<OwnersKernels<'a>>,
     waits: bool,
 }
@@ -127,7 +127,7 @@ impl<'a> Present<'a> {
     }
 }
 
-/// What runs have not recorded of a span. What is held and asked for now says nothing of a time that is over.
+/// Adds unrecorded usage of a span. What users hold and ask for now does not count for a span that is over.
 struct Rest {
     normalizer: Normalizer,
     moment: Moment,
@@ -141,7 +141,7 @@ impl Rest {
         Self { normalizer, moment, is_over: span.end < now }
     }
 
-    /// With what is recorded.
+    /// Adds unrecorded usage to the recorded one.
     fn with(&self, Present { kernels, waits }: Present, recorded: f64) -> Use {
         let Self { normalizer, moment, is_over } = self;
         let unrecorded = kernels.map_or(0.0, |kernels| normalizer.normalized(&kernels.unrecorded(*moment)));

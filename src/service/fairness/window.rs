@@ -1,4 +1,4 @@
-//! The time that a report of fairness looks at.
+//! The time that a report of fairness covers.
 
 use std::str::FromStr;
 
@@ -9,21 +9,21 @@ use crate::service::{Error, Result};
 /// The longest period, in days.
 const MOST_DAYS: i32 = 366;
 
-/// The time that a report looks at.
+/// The time that a report covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// What runs now, in place of what was used.
+    /// The slots that are held now, in place of usage.
     Now,
-    /// The hour until now.
+    /// The last hour.
     Hour,
-    /// So many days, of which the last is today: one of [`LENGTHS`].
+    /// That number of days up to today; one of [`LENGTHS`].
     Last(u32),
-    /// A period that is over, or ends today.
+    /// A period that is over or ends today.
     Between(Days),
 }
 
 impl Window {
-    /// Reads `now`, `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
+    /// Parses `now`, `1h`, `1d`, `7d`, `28d`, or a first and a last day such as `2026-01-01..2026-01-31`.
     pub fn read(text: &str) -> Result<Self> {
         let fault = || {
             let said = "is none of now, 1h, 1d, 7d and 28d, and no period like 2026-01-01..2026-01-31";
@@ -46,7 +46,7 @@ impl Window {
         Ok(Self::Between(days))
     }
 
-    /// Refuses what is not known: days to come, and days of which nothing is kept any more.
+    /// Refuses days in the future, and days of which nothing is kept any more.
     pub fn check(self, today: Day, keep_days: u32) -> Result<()> {
         let Self::Between(Days { first, last }) = self else { return Ok(()) };
         let fault = |said: String| Err(Error::about("/window", "out_of_range", said));
@@ -64,7 +64,7 @@ impl Window {
         Ok(())
     }
 
-    /// The whole days that it has; `None` of the hour and of now.
+    /// The whole days of the window; `None` for the last hour and for now.
     pub fn days(self, today: Day) -> Option<Days> {
         match self {
             Self::Now | Self::Hour => None,
@@ -73,7 +73,7 @@ impl Window {
         }
     }
 
-    /// From when until when, as far as it has come.
+    /// The span of the window up to now.
     pub fn span(self, now: Timestamp) -> Span {
         match self.days(now.day()) {
             None if self == Self::Now => Span { start: now, end: now },

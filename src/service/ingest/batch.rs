@@ -1,5 +1,19 @@
-//! Kernels come in: idempotent by `kernel_id`, in any order, any number of times. What is delivered for one resource group
-//! while its lock is held waits in line, and the task that gets the lock commits all of it in one transaction.
+//! Takes reports of kernels. Reports are idempotent by `kernel_id` and may arrive in any order and any number of times.
+//!
+//! The problem: each transaction of a group holds the group's lock, and the commit costs much more than a report. If
+//! many clients report at the same time, one transaction for each request would let them wait for each other.
+//!
+//! So requests put their reports into a queue of the group. The task that gets the lock takes everything that waits, up
+//! to [`BATCH`] kernels, and commits it in one transaction. Each request gets its own answer, with its own refused
+//! rows. If the common transaction fails, every request is tried alone, so that one bad request does not affect the
+//! others.
+//!
+//! A batch is not a unit for the client: parts of one delivery may be in several batches, and a refused row does not
+//! undo the others.
+//!
+//! Invariants:
+//! - Reports of one kernel are merged in the order of their arrival.
+//! - An answer is sent only after the commit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,42 +37,43 @@ use crate::service::{Caller, Error, Result, Service, SlotGuard};
 use crate::store;
 use crate::store::audit::Tally;
 
-/// Kernels that one transaction takes, unless a delivery is large.
+/// The number of kernels in one transaction, except for large deliveries.
 pub const BATCH: usize = 5_000;
 
-/// Kernels that one transaction takes of a large delivery. Ids are in no order, so that a transaction writes pages all over
-/// their index, and few large ones write less than many.
+/// The number of kernels in one transaction of a large delivery. Ids have no order, so a transaction writes pages all
+/// over their index, and a few large transactions write less than many small ones.
 pub const LARGEST_BATCH: usize = 10 * BATCH;
 
-/// After a transaction that takes so many kernels, the log is written into the database file while the next one begins. Without
-/// that, one transaction in several would have to write the log of all of them.
+/// After a transaction with this number of kernels, the log is copied into the database file while the next transaction
+/// begins. Otherwise one transaction in several would have to copy the log of all of them.
 const FILLS_LOG: usize = LARGEST_BATCH / 2;
 
-/// Kernels that one transaction takes of a delivery that has `rows`, so that memory stays a part of it.
+/// The number of kernels in one transaction for a delivery with `rows` rows. It is limited, so that memory holds only a
+/// part of the delivery.
 pub fn batch_of(rows: u64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).clamp(BATCH, LARGEST_BATCH)
 }
 
-/// What became of one batch.
+/// The result of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct Ingested {
-    /// Kernels that are new or not what they were.
+    /// The number of kernels that are new or changed.
     pub changed: u64,
     pub refused: Vec<Refused>,
     pub warnings: Vec<Warning>,
-    /// Reports of kernels that ended before the server keeps usage: they count in a history.
+    /// The number of kernels that ended before the server keeps usage. They count in a history.
     pub earlier: u64,
-    /// The day before which these ended.
+    /// The day before which these kernels ended.
     pub earlier_before: Option<Day>,
 }
 
-/// Checked reports, and how many rows beside them could not be read.
+/// Checked reports, and the number of rows that could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     pub reports: Vec<Incoming>,
-    /// Rows that were refused before; the audit log counts them with the others.
+    /// The number of rows that were refused before. The audit log adds them to the others.
     pub rejected: u64,
-    /// Of what time they are, if they are of a snapshot.
+    /// The time of the snapshot that the reports belong to, if they do.
     pub taken_at: Option<Timestamp>,
 }
 
@@ -68,7 +83,7 @@ impl From<Vec<Incoming>> for Delivery {
     }
 }
 
-/// What one request delivers.
+/// The delivery of one request.
 #[derive(Clone, Debug)]
 struct Part {
     caller: Caller,
@@ -80,7 +95,7 @@ struct Waiting {
     answer: oneshot::Sender<Result<Ingested>>,
 }
 
-/// What waits, by resource group, in the order of arrival.
+/// The deliveries that wait, by resource group, in the order of arrival.
 #[derive(Default)]
 pub struct Lines(Mutex<HashMap<String, VecDeque<Waiting>>>);
 
@@ -93,12 +108,12 @@ impl Lines {
         self.lines().entry(group.to_owned()).or_default().push_back(waiting);
     }
 
-    /// Deliveries that wait for the group.
+    /// The number of deliveries that wait for the group.
     pub fn waiting(&self, group: &str) -> usize {
         self.lines().get(group).map_or(0, VecDeque::len)
     }
 
-    /// Takes what waits and was seen at one time, up to so many kernels; the first delivery always.
+    /// Takes waiting deliveries of one time, up to `most` kernels, but at least the first delivery.
     fn take(&self, group: &str, most: usize) -> Vec<Waiting> {
         let mut lines = self.lines();
         let Some(line) = lines.get_mut(group) else { return Vec::new() };
@@ -118,8 +133,8 @@ impl Lines {
 }
 
 impl Service {
-    /// Takes one batch of checked reports in one transaction, together with what other requests deliver at the same time;
-    /// those that contradict what is known are refused one by one, the others are kept.
+    /// Takes one batch of checked reports in one transaction, together with what other requests deliver at the same
+    /// time. Reports that contradict what is known are refused one by one; the others are kept.
     #[tracing::instrument(
         name = "service.ingest.batch.ingest",
         level = "debug",
@@ -131,7 +146,7 @@ impl Service {
         Ok(self.ingest_counted(caller, group, batch.into()).await?.refused)
     }
 
-    /// [`Service::ingest`] with rows that could not be read, and an answer that tells whether anything changed.
+    /// [`Service::ingest`] with the number of unreadable rows. The answer says if anything changed.
     #[tracing::instrument(
         name = "service.ingest.batch.ingest_counted",
         level = "debug",
@@ -152,9 +167,9 @@ impl Service {
     }
 }
 
-/// Waits in line until the delivery is committed, by this task or by another one.
+/// Waits in the queue until the delivery is committed, by this task or by another one.
 async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
-    // Only groups that exist have a slot, whatever names requests invent.
+    // Only existing groups have a queue, whatever names requests contain.
     service.group(&part.caller, group)?;
     let (answer, mut answered) = oneshot::channel();
     service.lines.join(group, Waiting { part, answer });
@@ -169,13 +184,13 @@ async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Inge
     }
 }
 
-/// Commits those that wait; none, if another task took them while this one waited for the lock.
+/// Commits the deliveries that wait. There may be none, if another task took them while this one waited for the lock.
 async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     if service.lines.waiting(group) == 0 {
         return;
     }
     let begun = Session::for_reports(service, group, slot).await;
-    // Those that came while the database made this one wait are taken along.
+    // Deliveries that arrived while this one waited for the database are included.
     let waiting = service.lines.take(group, BATCH);
     let session = match begun {
         Ok(session) => session,
@@ -199,7 +214,7 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     }
 }
 
-/// Gives each its own transaction, so that one that cannot be stored keeps no other out.
+/// Gives each delivery its own transaction, so that a delivery that cannot be stored does not keep others out.
 async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) {
     let mut waiting = waiting.into_iter();
     while let Some(Waiting { part, answer }) = waiting.next() {
@@ -211,7 +226,7 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) 
         };
         match alone.await {
             Ok(mut taken) => tell(answer, Ok(taken.done.pop().unwrap_or_default())),
-            // The database is away: the others would each wait for the same refusal.
+            // The database is not available, so the other deliveries would wait for the same error.
             Err(error @ Error::Unavailable { .. }) => {
                 tell(answer, Err(error.clone()));
                 return refuse_all(waiting.collect(), &error);
@@ -227,7 +242,7 @@ fn refuse_all(waiting: Vec<Waiting>, error: &Error) {
     }
 }
 
-/// The client that asked may have gone away.
+/// Sends the answer. The client may have disconnected.
 fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
     let _ = answer.send(outcome);
 }
@@ -246,7 +261,7 @@ async fn take(mut session: Session, parts: &mut [Part]) -> Result<Taken> {
         store::audit::tally(session.write(), INGEST, &group, &taken.tallies, now).await?;
         session.commit().await?;
     } else {
-        // Nothing is stored, so the picture stays as it is, and only the count is written.
+        // Nothing is stored, so the snapshot stays as it is, and only the audit counts are written.
         let service = Arc::clone(session.service());
         session.release();
         store::audit::tally(service.store().write(), INGEST, &group, &taken.tallies, now).await?;
@@ -258,14 +273,14 @@ struct Taken {
     /// The answers, in the order of the parts.
     done: Vec<Ingested>,
     tallies: Vec<Tally>,
-    /// Whether anything was stored.
+    /// True if anything was stored.
     is_new: bool,
-    /// What was taken. To free it takes a while, in which neither the database nor the client need wait.
+    /// The data of the batch. Freeing it takes a while, so it is freed after the answers are sent.
     batch: (Vec<Named>, Reported),
 }
 
 impl Taken {
-    /// How many kernels were stored.
+    /// The number of kernels that were stored.
     fn kernels(&self) -> usize {
         self.batch.1.len()
     }
@@ -316,7 +331,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     Ok(Taken { done, tallies, is_new, batch: (names, merged) })
 }
 
-/// What became of each part of a batch.
+/// The result of each part of a batch.
 fn by_part(
     sizes: &[usize],
     names: &[Named],
@@ -358,7 +373,7 @@ fn by_part(
     sizes.iter().map(part).collect()
 }
 
-/// Tells each part which of its reports were taken in another domain than they say.
+/// Adds to each part warnings about its reports that were taken in another domain than they name.
 fn warn(session: &Session, names: &[Named], kept: &[Kept], done: &mut [Ingested]) {
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
@@ -366,7 +381,7 @@ fn warn(session: &Session, names: &[Named], kept: &[Kept], done: &mut [Ingested]
     }
 }
 
-/// What the audit log counts of `parts`: one sum for each key.
+/// The counts of `parts` for the audit log: one sum for each key.
 fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
     let mut sums: BTreeMap<(Option<Uuid>, &str), Tally> = BTreeMap::new();
     for ((Part { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
@@ -383,14 +398,14 @@ fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
     sums.into_values().filter(|sum| sum.accepted + sum.rejected > 0).collect()
 }
 
-/// Whether the batch names a user or a project that this process does not know.
+/// True if the batch names a user or a project that this process does not know.
 fn strangers(session: &Session, names: &[Named]) -> bool {
     let people = session.people();
     let unknown = |n: &Named| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
     names.iter().any(unknown)
 }
 
-/// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
+/// Stores the merged kernels. A kernel that another group has claimed since `merge` is refused.
 async fn save(
     session: &mut Session,
     names: &[Named],

@@ -1,13 +1,14 @@
 //! Reports of kernels that ended before the server keeps usage.
 //!
-//! No look-back reaches what such a kernel used, and the next purge would remove it. So no kernel is made of it: what it used
-//! goes into the day totals of a history, which reports count and no purge touches (IMPORTS.md, "Years gone by"). The history
-//! notes each kernel and the instant until which it counts, so that a report that comes again adds nothing. Of a kernel that
-//! began before the limit and ended after it, the history has what it used before, and runs record the rest: every hour counts
-//! once.
+//! No look-back reaches the usage of such a kernel, and the next purge would remove it. So no kernel is created for it.
+//! Its usage goes into the day totals of a history, which usage reports count and no purge removes (IMPORTS.md, "Years
+//! gone by"). The history notes each kernel and the instant until which it counts, so that a repeated report adds
+//! nothing. For a kernel that began before the limit and ended after it, the history has the usage before the limit,
+//! and runs record the rest, so that every hour counts once.
 //!
-//! A kernel that is known to the group stays one. Where kernels were removed, an unknown one may have been counted already
-//! unless it ended before all that the group has recorded; it is refused then, as any other report of that time is.
+//! A kernel that the group knows stays a kernel. If kernels were removed, an unknown kernel may have been counted
+//! already, unless it ended before everything that the group has recorded. It is refused then, like any other report of
+//! that time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -31,21 +32,21 @@ use crate::store::{self, ConnectionTrait};
 /// The name of the history in every group.
 pub const HISTORY: &str = "earlier-kernels";
 
-/// The reports of a batch that belong into the history.
+/// The reports of a batch that belong to the history.
 pub struct EarlierReports {
-    /// A kernel that ended until then belongs there.
+    /// A kernel that ended before this time belongs to the history.
     limit: Timestamp,
-    /// Kernels that count already, in the history or in what was recorded.
+    /// Kernels that count already, in the history or in recorded usage.
     counted: BTreeMap<KernelId, EarlierKernel>,
-    /// The places in the batch of reports that count in the history.
+    /// The indices in the batch of the reports that count in the history.
     pub places: Vec<usize>,
-    /// By kernel: the report that counts, and what of its time is new.
+    /// By kernel: the report that counts, and the part of its time that is new.
     reports: BTreeMap<KernelId, (Box<Report>, Option<Span>)>,
     /// Reports of kernels that count already. They may still name the domain of a project.
     known: Vec<Report>,
 }
 
-/// When the kernel of a report began, or ended if it never did.
+/// The start of the kernel, or its end if it never started.
 fn begin(report: &Report) -> Option<Timestamp> {
     report.started_at.or(report.terminated_at)
 }
@@ -55,7 +56,7 @@ impl EarlierReports {
         Self { limit, counted, places: Vec::new(), reports: BTreeMap::new(), known: Vec::new() }
     }
 
-    /// Takes the reports out of `reports` that belong into the history as a whole.
+    /// Removes the reports from `reports` that belong completely to the history.
     pub async fn set_aside(
         db: &impl ConnectionTrait,
         service: &Service,
@@ -108,7 +109,8 @@ impl EarlierReports {
         self.reports.insert(report.id, (report, span));
     }
 
-    /// Leaves to runs only what new kernels that have ended used after the limit, and takes what they used before.
+    /// Leaves to runs only the usage of new ended kernels after the limit, and takes their usage before it into the
+    /// history.
     pub fn cut(&mut self, merged: &mut Reported) {
         for (_, kernel) in merged.iter_mut().filter(|(old, _)| old.is_none()) {
             let (Some(start), Some(end)) = (kernel.report.started_at, kernel.report.terminated_at) else { continue };
@@ -124,7 +126,7 @@ impl EarlierReports {
         }
     }
 
-    /// Leaves out what was cut off kernels that are not in `merged` any more.
+    /// Drops the cut-off usage of kernels that are not in `merged` any more.
     pub fn keep_taken(&mut self, merged: &Reported) {
         let limit = self.limit;
         if self.reports.values().any(|(report, _)| report.terminated_at > Some(limit)) {
@@ -133,7 +135,7 @@ impl EarlierReports {
         }
     }
 
-    /// The reports of kernels that are new to the history as a whole.
+    /// The reports of kernels that belong completely to the history and are new to it.
     pub fn new_reports(&self) -> impl Iterator<Item = &Report> {
         let limit = Some(self.limit);
         self.reports.values().map(|(report, _)| &**report).filter(move |report| report.terminated_at <= limit)
@@ -148,12 +150,12 @@ impl EarlierReports {
         self.reports.is_empty()
     }
 
-    /// The day from which on the group makes kernels of what is reported.
+    /// The first day on which reports become kernels of the group.
     pub fn limit(&self) -> Day {
         self.limit.day()
     }
 
-    /// Stores what is new in the history, which `caller` makes if there is none.
+    /// Stores the new rows of the history. Creates the history, with `caller` as its author, if it does not exist.
     pub async fn store(&self, session: &mut Session, caller: &Caller) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -181,7 +183,7 @@ impl EarlierReports {
     }
 }
 
-/// Makes the history, which counts from its first row on. Returns its number.
+/// Creates the history, which counts from its first row on. Returns its number.
 async fn create(session: &mut Session, caller: &Caller) -> Result<i32> {
     let key = session.key();
     let source = histories::create(session.write(), key, HISTORY, session.now).await?;
@@ -192,8 +194,8 @@ async fn create(session: &mut Session, caller: &Caller) -> Result<i32> {
     Ok(source)
 }
 
-/// Until when kernels that ended belong into the history. Where kernels were removed, those that ended before all that is
-/// recorded cannot be among them, so that they belong there, too.
+/// The time before which ended kernels belong to the history. If kernels were removed, kernels that ended before
+/// everything recorded cannot be among the removed ones, so they belong to the history too.
 async fn limit(
     db: &impl ConnectionTrait,
     group: &Group,
@@ -208,8 +210,8 @@ async fn limit(
     Ok(removed.min(recorded).max(kept_from))
 }
 
-/// Notes new kernels that ended before every look-back. A purge, which removes them, waits a day; when they are reported again
-/// after that, they are known.
+/// Notes new kernels that ended before every look-back. The purge that removes them waits a day; when they are reported
+/// again after it, they are known.
 pub async fn note_backfill(session: &mut Session, merged: &Reported) -> Result<()> {
     let before = session.now.day().back(session.service().longest_reach()).start();
     let new = merged.iter().filter(|(old, _)| old.is_none()).map(|(_, kernel)| &kernel.report);

@@ -1,8 +1,8 @@
-//! Projects and users that a report's key cannot reach everywhere.
+//! Projects and users with usage in groups that a report's key does not reach.
 //!
-//! Users and projects belong to the whole server: a project that moves to another domain moves in every group, and its
-//! weights and shares follow. Therefore the report of a key that is limited to resource groups neither moves nor names a
-//! project or user that has usage or weights in a group which the key does not reach. Such a report counts in the domain in
+//! Users and projects belong to the whole server. A project that moves to another domain moves in every group, and its
+//! weights and shares with it. Therefore a report by a key that is limited to resource groups neither moves nor names a
+//! project or user that has usage or weights in a group beyond the key's reach. Such a report counts in the domain in
 //! which the project is.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::domain::ids::{ProjectId, UserId};
 use crate::service::group::published::PublishedGroup;
 use crate::service::{Caller, Service};
 
-/// The groups that each of several callers does not reach, by the place of the caller.
+/// By the index of the caller: the groups that it does not reach.
 #[derive(Default)]
 pub struct ForeignOwners(Vec<Vec<Arc<PublishedGroup>>>);
 

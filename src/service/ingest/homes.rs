@@ -1,4 +1,5 @@
-//! Which domain each report counts in: an admin may have put its project into another than the report says.
+//! Determines the domain that each report counts for. An admin may have put its project into another domain than the
+//! report names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,34 +13,35 @@ use crate::service::Fault;
 use crate::service::people::Directory;
 use crate::store::people::Project;
 
-/// Something about a batch that was taken all the same.
+/// A warning about a batch that was taken nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     pub code: &'static str,
     pub detail: String,
     pub project: ProjectId,
-    /// How many reports it is about.
+    /// The number of reports that it is about.
     pub kernels: u64,
 }
 
-/// A report that was taken in another domain than it says.
+/// A report that was taken in another domain than it names.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// The place in the batch.
+    /// The index in the batch.
     pub at: usize,
     pub project: ProjectId,
     pub told: String,
-    /// An admin has put the project into its domain. Otherwise the key of the report does not reach every group that has it.
+    /// True if an admin has put the project into its domain. Otherwise the key of the report does not reach every group
+    /// of the project.
     pub is_pinned: bool,
 }
 
-/// Reports with their places in the batch.
+/// Reports with their indices in the batch.
 pub type Placed = Vec<(usize, Box<Report>)>;
 
-/// Settles which domain each report is for: a project that an admin put into a domain stays there, one that is called by name
-/// is refused in another than its own, and taken out, and a report that names no domain is for that of its project. A project
-/// that has none yet takes the first that a report of the batch names. A project that is `foreign` to the key of its report
-/// stays where it is.
+/// Determines the domain of each report. A project that an admin put into a domain stays there. A report that names its
+/// project by name is refused, and removed, if it names another domain. A report without a domain counts for that of
+/// its project. A project without a domain takes the first one that a report of the batch names. A project that is
+/// `foreign` to the report's key does not move.
 pub fn settle_domains(
     people: &Directory,
     foreign: &ForeignOwners,
@@ -76,8 +78,8 @@ pub fn settle_domains(
     (refused, elsewhere)
 }
 
-/// Takes out of reports what their keys must not change: domains of projects, and names of projects and users, that groups
-/// beyond the reach of the keys have. Returns the reports that name another domain than that of their project.
+/// Removes from reports what their keys must not change: domains of projects, and names of projects and users, that
+/// groups beyond the reach of the keys have. Returns the reports that name another domain than that of their project.
 fn withhold_foreign(
     people: &Directory,
     foreign: &ForeignOwners,
@@ -103,7 +105,7 @@ fn withhold_foreign(
     elsewhere
 }
 
-/// The domains that reports bring for projects which have none: the first that is named, else the placeholder.
+/// The domains that reports name for projects without one: the first named domain, otherwise the placeholder.
 fn new_domains(people: &Directory, reports: &Placed) -> BTreeMap<ProjectId, String> {
     let mut coming: BTreeMap<ProjectId, String> = BTreeMap::new();
     for (_, report) in reports {
@@ -144,8 +146,8 @@ pub fn warnings<'a>(people: &Directory, kept: impl Iterator<Item = &'a Kept>) ->
     counts.into_iter().map(warning).collect()
 }
 
-/// Warnings about kernels that had ended and been recorded for a domain before they were reported for another one, each with the
-/// part of the batch that it is about.
+/// Warnings about kernels that had ended and been recorded for one domain before they were reported for another one;
+/// each with its part of the batch.
 pub fn late_domains(names: &[Named], merged: &Changed) -> Vec<(usize, Warning)> {
     let is_late = |old: &Kernel, new: &Kernel| {
         let was_recorded = old.report.terminated_at.is_some() && old.cursor.is_some();

@@ -1,4 +1,4 @@
-//! Kernels as schedulers send them, and what is checked before they count.
+//! Kernels as schedulers send them, and the checks before they count.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::service::Fault;
 use crate::service::people::{Directory, who};
 
-/// The longest life of a kernel, in days: one run cuts it into as many records.
+/// The longest life of a kernel, in days. A run cuts the usage of a kernel into a record for each day.
 pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
@@ -83,42 +83,42 @@ pub struct KernelInput {
     pub records_from: ReadOnly,
 }
 
-/// What a report calls a user or a project.
+/// The names that a report gives for a user or a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// The name that the id follows from.
+    /// The name that the id is made from.
     pub name: Option<String>,
-    /// Shown beside the id where there is no name.
+    /// The name that is shown beside the id if there is no other.
     pub display_name: Option<String>,
 }
 
-/// A checked report, and whom it names how.
+/// A checked report, with the names that it gives.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     pub report: Box<Report>,
     pub user: Told,
     pub project: Told,
-    /// The report cannot move its project to another domain.
+    /// True if the report cannot move its project to another domain.
     pub project_stays: bool,
 }
 
-/// Whom a report names, and how.
+/// The owner that a report names, and the names that it gives.
 #[derive(Clone, Debug)]
 pub struct Named {
     pub kernel: KernelId,
     pub owner: Member,
     pub user: Told,
     pub project: Told,
-    /// The report tells the project by name, and so cannot move it to another domain.
+    /// True if the report names the project by name, so that it cannot move it to another domain.
     pub stays: bool,
-    /// The report names a domain, and not the placeholder.
+    /// True if the report names a domain other than the placeholder.
     pub has_domain: bool,
-    /// The place of the delivery that the report came with.
+    /// The index of the delivery that the report came with.
     pub part: usize,
 }
 
 impl Incoming {
-    /// `part` is the place of the delivery that it came with.
+    /// `part` is the index of the delivery that the report came with.
     pub(super) fn split(self, part: usize) -> (Named, Box<Report>) {
         let Self { report, user, project, project_stays } = self;
         let has_domain = report.domain != UNKNOWN_DOMAIN;
@@ -130,13 +130,13 @@ impl Incoming {
 /// A report that contradicts what is known.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// The place in the batch.
+    /// The index in the batch.
     pub at: usize,
     pub fault: Fault,
 }
 
 impl KernelInput {
-    /// Checks what the types do not; a kernel without an end is measured until `now`.
+    /// Checks what the types do not. The life of a kernel without an end is measured until `now`.
     pub fn check(self, people: &Directory, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
         let mut faults = Vec::new();
         let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
@@ -236,7 +236,7 @@ fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> 
     outcome.map_err(|fault| faults.push(fault)).ok()
 }
 
-/// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.
+/// True if a kernel from `start` to `end`, or to `now` if it still runs, lives longer than [`MAX_KERNEL_DAYS`].
 pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
     start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
 }

@@ -1,5 +1,5 @@
-//! Ends that no report names: kernels that a snapshot of all that runs does not name, and kernels that were not reported
-//! for too long.
+//! Inferred ends: of kernels that are missing in a snapshot of all running kernels, and of kernels that were not
+//! reported for too long.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 use crate::store::running::Running;
 
-/// How far ahead of the server's clock a snapshot's time may lie, in seconds.
+/// The largest time that a snapshot may be ahead of the server's clock, in seconds.
 const AHEAD: i64 = 60;
-/// Kernels that an answer or an audit entry names.
+/// The largest number of kernels that an answer or an audit entry lists.
 pub const NAMED_ENDS: usize = 1_000;
 
-/// Everything that runs in a group at one moment, as its scheduler knows it.
+/// All running kernels of a group at one moment, as its scheduler knows them.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
     pub taken_at: Timestamp,
-    /// Whether what is missing ended when it was last reported, instead of at `taken_at`.
+    /// True if missing kernels end at their last report, instead of at `taken_at`.
     pub at_last_seen: bool,
-    /// Whether it may end more than half of what runs.
+    /// True if the snapshot may end more than half of the running kernels.
     pub force: bool,
 }
 
 impl Service {
-    /// Refuses a snapshot whose time lies ahead, or before that of an earlier one.
+    /// Refuses a snapshot whose time is in the future or before that of an earlier snapshot.
     #[tracing::instrument(
         name = "service.ingest.inferred.check_snapshot",
         level = "debug",
@@ -52,8 +52,8 @@ impl Service {
         check_order(known.snapshot_at, taken_at)
     }
 
-    /// Ends the kernels that run here and are not `present`, after the rows of the snapshot were taken. Returns which,
-    /// by id.
+    /// Ends the running kernels that are not in `present`, after the rows of the snapshot were taken. Returns them by
+    /// id.
     #[tracing::instrument(
         name = "service.ingest.inferred.end_missing",
         level = "debug",
@@ -114,8 +114,8 @@ fn too_many(ends: usize, running: usize, present: usize) -> Error {
     Error::Guarded { code: "confirmation_needed", detail, counts }
 }
 
-/// Ends the kernels that were not reported within the group's `kernel_timeout_seconds`, when they were last reported.
-/// Time counts while this server served and other reports came in.
+/// Ends the kernels without a report within the group's `kernel_timeout_seconds`, at the time of their last report.
+/// Only time counts in which this server was up and other reports arrived.
 pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
     let state = session.state();
     let Some(seconds) = state.options.kernel_timeout_seconds else { return Ok(()) };
@@ -134,7 +134,7 @@ pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Stores inferred ends, and tells the audit log why.
+/// Stores inferred ends, with the reason in the audit log.
 async fn end_all(
     session: &mut Session,
     caller: &Caller,

@@ -1,5 +1,4 @@
-//! Reports and what is known of their kernels become what is known from then on; a dry run does the same and stores
-//! nothing.
+//! Merges reports with what is known of their kernels. A dry run does the same and stores nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +18,16 @@ use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::groups::Group;
 use crate::store::{self, ConnectionTrait};
 
-/// How stale it may be stored when a kernel was last reported, in seconds.
+/// The stored time of a kernel's last report may be older than the real one by this, in seconds.
 const SEEN_WITHIN: u32 = 300;
 
 /// Kernels by id.
 type ById = BTreeMap<KernelId, Kernel>;
 
-/// What the database has of the kernels that a batch names.
+/// The kernels of a batch that the database has.
 struct Known {
     here: ById,
-    /// Of other groups.
+    /// Kernels of other groups.
     elsewhere: BTreeSet<KernelId>,
 }
 
@@ -48,8 +47,8 @@ impl Known {
         Ok(known)
     }
 
-    /// Merges every report with what is known about its kernel, in the order of the batch. Returns the kernels that reports
-    /// were taken of, by id, each with what it was before.
+    /// Merges every report with what is known about its kernel, in the order of the batch. Returns the reported kernels
+    /// by id, each with its state before.
     fn merge(
         mut self,
         mut reports: Placed,
@@ -58,7 +57,7 @@ impl Known {
         kept: Kept,
         refused: &mut Vec<Refused>,
     ) -> Reported {
-        // Reports of one kernel stay in their order.
+        // The sort is stable, so reports of one kernel stay in their order.
         reports.sort_by_key(|(_, report)| report.id);
         let mut merged = Reported::with_capacity(reports.len());
         for (at, mut report) in reports {
@@ -83,7 +82,7 @@ impl Known {
     }
 }
 
-/// A kernel that has ended stays in its domain, whatever became of its project, if a report names none.
+/// A kernel that has ended stays in its domain if a report names none, even if its project has moved.
 fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
     let ended = known.filter(|known| known.report.terminated_at.is_some() && known.report.domain != UNKNOWN_DOMAIN);
     if let Some(known) = ended {
@@ -91,7 +90,7 @@ fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
     }
 }
 
-/// What is known after `report`.
+/// The kernel after `report`.
 fn take(
     known: Option<&Kernel>,
     report: Box<Report>,
@@ -110,12 +109,12 @@ pub(super) fn of_another_group(at: usize) -> Refused {
     Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
 }
 
-/// From when on a group has kept what it knew.
+/// The times from which on a group has kept its rows.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// Records of earlier times were purged, or are in a history.
+    /// Records before this time were purged, or are in a history.
     records_from: Timestamp,
-    /// Kernels that ended earlier were removed.
+    /// Kernels that ended before this time were removed.
     kernels_from: Timestamp,
 }
 
@@ -127,8 +126,8 @@ impl Kept {
         }
     }
 
-    /// Refuses the use of a kernel that may have been counted and removed since: nothing is known of its start, and it ended
-    /// before the removed ones did, or may have.
+    /// Refuses usage of a kernel that may have been counted and removed: its start is not known, and it ended, or may
+    /// have ended, before the removed kernels did.
     fn check(self, known: Option<&Kernel>, report: &Report) -> std::result::Result<(), Fault> {
         let from = self.kernels_from;
         if known.is_some_and(|known| known.report.started_at.is_some()) {
@@ -156,8 +155,8 @@ impl Kept {
     }
 }
 
-/// Merges every report with what is known about its kernel, in the order of the batch. Beside what changed, the kernels
-/// of which it has to be stored that they were reported; of a snapshot the group notes when it was taken.
+/// Merges every report with what is known about its kernel, in the order of the batch. Also returns the kernels whose
+/// time of report has to be stored. For a snapshot, the group notes its time.
 pub(super) async fn merge(
     session: &Session,
     reports: Placed,
@@ -174,8 +173,8 @@ pub(super) async fn merge(
     Ok((merged, seen))
 }
 
-/// Kernels of which it has to be stored that they were reported. Where all of a group is reported again and again, that
-/// is not every time; where snapshots are taken it is, because they compare it with their own time.
+/// The kernels whose time of report has to be stored. If a whole group is reported again and again, this is not done
+/// every time. If snapshots are used it is, because they compare this time with their own.
 fn to_be_noted(session: &Session, merged: &Reported) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
@@ -190,7 +189,7 @@ fn to_be_noted(session: &Session, merged: &Reported) -> Vec<KernelKey> {
     merged.iter().filter_map(|(old, _)| due(old.as_ref()?)).collect()
 }
 
-/// What becomes of the time after an inferred end.
+/// The rule for the time after an inferred end.
 fn inferred_end_rule(options: &Options, now: Timestamp) -> InferredEndRule {
     let kept_hours = match options.gap_policy {
         GapPolicy::Interpolate => options.max_gap_hours,
@@ -199,12 +198,13 @@ fn inferred_end_rule(options: &Options, now: Timestamp) -> InferredEndRule {
     InferredEndRule { now, kept_from: now.plus_micros(-(i64::from(kept_hours) * MICROS_PER_HOUR)) }
 }
 
-/// Kernels as they would be after the batches of a dry run.
+/// The kernels as they would be after the batches of a dry run.
 #[derive(Default)]
 pub struct Rehearsal(ById);
 
 impl Service {
-    /// What [`Service::ingest`] would refuse of `batch` after the batches of `rehearsal`. Nothing is stored.
+    /// The reports of `batch` that [`Service::ingest`] would refuse after the batches of `rehearsal`. Nothing is
+    /// stored.
     #[tracing::instrument(
         name = "service.ingest.merging.rehearse",
         level = "debug",

@@ -1,4 +1,4 @@
-//! Likely mistakes in reports that are taken all the same.
+//! Probable mistakes in reports. Such reports are taken nevertheless.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub enum ReportMistake {
 }
 
 impl ReportMistake {
-    /// Likely mistakes in one report to a group. It needs no database.
+    /// Probable mistakes in one report to a group. Needs no database.
     pub fn find(group: &Profile, report: &Report) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
         let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));
@@ -47,16 +47,17 @@ impl ReportMistake {
     }
 }
 
-/// The mistakes in all reports of a request: each once, with the first place and how many reports have it.
+/// The mistakes in all reports of a request, each once, with the index of the first report and the number of reports
+/// that have it.
 #[derive(Debug, Default)]
 pub struct ReportMistakes {
     found: BTreeMap<ReportMistake, (u64, u64)>,
-    /// Reports whose mistakes are not listed.
+    /// The number of reports whose mistakes are not listed.
     more: u64,
 }
 
 impl ReportMistakes {
-    /// Counts the report at `place` of the request.
+    /// Counts the report at index `place` of the request.
     pub fn note(&mut self, place: u64, mistake: ReportMistake) {
         if let Some((_, reports)) = self.found.get_mut(&mistake) {
             *reports += 1;
@@ -67,7 +68,8 @@ impl ReportMistakes {
         }
     }
 
-    /// The warnings with the first place of each and the number of reports; one without a place stands for what is not listed.
+    /// The warnings, each with the index of the first report and the number of reports. A warning without an index is
+    /// for mistakes that are not listed.
     pub fn warnings(&self, group: &Profile) -> Vec<(InputWarning, Option<u64>, u64)> {
         let listed =
             self.found.iter().map(|(mistake, (place, reports))| (mistake.warning(group), Some(*place), *reports));

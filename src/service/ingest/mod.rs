@@ -1,4 +1,4 @@
-//! Kernels on their way in: what a scheduler sends, how it is checked, merged and stored, and ends that no report names.
+//! Takes kernels from schedulers: checks, merges and stores reports, and infers ends that no report names.
 
 pub mod batch;
 pub mod earlier;

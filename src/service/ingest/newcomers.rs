@@ -1,5 +1,5 @@
-//! What reports change of people: users, projects and domains that they are the first to name, projects that move, and who is
-//! archived no longer.
+//! The changes that reports make to people: new users, projects and domains, projects that move, and archived people
+//! that are used again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::service::people::Directory;
 use crate::store::people::{Domain, Project, User};
 
-/// A project that goes to another domain.
+/// A project that moves to another domain.
 pub struct Moved {
     pub id: ProjectId,
     pub from: Arc<str>,
@@ -20,14 +20,14 @@ pub struct Moved {
     pub by: Option<KernelId>,
 }
 
-/// Who is archived no longer, as the audit log names the action and the target.
+/// An entity that is no longer archived, with the action and the target for the audit log.
 pub struct Restored {
     pub action: &'static str,
     pub target: String,
     pub by: KernelId,
 }
 
-/// What a batch changes of people.
+/// The changes of a batch to people.
 #[derive(Default)]
 pub struct Changes {
     pub domains: BTreeMap<Arc<str>, Domain>,
@@ -38,7 +38,7 @@ pub struct Changes {
     pub moved: Vec<Moved>,
     /// Kernels whose reports name no domain.
     without_domain: HashSet<KernelId>,
-    /// The kernel that put a project where it is now.
+    /// The kernel that put a project into its present domain.
     movers: BTreeMap<ProjectId, KernelId>,
     pub restored: Vec<Restored>,
 }
@@ -59,11 +59,11 @@ impl Changes {
         changes
     }
 
-    /// Each project goes to the domain of its newest kernel, so that reports in any order agree. One that has none yet takes the
-    /// first that is named, and a report that names none moves no project.
+    /// Puts each project into the domain of its newest kernel, so that the order of reports does not matter. A project
+    /// without a domain takes the first one that is named, and a report without a domain moves no project.
     fn place(&mut self, people: &Directory, taken: &[&Named], report: &Report, now: Timestamp) {
         let id = report.owner.project;
-        // A start that lies ahead must not keep the project until then.
+        // A start in the future must not fix the project until then.
         let start = report.started_at.filter(|_| !self.without_domain.contains(&report.id));
         let since = start.unwrap_or(Timestamp::EPOCH).min(now);
         let newest: (Timestamp, &str) = match (self.projects.get(&id), people.project(id)) {
@@ -105,7 +105,7 @@ impl Changes {
             .or_insert_with(|| people.user(id).map_or_else(|| User::new(id, now), |user| User::clone(user)))
     }
 
-    /// Takes the names of a report. A name that is stored stays: only an admin changes it.
+    /// Takes the names of a report. A stored name stays, because only an admin changes it.
     fn call(&mut self, people: &Directory, named: &Named, now: Timestamp) {
         let (user, project) = (named.owner.user, named.owner.project);
         let known = people.user(user);
@@ -121,7 +121,7 @@ impl Changes {
             row.name = row.name.take().or_else(|| name.map(Arc::from));
             row.display_name = shown.map(Arc::from).or_else(|| row.display_name.take());
         }
-        // Every project that is new has come with a kernel.
+        // Every new project has come with a kernel.
         let Some((has_name, display, stored)) = self
             .projects
             .get(&project)
@@ -139,7 +139,7 @@ impl Changes {
         }
     }
 
-    /// Sorts out what is no change, what only notes a start, and what moves.
+    /// Separates projects without a change, projects of which only a start is noted, and projects that move.
     fn settle(&mut self, people: &Directory) {
         let projects = std::mem::take(&mut self.projects);
         for (id, mut project) in projects {
@@ -164,7 +164,7 @@ impl Changes {
         self.users.retain(|id, user| people.user(*id).is_none_or(|known| **known != *user));
     }
 
-    /// A user, project or domain that is used again is archived no longer.
+    /// Ends the archiving of a user, project or domain that is used again.
     fn restore(&mut self, people: &Directory, report: &Report, now: Timestamp) {
         let used_after = |archived_at: Option<Timestamp>| {
             let ended = (report.phase == Phase::Terminated).then_some(report.terminated_at).flatten();
@@ -210,7 +210,7 @@ impl Changes {
     }
 }
 
-/// The kernels of which no report of the batch names a domain.
+/// The kernels for which no report of the batch names a domain.
 fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
     let mut kernels: HashSet<KernelId> =
         taken.iter().filter(|named| !named.has_domain).map(|named| named.kernel).collect();
@@ -222,7 +222,7 @@ fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
     kernels
 }
 
-/// What of a report's names is new.
+/// The new names in a report.
 fn fresh<'a>(
     told: &'a Told,
     is_unnamed: bool,

@@ -1,4 +1,4 @@
-//! Makes known whom reports name: stores what they change of people, with the entries of the audit log.
+//! Registers the people that reports name: stores changes of people, with entries in the audit log.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::service::{Caller, Result};
 use crate::store;
 use crate::store::people::{People, PeopleLock, Project};
 
-/// Makes known whom the reports that were taken name, by the names that they give; `callers` are those of the parts.
-/// Returns whether that changed anything.
+/// Registers the people that the taken reports name. `callers` are those of the parts. Returns true if anything
+/// changed.
 pub async fn register(
     session: &mut Session,
     callers: &[&Caller],
@@ -30,7 +30,7 @@ pub async fn register(
     let mut lock = None;
     if !changes.is_empty() {
         lock = Some(session.lock_people().await?);
-        // Other processes may have named the same people meanwhile.
+        // Other processes may have registered the same people meanwhile.
         changes = Changes::of(&session.people(), taken, &reports, session.now);
     }
     let hierarchy = &session.state().hierarchy;
@@ -58,7 +58,7 @@ pub async fn register(
     Ok(true)
 }
 
-/// Makes what is new known to the group, and moves projects there.
+/// Adds new people to the group, and moves projects in it.
 fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
     let homes: Vec<Option<Arc<str>>> = {
         let people = session.people();
@@ -85,7 +85,7 @@ fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, do
     });
 }
 
-/// Stores what changed of people, with an entry in the audit log for what is no mere arrival.
+/// Stores the changes of people, with an audit entry for each change that is not merely a new name.
 async fn book(
     session: &mut Session,
     lock: PeopleLock,

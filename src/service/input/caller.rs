@@ -1,4 +1,4 @@
-//! Who asks, and what they may do (access rules of `docs/API.md`).
+//! The caller of a use-case and its rights (access rules of `docs/API.md`).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::domain::slots::SlotNameSource;
 use crate::domain::time::Timestamp;
 use crate::process::random;
 
-/// What a key may do.
+/// The rights of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Everything.
@@ -35,7 +35,7 @@ impl Role {
         }
     }
 
-    /// True for a role that changes and reports nothing.
+    /// True for a role that neither changes nor reports anything.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Viewer | Self::User)
     }
@@ -45,7 +45,7 @@ impl Role {
     }
 }
 
-/// What a caller may do, and whose rows it may see.
+/// The rights of a caller, and the rows that it may see.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     role: Role,
@@ -58,28 +58,28 @@ impl Access {
         self.require(&[Role::Admin])
     }
 
-    /// Ingest and sequencing.
+    /// Checks the right to ingest and to order workloads.
     pub fn require_scheduler(self) -> Result<()> {
         self.require(&[Role::Admin, Role::Scheduler])
     }
 
-    /// Reads that are not about one user.
+    /// Checks the right to read data that is not about one user.
     pub fn require_reader(self) -> Result<()> {
         self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
     }
 
-    /// The id of the key that asks; `None`: the service itself or the command line.
+    /// The id of the caller's key; `None` for the service itself and the command line.
     pub fn key(self) -> Option<Uuid> {
         self.key
     }
 
-    /// The only user whose rows may be seen; `None`: all users'.
+    /// The only user whose rows may be seen; `None` for all users.
     pub fn only_user(self) -> Option<UserId> {
-        // A key with the role `user` and without a user sees no rows.
+        // A key with the role `user` but without a user sees no rows.
         (self.role == Role::User).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
     }
 
-    /// Refuses to speak about `user` to another user's key.
+    /// Refuses data about `user` to the key of another user.
     pub fn require_user(self, user: UserId) -> Result<()> {
         match self.only_user() {
             Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
@@ -96,12 +96,12 @@ impl Access {
     }
 }
 
-/// True if `groups`, the only ones that a key reaches, have `group`; `None`: the key reaches all.
+/// True if `groups`, the only ones that a key reaches, contain `group`; `None` stands for all groups.
 fn has_group(groups: Option<&[String]>, group: &str) -> bool {
     groups.is_none_or(|groups| groups.iter().any(|name| name == group))
 }
 
-/// The resource groups that a key reaches, and the user whose rows alone it may see.
+/// The resource groups that a key reaches, and the only user whose rows it may see.
 #[derive(Clone, Debug)]
 pub struct KeyReach {
     groups: Option<Arc<[String]>>,
@@ -109,7 +109,7 @@ pub struct KeyReach {
 }
 
 impl KeyReach {
-    /// True for a key that does not reach every group.
+    /// True if the key does not reach every group.
     pub fn is_limited(&self) -> bool {
         self.groups.is_some()
     }
@@ -118,35 +118,35 @@ impl KeyReach {
         has_group(self.groups.as_deref(), group)
     }
 
-    /// The user that a key with the role `user` is for.
+    /// The user of a key with the role `user`.
     pub fn own_user(&self) -> Option<UserId> {
         self.own_user
     }
 }
 
-/// Someone with a valid key, or the service itself.
+/// The holder of a valid key, or the service itself.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The key's label, or `cli:` and a user of the system, or the name of a job.
     pub actor: Arc<str>,
     pub key_id: Option<Uuid>,
     pub role: Role,
-    /// Whose rows a `user` key may see.
+    /// The user whose rows a key with the role `user` may see.
     pub user: Option<UserId>,
-    /// The only resource groups that the key reaches; `None`: all.
+    /// The only resource groups that the key reaches; `None` for all.
     pub groups: Option<Arc<[String]>>,
-    /// When the key ends.
+    /// The end of the key's validity.
     pub expires_at: Option<Timestamp>,
     pub request_id: Arc<str>,
 }
 
 impl Caller {
-    /// The service or the command line, which needs no key.
+    /// The service or the command line, which need no key.
     pub fn internal(actor: impl Into<Arc<str>>) -> Self {
         Self::internal_in(actor, random::dated_name())
     }
 
-    /// The same in a request that has a name already.
+    /// The same, for a request that has an id already.
     pub fn internal_in(actor: impl Into<Arc<str>>, request_id: Arc<str>) -> Self {
         Self {
             actor: actor.into(),
@@ -159,12 +159,12 @@ impl Caller {
         }
     }
 
-    /// A job, which leaves no entry in the audit log.
+    /// A job. It leaves no entry in the audit log.
     pub fn job() -> Self {
         Self::internal("job")
     }
 
-    /// The source of slot names that the caller brings into a resource group.
+    /// The source that new slot names of the caller in a resource group count for.
     pub fn slot_name_source(&self, group: &str) -> SlotNameSource {
         SlotNameSource { key: self.key_id, group: Some(Arc::from(group)), is_about_agents: false }
     }
@@ -173,7 +173,7 @@ impl Caller {
         KeyReach { groups: self.groups.clone(), own_user: self.only_user() }
     }
 
-    /// What the caller may do, wherever its key reaches.
+    /// The rights of the caller in the groups that its key reaches.
     pub fn access(&self) -> Access {
         Access { role: self.role, user: self.user, key: self.key_id }
     }
@@ -182,32 +182,32 @@ impl Caller {
         self.access().require_admin()
     }
 
-    /// Ingest and sequencing.
+    /// Checks the right to ingest and to order workloads.
     pub fn require_scheduler(&self) -> Result<()> {
         self.access().require_scheduler()
     }
 
-    /// Reads that are not about one user.
+    /// Checks the right to read data that is not about one user.
     pub fn require_reader(&self) -> Result<()> {
         self.access().require_reader()
     }
 
-    /// The only user whose rows this caller may see; `None`: all users'.
+    /// The only user whose rows this caller may see; `None` for all users.
     pub fn only_user(&self) -> Option<UserId> {
         self.access().only_user()
     }
 
-    /// Refuses to speak about `user` to another user's key.
+    /// Refuses data about `user` to the key of another user.
     pub fn require_user(&self, user: UserId) -> Result<()> {
         self.access().require_user(user)
     }
 
-    /// Whether the key reaches the resource group.
+    /// True if the key reaches the resource group.
     pub fn reaches(&self, group: &str) -> bool {
         has_group(self.groups.as_deref(), group)
     }
 
-    /// Refuses a resource group that the key is not for.
+    /// Refuses a resource group that the key does not reach.
     pub fn require_group(&self, group: &str) -> Result<()> {
         match &self.groups {
             Some(groups) if !self.reaches(group) => Err(Error::Forbidden(format!(
@@ -218,7 +218,7 @@ impl Caller {
         }
     }
 
-    /// What concerns the server as a whole, and not one resource group.
+    /// Checks that the key reaches all groups, for requests that concern the whole server.
     pub fn require_all_groups(&self) -> Result<()> {
         match &self.groups {
             Some(groups) => Err(Error::Forbidden(format!(

@@ -1,14 +1,14 @@
-//! Time as a dependency: only [`SystemClock`] reads the machine's clocks.
+//! Time as a dependency: only [`SystemClock`] reads the clocks of the machine.
 
 use std::time::Duration;
 
 use crate::domain::time::Timestamp;
 
 pub trait Clock: Send + Sync {
-    /// The time of the day, as the machine tells it. It may be set while the service runs.
+    /// The wall clock of the machine. It may be set while the service runs.
     fn now(&self) -> Timestamp;
 
-    /// Time that passes, from any beginning. It cannot be set.
+    /// A monotonic clock with an arbitrary start. It cannot be set.
     fn steady(&self) -> Duration;
 }
 
@@ -20,7 +20,7 @@ impl Clock for SystemClock {
         chrono::Utc::now().into()
     }
 
-    /// Linux counts the time while the machine sleeps, too.
+    /// Uses `CLOCK_BOOTTIME`, so that on Linux the time in which the machine sleeps counts too.
     #[cfg(target_os = "linux")]
     fn steady(&self) -> Duration {
         rustix::time::clock_gettime(rustix::time::ClockId::Boottime).try_into().unwrap_or_default()

@@ -1,5 +1,4 @@
-//! What a use-case can answer instead of a result. REST and GraphQL turn it into their own form,
-//! with the same `code`.
+//! The errors of use-cases. REST and GraphQL convert them into their own forms, with the same `code`.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,44 +10,44 @@ use crate::domain::names::NameError;
 use crate::store::audit_targets::Author;
 use crate::store::{Fault as Cause, StoreError};
 
-/// The faults of one request, as many as an answer names.
+/// The faults of one request, at most as many as an answer lists.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Takes a fault, unless there are enough of them.
+    /// Adds a fault, unless there are [`MAX_FAULTS`] already.
     pub fn push(&mut self, fault: Fault) {
         if !self.are_enough() {
             self.0.push(fault);
         }
     }
 
-    /// Whether looking for more is of no use.
+    /// True if there are as many faults as an answer lists.
     pub fn are_enough(&self) -> bool {
         self.0.len() >= MAX_FAULTS
     }
 
-    /// `value` if there was no fault.
+    /// Returns `value` if there are no faults.
     pub fn or<T>(self, value: T) -> Result<T> {
         if self.0.is_empty() { Ok(value) } else { Err(Error::Invalid(self.0)) }
     }
 }
 
-/// What is there instead of what a request goes out from.
+/// The present state, if it is not the one that a request is based on.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The revision of the configuration as it is now.
+    /// The current revision of the configuration.
     pub config_revision: Option<String>,
-    /// Who has changed it.
+    /// The author of the change.
     pub by: Option<Author>,
 }
 
-/// What caused an error; shared, because one cause may fail many requests.
+/// The cause of an error. It is shared, because one cause may fail many requests.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// 400: the request cannot be read.
+    /// 400: the request cannot be parsed.
     #[error("{detail}")]
     Malformed { code: &'static str, detail: String },
     /// 401.
@@ -57,19 +56,19 @@ pub enum Error {
     /// 403.
     #[error("{0}")]
     Forbidden(String),
-    /// 404: the path names something that is not there.
+    /// 404: the path names something that does not exist.
     #[error("{detail}")]
     NotFound { code: &'static str, detail: String },
-    /// 408: the rest of the request did not come.
+    /// 408: the rest of the request did not arrive in time.
     #[error("{0}")]
     TimedOut(String),
     /// 409.
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },
-    /// 409: it would destroy what is counted, and so has to be asked for once more.
+    /// 409: the request would destroy counted data, so it needs a confirmation.
     #[error("{detail}")]
     Guarded { code: &'static str, detail: String, counts: BTreeMap<&'static str, u64> },
-    /// 409: what the request goes out from has changed meanwhile.
+    /// 409: the state that the request is based on has changed meanwhile.
     #[error("{detail}")]
     Overtaken { code: &'static str, detail: String, found: Box<Found> },
     /// 412.
@@ -78,13 +77,13 @@ pub enum Error {
     /// 413.
     #[error("{0}")]
     TooLarge(String),
-    /// 422: readable, but wrong; every fault is named.
+    /// 422: the request can be parsed but is wrong; all faults are named.
     #[error("{}", summary(.0))]
     Invalid(Vec<Fault>),
-    /// 503: a later try may work.
+    /// 503: a later attempt may succeed.
     #[error("{detail}")]
     Unavailable { code: &'static str, detail: String, source: Option<Source> },
-    /// 500: a fault of ours. The detail goes to the log, never into an answer.
+    /// 500: a fault of the server. The detail goes to the log, never into an answer.
     #[error("an internal error happened; its cause is in the server's log")]
     Internal { detail: String, source: Option<Source> },
 }
@@ -99,7 +98,7 @@ fn summary(faults: &[Fault]) -> String {
 }
 
 impl Error {
-    /// The stable, machine-readable name of the error, the same in REST and GraphQL.
+    /// The stable, machine-readable code of the error, the same in REST and GraphQL.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Malformed { code, .. }
@@ -125,31 +124,31 @@ impl Error {
         Self::Invalid(vec![Fault::new(pointer, code, detail)])
     }
 
-    /// 503 without a more exact code.
+    /// 503 without a more specific code.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::not_now("unavailable", detail)
     }
 
-    /// 503 with its code.
+    /// 503 with a code.
     pub fn not_now(code: &'static str, detail: impl Into<String>) -> Self {
         Self::Unavailable { code, detail: detail.into(), source: None }
     }
 
-    /// 500 without a cause below it; in the log from here on.
+    /// 500 without an underlying cause. Writes it to the log.
     pub fn internal(detail: impl Into<String>) -> Self {
         let detail = detail.into();
         tracing::error!(detail, "internal error");
         Self::Internal { detail, source: None }
     }
 
-    /// 500 for something that failed, with its cause; in the log from here on.
+    /// 500 with the cause of a failure. Writes it to the log.
     pub fn failed(what: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         let error = chain(&cause);
         tracing::error!(%error, "{what}");
         Self::Internal { detail: format!("{what}: {error}"), source: Some(Arc::new(cause)) }
     }
 
-    /// What the log is to say of it: also what answers leave out.
+    /// The text for the log, including what answers omit.
     pub fn cause(&self) -> String {
         match self {
             Self::Internal { detail, .. } => detail.clone(),
@@ -158,7 +157,7 @@ impl Error {
         }
     }
 
-    /// [`Fault::about`] one place.
+    /// [`Fault::about`] a single place.
     pub fn about(pointer: impl Into<String>, code: &'static str, said: impl Display) -> Self {
         Self::Invalid(vec![Fault::about(pointer, code, said)])
     }
@@ -167,7 +166,7 @@ impl Error {
         Self::NotFound { code: "unknown_job", detail: format!("there is no job {name:?}") }
     }
 
-    /// A cursor that names its list and yet fits none of its rows.
+    /// The error of a cursor that names its list but matches none of its rows.
     pub fn other_cursor() -> Self {
         Self::about("/cursor", "invalid_cursor", "is not a cursor of this list")
     }
@@ -180,7 +179,7 @@ impl Error {
         Self::NotFound { code: "unknown_queue", detail: format!("there is no queue {name:?} in {group:?}") }
     }
 
-    /// Queues are checked when they are written; a capacity that grows later can still add slots beyond the most.
+    /// Queues are checked when they are written, but a capacity that grows later can still exceed the limit on slots.
     pub fn not_divisible(faults: Vec<Fault>) -> Self {
         let detail = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
         Self::Conflict { code: "not_divisible", detail: format!("the group cannot be divided: {detail}") }
@@ -198,7 +197,8 @@ impl From<StoreError> for Error {
             tracing::error!(error = %detail, "database error");
             return Self::Internal { detail, source: Some(Arc::new(error)) };
         };
-        // A lock concerns this statement alone; the other faults are a condition of the service, which is in the log once.
+        // A lock concerns only this statement, so it is logged. The other faults are a condition of the service, which
+        // is logged once.
         if *fault == Cause::Busy {
             tracing::warn!(error = %chain(&error), "database unavailable");
         } else {
@@ -209,7 +209,7 @@ impl From<StoreError> for Error {
     }
 }
 
-/// An error with the causes below it. A cause whose words the one above it repeats is told once.
+/// An error and its causes as one text. A cause that repeats the words of the one above it is left out.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut below = error.source();
@@ -223,7 +223,7 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     told
 }
 
-/// The code of answers to what met `fault`.
+/// The code of answers to requests that failed because of `fault`.
 pub(in crate::service) fn code_of(fault: Cause) -> &'static str {
     match fault {
         Cause::Unreachable | Cause::Closed | Cause::Busy => "unavailable",

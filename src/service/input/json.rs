@@ -1,4 +1,5 @@
-//! JSON documents with the place of every fault. 400: not parseable; 422: parseable but wrong.
+//! JSON documents, with the place of every fault. The status is 400 if the text is not JSON, and 422 if it is JSON of
+//! another form.
 
 use serde::Deserialize;
 use serde_json::error::Category;
@@ -9,18 +10,18 @@ use super::error::{Error, Fault};
 use crate::domain::decimal::with_kept_numbers;
 use crate::domain::reading::{Misread, Unique, UniqueObject, read_from, read_hastily};
 
-/// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
+/// The largest depth of JSON. No request needs ten levels.
 pub const MAX_DEPTH: usize = 100;
 
-/// What a document is called in sentences about all of it.
+/// The name of the document in sentences about all of it.
 const WHOLE: &str = "the JSON document";
 
-/// Why bytes are not a `T`.
+/// The reason why bytes are not a `T`.
 #[derive(Debug)]
 pub enum Unreadable {
-    /// Not JSON at all.
+    /// The text is not JSON.
     Malformed { code: &'static str, detail: String },
-    /// JSON, but not of this form.
+    /// The text is JSON, but of another form.
     Wrong(Fault),
 }
 
@@ -50,7 +51,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
-/// Reads one JSON document.
+/// Parses one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
     let bytes = without_mark(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -67,34 +68,35 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
     }
 }
 
-/// Reads one JSON object, with its decimals as they are written: values hold numbers as floats.
+/// Parses one JSON object. Decimals are kept as they are written, because values contain numbers as floats.
 pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let bytes = without_mark(bytes);
     let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
-    // Faults are told by their places in the document as it came.
+    // If it fails, the original document is parsed, so that faults have its places.
     let UniqueObject { map, repeated } = read(kept.as_bytes()).or_else(|_| read(bytes))?;
     once(map, repeated).map_err(Unreadable::Wrong)
 }
 
-/// Reads JSON of any form inside a text, with its decimals as they are written.
+/// Parses JSON of any form inside a text. Decimals are kept as they are written.
 pub fn read_any(text: &str) -> Result<Value, Fault> {
     let read = serde_json::from_str(&with_kept_numbers(text)).or_else(|_| serde_json::from_str(text));
     let Unique { value, repeated } = read.map_err(|error| Fault::new("", "invalid_json", not_json(&error)))?;
     once(value, repeated)
 }
 
-/// What was read, unless an object in it names a key twice.
+/// The value, or a fault if an object in it repeats a key.
 fn once<T>(value: T, repeated: Option<String>) -> Result<T, Fault> {
     repeated.map_or(Ok(value), |pointer| Err(Fault::about(pointer, "duplicate_field", "is given twice")))
 }
 
-/// An object within a document, with its decimals as they are written: values hold numbers as floats.
+/// An object within a document that is parsed later. Decimals are kept as they are written, because values contain
+/// numbers as floats.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Unread(Box<RawValue>);
 
 impl Unread {
-    /// The object, which stands at `key` in its document.
+    /// Parses the object, which is at `key` in its document.
     pub fn into_map(self, key: &str) -> Result<Map<String, Value>, Unreadable> {
         let json = self.0.get();
         let read = read_from(&mut serde_json::Deserializer::from_str(&with_kept_numbers(json)), "invalid_type");
@@ -104,7 +106,7 @@ impl Unread {
     }
 }
 
-/// Looks for the reason at leisure: whether the document is JSON, and if it is, which place has the fault.
+/// Finds the reason of a failure, which need not be fast: the text is not JSON, or one place of the document is wrong.
 fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
     if let Err(error) = std::str::from_utf8(bytes) {
         let detail = format!("{WHOLE} is not UTF-8 text from byte {} on", error.valid_up_to());
@@ -122,7 +124,7 @@ fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
     }
 }
 
-/// Where a text stops being JSON.
+/// The position at which a text stops being JSON.
 fn not_json(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => format!("{WHOLE} ends too early"),
@@ -130,13 +132,13 @@ fn not_json(error: &serde_json::Error) -> String {
     }
 }
 
-/// The refusal of a document that [`is_too_deep`].
+/// The error of a document that [`is_too_deep`].
 pub fn too_deep() -> Unreadable {
     let detail = format!("{WHOLE} is nested deeper than {MAX_DEPTH} levels");
     Unreadable::Malformed { code: "too_deep", detail }
 }
 
-/// Whether brackets nest deeper than [`MAX_DEPTH`] outside of texts.
+/// True if brackets outside of texts are nested deeper than [`MAX_DEPTH`].
 fn is_too_deep(bytes: &[u8]) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
     for byte in bytes {

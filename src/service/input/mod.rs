@@ -1,4 +1,4 @@
-//! What every use-case takes and gives: the caller, the clock, documents, moments, pages, terms and errors.
+//! The types that all use-cases share: the caller, the clock, documents, moments, pages, terms and errors.
 
 pub mod caller;
 pub mod clock;

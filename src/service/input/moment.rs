@@ -1,14 +1,14 @@
-//! Moments as requests tell them: instants, or days of which the last one counts whole.
+//! Moments in requests: instants, or days, of which the last one is included.
 
 use super::error::{Error, Result};
 use crate::domain::time::{Day, Timestamp};
 
-/// When a period begins.
+/// The beginning of a period.
 pub fn beginning(pointer: &str, text: &str) -> Result<Timestamp> {
     instant(pointer, text, 0)
 }
 
-/// When a period is over; a day is included.
+/// The end of a period; a day is included.
 pub fn end(pointer: &str, text: &str) -> Result<Timestamp> {
     instant(pointer, text, 1)
 }

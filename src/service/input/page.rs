@@ -1,5 +1,5 @@
-//! Pages over lists, for REST and GraphQL alike. A cursor holds the list's name and the sort key of
-//! a row, not a position: a page goes on behind that key whatever was inserted or moved meanwhile.
+//! Pages of lists, for REST and GraphQL. A cursor contains the name of the list and the sort key of a row, not a
+//! position. So the next page continues after that key, whatever was inserted or moved meanwhile.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,12 +9,12 @@ use super::error::{Error, Result};
 use crate::domain::time::Day;
 use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
 
-/// The largest page of a list.
+/// The largest page of a list, in rows.
 pub const MAX_PAGE: u32 = 1000;
-/// The page that is sent when a request does not say how long it should be.
+/// The size of a page if the request contains none, in rows.
 pub const DEFAULT_PAGE: u32 = 100;
 
-/// One part of a sort key. Parts of one list compare by value.
+/// A part of a sort key. The parts of one list are compared by value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Key {
@@ -22,14 +22,14 @@ pub enum Key {
     Text(String),
 }
 
-/// The place of a row in one list.
+/// The position of a row in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub list: String,
     pub key: Vec<Key>,
 }
 
-/// The name of a list as one owner has it, so that a cursor of another owner's is refused.
+/// The name of a list of one owner, so that a cursor of another owner's list is refused.
 fn scoped(list: &str, scope: &str) -> String {
     format!("{list}@{scope}")
 }
@@ -39,12 +39,12 @@ impl Cursor {
         Self { list: list.into(), key }
     }
 
-    /// The cursor for one owner's list only.
+    /// The cursor, valid only for the list of one owner.
     pub fn encode_scoped(&self, scope: &str) -> String {
         Self { list: scoped(&self.list, scope), key: self.key.clone() }.encode()
     }
 
-    /// Reads a cursor of one owner's `list`.
+    /// Decodes a cursor of one owner's `list`.
     pub fn decode_scoped(text: &str, list: &str, scope: &str, pointer: &str) -> Result<Self> {
         let found = Self::decode(text, &scoped(list, scope), pointer)?;
         Ok(Self { list: list.to_owned(), key: found.key })
@@ -55,7 +55,7 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(json)
     }
 
-    /// Reads a cursor of `list`; one of another list is refused.
+    /// Decodes a cursor of `list`; refuses one of another list.
     pub fn decode(text: &str, list: &str, pointer: &str) -> Result<Self> {
         let fault = |said: &str| Error::about(pointer, "invalid_cursor", said);
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("is not a cursor of this service"))?;
@@ -68,7 +68,7 @@ impl Cursor {
     }
 }
 
-/// Checks a page size.
+/// Checks the size of a page.
 pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
     match limit {
         None => Ok(DEFAULT_PAGE.min(max)),
@@ -79,12 +79,12 @@ pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
     }
 }
 
-/// Which rows of a sorted list are wanted.
+/// The wanted rows of a sorted list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// At most [`MAX_PAGE`] unless the list allows more.
     pub limit: u32,
-    /// The last rows instead of the first.
+    /// True if the last rows are wanted instead of the first.
     pub from_end: bool,
     pub after: Option<Cursor>,
     pub before: Option<Cursor>,
@@ -97,7 +97,7 @@ impl Window {
         Self { limit, from_end: false, after, before: None, offset: 0 }
     }
 
-    /// Whether rows follow the page and whether rows precede it, when reading stopped at `limit` or not.
+    /// True if rows follow the page, and true if rows precede it. `cut` is true if reading stopped at `limit`.
     pub fn neighbours(&self, cut: bool) -> (bool, bool) {
         if self.from_end {
             (self.before.is_some() || self.offset > 0, cut || self.after.is_some())
@@ -110,7 +110,7 @@ impl Window {
 /// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// Each row with its place.
+    /// The rows, each with its cursor.
     pub rows: Vec<(Cursor, T)>,
     pub has_next: bool,
     pub has_previous: bool,
@@ -119,7 +119,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Where the next page starts, if there is one.
+    /// The cursor of the next page, if there is one.
     pub fn next_cursor(&self) -> Option<String> {
         self.rows.last().filter(|_| self.has_next).map(|(cursor, _)| cursor.encode())
     }
@@ -130,7 +130,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Days as numbers that ascend like them from 0 on.
+/// A key that ascends with the day.
 pub(in crate::service) fn day_key(day: Day) -> Key {
     Key::Number(u64::from(day.0.cast_unsigned() ^ (1 << 31)))
 }
@@ -139,7 +139,7 @@ pub(in crate::service) fn key_day(key: u64) -> Day {
     Day((u32::try_from(key).unwrap_or(u32::MAX) ^ (1 << 31)).cast_signed())
 }
 
-/// A window on a list that the store reads by a key, which `key` finds in a cursor.
+/// A window of a list that the store reads by a key; `key` extracts it from a cursor.
 pub(in crate::service) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) -> Option<K>) -> Result<KeyWindow<K>> {
     let place =
         |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(Error::other_cursor)).transpose();
@@ -152,7 +152,7 @@ pub(in crate::service) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) ->
     })
 }
 
-/// The page that the store read through [`key_window`].
+/// The page that the store read with [`key_window`].
 pub(in crate::service) fn key_page<T>(
     list: &str,
     found: KeyPage<T>,
@@ -164,7 +164,7 @@ pub(in crate::service) fn key_page<T>(
     Page { rows, has_next, has_previous, total: found.total }
 }
 
-/// A window on a list whose rows are numbered.
+/// A window of a list with numbered rows.
 pub(in crate::service) fn id_window(window: &Window) -> Result<IdWindow> {
     key_window(window, |key| match key {
         [Key::Number(n)] => i64::try_from(*n).ok(),
@@ -172,7 +172,7 @@ pub(in crate::service) fn id_window(window: &Window) -> Result<IdWindow> {
     })
 }
 
-/// The page that the store read through [`id_window`].
+/// The page that the store read with [`id_window`].
 pub(in crate::service) fn id_page<T>(
     list: &str,
     found: KeyPage<T>,
@@ -182,7 +182,7 @@ pub(in crate::service) fn id_page<T>(
     key_page(list, found, |row| vec![Key::Number(id(row).unsigned_abs())], window)
 }
 
-/// Cuts a window out of rows that ascend by `key`.
+/// The part of rows ascending by `key` that is in the window.
 pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
     let mut from = window.after.as_ref().map_or(0, |c| sorted.partition_point(|row| key(row) <= c.key));
     let mut to =
@@ -204,7 +204,7 @@ pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, win
     }
 }
 
-/// Cuts a window out of rows that ascend by `key`, read backwards if `descending`.
+/// The part of rows ascending by `key` that is in the window, backwards if `descending`.
 pub fn cut_ordered<T: Clone>(
     list: &str,
     ascending: &[T],

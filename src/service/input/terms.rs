@@ -1,11 +1,11 @@
-//! On which terms an admin writes: why, and on the grounds of which configuration.
+//! The terms of an admin's write: its reason, and the configuration that it is based on.
 
-/// Why a write is made, and what it goes out from.
+/// The reason of a write, and the state that it is based on.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     /// For the audit log.
     pub reason: Option<String>,
-    /// The `config_revision` of the group that the caller has seen; another one refuses the write.
+    /// The `config_revision` of the group that the caller has seen. The write is refused if the present one differs.
     pub if_revision: Option<String>,
 }
 

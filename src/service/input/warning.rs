@@ -1,9 +1,9 @@
-//! Likely mistakes in a request that was accepted all the same.
+//! Probable mistakes in a request that was accepted nevertheless.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The most warnings that one answer lists. Those beyond are counted in a last one.
+/// The largest number of warnings in an answer. A last warning counts those beyond.
 pub const MAX_WARNINGS: usize = 100;
 
 /// Something that a person should look at. A warning never refuses anything.
@@ -33,25 +33,25 @@ impl InputWarning {
         Self { code, pointer: Some(pointer.into()), detail: detail.into(), count: None }
     }
 
-    /// A warning about no place of the request.
+    /// A warning that concerns no place of the request.
     pub fn general(code: &'static str, detail: impl Into<String>) -> Self {
         Self { code, pointer: None, detail: detail.into(), count: None }
     }
 
-    /// The same about `places` places, of which it points to the first.
+    /// The same warning for `places` places; it points to the first of them.
     #[must_use]
     pub fn counted(self, places: u64) -> Self {
         Self { count: (places > 1).then_some(places), ..self }
     }
 
-    /// The warning that stands for `more` places whose warnings are not listed; none if there are no such places.
+    /// The warning that stands for `more` places whose warnings are not listed; `None` if there are none.
     pub fn unlisted(more: u64) -> Option<Self> {
         let detail = format!("{more} more places have warnings that are not listed");
         (more > 0).then(|| Self::general("more_warnings", detail).counted(more))
     }
 }
 
-/// `names` for a sentence: the first of them, and how many there are beyond.
+/// `names` in a sentence: the first `most` of them, and the number of the others.
 pub fn listed(names: &[String], most: usize) -> String {
     let shown = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(most) {

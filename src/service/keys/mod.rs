@@ -1,4 +1,4 @@
-//! API keys: 32 random bytes, shown once, stored as sha256.
+//! API keys: 32 random bytes, shown once and stored as SHA-256.
 
 mod revocation;
 pub mod sessions;
@@ -24,27 +24,27 @@ use crate::store::{self, StoreError};
 
 pub use crate::store::keys::ApiKey;
 
-/// How every key begins, so that a leaked one is recognised.
+/// The prefix of every key, by which a leaked key can be recognised.
 const PREFIX: &str = "fsk_";
-/// How long keys are believed that cannot be read again.
+/// The time for which keys in memory are accepted while the database cannot be read.
 pub const DEFAULT_GRACE: Duration = Duration::from_hours(24);
-/// Resource groups that one key may name.
+/// The largest number of resource groups in one key.
 const MAX_GROUPS: usize = 1_000;
 
-/// What a new key should be.
+/// The properties of a new key.
 #[derive(Clone, Debug)]
 pub struct NewKey {
     pub role: Role,
     pub label: String,
-    /// Required for, and only for, the role `user`.
+    /// Required for the role `user`, and not allowed for other roles.
     pub user: Option<UserId>,
     pub expires_at: Option<Timestamp>,
-    /// The only resource groups that it reaches, which need not be there yet; `None`: all.
+    /// The only resource groups that the key reaches; they need not exist yet. `None` for all.
     pub groups: Option<Vec<String>>,
 }
 
 impl Service {
-    /// Creates a key. The text is the only copy there will ever be.
+    /// Creates a key. The returned text is its only copy.
     #[tracing::instrument(name = "service.keys.create_key", level = "debug", skip_all, err(level = "debug"))]
     pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
         caller.require_admin()?;
@@ -113,13 +113,13 @@ impl Service {
         Ok(keys)
     }
 
-    /// Who holds the key `text`, if that key is in memory.
+    /// The holder of the key `text`, if the key is in memory.
     pub fn known_holder(&self, text: &str, request_id: Arc<str>) -> Option<Result<Caller>> {
         let known = self.keys.get(&hash(text))?;
         Some(self.admit(&known, request_id))
     }
 
-    /// Who holds the key `text`. A key that is in memory needs no database.
+    /// The holder of the key `text`. A key in memory needs no database.
     #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn authenticate(&self, text: &str, request_id: Arc<str>) -> Result<Caller> {
         if let Some(holder) = self.known_holder(text, Arc::clone(&request_id)) {
@@ -129,7 +129,7 @@ impl Service {
         self.admit(&known, request_id)
     }
 
-    /// The holder of a key that is known, unless it is worth nothing any more.
+    /// The holder of a known key, unless the key has been revoked or has expired.
     fn admit(&self, known: &Known, request_id: Arc<str>) -> Result<Caller> {
         let (now, key) = (self.clock.now(), &known.key);
         if key.revoked_at.is_some() {
@@ -153,13 +153,13 @@ impl Service {
         })
     }
 
-    /// A key that another process may have created a moment ago.
+    /// Looks up a key that another process may have just created.
     async fn look_up(&self, key_hash: &str) -> Result<Arc<Known>> {
         let changes = self.keys.changes();
         match store::keys::find_by_hash(self.store.read(), key_hash).await {
             Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
             Ok(None) => Err(refused("unknown_key", "the key is not known")),
-            // Every key was known when the database was last asked.
+            // All keys were known when the database was last read.
             Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => {
                 self.check_grace()?;
                 Err(refused("unknown_key", "the key is not known"))
@@ -168,7 +168,7 @@ impl Service {
         }
     }
 
-    /// Refuses every key once keys have not been read for longer than is allowed.
+    /// Refuses all keys if keys have not been read for longer than the allowed time.
     fn check_grace(&self) -> Result<()> {
         let grace = self.key_grace.get().copied().unwrap_or(Some(DEFAULT_GRACE));
         match (self.keys.age(), grace) {
@@ -184,14 +184,15 @@ impl Service {
         }
     }
 
-    /// For how long keys are believed that cannot be read again; `None`: for ever. Without a call a day.
+    /// Sets the time for which keys in memory are accepted while the database cannot be read; `None` for ever. The
+    /// default is a day.
     pub fn set_key_grace(&self, grace: Option<Duration>) {
         if self.key_grace.set(grace).is_err() {
             tracing::warn!("the time for which keys are believed was set twice");
         }
     }
 
-    /// Reads all keys and sessions again: what another process created or revoked counts from here on.
+    /// Reads all keys and sessions again, so that what another process created or revoked takes effect.
     #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
         let (changes, known) = (self.keys.changes(), self.keys.snapshot());
@@ -203,7 +204,7 @@ impl Service {
         self.refresh_sessions().await
     }
 
-    /// Stores when keys were last used, as far as that is not known there. No request waits for it.
+    /// Stores the times at which keys were last used, if they are not stored yet. No request waits for it.
     #[tracing::instrument(name = "service.keys.store_key_uses", level = "debug", skip_all, err(level = "debug"))]
     pub async fn store_key_uses(&self) -> Result<()> {
         let uses = self.keys.unstored_uses();
@@ -218,7 +219,8 @@ fn refused(code: &'static str, detail: &str) -> Error {
     Error::Unauthorized { code, detail: detail.to_owned() }
 }
 
-/// The groups of a key without repeats, by name. An empty list is refused, because it could mean all groups as well as none.
+/// The groups of a key without repetitions, by name. An empty list is refused, because it could mean all groups or
+/// none.
 fn check_groups(mut groups: Vec<String>) -> Result<Arc<[String]>> {
     if groups.is_empty() {
         return Err(Error::about(
@@ -239,7 +241,7 @@ fn check_groups(mut groups: Vec<String>) -> Result<Arc<[String]>> {
     Ok(Arc::from(groups))
 }
 
-/// The digest of a key in hexadecimal digits. Every request asks for it, and formatting machinery takes longer than the digest.
+/// The digest of a key in hexadecimal. Every request needs it, and `format!` would take longer than the digest.
 fn hash(text: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hex = String::with_capacity(64);

@@ -1,5 +1,5 @@
-//! Revoking keys. The last admin key that can make others is kept, unless that is asked for on purpose: without it no request can
-//! make a key again, and only a command on the server's machine can.
+//! Revocation of keys. The last admin key that can create others is kept unless the request has `force`. Without such a
+//! key no request can create keys, only a command on the server's machine.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::service::work::detached;
 use crate::service::{Caller, Error, Result, Role, Service};
 use crate::store;
 
-/// True for a key that may make and revoke keys now: it has not ended, and reaches all resource groups.
+/// True for a key that may create and revoke keys now: it has not expired, and reaches all resource groups.
 fn manages_keys(key: &ApiKey, now: Timestamp) -> bool {
     key.groups.is_none() && key.expires_at.is_none_or(|at| at > now)
 }
 
-/// Refuses to revoke the last of the admin keys that can make others.
+/// Refuses to revoke the last admin key that can create others.
 fn require_another(admins: &[ApiKey], id: Uuid, now: Timestamp) -> Result<()> {
     let mut managing = admins.iter().filter(|key| manages_keys(key, now));
     match (managing.next(), managing.next()) {
@@ -33,7 +33,7 @@ fn require_another(admins: &[ApiKey], id: Uuid, now: Timestamp) -> Result<()> {
 }
 
 impl Service {
-    /// Revokes a key; with `force` also the last valid admin key that reaches all resource groups.
+    /// Revokes a key; with `force` even the last valid admin key that reaches all resource groups.
     #[tracing::instrument(name = "service.keys.revoke_key", level = "debug", skip_all, err(level = "debug"))]
     pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid, force: bool) -> Result<()> {
         caller.require_admin()?;

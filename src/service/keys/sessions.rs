@@ -1,4 +1,4 @@
-//! Sessions of the web pages: a key that was shown once stands behind a random id that a browser keeps.
+//! Sessions of the web pages. The browser keeps a random id, which stands for a key that was entered once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::service::{Caller, Error, Result, Service};
 use crate::store::ui_sessions::UiSession;
 use crate::store::{self, StoreError};
 
-/// How long a person stays signed in.
+/// The length of a session, in seconds.
 pub const SESSION_SECONDS: i64 = 12 * 3_600;
-/// Browsers that one key may sign in at a time; the oldest session makes room.
+/// The number of sessions that one key may have at a time. A further one replaces the oldest.
 const SESSIONS_OF_A_KEY: u64 = 100;
 
 #[derive(Clone, Debug, Default)]
 struct Table {
     by_hash: HashMap<String, UiSession>,
-    /// Grows with every change by this process: what was read before one is not believed after it.
+    /// Grows with every change by this process. A read that began before a change is discarded.
     changes: u64,
 }
 
-/// All sessions by their hashes. Looking one up never waits.
+/// All sessions by their hashes. A lookup never waits.
 #[derive(Debug, Default)]
 pub struct SessionTable(ArcSwap<Table>);
 
@@ -41,7 +41,7 @@ impl SessionTable {
         self.0.load().changes
     }
 
-    /// Takes what was read, unless this process has changed a session since `changes`.
+    /// Applies what was read, unless this process has changed a session since `changes`.
     fn take(&self, changes: u64, take: impl Fn(&mut HashMap<String, UiSession>)) {
         self.0.rcu(|old| {
             let mut table = Table::clone(old);
@@ -63,7 +63,7 @@ impl SessionTable {
 }
 
 impl Service {
-    /// Signs the holder of the key `text` in. The id that is returned is the only copy there will ever be.
+    /// Signs in the holder of the key `text`. The returned id is its only copy.
     #[tracing::instrument(name = "service.keys.open_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn open_session(self: &Arc<Self>, text: &str) -> Result<String> {
         let caller = self.authenticate(text, Arc::default()).await?;
@@ -89,7 +89,7 @@ impl Service {
         Ok(id)
     }
 
-    /// Signs out; a session that is not known is none already.
+    /// Signs out. An unknown session counts as already ended.
     #[tracing::instrument(name = "service.keys.close_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn close_session(self: &Arc<Self>, id: &str) -> Result<()> {
         let (service, session_hash) = (Arc::clone(self), hash(id));
@@ -103,7 +103,7 @@ impl Service {
         .await
     }
 
-    /// Who is signed in with the session `id`: the holder of its key, until the first of both ends.
+    /// The holder of the session `id`: that of its key, until the session or the key ends.
     #[tracing::instrument(name = "service.keys.resume_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn resume_session(&self, id: &str, request_id: Arc<str>) -> Result<Caller> {
         let session = self.find_session(&hash(id)).await?;
@@ -116,7 +116,7 @@ impl Service {
         Ok(Caller { expires_at: Some(expires_at), ..caller })
     }
 
-    /// A session that another process may have opened a moment ago is looked up.
+    /// Finds a session. One that another process may have just opened is looked up in the database.
     async fn find_session(&self, session_hash: &str) -> Result<UiSession> {
         let unknown = || refused("unknown_session", "this session is unknown or has ended; sign in again");
         if let Some(session) = self.sessions.get(session_hash) {
@@ -125,7 +125,7 @@ impl Service {
         let changes = self.sessions.changes();
         let session = match store::ui_sessions::find(self.store.read(), session_hash).await {
             Ok(found) => found.ok_or_else(unknown)?,
-            // Every session was known when the database was last asked.
+            // All sessions were known when the database was last read.
             Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => return Err(unknown()),
             Err(error) => return Err(error.into()),
         };
@@ -135,7 +135,7 @@ impl Service {
         Ok(session)
     }
 
-    /// The key of a session, which another process may have made a moment ago.
+    /// The key of a session, which another process may have just created.
     async fn key_of(&self, id: Uuid) -> Result<Arc<Known>> {
         if let Some(known) = self.keys.by_id(id) {
             return Ok(known);

@@ -1,4 +1,4 @@
-//! Every key in memory, so that a request with a known key is let in without asking the database.
+//! All keys in memory, so that requests with a known key do not need the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use uuid::Uuid;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::store::keys::ApiKey;
 
-/// How precisely `last_used_at` is stored.
+/// The precision with which `last_used_at` is stored, in microseconds.
 const TOUCH_MICROS: i64 = 60 * MICROS_PER_SECOND;
 
-/// One key and when it was last used here.
+/// A key, and its last use in this process.
 #[derive(Debug)]
 pub struct Known {
     pub key: ApiKey,
-    /// Microseconds since 1970; 0: never.
+    /// Microseconds since 1970, UTC; 0 for never.
     used_at: AtomicI64,
 }
 
@@ -31,7 +31,7 @@ impl Known {
     }
 
     pub fn used(&self, now: Timestamp) {
-        // Cores that share the entry write it once a second.
+        // Written once a second at most, because all processor cores share the entry.
         if now.micros() - self.used_at.load(Ordering::Relaxed) >= MICROS_PER_SECOND {
             self.used_at.store(now.micros(), Ordering::Relaxed);
         }
@@ -48,7 +48,7 @@ impl Known {
 pub struct KeySnapshot(Arc<Table>);
 
 impl KeySnapshot {
-    /// True where a key is gone from what was read later, or is not revoked any more.
+    /// True if a key is missing in a later read, or is no longer revoked there.
     pub fn is_contradicted_by(&self, rows: &[(String, ApiKey)]) -> bool {
         let later: HashMap<&str, &ApiKey> = rows.iter().map(|(hash, key)| (&**hash, key)).collect();
         self.0.by_hash.iter().any(|(hash, known)| {
@@ -60,13 +60,13 @@ impl KeySnapshot {
 #[derive(Clone, Debug, Default)]
 struct Table {
     by_hash: HashMap<String, Arc<Known>>,
-    /// When all keys were read last; `None`: never.
+    /// The time of the last read of all keys; `None` if there was none.
     read_at: Option<Instant>,
-    /// Grows with every change by this process: what was read before one is not believed after it.
+    /// Grows with every change by this process. A read that began before a change is discarded.
     changes: u64,
 }
 
-/// All keys by their hashes. Looking one up never waits.
+/// All keys by their hashes. A lookup never waits.
 #[derive(Debug, Default)]
 pub struct KeyTable(ArcSwap<Table>);
 
@@ -79,12 +79,12 @@ impl KeyTable {
         self.0.load().by_hash.values().find(|known| known.key.id == id).cloned()
     }
 
-    /// What a read of the database is compared with when it comes back.
+    /// The number of changes, by which a read of the database notices changes that happened meanwhile.
     pub fn changes(&self) -> u64 {
         self.0.load().changes
     }
 
-    /// How long ago all keys were read; `None`: never.
+    /// The time since the last read of all keys; `None` if there was none.
     pub fn age(&self) -> Option<Duration> {
         self.0.load().read_at.map(|at| at.elapsed())
     }
@@ -94,7 +94,7 @@ impl KeyTable {
         KeySnapshot(self.0.load_full())
     }
 
-    /// Takes what was read of the whole table, unless this process has changed a key since `changes`.
+    /// Replaces all keys by what was read, unless this process has changed a key since `changes`.
     pub fn replace(&self, rows: &[(String, ApiKey)], changes: u64) {
         self.0.rcu(|old| {
             if old.changes != changes {
@@ -107,7 +107,7 @@ impl KeyTable {
         });
     }
 
-    /// Takes one key that was read, unless this process has changed a key since `changes`.
+    /// Adds a key that was read, unless this process has changed a key since `changes`.
     pub fn learn(&self, key_hash: &str, key: &ApiKey, changes: u64) -> Arc<Known> {
         let known = Known::new(key.clone(), None);
         self.change(|table| {
@@ -118,7 +118,7 @@ impl KeyTable {
         known
     }
 
-    /// Takes a key that this process has created.
+    /// Adds a key that this process has created.
     pub fn created(&self, key_hash: &str, key: &ApiKey) {
         let known = Known::new(key.clone(), None);
         self.change(|table| {
@@ -145,7 +145,7 @@ impl KeyTable {
         });
     }
 
-    /// The uses that are newer than what is stored by more than a minute.
+    /// Uses of keys that are more than a minute newer than what is stored.
     pub fn unstored_uses(&self) -> Vec<(Uuid, Timestamp)> {
         let table = self.0.load();
         let newer = |known: &Arc<Known>| {
@@ -156,7 +156,7 @@ impl KeyTable {
         table.by_hash.values().filter_map(newer).collect()
     }
 
-    /// When each key was last used, as far as this process knows.
+    /// The last use of each key, as far as this process knows.
     pub fn last_uses(&self) -> HashMap<Uuid, Timestamp> {
         let table = self.0.load();
         table.by_hash.values().filter_map(|known| Some((known.key.id, known.last_used_at()?))).collect()

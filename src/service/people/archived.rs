@@ -1,4 +1,4 @@
-//! Archived users, projects and domains that are at work all the same.
+//! Archived users, projects and domains that still have running kernels.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::service::group::published::rows::Rows;
 use crate::service::input::warning::{InputWarning, listed};
 use crate::store::people::{Domain, Project, User};
 
-/// Groups that a sentence names.
+/// The number of groups that a sentence names.
 const NAMED_GROUPS: usize = 5;
 
 impl Service {
-    /// A warning if the user is archived and kernels of the user run. It needs no database.
+    /// A warning if the user is archived but has running kernels. Needs no database.
     pub fn user_warnings(&self, user: &User) -> Vec<InputWarning> {
         let members = |rows: &Rows| rows.memberships(user.id).into_iter().map(|row| row.member).collect();
         self.at_work(user.archived_at.is_some(), "user", members)

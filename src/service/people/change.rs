@@ -1,4 +1,4 @@
-//! What the writes of domains, projects and users share.
+//! The common parts of writes of domains, projects and users.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::{People, PeopleLock};
 use crate::store::{self, Tx};
 
-/// A key of a write: left out, taken away, or set.
+/// A key of a write: left out, cleared or set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Set<T> {
     #[default]
@@ -26,7 +26,7 @@ pub enum Set<T> {
     To(T),
 }
 
-/// A key that is null clears; one that is left out keeps, with `#[serde(default)]`.
+/// A null clears; an absent key keeps, with `#[serde(default)]`.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Set<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         Ok(Option::deserialize(deserializer)?.map_or(Self::Clear, Self::To))
@@ -34,7 +34,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Set<T> {
 }
 
 impl<T> Set<T> {
-    /// The same, or `other` where nothing is said.
+    /// This value, or `other` if the key was left out.
     #[must_use]
     pub fn or(self, other: Option<T>) -> Self {
         match self {
@@ -54,7 +54,7 @@ impl Set<String> {
     }
 }
 
-/// What is archived already keeps the time at which that was.
+/// Sets or clears the time of archiving. An entity that is already archived keeps its time.
 pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>, now: Timestamp) {
     match wanted {
         None => {}
@@ -63,8 +63,8 @@ pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>,
     }
 }
 
-/// Checks a name that an admin gives to the entity `id`, which has the name `stored`. A name that reads as a UUID is that entity's own only if the rule
-/// of names makes the same id of it; given to another one, it would hide the entity whose UUID it is.
+/// Checks a name that an admin gives to the entity `id`, whose present name is `stored`. A name that reads as a UUID is
+/// allowed only if the rule of names gives the same id for it; otherwise it would hide the entity that has this UUID.
 pub(super) fn check_name<I: PartialEq>(
     name: &Set<String>,
     stored: Option<&Arc<str>>,
@@ -94,7 +94,7 @@ pub(super) fn check_display_name(name: &Set<String>, stored: Option<&Arc<str>>, 
     }
 }
 
-/// A name that is stored already may be sent back, though a rule that is newer would refuse it.
+/// A name that is stored already may be sent again, even if a newer rule would refuse it.
 fn is_stored(name: &str, stored: Option<&Arc<str>>) -> bool {
     stored.is_some_and(|stored| **stored == *name)
 }
@@ -103,7 +103,8 @@ pub(super) fn all_good(faults: Vec<Fault>) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(Error::Invalid(faults)) }
 }
 
-/// Refuses a name that is another one's: stored, or the name that the id of one without a name follows from.
+/// Refuses the name of another entity: a stored name, or the name from which the id of an entity without a name was
+/// made.
 pub(super) fn check_free<I: Copy + PartialEq + Display>(
     kind: &str,
     name: &str,
@@ -129,26 +130,27 @@ pub(super) struct Write<'a> {
     lock: PeopleLock,
 }
 
-/// A domain, a project or a user where an admin changes it.
+/// A domain, a project or a user that an admin changes.
 pub(super) trait Row: Clone + PartialEq {
-    /// The action under which the audit log tells of a change.
+    /// The action of a change in the audit log.
     const ACTION: &'static str;
 
-    /// How the audit log names it.
+    /// The name of the target in the audit log.
     fn target(&self) -> String;
 
-    /// What the audit log says of it.
+    /// The description in the audit log.
     fn describe(&self) -> Value;
 
-    /// Whether a group shows it.
+    /// True if a group shows the entity.
     fn is_shown(&self, rows: &Rows) -> bool;
 
-    /// Adds it to what is stored.
+    /// Adds the entity to the rows to be stored.
     fn add_to(self, people: &mut People);
 }
 
 impl<'a> Write<'a> {
-    /// No other writer changes people until it ends, and the directory is as new as the database.
+    /// Begins a transaction. Until it ends no other writer changes people, and the directory is up to date with the
+    /// database.
     pub async fn begin(service: &'a Arc<Service>, caller: &'a Caller) -> Result<Self> {
         let tx = service.store.begin().await?;
         let lock = service.people.lock(&tx).await?;
@@ -159,8 +161,8 @@ impl<'a> Write<'a> {
         read(&self.service.people())
     }
 
-    /// Stores the row with what else is `new`, unless it is as it was, and publishes the groups again that show it. Returns
-    /// the row and whether it was unknown before.
+    /// Stores the row and the other `new` rows, unless nothing has changed, and publishes the groups that show it
+    /// again. Returns the row, and true if it was unknown before.
     pub async fn put<R: Row>(
         self,
         known: Option<Arc<R>>,
@@ -188,11 +190,11 @@ impl<'a> Write<'a> {
     }
 }
 
-/// Publishes the groups again of which `shows` says that they show what has changed of people.
+/// Publishes all groups again for which `shows` is true, because they show changed people.
 pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &Rows) -> bool) {
     let groups = service.published_groups();
     for group in groups.into_iter().filter(|group| shows(&group.facts.name, &group.facts.rows)) {
-        // What is stored counts; a group that cannot be written now follows with its next write.
+        // The change is stored already. A group that cannot be written now shows it with its next write.
         if let Err(error) = publish_again(service, &group.facts.name).await {
             tracing::warn!(group = &*group.facts.name, %error, "a change of people shows later in this group");
         }

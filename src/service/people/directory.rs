@@ -1,5 +1,5 @@
-//! Every domain, project and user of the server, in memory: what a name means and what is shown beside an id costs no
-//! SQL, and does not need the database to be there.
+//! All domains, projects and users of the server in memory. Resolving a name and finding the name of an id needs
+//! neither SQL nor a reachable database.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -20,11 +20,11 @@ use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 #[derive(Debug, Default)]
 pub struct Directory {
     revision: Revision,
-    /// How often all was read again, because the database has gone back to an earlier state.
+    /// The number of times that everything was read again, because the database had gone back to an earlier state.
     rewinds: u64,
-    /// How often a project was put into another domain.
+    /// The number of times that a project moved to another domain.
     moves: u64,
-    /// How often something changed that is shown of someone who was known.
+    /// The number of times that a shown property of a known entity changed.
     changes: u64,
     domains: BTreeMap<Arc<str>, Arc<Domain>>,
     projects: NamedEntities<Project>,
@@ -52,7 +52,7 @@ impl Directory {
         self.domains.get(name)
     }
 
-    /// Checks the name of a domain. One that is known is good, though a rule that is newer would refuse it.
+    /// Checks the name of a domain. A known name is accepted, even if a newer rule would refuse it.
     pub fn check_domain_name(&self, name: &str) -> std::result::Result<(), NameError> {
         if self.domains.contains_key(name) { Ok(()) } else { check_name(name) }
     }
@@ -65,32 +65,34 @@ impl Directory {
         self.users.get(id.0)
     }
 
-    /// By name.
+    /// All domains by name.
     pub fn domains(&self) -> impl Iterator<Item = &Arc<Domain>> {
         self.domains.values()
     }
 
-    /// In no order.
+    /// All projects, in no order.
     pub fn projects(&self) -> impl ExactSizeIterator<Item = &Arc<Project>> {
         self.projects.rows()
     }
 
-    /// In no order.
+    /// All users, in no order.
     pub fn users(&self) -> impl ExactSizeIterator<Item = &Arc<User>> {
         self.users.rows()
     }
 
-    /// The user that a name stands for: the one that has it, else the UUID that follows from it, known or not.
+    /// The user that a name stands for: the one that has it, otherwise the UUID that is made from it, whether known or
+    /// not.
     pub fn find_user(&self, name: &str) -> std::result::Result<UserId, AmbiguousName> {
         self.users.resolve(name, UnknownUuid::IsName).map(UserId)
     }
 
-    /// The user that a name or a UUID stands for. A name that is stored wins over its reading as a UUID.
+    /// The user that a name or a UUID stands for. A stored name takes precedence over reading the text as a UUID.
     pub fn find_user_or_id(&self, text: &str) -> std::result::Result<UserId, AmbiguousName> {
         self.users.resolve(text, UnknownUuid::IsId).map(UserId)
     }
 
-    /// The user that a UUID stands for where its spelling is not kept: the one whose stored name it is, else its own.
+    /// The user for a UUID whose spelling is not known: the one whose stored name it is, otherwise the one with this
+    /// id.
     pub fn user_of_uuid(&self, id: Uuid) -> UserId {
         UserId(self.users.id_of_uuid(id))
     }
@@ -110,12 +112,12 @@ impl Directory {
         ProjectId(self.projects.id_of_uuid(id))
     }
 
-    /// [`Directory::user_of_uuid`] and [`Directory::project_of_uuid`] at once.
+    /// [`Directory::user_of_uuid`] and [`Directory::project_of_uuid`] together.
     pub fn member_of_uuids(&self, user: Uuid, project: Uuid) -> Member {
         Member { user: self.user_of_uuid(user), project: self.project_of_uuid(project) }
     }
 
-    /// The user that has the stored name.
+    /// The user with the stored name.
     pub fn user_called(&self, name: &str) -> Option<UserId> {
         self.users.id_of_name(name).map(UserId)
     }
@@ -142,7 +144,7 @@ impl Directory {
         self.projects.shown_name(id.0)
     }
 
-    /// The names shown beside the ids of a member.
+    /// The names that are shown beside the ids of a member.
     pub fn names(&self, member: Member) -> (Option<Arc<str>>, Option<Arc<str>>) {
         (self.user_name(member.user), self.project_name(member.project))
     }
@@ -160,7 +162,7 @@ impl Directory {
         self.users.get(id.0).is_some_and(|user| user.archived_at.is_some())
     }
 
-    /// A directory of those alone who are visible.
+    /// A directory of the visible entities only.
     pub(super) fn only(
         &self,
         has_domain: impl Fn(&str) -> bool,
@@ -174,12 +176,12 @@ impl Directory {
             users: self.users().filter(|row| has_user(row.id)).map(|row| User::clone(row)).collect(),
         };
         seen.apply(rows, self.revision);
-        // Pictures compare how often people have changed.
+        // Snapshots compare the number of changes of people.
         seen.changes = self.changes;
         seen
     }
 
-    /// Takes rows that are committed; one that is known as newer stays.
+    /// Adds committed rows. A known row that is newer stays.
     fn apply(&mut self, rows: Rows, until: Revision) {
         for domain in rows.domains {
             let known = self.domains.get(&domain.name);
@@ -214,30 +216,31 @@ impl Directory {
         }
     }
 
-    /// Takes all rows there are, in place of those that are known.
+    /// Replaces all known rows by `rows`.
     fn replace(&mut self, rows: Rows, until: Revision) {
         let Self { rewinds, moves, changes, .. } = *self;
         *self = Self::default();
         self.apply(rows, until);
         self.revision = until;
-        // Any project may be in another domain, and any name another one.
+        // Any project may be in another domain now, and any name may have changed.
         (self.rewinds, self.moves, self.changes) = (rewinds, moves + 1, changes + 1);
     }
 }
 
-/// Rows from before revisions have 0.
+/// A revision before all rows; rows from before revisions existed have 0.
 const BEFORE_ALL: i64 = -1;
 
 /// Users without domains and projects.
 pub struct UsersRead(Directory);
 
-/// The directory of this process. Reading waits for no database.
+/// The directory of this process. Reading it does not wait for the database.
 #[derive(Debug, Default)]
 pub struct People(RwLock<Directory>);
 
 impl People {
-    /// The people of a server that starts, without its users. These are many, the state of a group does not need them, and they are
-    /// read meanwhile on another connection: users who change later than `db` reads are taken as they are then.
+    /// The people of a starting server, without its users. Users are many, and the state of a group does not need them,
+    /// so they are read at the same time on another connection. Users that change after `db` was read have their later
+    /// state.
     pub async fn load(store: &Store, db: &Tx) -> Result<(Self, impl Future<Output = Result<UsersRead>> + use<>)> {
         let people = Self::default();
         let until = people::revision(db).await?;
@@ -253,12 +256,12 @@ impl People {
         Ok((people, users))
     }
 
-    /// Takes the users that were read.
+    /// Takes over the users that were read.
     pub fn take_users(&self, UsersRead(read): UsersRead) {
         self.write().users = read.users;
     }
 
-    /// Never to be held over an await.
+    /// The guard must not be held across an await.
     pub fn read(&self) -> RwLockReadGuard<'_, Directory> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -267,17 +270,17 @@ impl People {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what other processes have changed. `db` must have no changes of its own that are not committed.
+    /// Reads the changes of other processes. `db` must have no uncommitted changes of its own.
     pub async fn sync(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
-        // The known revision is read first: another task may learn of a later one at any time.
+        // The known revision is read first, because another task may update it at any time.
         let known = self.read().revision;
         let stored = people::revision(db).await?;
-        // Another task that was faster has taken what is at least as new.
+        // If another task was faster, it has read a state that is at least as new.
         self.catch_up(db, known, stored).await?;
         Ok(())
     }
 
-    /// Keeps other writers from changing people until the transaction ends, and takes what they have changed before.
+    /// Keeps other writers from changing people until the transaction ends, and reads their earlier changes.
     pub async fn lock(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<PeopleLock> {
         let lock = people::lock(db).await?;
         loop {
@@ -288,9 +291,9 @@ impl People {
         }
     }
 
-    /// Takes the rows that were changed between the revision that was `known` and the one that is `stored`. Everyone is read again
-    /// where the database has not come from one to the other by writes alone: rows that are known may be gone. Returns false if another
-    /// task has taken other rows meanwhile, and these were not taken.
+    /// Reads the rows that changed between the revisions `known` and `stored`. If the database did not get from one to
+    /// the other by writes alone, everything is read again, because known rows may be gone. Returns false if another
+    /// task has updated the directory meanwhile, so that the rows were discarded.
     async fn catch_up(
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
@@ -316,7 +319,7 @@ impl People {
         Ok(true)
     }
 
-    /// Reads everyone again.
+    /// Reads all people again.
     pub async fn read_again(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         loop {
             let known = self.read().revision;
@@ -330,19 +333,19 @@ impl People {
         }
     }
 
-    /// Takes rows that a transaction has stored under `lock`, after its commit.
+    /// Adds rows that a transaction has stored under `lock`, after its commit.
     pub fn committed(&self, mut rows: Rows, lock: PeopleLock) {
         let number = lock.revision.number();
         rows.domains.iter_mut().for_each(|row| row.revision = number);
         rows.projects.iter_mut().for_each(|row| row.revision = number);
         rows.users.iter_mut().for_each(|row| row.revision = number);
         let mut directory = self.write();
-        // One between may be on its way: then the next sync reads both.
+        // A revision between the two may not be known yet. The next sync then reads both.
         let until = if directory.revision == lock.before { lock.revision } else { directory.revision };
         directory.apply(rows, until);
     }
 
-    /// Takes newer starts of kernels that named the domain in which their project is.
+    /// Notes newer starts of kernels that named the present domain of their project.
     pub fn starts_noted(&self, projects: Vec<Project>) {
         let mut directory = self.write();
         for noted in projects {

@@ -1,4 +1,4 @@
-//! Domains: created ahead of their first kernel, given a display name, archived.
+//! Domains: they can be created before their first kernel, get a display name, and be archived.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::service::work::detached;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
-/// What an admin wants of a domain; keys that are left out stay as they are.
+/// The changes that an admin requests for a domain; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct DomainChange {
     pub display_name: Set<String>,
@@ -22,10 +22,10 @@ pub struct DomainChange {
 }
 
 impl Service {
-    /// The name in cursors of the domains.
+    /// The name of the list of domains in page cursors.
     pub const DOMAIN_LIST: &'static str = "domains";
 
-    /// By name.
+    /// The domains by name.
     pub fn domains(&self, caller: &Caller, list: &PeopleList) -> Result<Page<Arc<Domain>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
@@ -37,14 +37,14 @@ impl Service {
         Ok(list.page(Self::DOMAIN_LIST, rows, |domain| vec![Key::Text(domain.name.to_string())]))
     }
 
-    /// `None`: the domain is unknown.
+    /// The domain; `None` if it is unknown.
     pub fn known_domain(&self, caller: &Caller, name: &str) -> Result<Option<Arc<Domain>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
         Ok(self.people().domain(name).cloned())
     }
 
-    /// Creates or changes a domain. Returns it and whether it is new.
+    /// Creates or changes a domain. Returns it, and true if it is new.
     #[tracing::instrument(name = "service.people.domains.put_domain", level = "debug", skip_all, err(level = "debug"))]
     pub async fn put_domain(
         self: &Arc<Self>,

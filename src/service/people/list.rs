@@ -1,14 +1,14 @@
-//! Lists of people, from the directory: no list costs SQL.
+//! Lists of people from the directory, without SQL.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::service::input::page::{Key, Page, Window, cut};
 
-/// Which of them are wanted.
+/// The filter of a list.
 #[derive(Clone, Debug, Default)]
 pub struct PeopleFilter {
-    /// Those that are archived instead of those that are not.
+    /// True for archived entities, false for the others.
     pub archived: bool,
     /// A part of the name or the display name, in either case.
     pub search: Option<String>,
@@ -24,7 +24,7 @@ impl PeopleFilter {
     }
 }
 
-/// What a list of people asks for.
+/// The parameters of a list of people.
 #[derive(Clone, Debug)]
 pub struct PeopleList {
     pub filter: PeopleFilter,
@@ -37,7 +37,7 @@ impl PeopleList {
         cut(name, &rows, key, &self.window)
     }
 
-    /// By what is shown of each row, or else its id; then by id.
+    /// Ordered by the name that is shown, otherwise the id; then by id.
     pub(super) fn by_name<T: Clone, I: Display>(
         &self,
         name: &str,

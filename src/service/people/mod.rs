@@ -1,7 +1,7 @@
-//! Domains, projects and users of the server: who they are, what they are called, who is archived.
+//! The domains, projects and users of the server, their names, and archiving.
 //!
-//! Archived means hidden from lists and rankings. Weights, history and all numbers stay as they are. What
-//! is used again is shown again.
+//! An archived entity is hidden from lists and rankings. Its weights, history and all numbers stay as they are. It is
+//! shown again as soon as it is used again.
 
 mod archived;
 mod called;

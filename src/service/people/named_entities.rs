@@ -1,4 +1,4 @@
-//! Users or projects in memory, by id and by stored name. Both follow the same rules, so that one type holds either.
+//! Users or projects in memory, by id and by stored name. Both follow the same rules, so one type serves for both.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::domain::identity;
 use crate::domain::maps::FastMap;
 use crate::store::people::{Project, User};
 
-/// A row of the people that has an id and may have a unique name.
+/// A user or project: it has an id and may have a unique name.
 pub(super) trait NamedEntity {
     fn uuid(&self) -> Uuid;
     fn name(&self) -> Option<&Arc<str>>;
-    /// The name beside the id in answers.
+    /// The name that answers show beside the id.
     fn shown(&self) -> Option<&Arc<str>>;
-    /// The id that follows from a name.
+    /// The id that is made from a name.
     fn uuid_by_rule(name: &str) -> Uuid;
 }
 
-/// Rows of one kind.
+/// All entities of one kind.
 #[derive(Debug)]
 pub(super) struct NamedEntities<E> {
     rows: FastMap<Uuid, Arc<E>>,
@@ -41,7 +41,7 @@ impl<E: NamedEntity> NamedEntities<E> {
         self.rows.get_mut(&id)
     }
 
-    /// In no order.
+    /// All entities, in no order.
     pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &Arc<E>> {
         self.rows.values()
     }
@@ -51,7 +51,7 @@ impl<E: NamedEntity> NamedEntities<E> {
         self.names.iter().map(|(name, holder)| (name, holder.id))
     }
 
-    /// The id of the row that has the stored name.
+    /// The id of the entity with the stored name.
     pub(super) fn id_of_name(&self, name: &str) -> Option<Uuid> {
         self.names.get(name).map(|holder| holder.id)
     }
@@ -60,7 +60,7 @@ impl<E: NamedEntity> NamedEntities<E> {
         self.rows.get(&id)?.shown().cloned()
     }
 
-    /// The id that a text stands for, known or not.
+    /// The id that a text stands for, whether known or not.
     pub(super) fn resolve(&self, text: &str, otherwise: UnknownUuid) -> Result<Uuid, AmbiguousName> {
         let known = |id| {
             let row = self.rows.get(&id)?;
@@ -69,7 +69,8 @@ impl<E: NamedEntity> NamedEntities<E> {
         resolve(text, self.names.get(text), || E::uuid_by_rule(text), known, otherwise)
     }
 
-    /// The id that a UUID stands for where its spelling is not kept: of the row whose stored name it is, else the UUID itself.
+    /// The id for a UUID whose spelling is not known: that of the entity whose stored name it is, otherwise the UUID
+    /// itself.
     pub(super) fn id_of_uuid(&self, id: Uuid) -> Uuid {
         let known = |text: String| self.resolve(&text, UnknownUuid::IsId).ok().filter(|id| self.rows.contains_key(id));
         known(id.to_string()).or_else(|| known(id.simple().to_string())).unwrap_or(id)
@@ -79,7 +80,7 @@ impl<E: NamedEntity> NamedEntities<E> {
         let id = row.uuid();
         let before = self.rows.get(&id).and_then(|known| known.name().cloned());
         if before.as_ref() != row.name() {
-            // Another row may have taken the name already.
+            // Another entity may already have taken the name.
             if let Some(before) = before.filter(|name| self.id_of_name(name) == Some(id)) {
                 self.names.remove(&before);
             }

@@ -1,15 +1,15 @@
-//! The stored name that is most like a name that is not stored: a slip of the keys, mostly.
+//! Finds the stored name that is most similar to an unknown name, which is usually mistyped.
 
 use std::sync::Arc;
 
 use super::Directory;
 use crate::domain::ids::{ProjectId, UserId};
 
-/// Longer names may differ from what is stored in two places, others in one.
+/// Names longer than this may differ in two places, shorter ones in one.
 const LONG_NAME_BYTES: usize = 6;
 
 impl Directory {
-    /// The user's name that is nearest to `name`, among those of users that `is_shown` accepts.
+    /// The name nearest to `name`, among the names of users for which `is_shown` is true.
     pub fn nearest_user_name(&self, name: &str, is_shown: impl Fn(UserId) -> bool) -> Option<Arc<str>> {
         nearest(name, self.user_names(), |id| is_shown(UserId(id)))
     }
@@ -20,7 +20,8 @@ impl Directory {
     }
 }
 
-/// The nearest of `names`; of several that are equally near, the first by the alphabet, because the names come in no order.
+/// The nearest of `names`. Of several that are equally near it is the first in alphabetical order, because names arrive
+/// in no order.
 fn nearest<'a>(
     name: &str,
     names: impl Iterator<Item = (&'a Arc<str>, uuid::Uuid)>,
@@ -31,7 +32,7 @@ fn nearest<'a>(
     let letters = letters(&wanted);
     let mut found: Option<(usize, &Arc<str>)> = None;
     for (known, id) in names {
-        // Hundreds of thousands of names are known: only few of them are compared letter by letter.
+        // Hundreds of thousands of names may be known. These checks leave few to be compared letter by letter.
         if known.len().abs_diff(wanted.len()) > most
             || (letters ^ self::letters(known)).count_ones() as usize > 2 * most
             || !is_shown(id)
@@ -46,7 +47,7 @@ fn nearest<'a>(
     found.map(|(_, known)| Arc::clone(known))
 }
 
-/// A bit for each letter that a text has, whatever its case. Two texts that differ in one place differ in two bits at most.
+/// A bit for each letter of a text, ignoring case. Two texts that differ in one place differ in at most two bits.
 fn letters(text: &str) -> u64 {
     text.bytes().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() % 64))
 }

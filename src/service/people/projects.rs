@@ -1,4 +1,4 @@
-//! Projects: created ahead of their first kernel, named, put into a domain, archived.
+//! Projects: they can be created before their first kernel, named, put into a domain, and archived.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::service::work::detached;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
-/// What an admin wants of a project; keys that are left out stay as they are.
+/// The changes that an admin requests for a project; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChange {
     pub name: Set<String>,
     pub display_name: Set<String>,
-    /// Where it is put, and stays; cleared: reports may move it again.
+    /// The domain into which the project is put and stays; if cleared, reports may move the project again.
     pub domain_name: Set<String>,
-    /// Whether reports may not move it; as `domain_name` says unless given.
+    /// True if reports may not move the project; if absent, it follows from `domain_name`.
     pub domain_pinned: Option<bool>,
     pub archived: Option<bool>,
     pub reason: Option<String>,
@@ -46,7 +46,8 @@ impl ProjectChange {
         all_good(faults)
     }
 
-    /// Puts the project into its domain. The time of the move outlives older reports that are still to come.
+    /// Puts the project into its domain. The time of the move is noted, so that older reports that arrive later do not
+    /// undo it.
     fn place(&self, project: &mut Project, now: Timestamp) {
         if let Set::To(domain) = &self.domain_name {
             if *project.domain_name != **domain {
@@ -63,10 +64,10 @@ impl ProjectChange {
 }
 
 impl Service {
-    /// The name in cursors of the projects.
+    /// The name of the list of projects in page cursors.
     pub const PROJECT_LIST: &'static str = "projects";
 
-    /// By what is shown of them, then by id; with `domain` those of one domain.
+    /// The projects by shown name, then by id; with `domain` only those of that domain.
     pub async fn projects(
         &self,
         caller: &Caller,
@@ -87,14 +88,14 @@ impl Service {
         self.permits.scan(caller.key_id, projects, found).await
     }
 
-    /// `None`: the project is unknown.
+    /// The project; `None` if it is unknown.
     pub fn known_project(&self, caller: &Caller, id: ProjectId) -> Result<Option<Arc<Project>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
         Ok(self.people().project(id).cloned())
     }
 
-    /// Creates or changes a project. Returns it and whether it is new.
+    /// Creates or changes a project. Returns it, and true if it is new.
     #[tracing::instrument(
         name = "service.people.projects.put_project",
         level = "debug",
@@ -134,7 +135,7 @@ impl Service {
     }
 }
 
-/// A project is in a domain from the beginning.
+/// A new project. It needs a domain from the beginning.
 fn new(id: ProjectId, change: &ProjectChange, now: Timestamp) -> Result<Project> {
     let Set::To(domain) = &change.domain_name else {
         return Err(Error::about("/domain_name", "missing_field", "is missing: a new project has one"));

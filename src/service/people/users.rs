@@ -1,4 +1,4 @@
-//! Users: created ahead of their first kernel, named, archived.
+//! Users: they can be created before their first kernel, named, and archived.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::service::work::detached;
 use crate::service::{Caller, Fault, Result, Service};
 use crate::store::people::People;
 
-/// What an admin wants of a user; keys that are left out stay as they are.
+/// The changes that an admin requests for a user; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
     pub name: Set<String>,
@@ -35,16 +35,16 @@ impl UserChange {
 }
 
 impl Service {
-    /// The name in cursors of the users.
+    /// The name of the list of users in page cursors.
     pub const USER_LIST: &'static str = "users";
 
-    /// By what is shown of them, then by id. A user's own key sees that user.
+    /// The users by shown name, then by id. A user's own key sees only that user.
     pub async fn users(&self, caller: &Caller, list: &PeopleList) -> Result<Page<Arc<User>>> {
         let only = caller.only_user();
         if only.is_none() {
             caller.require_all_groups()?;
         }
-        // Copied first, because writers of people wait while the directory is read.
+        // The list is copied first, because writers of people wait while the directory is read.
         let mut users: Vec<Arc<User>> = match only {
             Some(only) => self.people().user(only).cloned().into_iter().collect(),
             None => self.people().users().cloned().collect(),
@@ -57,7 +57,7 @@ impl Service {
         self.permits.scan(caller.key_id, count, found).await
     }
 
-    /// `None`: the user is unknown.
+    /// The user; `None` if it is unknown.
     pub fn known_user(&self, caller: &Caller, id: UserId) -> Result<Option<Arc<User>>> {
         caller.require_user(id)?;
         if caller.only_user().is_none() {
@@ -66,7 +66,7 @@ impl Service {
         Ok(self.people().user(id).cloned())
     }
 
-    /// Creates or changes a user. Returns it and whether it is new.
+    /// Creates or changes a user. Returns it, and true if it is new.
     #[tracing::instrument(name = "service.people.users.put_user", level = "debug", skip_all, err(level = "debug"))]
     pub async fn put_user(
         self: &Arc<Self>,

@@ -1,8 +1,8 @@
-//! The domains, projects and users of which a caller may know.
+//! The domains, projects and users that a caller may see.
 //!
-//! A key that is limited to resource groups knows those that have usage or weights in one of its groups, and a key with the
-//! role `user` knows its user. Everyone else is to such a key as if the server did not know them: a request about them gets
-//! the same answer, so that no key can find out which people other groups have.
+//! A key that is limited to resource groups sees the people with usage or weights in one of its groups, and a key with
+//! the role `user` sees its user. For such a key all other people do not exist: a request about them gets the same
+//! answer as one about unknown people, so that no key can find out which people other groups have.
 
 use std::ops::Deref;
 use std::sync::{Arc, RwLockReadGuard};
@@ -13,10 +13,10 @@ use crate::service::group::published::PublishedGroup;
 use crate::service::input::caller::KeyReach;
 use crate::service::{Caller, Service};
 
-/// The part of the directory that a caller may know.
+/// The part of the directory that a caller may see.
 pub struct VisiblePeople<'a> {
     people: &'a Directory,
-    /// The groups of a limited key; `None`: everyone is visible.
+    /// The groups of a limited key; `None` if all people are visible.
     groups: Option<Vec<Arc<PublishedGroup>>>,
     own_user: Option<UserId>,
 }
@@ -40,7 +40,7 @@ impl VisiblePeople<'_> {
     }
 }
 
-/// The directory, or a copy of what a limited key may know of it.
+/// The directory, or a copy of the part that a limited key may see.
 pub(in crate::service) enum SeenPeople<'a> {
     All(RwLockReadGuard<'a, Directory>),
     Some(Box<Directory>),
@@ -58,7 +58,7 @@ impl Deref for SeenPeople<'_> {
 }
 
 impl Service {
-    /// The part of `people` that a caller with this reach may know.
+    /// The part of `people` that a caller with this reach may see.
     pub(in crate::service) fn visible_people<'a>(&self, reach: &KeyReach, people: &'a Directory) -> VisiblePeople<'a> {
         let reached = || {
             let groups = self.published_groups().into_iter();
@@ -67,7 +67,7 @@ impl Service {
         VisiblePeople { people, groups: reach.is_limited().then(reached), own_user: reach.own_user() }
     }
 
-    /// A directory of the people that the caller may know, for simulations, which look people up in many places.
+    /// A directory of the people that the caller may see. For simulations, which look up people in many places.
     pub(in crate::service) fn seen_people(&self, caller: &Caller) -> SeenPeople<'_> {
         let (people, reach) = (self.people(), caller.reach());
         if !reach.is_limited() {

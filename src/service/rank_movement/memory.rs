@@ -1,4 +1,5 @@
-//! The ranks of the day before, kept in memory: each group's are read once a day, beside the first answer that shows them.
+//! The ranks of the day before, in memory. Those of each group are read once a day, while the first answer that shows
+//! them is made.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,13 +15,13 @@ use crate::domain::time::Day;
 use crate::service::{Error, Result};
 use crate::store::{self, Store};
 
-/// How long answers wait for a reading that has begun: rankings are read while the database is away, too.
+/// The time that answers wait for a read that has begun. Rankings are also answered while the database is unavailable.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long after a reading that failed the next one begins.
+/// The pause after a failed read before the next one begins.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// What comes of a reading, for all who wait for it.
+/// The result of a read, shared by all requests that wait for it.
 type Reading = Shared<BoxFuture<'static, Result<Arc<Ranks>>>>;
 
 struct Entry {
@@ -44,7 +45,7 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The ranks that `day` left, unless they cannot be had soon.
+    /// The ranks at the end of `day`, unless they are not available soon.
     pub async fn soon(&self, store: &Store, group: GroupKey, day: Day) -> Option<Arc<Ranks>> {
         let (reading, asked_at) = self.reading(store, group, day);
         if let Some(read) = reading.peek() {
@@ -53,17 +54,17 @@ impl Memory {
         tokio::time::timeout_at(asked_at + PATIENCE, reading).await.ok()?.ok()
     }
 
-    /// The ranks that `day` left.
+    /// The ranks at the end of `day`.
     pub async fn get(&self, store: &Store, group: GroupKey, day: Day) -> Result<Arc<Ranks>> {
         self.reading(store, group, day).0.await
     }
 
-    /// Reads the group's ranks again when they are asked for next.
+    /// Discards the group's ranks, so that the next request reads them again.
     pub fn forget(&self, group: GroupKey) {
         self.lock().remove(&group);
     }
 
-    /// Frees what was kept of groups that are gone.
+    /// Frees the ranks of groups that no longer exist.
     pub fn keep_only(&self, is_there: impl Fn(GroupKey) -> bool) {
         self.lock().retain(|group, _| is_there(*group));
     }
@@ -83,7 +84,7 @@ impl Memory {
     }
 }
 
-/// Reads in a task of its own, which goes on when no request waits any more.
+/// Reads in a separate task, which continues even if no request waits any more.
 fn read(store: Store, group: GroupKey, day: Day) -> Reading {
     let task = tokio::spawn(async move {
         let read = store::share_days::ranks(store.read(), group, day).await;

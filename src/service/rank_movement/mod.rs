@@ -1,4 +1,4 @@
-//! Where everyone stood the day before: the ranks of now beside those that the last run of the day before left.
+//! The movement of ranks: the present ranks compared with those after the last run of the day before.
 
 pub(in crate::service) mod memory;
 
@@ -15,30 +15,30 @@ use crate::store;
 
 pub use crate::store::share_days::RankMove;
 
-/// The most movers of one direction that an answer names.
+/// The largest number of users in one direction in an answer.
 const MOST_MOVERS: u32 = 100;
 
-/// The ranks of a day that is over.
+/// The ranks at the end of a day.
 pub type Ranks = FastMap<Owner, u32>;
 
-/// The users whose rank moved most since the day before.
+/// The users whose ranks have moved most since the day before.
 #[derive(Clone, Debug)]
 pub struct Movers {
-    /// As it was when its ranks were compared.
+    /// The group at the time of the comparison.
     pub group: VisibleGroup,
     /// The day that ranks are compared with; `None` before the first calculation.
     pub since: Option<Day>,
-    /// The farthest first, equals by rank and then by id.
+    /// The largest movement first; equal ones by rank, then by id.
     pub up: Vec<Placed<UserShare>>,
     pub down: Vec<Placed<UserShare>>,
 }
 
-/// The users who moved most on a day that is over.
+/// The users who moved most on a past day.
 #[derive(Clone, Debug)]
 pub struct DayMovers {
-    /// The day with whose ranks those of the day are compared.
+    /// The day whose ranks those of the day are compared with.
     pub since: Day,
-    /// The farthest first, equals by rank and then by id.
+    /// The largest movement first; equal ones by rank, then by id.
     pub up: Vec<RankMove>,
     pub down: Vec<RankMove>,
 }
@@ -51,12 +51,12 @@ fn check_count(first: u32) -> Result<()> {
 }
 
 impl VisibleGroup {
-    /// The day before that of the last calculation: with what it left, ranks are compared.
+    /// The day before the last calculation, whose ranks are compared.
     pub fn day_before(&self) -> Option<Day> {
         self.calculation.as_ref().map(|calculation| calculation.lookback_end.plus(-1))
     }
 
-    /// How many are ranked together with `owner`, whose row the caller sees.
+    /// The number of owners that are ranked together with `owner`, whose row the caller may see.
     pub fn ranked_count(&self, owner: &Owner) -> usize {
         let rows = &self.facts().rows;
         match owner {
@@ -68,14 +68,14 @@ impl VisibleGroup {
 }
 
 impl Service {
-    /// The ranks that the day before left. Who has none was not there, nothing of that day is kept, or the database does not
-    /// answer.
+    /// The ranks of the day before. An owner has none if it did not exist then, if nothing of that day is kept, or if
+    /// the database does not answer.
     pub async fn previous_ranks(&self, group: &VisibleGroup) -> Arc<Ranks> {
         let Some(day) = group.day_before() else { return Arc::default() };
         self.previous_ranks.soon(self.store(), group.key, day).await.unwrap_or_default()
     }
 
-    /// The users who moved most since the day before, at most so many in each direction.
+    /// The users who moved most since the day before, at most `most` in each direction.
     #[tracing::instrument(
         name = "service.rank_movement.rank_movers",
         level = "debug",
@@ -99,7 +99,7 @@ impl Service {
         Ok(Movers { group, since, up, down })
     }
 
-    /// The users who moved most from what the day before `day` left to what `day` left.
+    /// The users who moved most between the end of the day before `day` and the end of `day`.
     #[tracing::instrument(
         name = "service.rank_movement.rank_movers_of_day",
         level = "debug",
@@ -115,7 +115,7 @@ impl Service {
     }
 }
 
-/// Who has another rank than before, and by how many places it is better.
+/// A user whose rank has changed, and the number of ranks that it has risen.
 struct Moved<'a> {
     by: i64,
     rank: u32,

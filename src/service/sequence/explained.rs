@@ -1,18 +1,18 @@
-//! Why each workload of a sequence waits.
+//! The reasons why the workloads of a sequence wait.
 
 use crate::domain::ids::Member;
 use crate::domain::maps::FastSet;
 use crate::domain::sequencer::{Decision, Workload};
 
-/// What is told of one workload.
+/// The explanation of one workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
-    /// Of how many owners the workloads are that are before it.
+    /// The number of owners of the workloads that come before.
     pub owners_ahead: u64,
     pub decision: Decision,
 }
 
-/// By position in the order; empty without decisions.
+/// The explanations by position in the order; empty without decisions.
 pub(super) fn explained(workloads: &[Workload], order: &[u32], decisions: Vec<Decision>) -> Vec<Explained> {
     let mut owners: FastSet<Member> = FastSet::default();
     let one = |(decision, at): (Decision, &u32)| {

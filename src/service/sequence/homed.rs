@@ -1,4 +1,4 @@
-//! Standings of a group that know the domains of projects which the group does not have yet.
+//! The standings of a group, extended by the domains of projects that the group does not have yet.
 
 use super::{Homes, Known};
 use crate::domain::factor::Exponent;
@@ -8,11 +8,11 @@ use crate::domain::sequencer::{Standings, Workload};
 use crate::domain::slots::Usages;
 use crate::service::group::published::facts::GroupSnapshotData;
 
-/// A project that is new has used nothing, but its domain may have.
+/// A new project has used nothing, but its domain may have.
 pub(super) struct Homed<'a> {
     pub facts: &'a GroupSnapshotData,
     pub homes: &'a Homes,
-    /// Of the owners of the workloads that are put in order, one by one.
+    /// The known standings of the owners of the workloads, one for each workload.
     pub known: &'a [Option<Known>],
 }
 

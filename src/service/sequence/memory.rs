@@ -1,5 +1,5 @@
-//! The last sequences of each group, so that it can be told later why a workload waits. What is kept is the request and the
-//! picture that it was answered from: the same order follows from them again.
+//! The last sequences of each group, kept so that a later request can ask why a workload waits. Each is kept as its
+//! request and its snapshot, from which the same order can be computed again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,12 @@ use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 use crate::service::group::visible::VisibleGroup;
 use crate::service::work::free_aside;
 
-/// For so long a sequence is kept, in microseconds.
+/// The time for which a sequence is kept, in microseconds.
 const KEPT: i64 = 10 * MICROS_PER_MINUTE;
-/// So many are kept of each group: several schedulers may start what waits there.
+/// The number of sequences that are kept for each group. It is more than one, because several schedulers may serve a
+/// group.
 pub const KEPT_OF_EACH: usize = 4;
-/// Bytes of all requests that are kept.
+/// The largest size of all kept requests together, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
 /// A sequence that was answered.
@@ -26,7 +27,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Whether this alone holds the picture, so that the picture goes with it.
+    /// True if this is the only owner of the snapshot, so that dropping it frees the snapshot.
     fn holds_alone(&self) -> bool {
         Arc::strong_count(self.group.published()) == 1
     }
@@ -45,13 +46,14 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps one more, unless it alone is too large. The oldest of its group goes, and the oldest of all where there is no room.
+    /// Keeps a sequence, unless it alone is too large. It replaces the oldest one of its group if there are enough, and
+    /// the oldest ones of all groups if there is no room.
     pub fn keep(&self, remembered: Remembered) {
         if remembered.request.len() > MOST_BYTES {
             return;
         }
         let mut kept = self.lock();
-        // What goes is freed once the lock is released, so that no other request waits for that.
+        // Replaced sequences are freed after the lock is released, so that no other request waits for that.
         let mut freed = Vec::new();
         let mut of_group = kept.iter().enumerate().filter(|(_, one)| one.group.name == remembered.group.name);
         if let Some((oldest, _)) = of_group.next()
@@ -68,7 +70,7 @@ impl Memory {
             freed.push(oldest);
         }
         drop(kept);
-        // To free a picture takes milliseconds, for which no request should wait.
+        // Freeing a snapshot takes milliseconds, and no request should wait for that.
         if freed.iter().any(|one| one.holds_alone()) {
             free_aside(freed);
         }
@@ -77,7 +79,7 @@ impl Memory {
     /// The last sequences of the group, the newest first.
     pub fn last(&self, group: &VisibleGroup, now: Timestamp) -> Vec<Arc<Remembered>> {
         let kept = self.lock();
-        // A group of the same name may have been made anew.
+        // A group of the same name may have been deleted and created again.
         let of_group = kept
             .iter()
             .rev()
@@ -85,7 +87,7 @@ impl Memory {
         of_group.cloned().collect()
     }
 
-    /// Frees what is too old.
+    /// Frees sequences that are too old.
     pub fn forget(&self, now: Timestamp) {
         self.lock().retain(|kept| kept.is_fresh(now));
     }

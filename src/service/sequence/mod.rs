@@ -1,4 +1,4 @@
-//! The order of pending workloads, from published state only (FAIR_SHARE §9).
+//! Orders pending workloads, from published state only (FAIR_SHARE §9).
 
 mod explained;
 mod homed;
@@ -39,7 +39,7 @@ use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// Started kernels that are charged within about a millisecond.
+/// The number of started kernels that can be charged within about a millisecond.
 const MOST_AT_ONCE: usize = 5_000;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
@@ -108,60 +108,60 @@ pub struct PlacedWorkload<'a> {
     pub expected_seconds: Option<u32>,
 }
 
-/// What is to be put in order, and how.
+/// The input of a sequence.
 #[derive(Debug, Default)]
 pub struct SequenceInput<'a> {
     pub workloads: Vec<PendingWorkload<'a>>,
-    /// `None`: the group's option says.
+    /// `None` stands for the group's option.
     pub mode: Option<SequenceMode>,
     pub placed: Vec<PlacedWorkload<'a>>,
-    /// How many the answer names; `None`: all.
+    /// The number of workloads in the answer; `None` for all.
     pub limit: Option<NonZeroU32>,
-    /// Whether the answer says of each why it waits.
+    /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,
 }
 
 /// Workloads in the order in which they should start.
 pub struct Sequenced<'a> {
     pub group: VisibleGroup,
-    /// When it was made.
+    /// The time at which the order was computed.
     pub at: Timestamp,
     pub mode: SequenceMode,
     pub workloads: Vec<Workload<'a>>,
-    /// What the group knows of their owners, one by one.
+    /// The known standings of the owners, one for each workload.
     pub known: Vec<Option<Known>>,
-    /// Positions in `workloads`, first to start first.
+    /// Positions in `workloads`; the first one starts first.
     pub order: Vec<u32>,
-    /// What each of `order` is charged, and the factor of its user then; empty where nothing is charged.
+    /// For each of `order`: the charge, and the factor of its user after it; empty if nothing is charged.
     pub charged: Vec<Charged>,
-    /// Why each of `order` waits; empty unless that was asked.
+    /// For each of `order`: the reason why it waits; empty unless requested.
     pub explained: Vec<Explained>,
-    /// Likely mistakes in the request.
+    /// Probable mistakes in the request.
     pub warnings: Vec<InputWarning>,
 }
 
-/// What a group knows of the owner of a workload.
+/// The standing of a workload's owner in a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub factor: f64,
     pub exponent: Exponent,
 }
 
-/// What placing a workload does to its user.
+/// The effect of placing a workload on its user.
 #[derive(Clone, Copy, Debug)]
 pub struct Charged {
-    /// A part of the look-back window's capacity, as normalised usage is.
+    /// A part of the capacity of the look-back window, in the same scale as normalised usage.
     pub charge: f64,
     pub factor_after: f64,
 }
 
 impl Sequenced<'_> {
-    /// What the order was made from.
+    /// The rows that the order was computed from.
     pub fn rows(&self) -> &Rows {
         &self.group.facts().rows
     }
 
-    /// What the owner's weight stands for, if anybody knows the owner.
+    /// The entitled share of the owner, if the group knows the owner.
     pub fn entitled(&self, owner: Member) -> Option<Part> {
         self.rows().user(owner)?;
         Some(self.group.published().entitlements().entitlement(&Owner::User(owner)).entitled)
@@ -169,8 +169,8 @@ impl Sequenced<'_> {
 }
 
 impl Service {
-    /// Whether little but the workloads has to be looked at; else the queues may have to be divided first, or many kernels
-    /// have to be charged.
+    /// True if the order needs little besides the workloads. Otherwise queues may have to be divided first, or many
+    /// kernels charged.
     pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
         self.group(caller, group).is_ok_and(|group| {
             let few = group.options.order == Order::Flat || group.facts().outstanding.count() <= MOST_AT_ONCE;
@@ -178,14 +178,14 @@ impl Service {
         })
     }
 
-    /// Orders pending workloads; nothing is invented, and nothing is dropped but for the limit.
+    /// Orders pending workloads. No workload is invented, and none is dropped except by the limit.
     pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
         let names_all = caller.require_all_groups().is_ok();
         self.order_with_names(self.group(caller, group)?, input, self.clock().now(), names_all)
     }
 
-    /// [`Service::sequence`] of a group that need not be as it is stored, as of `now`.
+    /// [`Service::sequence`] for a group that may differ from the stored one, as of `now`.
     pub(in crate::service) fn order_of<'a>(
         &self,
         group: VisibleGroup,
@@ -195,8 +195,8 @@ impl Service {
         self.order_with_names(group, input, now, false)
     }
 
-    /// [`Service::order_of`]. With `names_all`, warnings may suggest the name of any user and project of the server, else of those
-    /// of the group.
+    /// [`Service::order_of`]. With `names_all`, warnings may suggest names of all users and projects of the server,
+    /// otherwise only those of the group.
     fn order_with_names<'a>(
         &self,
         group: VisibleGroup,
@@ -205,13 +205,13 @@ impl Service {
         names_all: bool,
     ) -> Result<Sequenced<'a>> {
         let growing = growing(&group, input.mode)?;
-        // The directory is not held while workloads are ordered.
+        // The directory is not locked while workloads are ordered.
         let (owners, placed) = {
             let people = self.people();
             (owners(&people, &input.workloads)?, placed(&people, group.facts(), &input.placed)?)
         };
         let known = known(&group.facts().rows, &owners);
-        // Whom the group knows, of that one it knows the project.
+        // If the group knows an owner, it also knows the owner's project.
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
         let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
         let warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
@@ -233,7 +233,7 @@ impl Service {
     }
 }
 
-/// What a progressive order compares, if the order is to be progressive.
+/// The metric of the progressive order; `None` if the order is plain.
 fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<Growing>> {
     let growing = group.scheduler.grows();
     match (asked, growing) {
@@ -247,13 +247,13 @@ fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<G
     }
 }
 
-/// Workloads with the positions of the first of them.
+/// Workloads with the positions of the first ones.
 struct Ordered<'a> {
     workloads: Vec<Workload<'a>>,
     order: Vec<u32>,
-    /// What those are charged; empty where nothing is charged.
+    /// The charges of these; empty if nothing is charged.
     charged: Vec<Charged>,
-    /// Why those do not come before the ones before them; empty unless that was asked.
+    /// The reasons why these do not come before their predecessors; empty unless requested.
     decisions: Vec<Decision>,
 }
 
@@ -291,7 +291,7 @@ fn plain<'a>(
     Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
 }
 
-/// `look` gets each before it is turned into what is put in order.
+/// Converts pending workloads into those that are ordered. `look` gets each of them first.
 fn workloads<'a>(
     pending: Vec<PendingWorkload<'a>>,
     owners: Vec<Member>,
@@ -302,7 +302,7 @@ fn workloads<'a>(
         Workload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority }
     };
     let mut workloads: Vec<Workload<'a>> = pending.into_iter().zip(owners).map(of).collect();
-    // They take the place of what was read, which was larger.
+    // Collected in place of the larger pending workloads, so the vector has spare capacity.
     workloads.shrink_to_fit();
     workloads
 }
@@ -320,7 +320,7 @@ fn homes<'o>(people: &Directory, facts: &GroupSnapshotData, owners: impl Iterato
     new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
 }
 
-/// The places of those that are not among the kernels yet, with their owners.
+/// The indices of placed workloads that are not among the kernels yet, with their owners.
 fn placed(
     people: &Directory,
     facts: &GroupSnapshotData,
@@ -351,7 +351,7 @@ fn expected(seconds: Option<u32>) -> std::result::Result<(), Fault> {
     said.map_or(Ok(()), |said| Err(Fault::about("/expected_seconds", "out_of_range", said)))
 }
 
-/// Whose a workload is, by id or by name.
+/// The owner of a workload, by id or by name.
 fn owner(
     people: &Directory,
     (user, user_name): (Option<UserId>, Option<&str>),
@@ -360,7 +360,7 @@ fn owner(
     Ok(Member { user: who::user(people, user, user_name)?, project: who::project(people, project, project_name)? })
 }
 
-/// Whose each workload is, by one look into the directory for all of them.
+/// The owners of all workloads, with a single lock of the directory.
 fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
     let owner = |w: &PendingWorkload| {
         let owner = owner(people, (w.user_uuid, w.user.as_deref()), (w.project_id, w.project.as_deref()))?;
@@ -385,7 +385,7 @@ fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>
 
 type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
 
-/// What queues deserve, and by workload its queue and what it asks for.
+/// The amounts that queues deserve; and for each workload its queue and its request.
 fn claims(
     group: &PublishedGroup,
     pending: &mut [PendingWorkload],
@@ -396,7 +396,7 @@ fn claims(
     let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {
         let name = group.facts.queue_of(workload.queue.as_deref(), project);
-        // Every queue that workloads resolve to is in the tree, `default` included.
+        // The tree contains every queue that a workload can have, `default` included.
         division.tree.find(name).unwrap_or(0)
     };
     let mut queues = Vec::with_capacity(pending.len());

@@ -10,7 +10,7 @@ use crate::service::{Caller, Result, Service};
 use crate::store::pending_kernels::PendingKernel;
 use crate::store::{self, ConnectionTrait};
 
-/// How many pending kernels are put in order: those that have been known the longest.
+/// The largest number of pending kernels that are ordered. The kernels that have been known longest are taken.
 const MAX_PENDING_KERNELS: u64 = 100_000;
 
 fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
@@ -28,13 +28,13 @@ fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
     }
 }
 
-/// The pending kernels of a group in order, with what each of `workloads` asks for.
+/// The pending kernels of a group in order, with the request of each of `workloads`.
 pub struct Pending {
     pub sequenced: Sequenced<'static>,
     pub requested: Vec<Amounts>,
 }
 
-/// The kernels of a group that wait, those that have been known the longest first, as workloads.
+/// The pending kernels of a group as workloads, the ones that have been known longest first.
 pub(in crate::service) async fn pending_workloads(
     db: &impl ConnectionTrait,
     group: GroupKey,
@@ -44,7 +44,8 @@ pub(in crate::service) async fn pending_workloads(
 }
 
 impl Service {
-    /// The pending kernels of the group, in order, each with why it waits. Keys of users are shown their own users' ones.
+    /// The pending kernels of the group in order, each with the reason why it waits. Keys of users see only the kernels
+    /// of their own users.
     #[tracing::instrument(
         name = "service.sequence.pending_sequence",
         level = "debug",
@@ -58,7 +59,8 @@ impl Service {
         let requested = workloads.iter().map(|w| w.requested_slots.as_deref().cloned().unwrap_or_default()).collect();
         let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
         let mut sequenced = self.order_of(visible, input, self.clock().now())?;
-        // The kernels are not in the request: warnings about them have no place in it, and are for callers who see all of them.
+        // The kernels are not part of the request, so warnings about them have no place in it. Only callers that see
+        // all kernels get them.
         sequenced.warnings.iter_mut().for_each(|warning| warning.pointer = None);
         if caller.only_user().is_some() {
             sequenced.warnings.clear();

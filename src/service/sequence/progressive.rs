@@ -10,13 +10,13 @@ use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::group::published::facts::GroupSnapshotData;
 
-/// What a workload asks for.
+/// The request of a workload.
 struct Wish {
     slots: Option<Box<Amounts>>,
     seconds: Option<u32>,
 }
 
-/// The workloads and what they ask for, one by one.
+/// The workloads, and the request of each.
 fn with_wishes(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<Workload<'_>>, Vec<Wish>) {
     let mut wishes = Vec::with_capacity(pending.len());
     let workloads = workloads(pending, owners, |w| {
@@ -25,21 +25,21 @@ fn with_wishes(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<W
     (workloads, wishes)
 }
 
-/// What is to be put in order, and how much of it is to be told.
+/// The input of a progressive order, and the wanted parts of its answer.
 pub(super) struct Asked<'a, 'p> {
     pub workloads: Vec<PendingWorkload<'a>>,
-    /// Theirs, one by one.
+    /// The owner of each workload.
     pub owners: Vec<Member>,
-    /// What has started and is not among the kernels yet.
+    /// Workloads that have started but are not among the kernels yet.
     pub placed: Vec<(Member, &'p PlacedWorkload<'a>)>,
     pub homes: Homes,
     pub most: usize,
-    /// Whether to say why each waits.
+    /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,
 }
 
 impl<'a> Asked<'a, '_> {
-    /// The workloads, the positions of the first of them, and what those are charged.
+    /// The workloads, the positions of the first ones, and their charges.
     pub fn order(self, facts: &GroupSnapshotData, growing: Growing, now: Timestamp) -> Ordered<'a> {
         match growing {
             Growing::Usage => self.by_usage(facts, now),
@@ -72,7 +72,7 @@ impl<'a> Asked<'a, '_> {
         Ordered { workloads, order, charged, decisions }
     }
 
-    /// Usage costs nothing here: what counts is what is occupied.
+    /// The order by dominant share. Usage costs nothing here; only the slots that are held count.
     fn by_dominant_share(self, facts: &GroupSnapshotData) -> Ordered<'a> {
         let Self { workloads: pending, owners, placed, most, explain, .. } = self;
         let tariff = Tariff::new(&facts.today, &facts.options);

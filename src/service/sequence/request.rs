@@ -1,4 +1,4 @@
-//! A request to put workloads in order, as it is sent.
+//! The request for a sequence, as it is sent.
 
 use std::num::NonZeroU32;
 
@@ -9,9 +9,9 @@ use super::{PendingWorkload, PlacedWorkload, SequenceInput};
 use crate::domain::options::SequenceMode;
 use crate::domain::reading::at_most;
 
-/// The most workloads that one request may name.
+/// The largest number of workloads in one request.
 const MAX_WORKLOADS: usize = 1_000_000;
-/// The most started workloads that one request may name.
+/// The largest number of started workloads in one request.
 const MAX_PLACED: usize = 100_000;
 
 /// Pending workloads of one resource group.

@@ -1,4 +1,5 @@
-//! The reason why one workload of a group waits: one of its last sequences, or one that is reported as a pending kernel.
+//! Finds the reason why one workload of a group waits. The workload is in one of the group's last sequences, or is a
+//! pending kernel.
 
 use std::sync::Arc;
 
@@ -22,12 +23,12 @@ pub struct Waiting {
     pub owner: Member,
     pub sequenced_at: Timestamp,
     pub mode: SequenceMode,
-    /// From 1.
+    /// The position, from 1 on.
     pub position: u64,
     /// How many workloads the sequence has.
     pub of: usize,
     pub explained: Explained,
-    /// True if equals start in reverse.
+    /// True if equal workloads start in reverse order.
     pub latest_first: bool,
 }
 
@@ -37,14 +38,14 @@ impl Service {
         self.sequences.keep(Remembered { at, group, request });
     }
 
-    /// Frees sequences that no caller can ask about any more.
+    /// Frees sequences that no request can ask about any more.
     pub fn forget_sequences(&self) {
         self.sequences.forget(self.clock().now());
     }
 
-    /// The position of a workload in the last sequence of the group that has it. A pending kernel, by its id, is known to every server
-    /// of a database, whatever server was asked for sequences; it stands in the order in which pending kernels would start
-    /// now. Keys of users may ask about their own users' workloads.
+    /// The position of a workload in the last sequence of the group that contains it. A pending kernel, by its id, is
+    /// known to every server of the database, whichever server made the sequence; its position is that in the present
+    /// order of pending kernels. Keys of users may ask about the workloads of their own users.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
         let last = self.sequences.last(group, self.clock().now());
         let only = group.access().only_user();

@@ -1,4 +1,4 @@
-//! Likely mistakes in a request for a sequence. The order does not depend on it.
+//! Warns about probable mistakes in a request for a sequence. The order does not depend on it.
 
 use super::{Known, PendingWorkload, PlacedWorkload, SequenceInput};
 use crate::domain::fault::escaped;
@@ -12,7 +12,8 @@ use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::people::{Directory, VisiblePeople};
 use crate::service::{Service, VisibleGroup};
 
-/// Unknown names for which the nearest known one is looked up: that takes milliseconds for each where many users are known.
+/// The number of unknown names for which the nearest known one is suggested. Each search takes milliseconds if many
+/// users are known.
 const MAX_SUGGESTIONS: u64 = 3;
 
 /// An owner that the server does not know, or a slot that no agent has.
@@ -23,22 +24,22 @@ enum UnknownReference {
     Slot(SlotName),
 }
 
-/// The unknown references of a request, each once, in the order of the first place.
+/// The unknown references of a request, each once, in the order of first occurrence.
 struct WarningList<'a> {
     people: &'a Directory,
-    /// The part of the directory that the caller may know.
+    /// The part of the directory that the caller may see.
     visible: VisiblePeople<'a>,
     facts: &'a GroupSnapshotData,
-    /// Names of all groups may be suggested; otherwise only those that this group knows.
+    /// True if names of all groups may be suggested; otherwise only names that this group knows.
     names_all: bool,
     suggestions: u64,
     places: FastMap<UnknownReference, usize>,
     found: Vec<(InputWarning, u64)>,
-    /// Places that are not listed.
+    /// The number of places that are not listed.
     more: u64,
 }
 
-/// A workload that waits or has started, as far as warnings are concerned.
+/// The references of a pending or started workload that warnings look at.
 struct WorkloadReferences<'a> {
     user: Option<&'a str>,
     project: Option<&'a str>,
@@ -59,8 +60,8 @@ impl<'a> From<&'a PlacedWorkload<'_>> for WorkloadReferences<'a> {
     }
 }
 
-/// The warnings about the workloads of `input`. `owners` and `known` are those of its workloads, one by one, and `placed` those of
-/// started workloads, each with its place in the request.
+/// The warnings about the workloads of `input`. `owners` and `known` have an entry for each workload, and `placed` for
+/// each started workload, with its index in the request.
 pub(super) fn find(
     service: &Service,
     group: &VisibleGroup,
@@ -83,7 +84,7 @@ pub(super) fn find(
     let visible = service.visible_people(group.reach(), people);
     let mut warnings = WarningList { people, visible, facts, names_all, suggestions: 0, places, found, more: 0 };
     for at in doubtful.into_iter().flatten() {
-        // The owners that a group knows are known to the server.
+        // If the group knows an owner, the server knows it too.
         let owner = known[at].is_none().then_some(owners[at]);
         warnings.look("workloads", at, owner, &WorkloadReferences::from(&input.workloads[at]));
     }
@@ -120,7 +121,7 @@ impl WarningList<'_> {
         }
     }
 
-    /// Counts one more place of `reference`, which the request calls `name` if it does so by a name.
+    /// Counts an occurrence of `reference`. `name` is `Some` if the request refers to it by name.
     fn note(&mut self, reference: UnknownReference, pointer: impl FnOnce() -> String, name: Option<&str>) {
         if let Some(at) = self.places.get(&reference) {
             self.found[*at].1 += 1;
@@ -176,7 +177,7 @@ impl WarningList<'_> {
 
 const COUNTS_AS_NEW: &str = "it counts as new, with nothing used";
 
-/// Where the request names an owner: by the name, or by the id.
+/// The pointer to the owner in the request: to the name if there is one, otherwise to the id.
 fn pointer(list: &str, at: usize, name: Option<&str>, [by_name, by_id]: [&str; 2]) -> String {
     let key = if name.is_some() { by_name } else { by_id };
     format!("/{list}/{at}/{key}")

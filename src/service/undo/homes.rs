@@ -10,7 +10,7 @@ use crate::service::group::changes::projects::{self, Home};
 use crate::service::group::changes::record::Record;
 use crate::service::group::session::Session;
 
-/// Which projects an entry has put into other domains.
+/// The projects that an entry has moved to other domains.
 #[derive(Debug, Default)]
 pub struct Homes(Vec<Move<ProjectId, Home>>);
 
@@ -31,7 +31,7 @@ impl Homes {
         self.0.iter().map(|(id, ..)| label(&Owner::Project(*id)))
     }
 
-    /// The first project that is not where it was after the change.
+    /// The first project that is not in the domain that it had after the change.
     pub fn differs(&self, session: &Session) -> Option<String> {
         let people = session.people();
         let home = |id: ProjectId| people.project(id).map(|project| Home::of(project));

@@ -1,5 +1,5 @@
-//! The undo of an audited change of weights, options, queues or domains of projects: the inverse change, as a new audited
-//! change.
+//! The undo of an audited change of weights, options, queues or domains of projects: the inverse change, as a new
+//! audited change.
 
 mod homes;
 mod moves;
@@ -31,23 +31,23 @@ use options::{Options, ValuePath, value_label};
 use queues::Queues;
 use weights::Weights;
 
-/// Entries that are read at once in search of the one that made a change.
+/// The number of entries that are read at once while searching for the entry of a change.
 const ENTRIES_PAGE: u64 = 100;
 
 /// The action of an undo in the audit log.
 const UNDO: &str = "audit_log.undo";
 
-/// A change that was taken back.
+/// The result of an undo.
 #[derive(Clone, Debug)]
 pub struct UndoneChange {
-    /// The entry of the undo in the audit log.
+    /// The audit entry of the undo.
     pub audit_id: i64,
-    /// Likely mistakes in the options of the group since then, and usage that does not count any more or soon will not.
+    /// Probable mistakes in the options of the group after the undo, and usage that no longer counts or soon will not.
     pub warnings: Vec<InputWarning>,
 }
 
 impl Service {
-    /// Makes what an entry of the audit log has changed as it was before, unless something of it is not as the entry left it.
+    /// Restores what an audit entry has changed, unless some of it has changed since.
     #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
     pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<UndoneChange> {
         caller.require_admin()?;
@@ -84,12 +84,12 @@ impl Service {
     }
 }
 
-/// Whether an entry is of a kind that can be undone.
+/// True if an entry is of a kind that can be undone.
 pub fn is_undoable(entry: &AuditEntry) -> bool {
     entry.resource_group.is_some() && Recorded::read(entry).is_ok()
 }
 
-/// The code of refusals of what cannot be taken back.
+/// The code of the refusal of an entry that cannot be undone.
 const NOT_UNDOABLE: &str = "not_undoable";
 
 fn not_undoable(entry: &AuditEntry) -> Error {
@@ -100,7 +100,7 @@ fn not_undoable(entry: &AuditEntry) -> Error {
     Error::about("/id", NOT_UNDOABLE, said)
 }
 
-/// What an entry has changed, with what it was before and after.
+/// The changes of an entry, with the values before and after.
 #[derive(Debug, Default)]
 struct Recorded {
     weights: Weights,
@@ -113,7 +113,7 @@ impl Recorded {
     fn read(entry: &AuditEntry) -> Result<Self> {
         let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
         let read = match entry.action.as_str() {
-            // A queue that is new has nothing before, and one that was removed nothing after.
+            // A new queue has no value before, and a removed one none after.
             "queue.put" | "queue.delete" => {
                 Queues::of_one(&entry.target, before, after).map(|queues| Self { queues, ..Self::default() })
             }
@@ -122,7 +122,7 @@ impl Recorded {
         read.filter(|recorded| !recorded.targets().is_empty()).ok_or_else(|| not_undoable(entry))
     }
 
-    /// What an entry has changed that tells several things before and after; `None`: it is about something else.
+    /// The changes of an entry with several values before and after; `None` if it is about something else.
     fn of_many(action: &str, before: &Value, after: &Value) -> Option<Self> {
         let all = Self::default();
         Some(match action {
@@ -139,14 +139,14 @@ impl Recorded {
         })
     }
 
-    /// The names of what was changed.
+    /// The names of the changed items.
     fn targets(&self) -> Vec<String> {
         let people = self.weights.targets().chain(self.homes.targets());
         people.chain(self.options.targets()).chain(self.queues.targets()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Refuses if something of it is not as the entry left it. Later entries that name the same do not matter by themselves: what
-    /// they changed may have been set back since.
+    /// Refuses if some value is not as the entry left it. Later entries about the same item alone do not matter,
+    /// because their changes may have been reverted since.
     async fn require_unchanged(&self, session: &Session, entry: &AuditEntry) -> Result<()> {
         let Some(Difference { target, path, shown }) = self.differs(session) else { return Ok(()) };
         let by = last_change(session, entry.id, &target, path.as_ref()).await?;
@@ -155,7 +155,7 @@ impl Recorded {
         Err(Error::Overtaken { code: "changed_since", detail, found: Box::new(Found { by, ..Found::default() }) })
     }
 
-    /// The first thing that is not as it was after the change.
+    /// The first item that is not as it was after the change.
     fn differs(&self, session: &Session) -> Option<Difference> {
         let named = |target: String| {
             let shown = audit_names::shown(&target, &session.people());
@@ -170,7 +170,7 @@ impl Recorded {
         people.or_else(options).or_else(|| self.queues.differs(session).map(named))
     }
 
-    /// Makes all of it as it was before.
+    /// Restores all values from before the change.
     async fn take_back(&self, session: &mut Session, id: i64, reason: Option<String>) -> Result<i64> {
         let mut record = Record::default();
         self.homes.take_back(session, &mut record).await?;
@@ -183,18 +183,18 @@ impl Recorded {
     }
 }
 
-/// Something that is not as an entry left it.
+/// An item that is not as an entry left it.
 struct Difference {
     /// The name in the audit log.
     target: String,
-    /// Where in the options the value is; `None`: it is no option.
+    /// The path of the value in the options; `None` if it is not an option.
     path: Option<ValuePath>,
     /// The name in messages.
     shown: String,
 }
 
-/// The author of the last change of `target` after the entry `since`, as far as the audit log knows. An entry about an option may have
-/// changed another value of it than the one at `path`.
+/// The author of the last change of `target` after the entry `since`, if the audit log has it. An entry about an option
+/// may have changed another value of it than the one at `path`.
 async fn last_change(session: &Session, since: i64, target: &str, path: Option<&ValuePath>) -> Result<Option<Author>> {
     let targets = Targets { names: vec![target.to_owned()], prefix: None };
     let resource_group = Some(session.group().to_owned());

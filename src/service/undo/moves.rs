@@ -1,12 +1,12 @@
-//! What an entry of the audit log says of several things of one kind by their names.
+//! Reads changes of several items of one kind, by name, from an audit entry.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What was changed, with what it was before and after.
+/// An item with its values before and after the change.
 pub type Move<K, V> = (K, V, V);
 
-/// What is another after than before. `None`: that is not what the entry is about.
+/// The items whose values before and after differ. `None` if the entry is not about such items.
 pub fn moves<K, V: DeserializeOwned + PartialEq>(
     before: &Value,
     after: &Value,

@@ -11,16 +11,16 @@ use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::record::Record;
 use crate::service::group::session::Session;
 
-/// The options before and after, as the audit log describes them; `None`: an entry is not about them.
+/// The options before and after, as the audit log describes them; `None` if the entry is not about options.
 #[derive(Debug, Default)]
 pub struct Options(Option<(Value, Value)>);
 
-/// The keys that lead to a value of a description, from its root.
+/// The keys that lead from the root of a description to a value.
 pub type ValuePath = Vec<String>;
 
 impl Options {
     pub fn read(before: &Value, after: &Value) -> Self {
-        // Beside them an entry may have weights, projects and queues.
+        // The entry may also contain weights, projects and queues.
         let described =
             |side: &Value| json!({"scheduler": side["scheduler"], "scheduler_opts": side["scheduler_opts"]});
         Self(after.get("scheduler_opts").map(|_| (described(before), described(after))))
@@ -30,8 +30,8 @@ impl Options {
         self.0.iter().flat_map(|(before, after)| options::changed(before, after))
     }
 
-    /// The first value of those changed that is not as it was after the change. Objects are compared key by key, because a
-    /// patch merges them so.
+    /// The first changed value that is not as it was after the change. Objects are compared key by key, because a patch
+    /// merges them.
     pub fn differs(&self, session: &Session) -> Option<ValuePath> {
         self.restored(session).err()
     }
@@ -55,8 +55,8 @@ impl Options {
         change.make(session).await
     }
 
-    /// The options as they are, but for the values that the entry has changed: they are as before it. Fails with the path of
-    /// a value that is not as the entry has left it.
+    /// The present options, with the values that the entry has changed set back. Fails with the path of a value that is
+    /// not as the entry left it.
     fn restored(&self, session: &Session) -> std::result::Result<Option<Value>, ValuePath> {
         let Some((before, after)) = &self.0 else { return Ok(None) };
         let group = &session.state().group;
@@ -65,7 +65,7 @@ impl Options {
     }
 }
 
-/// The value `present` without the change from `before` to `after`; `None` is the value of a key that is absent.
+/// The value `present` without the change from `before` to `after`. `None` is the value of an absent key.
 fn restore(
     present: Option<Value>,
     before: Option<&Value>,
@@ -92,7 +92,7 @@ fn restore(
     Ok((before.is_some() || !now.is_empty()).then_some(Value::Object(now)))
 }
 
-/// True for equal values, and for texts and numbers that say the same amount: "2" and "2.0".
+/// True for equal values, and for texts and numbers of the same amount, such as "2" and "2.0".
 fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     let amount = |value: Option<&Value>| match value? {
         Value::String(text) => text.parse::<Amount>().ok(),
@@ -102,7 +102,7 @@ fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     one == other || amount(one).is_some_and(|amount_of_one| amount(other) == Some(amount_of_one))
 }
 
-/// The keys of an object; an absent value has none. `None`: the value is not an object.
+/// The keys of an object; none for an absent value. `None` if the value is not an object.
 fn object(value: Option<Value>) -> Option<Map<String, Value>> {
     match value {
         None => Some(Map::new()),
@@ -111,7 +111,7 @@ fn object(value: Option<Value>) -> Option<Map<String, Value>> {
     }
 }
 
-/// How messages name the value at a path: the option, and the keys below it.
+/// The names of the value at a path in messages: the option, and the keys below it.
 pub fn value_label(path: &[String]) -> (String, String) {
     let option = match path {
         [root, option, ..] if root == "scheduler_opts" => option,

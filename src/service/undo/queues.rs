@@ -14,15 +14,15 @@ use crate::service::group::changes::record::Record;
 use crate::service::group::session::Session;
 use crate::service::{Error, Result};
 
-/// A queue with its configuration before and after; `None`: there was no such queue.
+/// A queue with its configuration before and after; `None` if it did not exist.
 type QueueMove = Move<Arc<str>, Option<QueueConfig>>;
 
-/// Which queues an entry has made, changed or removed.
+/// The queues that an entry has created, changed or removed.
 #[derive(Debug, Default)]
 pub struct Queues(Vec<QueueMove>);
 
 impl Queues {
-    /// From an entry about a single queue; a side that it does not tell is that of no queue.
+    /// Reads an entry about a single queue. A side that is absent means that the queue did not exist.
     pub fn of_one(name: &str, before: Option<&Value>, after: Option<&Value>) -> Option<Self> {
         Self::of_names(&json!({name: before}), &json!({name: after}))
     }
@@ -46,7 +46,8 @@ impl Queues {
         other.map(|(name, ..)| queue_label(name))
     }
 
-    /// Checked as a write is: the queues that are there now may not fit those of before.
+    /// Restores the queues. They are checked like a write, because the present queues may not fit together with the
+    /// earlier ones.
     pub async fn take_back(&self, session: &mut Session, record: &mut Record, id: i64) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -65,12 +66,13 @@ impl Queues {
     }
 }
 
-/// True if the entry has changed the age of a queue, or made or removed it.
+/// True if the entry has changed the age of a queue, which includes creating or removing it.
 fn changes_age((_, before, after): &QueueMove) -> bool {
     before.as_ref().map(|queue| queue.created_at) != after.as_ref().map(|queue| queue.created_at)
 }
 
-/// True if a queue is as the entry left it. A queue that was removed and made again by hand is, too, although it is younger.
+/// True if a queue is as the entry left it. This includes a queue that was removed and created again by hand, although
+/// it is younger.
 fn is_left(change: &QueueMove, now: Option<&QueueConfig>) -> bool {
     let (_, before, after) = change;
     let created_at = now.and_then(|queue| queue.created_at);
@@ -79,14 +81,14 @@ fn is_left(change: &QueueMove, now: Option<&QueueConfig>) -> bool {
     now == left.as_ref()
 }
 
-/// The queue as it was before the entry. A queue whose age the entry did not change keeps the age that it has now.
+/// The queue as it was before the entry. If the entry did not change its age, the queue keeps its present age.
 fn restored(change: &QueueMove, now: Option<&Arc<QueueConfig>>) -> Option<QueueConfig> {
     let before = change.1.clone()?;
     let kept = now.filter(|_| !changes_age(change)).map(|queue| queue.created_at);
     Some(QueueConfig { created_at: kept.unwrap_or(before.created_at), ..before })
 }
 
-/// The faults of a write that no client has sent, as one of the entry.
+/// Converts faults of a write that no client has sent into a fault of the entry.
 fn misfit(error: Error, id: i64) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let why = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);

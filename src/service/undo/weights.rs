@@ -11,7 +11,7 @@ use crate::service::group::changes::record::Record;
 use crate::service::group::changes::weights::{self, WeightChange};
 use crate::service::group::session::Session;
 
-/// Whose weight an entry has changed.
+/// The weights that an entry has changed, by owner.
 #[derive(Debug, Default)]
 pub struct Weights(Vec<Move<Owner, Option<Weight>>>);
 
@@ -24,7 +24,7 @@ impl Weights {
         self.0.iter().map(|(owner, ..)| label(owner))
     }
 
-    /// The first whose weight is not as it was after the change.
+    /// The first owner whose weight is not as it was after the change.
     pub fn differs(&self, session: &Session) -> Option<String> {
         let hierarchy = &session.state().hierarchy;
         let weight = |owner: &Owner| hierarchy.share(owner).and_then(|share| share.weight);

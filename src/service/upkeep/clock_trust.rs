@@ -1,5 +1,5 @@
-//! When the service ran, and whether its clock can be believed: signs of life are only stored of times that are certain,
-//! and jobs hold while the clock is doubted.
+//! The times at which the service ran, and trust in its clock. Heartbeats are stored only for times that are certain,
+//! and jobs pause while the clock is doubted.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,47 +17,47 @@ use crate::store::revision::Revision;
 use crate::store::runs::ServiceRun;
 use crate::store::{self, ConnectionTrait};
 
-/// How readiness and refusals call a clock that is not believed.
+/// The code of the condition and of refusals while the clock is not trusted.
 const UNTRUSTED: &str = "clock_untrusted";
 
-/// When the service ran, as far as this process knows.
+/// The times at which the service ran, as far as this process knows.
 #[derive(Debug, Default)]
 pub(in crate::service) struct Runs {
-    /// Before this process opened the database, by start.
+    /// The runs before this process opened the database, by start.
     earlier: Vec<ServiceRun>,
-    /// What the steady clock said when this process began to serve.
+    /// The reading of the steady clock when this process began to serve.
     since: Option<Duration>,
-    /// This process, if it serves and its clock was ever believed.
+    /// The run of this process, if it serves and its clock was trusted at some time.
     own: Option<ServiceRun>,
-    /// The sign of life of this process that was stored before the last one.
+    /// The heartbeat of this process that was stored before the last one.
     earlier_heartbeat: Option<Timestamp>,
-    /// The last admin's word on the clock that this process has heard.
+    /// The last decision of an admin about the clock that this process has read.
     trust_revision: Revision,
 }
 
-/// An admin's word that the clock is right.
+/// The decision of an admin that the clock is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trusted {
     pub trusted_at: Timestamp,
-    /// Why it was not believed before.
+    /// The reason why the clock was doubted before.
     pub doubt: Option<ClockSkew>,
 }
 
 impl Service {
-    /// Reads when the service ran before, and compares the clock with it.
+    /// Reads the earlier runs, and compares the clock with them.
     pub(in crate::service) async fn begin_watching(&self, db: &impl ConnectionTrait) -> Result<()> {
         let earlier = store::runs::list(db).await?;
         let known = store::clock::read(db).await?;
         let held = known.held.map(|h| ClockSkew { wall: h.wall, reference: h.reference, since_start: true });
-        // An admin's word counts like a sign of life, also for processes that start before the next heartbeat.
+        // An admin's decision counts like a heartbeat, also for processes that start before the next heartbeat.
         let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();
         self.clock.begin(last_alive, held);
         *self.runs() = Runs { earlier, trust_revision: known.revision, ..Runs::default() };
         Ok(())
     }
 
-    /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
-    /// what lies between the last heartbeat before and now is downtime (FAIR_SHARE §4).
+    /// Marks this process as one that serves. From now on heartbeats record that it is alive, and the time between the
+    /// last heartbeat before and now is downtime (FAIR_SHARE §4).
     #[tracing::instrument(
         name = "service.upkeep.clock_trust.start_serving",
         level = "debug",
@@ -84,7 +84,7 @@ impl Service {
         }
     }
 
-    /// Stores since when this process serves, by a clock that is believed.
+    /// Stores the start of this run, once the clock is trusted.
     async fn begin_run(&self) -> Result<()> {
         let Some(since) = self.runs().since else { return Ok(()) };
         let served = i64::try_from(self.clock.steady().saturating_sub(since).as_micros()).unwrap_or(0);
@@ -94,7 +94,7 @@ impl Service {
         Ok(())
     }
 
-    /// Compares the clock with the time that has passed, and tells later starts that the service was alive until now.
+    /// Compares the clock with the time that has passed, and stores that the service was alive until now.
     #[tracing::instrument(
         name = "service.upkeep.clock_trust.heartbeat",
         level = "debug",
@@ -110,7 +110,7 @@ impl Service {
         match (own, doubt) {
             (Some(run), _) => self.beat(run).await,
             (None, None) => self.begin_run().await,
-            // Since when it serves is not known yet.
+            // The start of this run is not known yet.
             (None, Some(_)) => Ok(()),
         }
     }
@@ -125,11 +125,11 @@ impl Service {
             return Ok(());
         }
         self.reread_own_run().await?;
-        // The next heartbeat goes on from what is stored.
+        // The next heartbeat continues from the stored state.
         Ok(())
     }
 
-    /// Reads when this process was alive last, as it is stored. An earlier time than this process has stored is a sign that the
+    /// Reads the stored last heartbeat of this process. If it is earlier than the one that this process has stored, the
     /// database has gone back to a state of that time.
     pub(in crate::service) async fn reread_own_run(&self) -> Result<()> {
         let Some(run) = self.runs().own else { return Ok(()) };
@@ -141,7 +141,8 @@ impl Service {
         Ok(())
     }
 
-    /// The last sign of life that this process stored before `limit`. The database has it, unless it has gone back further.
+    /// The last heartbeat that this process stored before `limit`. The database has it, unless it has gone back
+    /// further.
     pub(in crate::service) fn heartbeat_before(&self, limit: Timestamp) -> Option<Timestamp> {
         let runs = self.runs();
         let known =
@@ -149,7 +150,8 @@ impl Service {
         known.into_iter().flatten().find(|at| *at <= limit)
     }
 
-    /// Takes when the run was alive last, unless another task has taken another run since; `None`: it is not stored.
+    /// Sets the last heartbeat of the run, unless another task has begun another run since; `None` means that the run
+    /// is not stored.
     fn take_own_run(&self, run: ServiceRun, last_heartbeat_at: Option<Timestamp>) {
         let mut runs = self.runs();
         if runs.own == Some(run) {
@@ -172,7 +174,7 @@ impl Service {
             return Ok(Some(doubt));
         }
         self.health.end(UNTRUSTED);
-        // Another process may still be held; time that was believed all along goes past its reading.
+        // The clock of another process may still be doubted. Time that was trusted throughout passes its reading.
         let is_over = |held: Held| held.by == Some(self.id) || held.wall <= self.clock.now();
         if known.held.is_some_and(is_over) {
             store::clock::release(self.store.write()).await?;
@@ -185,7 +187,8 @@ impl Service {
         self.health.begin(condition, self.clock.now());
     }
 
-    /// An admin may have told another process that the clock is right, perhaps that of the command line.
+    /// Reads an admin's decision that the clock is right, which another process may have stored, such as the command
+    /// line.
     async fn hear_of_trust(&self, known: &ClockRecord) -> Result<()> {
         if self.runs().trust_revision == known.revision {
             return Ok(());
@@ -197,7 +200,7 @@ impl Service {
         self.read_runs_again(known.revision).await
     }
 
-    /// After an admin's word: what lay ahead of the time is gone.
+    /// Reads the runs again after an admin's decision, because runs in the future have been removed.
     async fn read_runs_again(&self, trust_revision: Revision) -> Result<()> {
         let stored = store::runs::list(self.store.read()).await?;
         let mut runs = self.runs();
@@ -211,7 +214,7 @@ impl Service {
         Ok(())
     }
 
-    /// Refuses what must not happen at a wrong time.
+    /// Refuses an operation that must not happen at a wrong time.
     pub fn check_clock(&self) -> Result<()> {
         match self.clock.doubt() {
             None => Ok(()),
@@ -219,8 +222,8 @@ impl Service {
         }
     }
 
-    /// The clock is right, says an admin. What was stored of times that have not come yet is forgotten; the next run of
-    /// each group takes back what it recorded of them.
+    /// Stores an admin's decision that the clock is right. Rows of future times are removed; the next run of each group
+    /// takes back what it recorded of them.
     #[tracing::instrument(
         name = "service.upkeep.clock_trust.trust_clock",
         level = "debug",
@@ -253,9 +256,9 @@ impl Service {
         self.runs().own.map(|run| run.started_at)
     }
 
-    /// Times in which nothing served, at least `micros` long.
+    /// The times of at least `micros` microseconds in which no process served.
     pub(in crate::service) fn downtimes(&self, micros: u64) -> Vec<Span> {
-        // A process that does not serve itself, as the command line, sees the service down until now.
+        // For a process that does not serve, such as the command line, the service is down until now.
         let until = self.started_at().unwrap_or_else(|| self.clock.now());
         downtimes(&self.runs().earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
     }

@@ -1,5 +1,5 @@
-//! A clock that is not believed blindly. A second clock, which cannot be set, tells how much time has passed since a reading that
-//! was right; one that leads it, or lags behind it, by too much is doubted until it agrees again or an admin trusts it.
+//! Watches the wall clock. A steady clock, which cannot be set, measures the time since a reading that was right. If
+//! the wall clock differs too much, it is doubted until it agrees again or an admin trusts it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,23 +7,24 @@ use std::time::Duration;
 use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR, Timestamp};
 use crate::service::Clock;
 
-/// How far the clock may be from where it should be, in microseconds.
+/// The largest accepted difference, in microseconds.
 pub const TOLERANCE: i64 = MICROS_PER_HOUR;
-/// How far it may lead the last sign of life of an earlier process: no process may have run for so long.
+/// The largest lead over the last heartbeat of an earlier process, in microseconds. It is longer, because the service
+/// may have been down.
 const TOLERANCE_AT_START: i64 = 7 * MICROS_PER_DAY;
 
-/// The difference because of which the clock is not believed.
+/// The difference because of which the clock is doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSkew {
     /// The time that the clock shows.
     pub wall: Timestamp,
-    /// The time that it should show; at least that, if it is the last sign of life of an earlier process.
+    /// The time that it should show. It is a lower bound, if it comes from the last heartbeat of an earlier process.
     pub reference: Timestamp,
     pub since_start: bool,
 }
 
 impl ClockSkew {
-    /// In a sentence.
+    /// The difference as a sentence.
     pub fn detail(&self) -> String {
         let Self { wall, reference, since_start } = self;
         let should = if *since_start {
@@ -38,22 +39,22 @@ impl ClockSkew {
     }
 }
 
-/// The reading with which the clock is compared.
+/// The reading that the clock is compared with.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     wall: Timestamp,
     /// The reading of the steady clock at that time.
     steady: Duration,
-    /// How far the clock may lead.
+    /// The largest accepted lead of the wall clock, in microseconds.
     lead: i64,
-    /// The reading is that of an earlier process.
+    /// True if the reading is from an earlier process.
     since_start: bool,
 }
 
-/// The machine's clock with what it is compared with.
+/// The wall clock, and the reading that it is compared with.
 pub struct Watch {
     clock: Arc<dyn Clock>,
-    /// `None`: there is nothing to compare it with yet.
+    /// `None` if there is nothing to compare with yet.
     anchor: Mutex<Option<Anchor>>,
 }
 
@@ -62,8 +63,8 @@ impl Watch {
         Self { clock, anchor: Mutex::default() }
     }
 
-    /// Compares from now on with the last sign of life of earlier processes. A clock that was `held` is no better
-    /// because of a new start: it has to be closer than it was then.
+    /// From now on compares the clock with the last heartbeat of earlier processes. If the clock was doubted before
+    /// (`held`), a restart alone does not make it trusted: it has to be closer than it was then.
     pub fn begin(&self, last_alive: Option<Timestamp>, held: Option<ClockSkew>) {
         let held_lead = held.map(|held| (held.wall.micros() - held.reference.micros() - 1).max(TOLERANCE));
         let lead = held_lead.map_or(TOLERANCE_AT_START, |lead| lead.min(TOLERANCE_AT_START));
@@ -72,7 +73,7 @@ impl Watch {
         self.settle();
     }
 
-    /// What the clock says, right or wrong.
+    /// The reading of the wall clock, whether trusted or not.
     pub fn raw(&self) -> Timestamp {
         self.clock.now()
     }
@@ -81,7 +82,8 @@ impl Watch {
         self.clock.steady()
     }
 
-    /// The time: what the clock says, unless it went wrong while this process watched it.
+    /// The time: that of the wall clock, or that of the steady clock if the wall clock went wrong while this process
+    /// watched it.
     pub fn now(&self) -> Timestamp {
         match self.compare() {
             (_, Some(doubt)) if !doubt.since_start => doubt.reference,
@@ -89,18 +91,18 @@ impl Watch {
         }
     }
 
-    /// The latest time that is certain to have come: what the clock says only if it is believed.
+    /// The latest time that has certainly come: that of the wall clock only if it is trusted.
     pub fn certain(&self) -> Timestamp {
         let (wall, doubt) = self.compare();
         doubt.map_or(wall, |doubt| doubt.reference)
     }
 
-    /// Why the clock is not believed now.
+    /// The reason why the clock is doubted now; `None` if it is trusted.
     pub fn doubt(&self) -> Option<ClockSkew> {
         self.compare().1
     }
 
-    /// Takes the clock's reading as right, if it is not doubted. Returns why it is.
+    /// Takes the present reading as right, if the clock is not doubted. Returns the doubt.
     pub fn settle(&self) -> Option<ClockSkew> {
         let doubt = self.doubt();
         if doubt.is_none() {
@@ -109,7 +111,7 @@ impl Watch {
         doubt
     }
 
-    /// Takes the clock's reading as right.
+    /// Takes the present reading as right.
     pub fn trust(&self) {
         let (wall, steady) = (self.clock.now(), self.clock.steady());
         *self.anchor() = Some(Anchor { wall, steady, lead: TOLERANCE, since_start: false });

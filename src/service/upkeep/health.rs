@@ -1,4 +1,4 @@
-//! What is wrong with the service now. `/readyz` shows it; the log tells when each condition begins and ends.
+//! The conditions of the service. `/readyz` shows them, and the log says when each begins and ends.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::time::Timestamp;
 
-/// A fault that lasts until its cause is gone.
+/// A fault that lasts until its cause is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The stable name, like `storage_full`.
+    /// The stable code, such as `storage_full`.
     pub code: &'static str,
-    /// What is wrong, in a sentence.
+    /// The fault as a sentence.
     pub detail: String,
-    /// Whether writes are refused while it lasts.
+    /// True if writes are refused while it lasts.
     pub refuses_writes: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Reason {
     pub since: Timestamp,
 }
 
-/// The conditions that hold now, by code, and whether the service is about to stop.
+/// The present conditions by code, and the state of shutting down.
 #[derive(Debug, Default)]
 pub struct Health {
     reasons: Mutex<BTreeMap<&'static str, Reason>>,
@@ -32,7 +32,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Notes that `condition` holds. A condition that holds already keeps the time at which it began.
+    /// Notes that `condition` holds. If it holds already, its start stays.
     pub fn begin(&self, condition: Condition, now: Timestamp) {
         let mut reasons = self.lock();
         if let Some(known) = reasons.get_mut(condition.code) {
@@ -50,17 +50,17 @@ impl Health {
         }
     }
 
-    /// Whether the condition holds now.
+    /// True if the condition holds now.
     pub fn holds(&self, code: &str) -> bool {
         self.lock().contains_key(code)
     }
 
-    /// When the condition began that holds now.
+    /// The start of the condition, if it holds now.
     pub fn since(&self, code: &str) -> Option<Timestamp> {
         self.lock().get(code).map(|reason| reason.since)
     }
 
-    /// Everything that is wrong now, by code.
+    /// All present conditions by code.
     pub fn reasons(&self) -> Vec<Reason> {
         self.lock().values().cloned().collect()
     }
@@ -70,7 +70,7 @@ impl Health {
         self.lock().values().map(|reason| &reason.condition).find(|c| c.refuses_writes).cloned()
     }
 
-    /// Notes that the service stops: requests in progress end, new ones should go elsewhere.
+    /// Notes that the service shuts down: requests in progress are completed, and new ones should go elsewhere.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a serving process does beside requests and jobs: it watches the database, and keeps keys as they are stored.
+//! The work of a serving process besides requests and jobs: it watches the database, and keeps keys up to date.
 
 pub mod clock_trust;
 pub(in crate::service) mod clock_watch;
@@ -15,19 +15,19 @@ use tokio::time::{Instant, sleep};
 use super::Service;
 use super::upkeep::health::Condition;
 
-/// A key that another process revoked is refused after about this time.
+/// How often keys are read. A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
-/// Answers that are not older than this do not say their age: memory is compared with the database each second.
+/// The age up to which answers omit it. Memory is compared with the database each second.
 const CURRENT_WITHIN: Duration = Duration::from_secs(2);
-/// The condition while another program holds a lock on a table.
+/// The condition while another program locks a table.
 const LOCKED: &str = "tables_locked";
 /// The condition while the database does not answer.
 const UNREACHABLE: &str = "database_unreachable";
 
 impl Service {
-    /// Watches the database, keeps keys in memory, and stores their uses. Never ends by itself.
+    /// Watches the database, keeps keys in memory, and stores their uses. Never returns.
     pub async fn keep_up(self: Arc<Self>) {
         tokio::join!(
             self.catch_up(),
@@ -40,16 +40,16 @@ impl Service {
         );
     }
 
-    /// What memory lacks after a start, and the next run would tell.
+    /// Reads what is missing in memory after a start; otherwise the next run would provide it.
     async fn catch_up(&self) {
         if let Err(error) = self.load_all_normalized_days().await {
             tracing::info!(%error, "metrics do not tell how fair groups are before their next run");
         }
     }
 
-    /// How old what is answered may be: the time since the last comparison with the database began that went well. What other
-    /// processes have written since then may be missing. `None` while that is less than two seconds ago and the database is
-    /// within reach.
+    /// The age of the data in answers: the time since the start of the last successful comparison with the database.
+    /// Later writes of other processes may be missing. `None` while this is less than two seconds and the database
+    /// answers.
     pub fn data_age(&self) -> Option<Duration> {
         let silence = self.store.reach().silence();
         let compared_at = *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ impl Service {
         age.filter(|age| silence.is_some() || *age > CURRENT_WITHIN).or(silence)
     }
 
-    /// Notes that what is in memory was compared with the database, beginning at `began`.
+    /// Notes that memory was compared with the database, in a comparison that began at `began`.
     pub(super) fn note_comparison(&self, began: Instant) {
         *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
     }
@@ -113,8 +113,8 @@ impl Service {
         }
     }
 
-    /// Apart from reading, because it may wait for other writers. What a run or a large request has needed is not needed until
-    /// the next one; it is given back last, so that the writing connection is idle then.
+    /// Separate from reading, because it may wait for other writers. Memory that a run or a large request needed is
+    /// released last, so that the writing connection is idle then.
     async fn keep_tidy(&self) {
         loop {
             sleep(TIDY_EVERY).await;

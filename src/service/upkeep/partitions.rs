@@ -1,4 +1,4 @@
-//! Watches that records of recent days lie in the partitions of their days.
+//! Watches that records of recent days are in the partitions of their days.
 
 use super::health::Condition;
 use crate::service::{Result, Service};
@@ -6,7 +6,7 @@ use crate::service::{Result, Service};
 const STRAYS: &str = "records_without_partition";
 
 impl Service {
-    /// Notes whether records of recent days lie in no partition of their day.
+    /// Notes a condition if records of recent days are not in the partition of their day.
     #[tracing::instrument(name = "service.upkeep.partitions.watch", level = "debug", skip_all, err(level = "debug"))]
     pub async fn watch_partitions(&self) -> Result<()> {
         let strays = self.store.stray_records().await?;

@@ -1,13 +1,15 @@
-//! Notices that the database has gone back to an earlier state while this process went on, and reads everything again.
+//! Notices that the database has gone back to an earlier state while this process was running, and reads everything
+//! again.
 //!
-//! A failover to a standby that lacks the last transactions, a recovery to a point in time, and a dump that is restored all take
-//! acknowledged writes away. What this process has in memory is then of a history that never was. Each write compares the revisions
-//! that it uses, with their tags, under the lock of the group, and so stores nothing that rests on lost rows
-//! (`store/revision.rs`). This module is for the rest: it collects the signs, empties what is kept in memory without a revision of
-//! its own, and says in the log and in `/readyz` that writes are lost, and from when.
+//! A failover to a standby that lacks the last transactions, a recovery to a point in time, and a restored dump all
+//! remove acknowledged writes. The memory of this process then contains data that the database no longer has. Each
+//! write compares the revisions that it uses, with their tags, under the lock of the group, so it stores nothing that
+//! depends on lost rows (`store/revision.rs`). This module handles the rest: it collects the signs, clears what is kept
+//! in memory without a revision of its own, and reports in the log and in `/readyz` that writes are lost, and from when
+//! on.
 //!
-//! It does not find out which writes are lost: no server knows what others have acknowledged. See "A database that goes back" in
-//! `docs/OPERATIONS.md`.
+//! It does not find out which writes are lost, because no server knows what others have acknowledged. See "A database
+//! that goes back" in `docs/OPERATIONS.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,26 +25,26 @@ use crate::store::origin::DatabaseOrigin;
 
 /// The condition after the database has gone back.
 const REWOUND: &str = "history_rewound";
-/// How long the condition is shown, in microseconds. Nothing ends it, and an administrator has to see it.
+/// How long the condition is shown, in microseconds. Nothing ends it earlier, so that an administrator sees it.
 const SHOWN_MICROS: i64 = MICROS_PER_DAY;
 
-/// The signs that were noticed since everything was read last.
+/// The signs that were noticed since everything was last read.
 #[derive(Debug, Default)]
 pub struct RewindWatch(Mutex<RewindSigns>);
 
 #[derive(Clone, Debug, Default)]
 struct RewindSigns {
-    /// Which history the database continued when it was asked last.
+    /// The history that the database continued at the last read.
     origin: Option<DatabaseOrigin>,
-    /// The origins before and after the database was seen to continue another history.
+    /// The origins before and after the database was found to continue another history.
     failover: Option<(DatabaseOrigin, DatabaseOrigin)>,
-    /// How often the directory of people was found to be of a lost history.
+    /// The number of times that the directory of people was found to belong to a lost history.
     people_rewinds: u64,
     /// The parts of the database that have gone back, as messages name them.
     parts: BTreeSet<String>,
-    /// The latest time at which the database is known to have had what it has now.
+    /// The latest time before which no write is lost, as far as known.
     survived_until: Option<Timestamp>,
-    /// When the database was compared with what is known last, and no sign was there.
+    /// The last time that the database was compared without finding a sign.
     agreed_at: Option<Timestamp>,
 }
 
@@ -51,7 +53,7 @@ impl RewindSigns {
         self.failover.is_some() || !self.parts.is_empty()
     }
 
-    /// Returns the signs, and keeps only what later ones are compared with.
+    /// Returns the signs, and keeps only the values that later ones are compared with.
     fn take(&mut self, people_rewinds: u64) -> Self {
         let kept = Self { origin: self.origin.clone(), people_rewinds, agreed_at: self.agreed_at, ..Self::default() };
         std::mem::replace(self, kept)
@@ -59,7 +61,7 @@ impl RewindSigns {
 
     fn add(&mut self, part: String, survived_until: Option<Timestamp>) {
         self.parts.insert(part);
-        // The earliest time is the safe one.
+        // The earliest of the times is the safe one.
         self.survived_until = self.survived_until.into_iter().chain(survived_until).min();
     }
 }
@@ -69,23 +71,23 @@ impl RewindWatch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a write has found the group in an earlier state than it was seen in.
+    /// Notes that a write found the group in an earlier state than before.
     pub fn note_group(&self, name: &str) {
         self.signs().add(group_part(name), None);
     }
 
-    /// Notes that the last sign of life of this process is not the one that it has stored; `survived_until` is the time of the last
-    /// one that is there.
+    /// Notes that the last stored heartbeat of this process differs from the one that it has stored. `survived_until`
+    /// is the time of the last one that is present.
     pub fn note_heartbeat(&self, survived_until: Timestamp) {
         self.signs().add("signs of life".to_owned(), Some(survived_until));
     }
 
-    /// Notes that a key which was known is gone, or is not revoked any more: no write does that.
+    /// Notes that a known key is missing, or is no longer revoked, because no write does that.
     pub fn note_keys(&self) {
         self.signs().add("keys".to_owned(), None);
     }
 
-    /// Compares what was known before the database was asked with what it has answered.
+    /// Compares the state before the database was read with the result.
     fn compare(
         &self,
         origin: Option<DatabaseOrigin>,
@@ -120,7 +122,7 @@ fn group_part(name: &str) -> String {
 }
 
 impl Service {
-    /// Looks for signs that the database has gone back since `known` was published. Returns whether there are any.
+    /// Looks for signs that the database has gone back since `known` was published. Returns true if there are any.
     pub(in crate::service) async fn notice_rewind(
         &self,
         known: &Pictures,
@@ -139,8 +141,8 @@ impl Service {
         Ok(signs.are_there())
     }
 
-    /// Reads everything again that this process has in memory, after signs that the database has gone back. Returns how many groups
-    /// there are. If it fails, the signs stay, and the next refresh begins it again.
+    /// Reads again everything that this process has in memory, after the database has gone back. Returns the number of
+    /// groups. If it fails, the signs stay, and the next refresh starts again.
     #[tracing::instrument(
         name = "service.upkeep.rewinds.read_all_again",
         level = "debug",
@@ -148,7 +150,8 @@ impl Service {
         err(level = "debug")
     )]
     pub(in crate::service) async fn read_all_again(&self) -> Result<u64> {
-        // The database has all writes before the last sign of life of the time when all agreed, unless it lacks that sign itself.
+        // The database has all writes before the last heartbeat from the time when everything agreed, unless it lacks
+        // that heartbeat itself.
         let agreed_at = self.rewinds.signs().agreed_at;
         let survived_until = agreed_at.and_then(|at| self.heartbeat_before(at));
         self.reread_own_run().await?;
@@ -166,7 +169,7 @@ impl Service {
             self.reload(db, name, &mut slot).await?;
         }
         self.forget_gone_groups();
-        // Writes that were under way may have found more signs of the same, all of them in what is read again by now.
+        // Concurrent writes may have found more signs. All of them concern data that has been read again by now.
         let people_rewinds = self.people.read().rewinds();
         let signs = self.rewinds.signs().take(people_rewinds);
         self.report_rewind(&signs, survived_until);

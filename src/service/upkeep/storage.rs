@@ -1,22 +1,22 @@
-//! Whether the database takes writes: what the store knows of it becomes a condition of the service.
+//! Reports conditions under which the database takes no writes, as far as the store knows them.
 
 use super::health::Condition;
 use crate::service::Service;
 use crate::service::input::error::code_of;
 use crate::store::{Fault, Store};
 
-/// What keeps writes from being stored while reads go on.
+/// The faults that prevent writes while reads continue.
 const WATCHED: [Fault; 3] = [Fault::Full, Fault::ReadOnly, Fault::Replaced];
 
 impl Service {
-    /// Notes what the store knows; looks at the database's files, and asks the database nothing.
+    /// Notes what the store knows. It looks at the database's files, but does not query the database.
     pub fn note_storage(&self) {
         let (now, troubles) = (self.clock.now(), self.store.troubles());
         for fault in WATCHED {
             let code = code_of(fault);
             match troubles.iter().find(|trouble| trouble.fault == fault) {
                 Some(trouble) => {
-                    // The log may be the file that is gone, and the process may be next.
+                    // The log may be the file that is missing, and the process may end next.
                     if fault == Fault::Replaced && !self.health.holds(code) {
                         self.save_log();
                     }
@@ -29,13 +29,14 @@ impl Service {
         }
     }
 
-    /// Writes the log of an `SQLite` database into its file, while others write on.
+    /// Copies the log of an `SQLite` database into its file, while others continue to write.
     pub(in crate::service) fn save_log(&self) {
         let store = self.store.clone();
         tokio::spawn(async move { log_saved(&store).await });
     }
 
-    /// Makes an `SQLite` file smaller by all free space, while others write on: its end moves when the log is written into it.
+    /// Shrinks an `SQLite` file by all free space, while others continue to write. Its end moves when the log is copied
+    /// into it.
     pub async fn shrink_file(&self) {
         if let Err(error) = self.store.give_back_space().await {
             tracing::warn!(%error, "free space stays in the file of the database for now");

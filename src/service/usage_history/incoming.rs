@@ -1,4 +1,4 @@
-//! Rows of a history as they come in, and what is wrong with them.
+//! Rows of a history in requests, and their checks.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub struct HistoryRow {
 }
 
 impl HistoryInput {
-    /// The row, if all is well with it. Places are below `pointer`.
+    /// Checks the row. Pointers in faults are below `pointer`.
     pub fn check(self, people: &Directory, today: Day, pointer: &str) -> Result<HistoryRow, Vec<Fault>> {
         let mut faults = Vec::new();
         if self.day >= today {

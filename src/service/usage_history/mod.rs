@@ -1,4 +1,4 @@
-//! Usage of years gone by, brought from elsewhere: day totals without kernels, for reports and nothing else.
+//! Usage of past years from other systems: day totals without kernels, which only usage reports count.
 
 pub mod incoming;
 
@@ -26,24 +26,24 @@ use crate::store::retention::STEP;
 
 pub use crate::store::day_totals::histories::History;
 
-/// Days whose rows are removed together, so that no writer waits for long.
+/// The number of days whose rows are removed together. Steps are small so that no other writer waits for long.
 const STEP_DAYS: i32 = 31;
 
-/// Rows of a history on their way in.
+/// Rows of a history in a request.
 #[derive(Clone, Debug)]
 pub struct HistoryRows {
     pub rows: Vec<HistoryRow>,
-    /// These are the last: from here on the history counts, and takes no more.
+    /// True if these rows are the last. From then on the history counts and takes no more rows.
     pub complete: bool,
 }
 
-/// What became of them.
+/// The result of adding rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryTaken {
     pub stored: u64,
-    /// Rows of days that the service has recorded itself.
+    /// The number of rows that were left out, because the service has recorded their days itself.
     pub left_out: u64,
-    /// The first of these days.
+    /// The first day that the service has recorded.
     pub recorded_from: Option<Day>,
 }
 
@@ -61,7 +61,7 @@ impl Service {
         Ok(histories::list(self.store().read(), key).await?)
     }
 
-    /// Adds rows to a history that is not complete, which is made if there is none.
+    /// Adds rows to an incomplete history. Creates the history if it does not exist.
     #[tracing::instrument(
         name = "service.usage_history.put",
         level = "debug",
@@ -162,7 +162,7 @@ async fn take(
         Some(history) => history.source,
         None => histories::create(session.write(), key, &name, session.now).await?,
     };
-    // What the service has recorded itself must not count twice.
+    // Usage that the service has recorded itself must not count twice.
     let recorded_from = day_totals::first_day(session.read(), key).await?;
     let given = rows.len() as u64;
     let rows: Vec<HistoryRow> =
@@ -184,7 +184,7 @@ async fn take(
     Ok(HistoryTaken { stored, left_out: given - stored, recorded_from })
 }
 
-/// Rows that name no domain count for that of their project: the one that it has, else the first that another row names.
+/// Sets the domain of rows that name none: the domain of the project, otherwise the first one that another row names.
 fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow> {
     let is_named = |domain: &Arc<str>| **domain != *UNKNOWN_DOMAIN;
     let mut named: BTreeMap<ProjectId, Arc<str>> = BTreeMap::new();
@@ -200,14 +200,15 @@ fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow
     rows
 }
 
-/// Makes those known whom rows are the first to name. They get no place in the group: they have no kernels there.
+/// Registers the people that rows are the first to name. They are not added to the group, because they have no kernels
+/// there.
 async fn introduce(session: &mut Session, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
     let is_empty = |people: &People| people.domains.len() + people.projects.len() + people.users.len() == 0;
     if is_empty(&newcomers(&session.people(), rows, foreign, session.now)) {
         return Ok(());
     }
     let lock = session.lock_people().await?;
-    // Other processes may have named the same people meanwhile.
+    // Other processes may have registered the same people meanwhile.
     let new = newcomers(&session.people(), rows, foreign, session.now);
     if is_empty(&new) { Ok(()) } else { session.save_people(lock, new).await }
 }

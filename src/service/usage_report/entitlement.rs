@@ -1,4 +1,4 @@
-//! By what the shares of a report are measured: what each slot counts, and what weights say of those who used something.
+//! The measures of shares in a report: the normalisation of slots, and the entitled shares among members with usage.
 
 use crate::domain::ids::Member;
 use crate::domain::maps::{FastMap, FastSet};
@@ -7,12 +7,12 @@ use crate::domain::slots::Amounts;
 use crate::domain::usage_report::{Block, Scale};
 use crate::service::VisibleGroup;
 
-/// The scale of one group and one period, in which the group offered `capacity` on average.
+/// The scale for one group and one period. `capacity` is the mean capacity in the period.
 pub fn scale(group: &VisibleGroup, capacity: &Amounts, block: &Block) -> Scale {
     Scale { normalizer: Normalizer::new(capacity, &group.options.resource_weights), entitled: entitled(group, block) }
 }
 
-/// What part of the group weights give to each member that used something, among all that did.
+/// The entitled share of each member with usage, among all members with usage.
 fn entitled(group: &VisibleGroup, block: &Block) -> FastMap<Member, f64> {
     let used: FastSet<Member> = block.iter().filter(|place| !place.2.is_zero()).map(|place| place.0).collect();
     let entitlements = group.published().entitlements();

@@ -1,4 +1,4 @@
-//! What was used in a range of days, by domain, project, user, day, week or month, in one group or several.
+//! Reports of usage in a range of days, by domain, project, user, day, week or month, in one group or several.
 
 mod entitlement;
 mod offered;
@@ -24,7 +24,7 @@ use crate::domain::usage_report::{Block, By, RowKey, RowSums, Rows};
 use crate::store::capacity;
 use crate::store::day_totals::reports::{self, Wanted};
 
-/// Rows of one report.
+/// The largest number of rows in a report.
 const MOST_ROWS: usize = 100_000;
 /// The slot that is counted in bytes.
 const MEMORY: &str = "mem";
@@ -34,29 +34,29 @@ const BYTES_PER_GIB: u64 = 1 << 30;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportRow {
     pub key: RowKey,
-    /// The days that the row sums, both included.
+    /// The days that the row sums up, both included.
     pub first_day: Day,
     pub last_day: Day,
     pub project_name: Option<Arc<str>>,
     pub user_name: Option<Arc<str>>,
     /// Slot-seconds.
     pub usage: Usages,
-    /// The part of the capacity of each slot that has one.
+    /// The used part of the capacity, for each slot that has one.
     pub capacity_share: SlotMap<f64>,
     pub used_share: Option<f64>,
     pub entitled_share: Option<f64>,
 }
 
-/// The usage of all rows of a report together.
+/// The sums over all rows of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportTotals {
     /// Slot-seconds.
     pub usage: Usages,
-    /// The part of the capacity of each slot that has one.
+    /// The used part of the capacity, for each slot that has one.
     pub capacity_share: SlotMap<f64>,
 }
 
-/// Slot-hours, to twelve decimals; of memory GiB-hours.
+/// Slot-hours with twelve decimals; for memory GiB-hours.
 pub fn hours(usage: &Usages) -> SlotMap<Amount> {
     let hour = MICROS_PER_HOUR.unsigned_abs();
     let hours = usage.iter().map(|(slot, usage)| {
@@ -66,7 +66,7 @@ pub fn hours(usage: &Usages) -> SlotMap<Amount> {
     hours.collect()
 }
 
-/// The part of `offered` that was used, of each slot that was offered.
+/// The used part of `offered`, for each slot in it.
 fn capacity_share(usage: &Usages, offered: &Usages) -> SlotMap<f64> {
     let part = |(slot, used): (SlotName, Usage)| {
         let capacity = offered.get(slot).filter(|capacity| !capacity.is_zero())?;
@@ -80,24 +80,24 @@ fn capacity_share(usage: &Usages, offered: &Usages) -> SlotMap<f64> {
 pub struct UsageReport {
     pub range: Range,
     pub by: By,
-    /// In the order of [`RowOrder`].
+    /// The rows in the order of [`RowOrder`].
     pub rows: Vec<ReportRow>,
     pub totals: ReportTotals,
     order: RowOrder,
 }
 
 impl UsageReport {
-    /// The name in cursors of the rows of a report.
+    /// The name of the rows of a report in page cursors.
     pub const LIST: &'static str = "usage-report";
 
-    /// A window on the rows.
+    /// A page of the rows.
     pub fn page(&self, window: &Window) -> Page<ReportRow> {
         cut(Self::LIST, &self.rows, |row| self.order.place(row), window)
     }
 }
 
 impl Service {
-    /// A report over the groups that it asks for, as far as the caller may see what was used in them.
+    /// A report over the requested groups, limited to usage that the caller may see.
     #[tracing::instrument(name = "service.usage_report", level = "debug", skip_all, err(level = "debug"))]
     pub async fn usage_report(&self, caller: &Caller, question: &Question) -> Result<UsageReport> {
         let mut groups = match &question.groups {
@@ -123,7 +123,7 @@ impl Service {
         let names: Vec<Arc<str>> = groups.iter().map(|group| Arc::clone(&group.name)).collect();
         let known = capacity::until(self.store().read(), &names, to).await?;
         let offered = OfferedCapacity::of(&known, &names, question, self.certain_now());
-        // What part someone used is known only beside what all others used, and of one group.
+        // A share of the usage is known only if all usage is read, and only within one group.
         let has_all = question.domain.is_none() && user.is_none() && question.project.is_none();
         let has_shares = has_all && (groups.len() == 1 || question.by.resource_group);
         let mut report = InProgress {
@@ -148,7 +148,7 @@ impl Service {
         Ok(blocking(|| self.sorted(question, &offered, report.rows.into_rows())))
     }
 
-    /// The report with these rows.
+    /// Builds the report from the sums of its rows.
     fn sorted(&self, question: &Question, offered: &OfferedCapacity, sums: BTreeMap<RowKey, RowSums>) -> UsageReport {
         let mut found = OfRows::default();
         let people = self.people();
@@ -183,21 +183,21 @@ fn report_row(people: &Directory, question: &Question, offered: &Usages, key: Ro
     }
 }
 
-/// A report while totals come in.
+/// A report while totals are read.
 struct InProgress<'a> {
     question: &'a Question,
     groups: &'a [VisibleGroup],
     offered: &'a OfferedCapacity<'a>,
     has_shares: bool,
     rows: Rows,
-    /// Totals of one group and one period.
+    /// The totals of one group and one period.
     block: Block,
-    /// A place in `groups`, and the first day of the period.
+    /// The index of the group in `groups`, and the first day of the period.
     of_block: Option<(usize, Day)>,
 }
 
 impl InProgress<'_> {
-    /// Takes a total. Returns whether there is room for its rows.
+    /// Adds a total. Returns false if the report has too many rows.
     fn take(&mut self, total: &reports::DayTotal) -> bool {
         let Ok(at) = self.groups.binary_search_by_key(&total.group.0, |group| group.key.0) else { return true };
         let of_block = Some((at, self.question.first_day(total.day)));
@@ -212,7 +212,7 @@ impl InProgress<'_> {
         true
     }
 
-    /// Makes rows of what was gathered. Returns whether there was room for them.
+    /// Turns the gathered totals into rows. Returns false if there are too many.
     fn close(&mut self) -> bool {
         let block = std::mem::take(&mut self.block);
         let Some((at, first_day)) = self.of_block else { return true };

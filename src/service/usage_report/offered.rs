@@ -1,4 +1,4 @@
-//! The capacities of groups in the days of a report.
+//! The capacities of groups on the days of a report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_report::RowKey;
 use crate::store::capacity::ByGroup;
 
-/// The capacities of the groups of a report. A capacity holds until the next one that is known, so that the work follows the
-/// changes of the capacity and not the length of the range.
+/// The capacities of the groups of a report. A capacity holds until the next known one, so the work depends on the
+/// number of changes and not on the length of the range.
 pub struct OfferedCapacity<'a> {
     known: &'a ByGroup,
     groups: &'a [Arc<str>],
@@ -18,7 +18,7 @@ pub struct OfferedCapacity<'a> {
     now: Timestamp,
 }
 
-/// Capacity in slot-seconds, and for how many microseconds it was there.
+/// Capacity in slot-seconds, and the time that it covers in microseconds.
 type Sum = (Usages, u64);
 
 impl<'a> OfferedCapacity<'a> {
@@ -26,7 +26,7 @@ impl<'a> OfferedCapacity<'a> {
         Self { known, groups, question, now }
     }
 
-    /// In the groups and days that a row sums; `found` keeps what rows have in common.
+    /// The capacity in the groups and days that a row sums up. `found` caches it for rows of the same group and period.
     pub fn of_row<'f>(&self, key: &RowKey, found: &'f mut OfRows) -> &'f Usages {
         let place = (key.resource_group.clone(), key.first_day);
         found.0.entry(place).or_insert_with(|| {
@@ -38,7 +38,7 @@ impl<'a> OfferedCapacity<'a> {
         })
     }
 
-    /// In all groups and days of the report.
+    /// The capacity in all groups and days of the report.
     pub fn of_all(&self) -> Usages {
         let Range { from, to } = self.question.range;
         self.in_all(from, to)
@@ -51,7 +51,7 @@ impl<'a> OfferedCapacity<'a> {
         sum.iter().map(|(slot, offered)| (slot, offered.mean_over(micros))).collect()
     }
 
-    /// The first and the last day of the period that begins on `first_day`, as far as they are in the range.
+    /// The first and the last day of the period that begins on `first_day`, limited to the range.
     fn days_of(&self, first_day: Day) -> (Day, Day) {
         let to = self.question.range.to;
         (first_day, self.question.by.period.map_or(to, |period| period.last(first_day).min(to)))
@@ -65,8 +65,8 @@ impl<'a> OfferedCapacity<'a> {
         all
     }
 
-    /// The capacity of a group from one day to another, both included, today until now. A day of which no capacity is known has
-    /// that of the last known day before it, else that of the first known day.
+    /// The capacity of a group from one day to another, both included; today counts until now. A day without a known
+    /// capacity has that of the last known day before it, otherwise that of the first known day.
     fn in_group(&self, group: &Arc<str>, from: Day, to: Day) -> Sum {
         let mut sum = Sum::default();
         let Some(days) = self.known.get(group) else { return sum };
@@ -81,7 +81,7 @@ impl<'a> OfferedCapacity<'a> {
         sum
     }
 
-    /// Adds what a capacity is from midnight of `begin` until midnight of `end`.
+    /// Adds a capacity that held from the midnight of `begin` to the midnight of `end`.
     fn add(&self, (sum, time): &mut Sum, capacity: &Amounts, begin: Day, end: Day) {
         let until = end.start().min(self.now);
         let micros = until.micros().saturating_sub(begin.start().micros()).max(0).unsigned_abs();
@@ -90,6 +90,6 @@ impl<'a> OfferedCapacity<'a> {
     }
 }
 
-/// Capacity by group and first day, as far as the report is by them.
+/// Cached capacities by group and first day, as far as the report is grouped by them.
 #[derive(Debug, Default)]
 pub struct OfRows(BTreeMap<(Option<Arc<str>>, Option<Day>), Usages>);

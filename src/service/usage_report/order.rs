@@ -1,7 +1,7 @@
-//! The order of the rows of a report: time first, then usage from the largest on, then names.
+//! The order of the rows of a report: by time, then by usage from the largest on, then by names.
 //!
-//! Usage is compared slot by slot, exactly: first the slot that `slots` names first, else `cpu`, then the others. Rows that used the same
-//! of every slot are in the order of their names, and of their ids where the names are the same.
+//! Usage is compared slot by slot, exactly: first the slots in `slots`, or `cpu` if there are none, then the others.
+//! Rows with equal usage of every slot are ordered by their names, then by their ids.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -12,7 +12,7 @@ use crate::domain::decimal::Usage;
 use crate::domain::slots::SlotName;
 use crate::service::input::page::Key;
 
-/// The slot that rows are compared by unless the question names slots.
+/// The slot that rows are compared by if the request names no slots.
 const USUAL_SLOT: &str = "cpu";
 
 /// The slots by which the rows of a report are compared, in this order.
@@ -45,7 +45,7 @@ impl RowOrder {
         a.key.first_day.cmp(&b.key.first_day).then_with(by_usage).then_with(|| names(a).cmp(&names(b)))
     }
 
-    /// The place of a row as the cursors of pages tell it. Places compare as rows do.
+    /// The position of a row as cursors of pages contain it. Positions compare like rows.
     pub(super) fn place(&self, row: &ReportRow) -> Vec<Key> {
         let day = row.key.first_day.map(|day| Key::Number(i64::from(day.0).abs_diff(i64::from(i32::MIN))));
         let used = self.0.iter().map(|slot| Key::Text(descending(row.usage.get(*slot).unwrap_or_default())));
@@ -56,7 +56,7 @@ impl RowOrder {
     }
 }
 
-/// The key that orders rows of the same usage: the names that are shown, then the ids.
+/// The key of rows with the same usage: the shown names, then the ids.
 fn names(row: &ReportRow) -> ([Option<&str>; 4], [Option<Uuid>; 2]) {
     (
         [
@@ -69,8 +69,8 @@ fn names(row: &ReportRow) -> ([Option<&str>; 4], [Option<Uuid>; 2]) {
     )
 }
 
-/// A text that sorts before that of every smaller usage: the number of digits and each digit, counted from nine downwards, and
-/// an end that sorts behind all digits, so that `0.55` comes before `0.5`.
+/// A text that sorts before the text of every smaller usage. It consists of the number of digits and the digits, all
+/// counted down from nine, and an end that sorts after all digits, so that `0.55` comes before `0.5`.
 fn descending(usage: Usage) -> String {
     let text = usage.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

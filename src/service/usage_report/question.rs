@@ -1,4 +1,4 @@
-//! What a report is asked for, as it is read from a request.
+//! The parameters of a report, as read from a request.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::service::{Error, Result, Service};
 
 const MOST_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
 
-/// Days in UTC, both included.
+/// A range of days in UTC, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     pub from: Day,
     pub to: Day,
 }
 
-/// What a request says of a report.
+/// The parameters as a request contains them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     pub from: &'a str,
     pub to: &'a str,
-    /// Words with commas between.
+    /// Words separated by commas.
     pub by: Option<&'a str>,
-    /// Names with commas between.
+    /// Names separated by commas.
     pub slots: Option<&'a str>,
     pub domain: Option<&'a str>,
     /// A name or UUID.
@@ -34,45 +34,45 @@ pub struct Asked<'a> {
     pub project: Option<&'a str>,
 }
 
-/// A question that can be answered.
+/// The checked parameters of a report.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// `None`: all that the caller reaches.
+    /// `None` stands for all groups that the caller reaches.
     pub groups: Option<Vec<String>>,
     pub range: Range,
     pub by: By,
     pub(super) domain: Option<Arc<str>>,
     pub(super) user: Option<UserId>,
     pub(super) project: Option<ProjectId>,
-    /// `None`: all.
+    /// `None` stands for all slots.
     pub(super) slots: Option<Vec<String>>,
 }
 
 impl Question {
-    /// Whether the report has the slot.
+    /// True if the report shows the slot.
     pub(super) fn shows(&self, slot: SlotName) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.iter().any(|name| name == slot.as_str()))
     }
 
-    /// The first day of the period of `day`, as far as it is in the range.
+    /// The first day of the period of `day`, limited to the range.
     pub(super) fn first_day(&self, day: Day) -> Day {
         self.by.period.map_or(self.range.from, |period| period.first(day).max(self.range.from))
     }
 
-    /// What tells this question from others, so that a cursor of one is refused by another.
+    /// A text that distinguishes the parameters, so that a cursor of one report is refused by another.
     pub fn scope(&self) -> String {
         let list = |names: &Option<Vec<String>>| names.as_ref().map(|names| names.join(",")).unwrap_or_default();
         let id = |id: Option<String>| id.unwrap_or_default();
         let Range { from, to } = self.range;
         let (user, project) = (id(self.user.map(|id| id.to_string())), id(self.project.map(|id| id.to_string())));
-        // A name may have slashes, so it comes last.
+        // A name may contain slashes, so it comes last.
         let domain = self.domain.as_deref().unwrap_or_default();
         format!("{}/{from}/{to}/{}/{}/{user}/{project}/{domain}", list(&self.groups), self.by, list(&self.slots))
     }
 }
 
 impl Service {
-    /// Reads what is asked for of these groups; `None`: of all.
+    /// Checks the parameters for these groups; `None` stands for all groups.
     pub fn report_question(&self, caller: &Caller, groups: Option<Vec<String>>, asked: Asked<'_>) -> Result<Question> {
         let range = range(asked.from, asked.to, self.certain_now().day())?;
         let by = asked.by.unwrap_or("user").parse().map_err(|error| Error::about("/by", "invalid_value", error))?;

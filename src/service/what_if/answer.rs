@@ -1,4 +1,4 @@
-//! The answer of a simulation: what changes for whom, who gains and who loses places, and the order of workloads.
+//! The answer of a simulation: the changes of shares, the owners that gain or lose ranks, and the order of workloads.
 
 use std::sync::Arc;
 

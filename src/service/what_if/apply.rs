@@ -1,4 +1,4 @@
-//! The changes of a simulation, made: all of them in one transaction with one entry in the audit log, or none.
+//! Applies the changes of a simulation: all in one transaction with one audit entry, or none.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::service::{Caller, Result, Service};
 /// The action in the audit log.
 pub const ACTION: &str = "configuration.apply";
 
-/// Makes the changes, if the configuration is the one that the terms name.
+/// Applies the changes, if the configuration is the one that the terms name.
 pub async fn apply(
     service: Arc<Service>,
     caller: Caller,
@@ -37,7 +37,7 @@ pub async fn apply(
     Ok(Applied { audit_id, config_revision: visible.config_revision.to_string() })
 }
 
-/// Returns the entry of the audit log; `None`: nothing is another than before.
+/// Returns the audit entry; `None` if nothing has changed.
 async fn make(session: &mut Session, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
     let mut record = Record::default();
     changes.check_projects(session.state(), &session.people())?;

@@ -1,4 +1,4 @@
-//! The changes of a simulation, and how a copy of a group's state takes them.
+//! The changes of a simulation, and their application to a copy of a group's state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Added {
     pub weight: Option<Weight>,
 }
 
-/// A user who goes; `None`: from all projects.
+/// A user to be removed from a project; `None` for all projects.
 #[derive(Clone, Copy, Debug)]
 pub struct Removed {
     pub user: UserId,
@@ -50,12 +50,12 @@ impl Changes {
         self.options.scheduler.is_some() || self.options.scheduler_opts.is_some()
     }
 
-    /// True if rows come, go, or go elsewhere.
+    /// True if rows are added, removed or moved.
     pub fn reshape(&self) -> bool {
         !(self.projects.is_empty() && self.added.is_empty() && self.removed.is_empty())
     }
 
-    /// Refuses changes that cannot be made, or not by this caller.
+    /// Refuses changes that cannot be applied, or not by this caller.
     pub fn require_applicable(&self, caller: &Caller) -> Result<()> {
         let not_made = [
             (self.capacity.is_some(), "/capacity", "is what agents offer: write the agents instead"),
@@ -74,11 +74,11 @@ impl Changes {
         if !faults.is_empty() {
             return Err(Error::Invalid(faults));
         }
-        // Projects are those of the whole server.
+        // Projects belong to the whole server.
         if self.projects.is_empty() { Ok(()) } else { caller.require_all_groups() }
     }
 
-    /// Puts projects into their domains, lets users come and go, and sets weights. Returns likely mistakes in the weights.
+    /// Moves projects, adds and removes users, and sets weights. Returns probable mistakes in the weights.
     pub fn make_people_and_weights(&self, state: &mut GroupState, people: &Directory) -> Result<Vec<InputWarning>> {
         self.check_projects(state, people)?;
         for (project, domain) in &self.projects {
@@ -89,7 +89,7 @@ impl Changes {
         self.weigh(state, people, &gone)
     }
 
-    /// Refuses projects that the group does not have, that are named twice, or that would go where nothing is shown.
+    /// Refuses projects that the group does not have, that are named twice, or whose new domain is hidden.
     pub fn check_projects(&self, state: &GroupState, people: &Directory) -> Result<()> {
         let (mut faults, mut seen) = (Faults::default(), BTreeSet::new());
         for (at, (project, domain)) in self.projects.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Changes {
         faults.or(())
     }
 
-    /// Returns those who are gone.
+    /// Removes users. Returns the removed members.
     fn remove(&self, state: &mut GroupState) -> Result<BTreeSet<Member>> {
         if self.removed.is_empty() {
             return Ok(BTreeSet::new());
@@ -185,7 +185,7 @@ impl Changes {
         Ok(warnings)
     }
 
-    /// Lets the agents offer another capacity, and sets options. Returns whether usage has to be calculated again.
+    /// Replaces the capacity of the agents, and sets options. Returns true if usage has to be calculated again.
     pub async fn make_the_rest(
         &self,
         source: &SlotNameSource,
@@ -209,12 +209,12 @@ impl Changes {
     }
 }
 
-/// The pointer into the list of weights that stands for a pointer into the items of a write.
+/// Converts a pointer into the items of a write to a pointer into the list of weights.
 fn weights_pointer(pointer: &str) -> String {
     pointer.strip_prefix("/items").map_or_else(|| pointer.to_owned(), |rest| format!("/weights{rest}"))
 }
 
-/// Weights are checked by the code of all writes, which calls them items.
+/// Converts faults of weights, which are checked by the code of all writes under the name of items.
 pub fn below_weights(error: Error) -> Error {
     let Error::Invalid(mut faults) = error else { return error };
     for fault in &mut faults {
@@ -223,7 +223,7 @@ pub fn below_weights(error: Error) -> Error {
     Error::Invalid(faults)
 }
 
-/// One agent in the place of all.
+/// One agent that replaces all agents.
 fn all_agents(capacity: &Amounts, now: Timestamp) -> Agent {
     Agent {
         agent_id: "simulated".to_owned(),

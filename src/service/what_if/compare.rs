@@ -1,4 +1,4 @@
-//! Two pictures of a group side by side: whom a change concerns.
+//! Compares two snapshots of a group and finds the owners that a change concerns.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -21,10 +21,10 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::PendingWorkload;
 use crate::service::{Result, Service};
 
-/// Winners and losers that an answer names.
+/// The largest number of winners and of losers in an answer.
 const MOVERS: usize = 10;
 
-/// The rows of one picture that are shown, with their ranks. Of users, of whom there are many, they are not even shared.
+/// The shown rows of one snapshot, with their ranks. Users are many, so their rows are borrowed instead of shared.
 struct Shown<'a, P> {
     rows: Vec<(u32, P)>,
     group: &'a VisibleGroup,
@@ -33,13 +33,13 @@ struct Shown<'a, P> {
 impl<'a, P: Deref<Target: Row>> Shown<'a, P> {
     fn of(group: &'a VisibleGroup, rows: impl Iterator<Item = (u32, P)>) -> Self {
         let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
-        // The keys beside each other: rows lie far apart in memory.
+        // The keys are kept side by side, because rows are scattered over the memory.
         rows.sort_by_cached_key(|(_, row)| row.id().clone());
         Self { rows, group }
     }
 }
 
-/// A row in both pictures; at most one side is missing.
+/// A row in both snapshots. One side may be missing, but not both.
 struct Pair<P> {
     before: Option<(u32, P)>,
     after: Option<(u32, P)>,
@@ -50,7 +50,7 @@ impl<P: Deref<Target: Row>> Pair<P> {
         Some((self.before.as_ref()?.0, self.after.as_ref()?.0))
     }
 
-    /// Whether both sides show the same.
+    /// True if both sides show the same.
     fn is_same(&self, before: &Profile, after: &Profile) -> bool {
         let shown = |side: &Option<(u32, P)>, profile: &Profile| {
             let (rank, row) = side.as_ref()?;
@@ -61,17 +61,17 @@ impl<P: Deref<Target: Row>> Pair<P> {
         shown(&self.before, before) == shown(&self.after, after)
     }
 
-    /// By how many places it moves; who comes or goes moves by most.
+    /// The number of ranks that the row moves. A row that appears or disappears counts as the largest movement.
     fn distance(&self) -> u32 {
         self.ranks().map_or(u32::MAX, |(before, after)| before.abs_diff(after))
     }
 
-    /// The row as it will be, or as it was where it goes.
+    /// The row after the change, or before it if it disappears.
     fn side(&self) -> Option<(u32, &P::Target)> {
         self.after.as_ref().or(self.before.as_ref()).map(|(rank, row)| (*rank, &**row))
     }
 
-    /// Those that move by most places first.
+    /// The largest movement first.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_place = || {
             let (one, other) = (self.side(), other.side());
@@ -82,7 +82,7 @@ impl<P: Deref<Target: Row>> Pair<P> {
     }
 }
 
-/// The first of the pairs. An answer shows few of many, so the others are not sorted.
+/// The first `count` of the pairs. An answer shows few of many, so the others are not sorted.
 fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&Pair<P>> {
     if count < pairs.len() {
         pairs.select_nth_unstable_by(count, |a, b| a.cmp(b));
@@ -92,7 +92,7 @@ fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&
     pairs
 }
 
-/// What changes in one tier.
+/// The changes in one tier.
 struct Tier<'a, P> {
     pairs: Vec<Pair<P>>,
     groups: [&'a VisibleGroup; 2],
@@ -110,7 +110,7 @@ impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
         self.pairs.iter().filter_map(Pair::ranks).filter(|(before, after)| so(*before, *after)).count() as u64
     }
 
-    /// The rows that move by most places with their figures, as `show` has them.
+    /// The rows with the largest movements, with their figures, as `show` formats them.
     fn items<T>(&self, limit: usize, show: impl Fn(&P::Target, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
         let figures = |side: &Option<(u32, P)>, group| {
             let (rank, row) = side.as_ref()?;
@@ -125,7 +125,7 @@ impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
     }
 }
 
-/// The rows of both sides, which ascend by id.
+/// The rows of both sides, which ascend by id, as pairs.
 fn side_by_side<P: Deref<Target: Row>>(before: Vec<(u32, P)>, after: Vec<(u32, P)>) -> Vec<Pair<P>> {
     let (mut before, mut after) = (before.into_iter().peekable(), after.into_iter().peekable());
     let next = || {
@@ -150,7 +150,7 @@ fn falls(before: u32, after: u32) -> bool {
 }
 
 impl Tier<'_, &UserShare> {
-    /// The users who move furthest of those who move so.
+    /// The users with the largest movements among those for which `so` is true.
     fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<Mover> {
         let moves = self.pairs.iter().filter(|pair| pair.ranks().is_some_and(|(before, after)| so(before, after)));
         let movers = first(moves.collect(), MOVERS).into_iter().filter_map(|pair| {
@@ -177,7 +177,7 @@ macro_rules! listed {
     }};
 }
 
-/// One picture, with what takes long to gather of it.
+/// A snapshot, with the parts that take long to compute.
 pub struct Side<'a> {
     group: &'a VisibleGroup,
     users: Shown<'a, &'a UserShare>,
@@ -193,7 +193,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What two pictures have that is not the same, and the order of the request's workloads in both.
+/// The differences of two snapshots, and the order of the request's workloads in both.
 pub fn compare(
     service: &Service,
     sides: [Side; 2],

@@ -1,5 +1,5 @@
-//! What would change if weights, options, capacities or people were others: a simulation on a copy of a group's state, by the
-//! code that makes the changes, and the same changes made.
+//! Simulates changes of weights, options, capacities or people on a copy of a group's state, with the code that makes
+//! real changes; the same changes can then be applied.
 
 pub mod answer;
 mod apply;
@@ -34,7 +34,7 @@ use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
 use crate::domain::parallel;
 
-/// A group before and after a change that may not have been made.
+/// A group before and after a change. The change need not have been applied.
 pub struct WhatIf {
     pub before: VisibleGroup,
     pub after: VisibleGroup,
@@ -42,7 +42,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// The answer without the pictures. To free those of many users takes longer than to write the answer.
+    /// The answer without the snapshots. Freeing those of many users takes longer than writing the answer.
     pub fn into_answer(self) -> SimulatedFairShares {
         free_aside((self.before, self.after));
         self.answer
@@ -50,7 +50,8 @@ impl WhatIf {
 }
 
 impl Service {
-    /// What `document` would change of a group. If it says so, the change is made, on the grounds of just this configuration.
+    /// The effects of `document` on a group. If it requests so, the change is applied, provided that the configuration
+    /// is still the same.
     #[tracing::instrument(
         name = "service.what_if.simulate_fair_shares",
         level = "debug",
@@ -123,7 +124,7 @@ impl Service {
         Ok(what_if)
     }
 
-    /// Now, as sessions know it.
+    /// The present moment, as sessions use it.
     pub(in crate::service) fn moment(&self) -> Moment {
         let now = self.clock.now();
         Moment { now, certain: self.certain(now), started_at: self.started_at() }
@@ -134,12 +135,12 @@ impl Service {
 struct Made {
     state: GroupState,
     before: Arc<PublishedGroup>,
-    /// Whether usage has to be calculated again.
+    /// True if usage has to be calculated again.
     recalculates: bool,
-    /// Whether the next picture has other rows.
+    /// True if the next snapshot has other rows.
     reshapes: bool,
     changed: Vec<Owner>,
-    /// Likely mistakes in the changes.
+    /// Probable mistakes in the changes.
     warnings: Vec<InputWarning>,
 }
 
@@ -153,7 +154,7 @@ impl Made {
         let mut changed = Vec::new();
         if recalculates {
             let from = state.options.window_start(moment.certain.day());
-            // Where run times have to be made anew, the next run does so.
+            // If runtimes have to be computed again, the next run does it.
             let recount = state.group.run_times_made && !state.knows_run_times(from);
             changed = state.prepare(&snapshot, moment.certain, recount).await?;
         }
@@ -162,7 +163,7 @@ impl Made {
         Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed, warnings })
     }
 
-    /// The picture that would follow.
+    /// The snapshot that would follow from the changes.
     fn picture(self, service: &Service, caller: &Caller, moment: Moment) -> Arc<PublishedGroup> {
         let Self { mut state, before, recalculates, reshapes, mut changed, .. } = self;
         if recalculates {

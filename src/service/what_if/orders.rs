@@ -1,4 +1,4 @@
-//! The order of workloads in two pictures of a group: those of a request, and the kernels that are pending.
+//! The order of workloads in two snapshots of a group: of the workloads of a request, and of pending kernels.
 
 use std::cmp::Reverse;
 
@@ -9,10 +9,10 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::{PendingWorkload, SequenceInput, Sequenced};
 use crate::service::{Result, Service};
 
-/// Pending kernels that an answer names.
+/// The largest number of pending kernels in an answer.
 const MOST_MOVES: usize = 10;
 
-/// The order of the request's workloads before and after; `None`: it has none.
+/// The order of the request's workloads before and after; `None` if it has none.
 pub fn orders(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],
@@ -32,7 +32,7 @@ pub fn orders(
     Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
 }
 
-/// How the order of pending kernels changes.
+/// The changes of the order of pending kernels.
 pub fn pending_moves(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],
@@ -55,7 +55,7 @@ pub fn pending_moves(
     Ok(PendingMoves { count, moved, items })
 }
 
-/// The positions of the same workloads in two orders, first to start after the change first.
+/// The positions of the same workloads in two orders, by their positions after the change.
 fn positions(before: &Sequenced<'_>, after: &Sequenced<'_>) -> Vec<OrderedWorkload> {
     let mut position_before = vec![0; before.workloads.len()];
     for (position, at) in (1..).zip(&before.order) {

@@ -1,4 +1,4 @@
-//! What a simulation asks: changes of weights, options, capacities and people, and workloads to be put in order.
+//! The request of a simulation: changes of weights, options, capacities and people, and workloads to be ordered.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::service::sequence::{PendingWorkload, PlacedWorkload};
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
 use crate::service::{Fault, Faults, Result};
 
-/// The most workloads that one simulation puts in order.
+/// The largest number of workloads in one simulation.
 const MAX_WORKLOADS: usize = 100_000;
 const MAX_PLACED: usize = 100_000;
-/// The most people that one simulation moves, adds or removes.
+/// The largest number of people that one simulation moves, adds or removes.
 const MAX_PEOPLE: usize = 100_000;
 
 /// Changes that are tried out together. What is left out stays as it is.
@@ -132,7 +132,7 @@ pub struct RemovedUser {
 type Checked<T> = std::result::Result<T, Fault>;
 
 impl FairShareSimulation<'_> {
-    /// By which names it calls users and projects.
+    /// The names by which the request refers to users and projects.
     pub(super) fn called(&self) -> Called {
         let mut called = Called::default();
         names_in(&self.weights, "weights", &mut called);
@@ -152,7 +152,7 @@ impl FairShareSimulation<'_> {
         called
     }
 
-    /// The changes by ids, and the terms of making them. Every fault has its place.
+    /// The changes by ids, and the terms of applying them. Every fault has its place.
     pub(super) fn into_changes(self, people: &Directory) -> Result<(Changes, Terms)> {
         let mut faults = Faults::default();
         let scheduler_opts = self.scheduler_opts.map(|given| given.into_map("scheduler_opts")).transpose()?;
@@ -168,7 +168,7 @@ impl FairShareSimulation<'_> {
     }
 }
 
-/// Checks every entry of a list; faults are placed in it.
+/// Checks every entry of a list. Faults get pointers into the list.
 fn each<T, U>(entries: Vec<T>, key: &str, faults: &mut Faults, check: impl Fn(T) -> Checked<U>) -> Vec<U> {
     let checked = entries.into_iter().enumerate().filter_map(|(at, entry)| {
         let fault = |fault: Fault| faults.push(Fault { pointer: format!("/{key}/{at}{}", fault.pointer), ..fault });

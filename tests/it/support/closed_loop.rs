@@ -1,5 +1,6 @@
-//! A cluster in a closed loop, on a simulated clock: everybody's jobs wait always, and each device that comes free starts the job
-//! that is first in the order. What owners got is held against what their weights entitle them to (FAIR_SHARE §10).
+//! A simulated cluster in a closed loop, on a simulated clock. Every user always has waiting jobs, and each device that
+//! becomes free starts the first job of the order. The usage of the owners is then compared with the entitlements of
+//! their weights (FAIR_SHARE §10).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -23,7 +24,7 @@ use super::dice::Dice;
 
 pub const DOMAINS: [(&str, f64); 4] = [("a", 2.0), ("b", 1.0), ("c", 1.0), ("d", 0.5)];
 
-/// Who competes, and for what.
+/// The users, projects, weights and devices of a simulation.
 #[derive(Clone)]
 pub struct Cast {
     pub users: usize,
@@ -32,9 +33,9 @@ pub struct Cast {
     pub devices: usize,
 }
 
-/// As in the ordinary tests.
+/// The size for the ordinary tests.
 pub const SMALL: Cast = Cast { users: 40, projects: 8, user_weights: &[0.5, 1.0, 2.0, 4.0, 8.0], devices: 16 };
-/// As in the bench.
+/// The size for the bench.
 pub const LARGE: Cast =
     Cast { users: 200, projects: 12, user_weights: &[0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0], devices: 64 };
 
@@ -58,7 +59,7 @@ impl Cast {
         }
     }
 
-    /// The part of the cluster that each user's weights entitle it to.
+    /// The part of the cluster, from 0 to 1, that each user is entitled to by weight.
     pub fn entitled(&self, order: Order) -> Vec<f64> {
         let in_domain = |domain: &str| {
             (0..self.projects).filter(|project| DOMAINS[project % DOMAINS.len()].0 == domain).count() as f64
@@ -76,7 +77,7 @@ impl Cast {
         (0..self.users).map(|user| part(user) / all).collect()
     }
 
-    /// Sums of the users' figures by domain.
+    /// The sums of `figures`, which are by user, for each domain.
     pub fn by_domain(&self, figures: &[f64]) -> Vec<f64> {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         for (user, figure) in figures.iter().enumerate() {
@@ -86,16 +87,17 @@ impl Cast {
     }
 }
 
-/// Which part is in the wrong hands.
+/// The part of the usage that went to owners beyond their entitlement, from 0 to 1.
 pub fn misallocated(achieved: &[f64], entitled: &[f64]) -> f64 {
     achieved.iter().zip(entitled).map(|(a, e)| (a - e).abs()).sum::<f64>() / 2.0
 }
 
-/// How long jobs run, in seconds.
+/// The run times of the jobs, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub enum Lengths {
     All(i64),
-    /// Log-normal: half of the jobs are shorter than half an hour, one in six is longer than two hours, and none than a day.
+    /// Log-normal: half of the jobs are shorter than half an hour, one in six is longer than two hours, and none is
+    /// longer than a day.
     Mix,
 }
 
@@ -108,14 +110,14 @@ impl Lengths {
         if let Self::All(seconds) = self {
             return seconds;
         }
-        // Twelve dice make a bell.
+        // The sum of twelve uniform numbers is approximately normal.
         let bell = (0..12).map(|_| dice.roll(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
         #[allow(clippy::cast_possible_truncation, reason = "at most a day")]
         let seconds = (MIX_MEDIAN * (MIX_SIGMA * bell).exp()).clamp(10.0, MIX_LONGEST) as i64;
         seconds
     }
 
-    /// On average.
+    /// The mean run time in seconds.
     pub fn mean(self) -> f64 {
         match self {
             Self::All(seconds) => seconds as f64,
@@ -124,7 +126,7 @@ impl Lengths {
     }
 }
 
-/// One loop: who, what, and under which options.
+/// The settings of one loop.
 #[derive(Clone)]
 pub struct Scene {
     pub cast: Cast,
@@ -132,17 +134,17 @@ pub struct Scene {
     pub mode: SequenceMode,
     pub half_life_days: u32,
     pub lookback_days: u32,
-    /// Between two runs.
+    /// The interval of the runs that calculate factors.
     pub interval_seconds: u32,
     pub lengths: Lengths,
     /// Users whose jobs have another length than all others.
     pub other_lengths: BTreeMap<usize, i64>,
-    /// How long users say that their jobs run.
+    /// The run time that a user announces for each of its jobs, in seconds.
     pub told: BTreeMap<usize, u32>,
 }
 
 impl Scene {
-    /// With a look-back of four half-lives, of a week at least.
+    /// The look-back is four half-lives, but at least a week.
     pub fn new(cast: &Cast, order: Order, mode: SequenceMode, half_life_days: u32, lengths: Lengths) -> Self {
         Self {
             cast: cast.clone(),
@@ -174,15 +176,15 @@ impl Scene {
         Policy { name: String::new(), sequencer, options, weights: domains.chain(users).collect() }
     }
 
-    /// Who is entitled to at least two jobs in a half-life: below that, a short half-life forgets faster than a small owner can
-    /// be served.
+    /// True for an owner who is entitled to at least two jobs in a half-life. Below that, usage decays faster than the
+    /// owner can get its share.
     pub fn is_served(&self, entitled: f64) -> bool {
         let seconds = f64::from(self.half_life_days) * SECONDS_PER_DAY as f64;
         entitled * self.cast.devices as f64 * seconds >= 2.0 * self.lengths.mean()
     }
 }
 
-/// A loop that goes on.
+/// A running simulation.
 pub struct Loop {
     scene: Scene,
     policy: Policy,
@@ -191,21 +193,21 @@ pub struct Loop {
     dice: Dice,
     pub now: Timestamp,
     next_run: Timestamp,
-    /// Devices that are busy: until when, and whose.
+    /// Busy devices: the end of the job, its kernel, and its user.
     busy: BinaryHeap<Reverse<(Timestamp, KernelKey, usize)>>,
-    /// Devices that have had no job yet.
+    /// The number of devices that have not had a job yet.
     fresh_devices: i64,
-    /// By user: how many jobs wait; `None`: always some.
+    /// The number of waiting jobs of each user; `None`: always at least one.
     waiting: Vec<Option<u64>>,
-    /// By user: what it used since this was cleared, in seconds of one device.
+    /// The usage of each user since the last [`Self::clear`], in seconds of one device.
     used: Vec<f64>,
 }
 
-/// What users got, in parts of all that was used.
+/// The result of a simulation: misallocated parts by tier, and each user's part of the total usage.
 pub struct Got {
     pub users: f64,
     pub domains: f64,
-    /// Users who are entitled to less than two jobs in a half-life; they are not counted.
+    /// The number of users who are entitled to less than two jobs in a half-life. They are left out of `users`.
     pub left_out: usize,
     pub achieved: Vec<f64>,
     pub entitled: Vec<f64>,
@@ -230,7 +232,7 @@ impl Loop {
         Self { scene, policy, group, one, dice, now, next_run, busy, fresh_devices, waiting, used }
     }
 
-    /// From now on the user has only so many jobs.
+    /// Gives the user `jobs` waiting jobs, and none after them.
     pub fn submit(&mut self, user: usize, jobs: u64) {
         self.waiting[user] = Some(jobs);
     }
@@ -239,7 +241,7 @@ impl Loop {
         self.waiting[user] != Some(0)
     }
 
-    /// Who is first of those that wait.
+    /// The first user in the order of those with waiting jobs.
     fn first(&self) -> Option<usize> {
         let users: Vec<usize> = (0..self.scene.cast.users).filter(|user| self.waits(*user)).collect();
         let workload = |user: &usize| Workload {
@@ -264,7 +266,7 @@ impl Loop {
             None => self.scene.lengths.roll(&mut self.dice),
         };
         if self.fresh_devices > 0 {
-            // Else jobs of one length would always end together.
+            // The first jobs are shortened by different parts. Otherwise jobs of one length would always end together.
             length = length * self.fresh_devices / i64::try_from(self.scene.cast.devices).unwrap();
             self.fresh_devices -= 1;
         }
@@ -276,7 +278,8 @@ impl Loop {
         self.used[user] += length as f64;
     }
 
-    /// Until something ends, or a run is due; then devices that are free start jobs. Tells whose.
+    /// Advances to the next end of a job or the next run, and starts jobs on the free devices. Returns the users of
+    /// these jobs.
     pub fn step(&mut self) -> Vec<usize> {
         let mut started = Vec::new();
         let end = self.busy.peek().map(|Reverse((end, ..))| *end);
@@ -308,7 +311,7 @@ impl Loop {
         self.until(self.now.plus_micros(seconds * MICROS_PER_SECOND));
     }
 
-    /// What is used from here on counts.
+    /// Restarts the measurement of usage.
     pub fn clear(&mut self) {
         self.used.fill(0.0);
         for Reverse((end, _, user)) in &self.busy {
@@ -316,7 +319,7 @@ impl Loop {
         }
     }
 
-    /// What users got since this was cleared.
+    /// The result since the last [`Self::clear`].
     pub fn got(&self) -> Got {
         let mut used = self.used.clone();
         for Reverse((end, _, user)) in &self.busy {
@@ -338,8 +341,8 @@ impl Loop {
         }
     }
 
-    /// By user: recorded usage with what kernels use besides and will still use, in parts of the window's capacity; and what its
-    /// next job costs.
+    /// Two numbers for each user: its recorded usage together with the unrecorded and the expected usage of its
+    /// kernels, and the cost of its next job. Both are parts of the window's capacity.
     pub fn accounts(&self) -> Vec<(f64, f64)> {
         let members: Vec<Member> = (0..self.scene.cast.users).map(|user| self.scene.cast.member(user)).collect();
         let homes = Homes::default();
@@ -350,10 +353,11 @@ impl Loop {
     }
 }
 
-/// So long jobs of seconds are watched.
+/// The duration of the measurement for jobs of less than a minute, in hours.
 const HOURS_OF_SHORT_JOBS: i64 = 2;
 
-/// What users got in a window, after one of warming up. Jobs of seconds are watched for hours.
+/// The result of one look-back period after another one for warming up. With jobs of less than a minute both take
+/// [`HOURS_OF_SHORT_JOBS`].
 pub fn delivered(scene: Scene) -> Got {
     let window = match scene.lengths {
         Lengths::All(..60) => HOURS_OF_SHORT_JOBS * 3_600,

@@ -8,11 +8,11 @@ use tokio::sync::OnceCell;
 
 use super::postgres;
 
-/// An empty, migrated database of its own.
+/// An empty, migrated database for one test.
 pub struct TestDb {
     pub url: String,
     synchronous: Synchronous,
-    /// Keeps the files until the test is over.
+    /// The folder of the files, which is removed with this value.
     _files: Option<TempDir>,
 }
 
@@ -26,13 +26,13 @@ impl TestDb {
         Self::new(url, None)
     }
 
-    /// A database in a folder that goes with it.
+    /// A database in a folder that is removed with this value.
     #[allow(dead_code, reason = "benches call it")]
     pub fn in_folder(url: String, files: TempDir) -> Self {
         Self::new(url, Some(files))
     }
 
-    /// The same with another setting of what a commit waits for.
+    /// Sets what a commit waits for.
     #[allow(dead_code, reason = "benches call it")]
     pub fn with(self, synchronous: Synchronous) -> Self {
         Self { synchronous, ..self }
@@ -46,12 +46,12 @@ impl TestDb {
 }
 
 impl TestDb {
-    /// What PostgreSQL has written about this database.
+    /// The lines about this database in the log of PostgreSQL.
     pub fn log(&self) -> Vec<String> {
         postgres::log(self.postgres_name().unwrap())
     }
 
-    /// A database of its own that begins as this one is. No connection may be open.
+    /// A copy of this database. No connection may be open.
     pub async fn copy(&self) -> TestDb {
         let Some(name) = self.postgres_name() else {
             let copy = sqlite_unmigrated();
@@ -65,28 +65,29 @@ impl TestDb {
         TestDb::new(postgres::url(&copy), None)
     }
 
-    /// Its name in the PostgreSQL cluster that tests share.
+    /// The name of the database in the shared PostgreSQL cluster; `None` for SQLite.
     pub fn postgres_name(&self) -> Option<&str> {
         let (_, rest) = self.url.split_once("postgres://postgres@localhost/")?;
         rest.split('?').next()
     }
 
-    /// Returns once a transaction waits for another one. SQLite's writers wait before they begin.
+    /// Returns once a transaction waits for another one. Returns at once for SQLite, whose writers wait before they
+    /// begin.
     pub async fn until_a_writer_waits(&self) {
         self.while_sessions("NOT EXISTS", "AND wait_event_type = 'Lock'").await;
     }
 
-    /// Returns once PostgreSQL has sent all that it was asked for.
+    /// Returns once PostgreSQL has completed all statements.
     pub async fn until_no_session_works(&self) {
         self.while_sessions("EXISTS", "AND state = 'active'").await;
     }
 
-    /// Returns once PostgreSQL knows that all connections are closed.
+    /// Returns once PostgreSQL has ended all sessions of this database.
     pub async fn until_all_sessions_end(&self) {
         self.while_sessions("EXISTS", "").await;
     }
 
-    /// Waits as long as PostgreSQL has, or has not, sessions of this database like that.
+    /// Waits while PostgreSQL has sessions of this database for which `like` is true, or while it has none.
     async fn while_sessions(&self, exist: &str, like: &str) {
         let Some(name) = self.postgres_name() else { return };
         postgres::execute(&format!(
@@ -97,7 +98,7 @@ impl TestDb {
     }
 }
 
-/// Reverts the migration `step` and all after it.
+/// Reverts the migration `step` and all later ones.
 pub async fn take_back(store: &Store, step: &str) {
     let applied = store.schema().await.unwrap().applied;
     let kept = applied.iter().position(|name| name == step).unwrap();
@@ -112,7 +113,7 @@ fn next_name() -> String {
 
 /// A copy of a migrated SQLite file.
 pub async fn sqlite() -> TestDb {
-    // It is kept in memory, because nothing removes the folder of a static.
+    // The template is kept in memory, because nothing would remove the folder of a static.
     static TEMPLATE: OnceCell<Vec<u8>> = OnceCell::const_new();
     let template = TEMPLATE
         .get_or_init(async || {
@@ -130,7 +131,7 @@ pub async fn sqlite() -> TestDb {
     TestDb::new(sqlite_url(&file), Some(folder))
 }
 
-/// An empty SQLite file without any table.
+/// An empty SQLite file without tables.
 pub fn sqlite_unmigrated() -> TestDb {
     let folder = TempDir::new().unwrap();
     TestDb::new(sqlite_url(&folder.path().join("fairshared.db")), Some(folder))
@@ -140,7 +141,7 @@ fn sqlite_url(file: &std::path::Path) -> String {
     format!("sqlite://{}", file.display())
 }
 
-/// A clone of a migrated PostgreSQL database, in a throwaway cluster that this process owns.
+/// A clone of a migrated PostgreSQL database, in the shared temporary cluster of this process.
 pub async fn postgres() -> TestDb {
     static TEMPLATE: OnceCell<()> = OnceCell::const_new();
     TEMPLATE
@@ -156,7 +157,7 @@ pub async fn postgres() -> TestDb {
     TestDb::new(postgres::url(&name), None)
 }
 
-/// An empty PostgreSQL database without any table.
+/// An empty PostgreSQL database without tables.
 pub async fn postgres_unmigrated() -> TestDb {
     let name = next_name();
     postgres::execute(&format!("CREATE DATABASE {name}")).await;

@@ -1,4 +1,4 @@
-//! Chance that is the same on every machine and in every run.
+//! Pseudo-random numbers that are the same on every machine and in every run.
 
 #![allow(clippy::cast_possible_truncation, reason = "small numbers from dice")]
 

@@ -1,4 +1,4 @@
-//! A service with a group, agents and kernels in few words.
+//! A service with a group, agents and kernels, and short functions for the usual steps of a test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Fixture {
     pub service: Arc<Service>,
 }
 
-/// A stable id for a short name.
+/// An id that depends only on the name.
 pub fn id(name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
@@ -43,7 +43,7 @@ pub fn admin() -> Caller {
     Caller::internal("test")
 }
 
-/// Removes a group whatever it holds.
+/// The terms of a removal that is confirmed and forced.
 pub fn surely(name: &str) -> Deletion {
     Deletion { confirm: Some(name.to_owned()), force: true, reason: None }
 }
@@ -63,24 +63,24 @@ impl Fixture {
         fixture
     }
 
-    /// The group, as the database has it in kernels and records.
+    /// The key of the group in the database.
     pub fn key(&self) -> GroupKey {
         self.service.group(&admin(), GROUP).unwrap().key
     }
 
-    /// Everything that is recorded of a kernel, by time.
+    /// All usage records of a kernel, by time.
     pub async fn records(&self, kernel: &str) -> Vec<Record> {
         self.service.kernel(&admin(), GROUP, KernelId(id(kernel))).await.unwrap().records
     }
 
-    /// The same database after a stop of the service, at the clock's time.
+    /// A new service over the same database, at the clock's time.
     pub async fn restart(self) -> Self {
         let service = Service::new(self.db.store().await, Arc::clone(&self.clock) as _).await.unwrap();
         service.start_serving().await.unwrap();
         Self { service, ..self }
     }
 
-    /// A client of the endpoints over the service, as a command has one.
+    /// A client of the endpoints in this process, like that of a command.
     pub fn client(&self) -> Client {
         let jobs = Runner::new(Arc::clone(&self.service), JobSettings::default());
         Client::in_process(App::new(Arc::clone(&self.service), jobs), "cli:test")
@@ -106,7 +106,7 @@ impl Fixture {
         self.service.put_agent(admin(), GROUP.to_owned(), agent.to_owned(), spec, None).await.unwrap();
     }
 
-    /// Reports kernels, each given as JSON over defaults; names stand for ids.
+    /// Reports kernels. Each is JSON over defaults, in which names stand for ids.
     pub async fn ingest(&self, kernels: &[Value]) -> Vec<Refused> {
         let batch = kernels.iter().map(incoming).collect();
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
@@ -117,7 +117,8 @@ impl Fixture {
         self.service.aggregate(GROUP).await.unwrap()
     }
 
-    /// Fails unless the audit of the group is clean, and no total is in two places.
+    /// Fails unless the audit of the group finds no difference, the stored run times are right, and no total is in two
+    /// places.
     pub async fn assert_conserved(&self) {
         self.assert_run_times().await;
         self.assert_in_one_place().await;
@@ -125,7 +126,7 @@ impl Fixture {
         assert_eq!(found.difference, None);
     }
 
-    /// Fails if a total has a row beside the bucket that tells it.
+    /// Fails if a day total has a row of its own although it is in a bucket.
     pub async fn assert_in_one_place(&self) {
         let (db, group) = (self.service.store().read(), self.key());
         let mut next = day_totals::next_day(db, group, Day::MIN).await.unwrap();
@@ -137,7 +138,7 @@ impl Fixture {
         }
     }
 
-    /// Everything that is stored of what runs recorded, by day.
+    /// All day totals in the database, by day.
     pub async fn day_totals(&self) -> BTreeMap<(Day, Place), Daily> {
         let (db, group) = (self.service.store().read(), self.key());
         let mut found = BTreeMap::new();
@@ -150,10 +151,10 @@ impl Fixture {
         found
     }
 
-    /// What is stored of how long kernels ran is what follows from the kernels.
+    /// Fails unless the stored run times equal those that follow from the kernels.
     async fn assert_run_times(&self) {
         let group = self.service.group(&admin(), GROUP).unwrap();
-        // What no look-back reaches may be purged.
+        // Run times before the look-back may be purged.
         let first = self.clock.now().day().plus(1 - group.options.lookback_days.cast_signed());
         let Some(from) = group.calculation.as_ref().map(|last| last.lookback_start.max(first)) else { return };
         let tx = self.service.store().begin().await.unwrap();

@@ -1,4 +1,4 @@
-//! Real databases, a clock in the test's hand, and a service over both.
+//! Support for tests: real databases, a clock that the test controls, and a service over both.
 
 pub mod closed_loop;
 pub mod database;
@@ -18,10 +18,10 @@ use std::time::Duration;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;
 
-/// A clock that only moves when it is told to.
+/// A clock that moves only when the test sets it.
 pub struct ManualClock {
     wall: AtomicI64,
-    /// Time that passed, in microseconds.
+    /// The time that has passed, in microseconds.
     steady: AtomicU64,
 }
 
@@ -30,14 +30,14 @@ impl ManualClock {
         Self { wall: AtomicI64::new(time(text).micros()), steady: AtomicU64::new(0) }
     }
 
-    /// Time passes until then; one that lies before now is a clock that was set back.
+    /// Sets the clock, and lets the time between pass. An earlier time is a clock that was set back: no time passes.
     pub fn set(&self, text: &str) {
         let to = time(text).micros();
         let passed = to - self.wall.swap(to, Ordering::SeqCst);
         self.steady.fetch_add(u64::try_from(passed).unwrap_or(0), Ordering::SeqCst);
     }
 
-    /// Sets the clock; no time passes.
+    /// Sets the clock without letting time pass.
     pub fn jump(&self, text: &str) {
         self.wall.store(time(text).micros(), Ordering::SeqCst);
     }
@@ -58,8 +58,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// Tells something that a person should know although the test goes well: past the test's own output, which is shown only when it
-/// fails.
+/// Prints a line for a person, even if the test succeeds: past the captured output, which is shown only for tests that
+/// fail.
 pub fn tell(line: &str) {
     std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

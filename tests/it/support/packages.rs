@@ -1,11 +1,12 @@
-//! Programs that the tests need besides their own: installed where that is possible.
+//! Programs that the tests need. They are installed if that is possible.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::process_end::scratch_folder;
 
-/// Installs a Debian package, where this may be done; elsewhere the caller says that it is missing.
+/// Installs a Debian package if this process may do so. Otherwise does nothing, and the caller reports the missing
+/// program.
 pub fn install(package: &str) {
     if is_root() && Command::new("apt-get").arg("--version").output().is_ok() {
         run(Command::new("apt-get").args(["update", "-qq"]));
@@ -24,15 +25,15 @@ pub fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// How an installation of packages of Node.js went.
+/// The result of an installation of Node.js packages.
 pub enum Installation {
     Complete,
-    /// The registry does not answer, for this reason.
+    /// The registry does not answer; with the reason.
     OutOfReach(String),
     Failed(String),
 }
 
-/// Codes of npm that mean that the network or the registry is not there.
+/// Error codes of npm for a network or registry that cannot be reached.
 const OUT_OF_REACH: [&str; 12] = [
     "EAI_AGAIN",
     "ECONNREFUSED",
@@ -48,9 +49,9 @@ const OUT_OF_REACH: [&str; 12] = [
     "E504",
 ];
 
-/// Installs the packages that the lock file of `folder` names, unless they are there.
+/// Installs the packages in the lock file of `folder`, unless they are installed already.
 pub fn install_node_packages(folder: &Path, env: &[(&str, &str)]) -> Installation {
-    // npm writes this file last, so that an installation that broke off does not count.
+    // npm writes this file last, so that an incomplete installation does not count.
     if folder.join("node_modules/.package-lock.json").exists() {
         return Installation::Complete;
     }

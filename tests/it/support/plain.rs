@@ -1,4 +1,4 @@
-//! The real traces read without the code under test: by hand, in integers.
+//! Reads the real traces in integers, without the code under test.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
@@ -34,7 +34,7 @@ pub fn unpack(path: &Path) -> String {
     text
 }
 
-/// One finished job, read without the code under test; amounts in the order of [`SLOTS`], x 10^4.
+/// One finished job. Amounts are in the order of [`SLOTS`], in units of 10^-4.
 pub struct Plain {
     pub user: String,
     pub project: String,
@@ -59,7 +59,7 @@ pub fn millis(text: &str) -> u64 {
     (((days * 24 + n[3]) * 60 + n[4]) * 60 + n[5]) * 1_000 + fraction.parse::<u64>().unwrap()
 }
 
-/// A decimal with at most four places, x 10^4.
+/// A decimal with at most four places, in units of 10^-4.
 pub fn four_places(text: &str) -> u128 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     format!("{whole}{fraction:0<4}").parse().unwrap()
@@ -69,7 +69,7 @@ pub fn or_unknown(name: &str) -> String {
     if name.is_empty() { "unknown".to_owned() } else { name.to_owned() }
 }
 
-/// The fields of each row of a neutral CSV: no field of the real files is quoted.
+/// The fields of each row of a neutral CSV. No field of the real files is quoted.
 pub fn neutral_rows(text: &str) -> Vec<Vec<&str>> {
     text.lines().skip(1).map(|line| line.split(',').collect()).collect()
 }

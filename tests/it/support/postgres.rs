@@ -1,5 +1,5 @@
-//! Throwaway PostgreSQL clusters: one that all tests share, made on first use and gone with the process, and those that a
-//! test has for itself, to be stopped and paused.
+//! Temporary PostgreSQL clusters: one that all tests share, made at the first use and removed at the end of the
+//! process, and clusters of single tests, which can be stopped and paused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,19 +28,20 @@ pub fn url(database: &str) -> String {
     shared().url(database)
 }
 
-/// Where the shared cluster listens.
+/// The folder of the socket of the shared cluster.
 pub fn socket() -> PathBuf {
     shared().socket()
 }
 
-/// One administrative statement at a time: databases are cloned from a template that must not be used meanwhile.
+/// Executes an administrative statement. Only one runs at a time, because databases are cloned from a template that
+/// must not be in use.
 pub async fn execute(sql: &str) {
     static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let _turn = TURN.lock().await;
     shared().execute(sql).await;
 }
 
-/// What the server has written about one database.
+/// The lines about one database in the log of the shared cluster.
 pub fn log(database: &str) -> Vec<String> {
     let log = std::fs::read_to_string(shared().folder.join("log")).unwrap();
     log.lines().filter_map(|line| line.strip_prefix(&format!("{database}: "))).map(str::to_owned).collect()
@@ -54,8 +55,8 @@ fn shared() -> &'static Cluster {
     })
 }
 
-/// Stops the shared cluster at once: nothing that it has will be read again. It is called when the process ends, where a
-/// thread cannot be put to sleep.
+/// Stops the shared cluster at once, because its data will not be read again. It is called at the end of the process,
+/// when a thread cannot be put to sleep.
 pub fn stop_shared() {
     let Some(Running { pid, ended }) = SHARED.get().and_then(|cluster| cluster.running().take()) else { return };
     signal("QUIT", &[pid]);
@@ -65,18 +66,18 @@ pub fn stop_shared() {
     }
 }
 
-/// Where a cluster is that this process has beside the shared one.
+/// The folder of a cluster besides the shared one.
 fn own_folder(name: &str) -> PathBuf {
     scratch_folder().join(format!("own-{name}"))
 }
 
 impl Cluster {
-    /// A new cluster that runs; `name` tells those of one process apart.
+    /// A new, running cluster; `name` is unique in this process.
     pub fn new(name: &str, settings: &'static [&'static str]) -> Self {
         Self::at(own_folder(name), settings)
     }
 
-    /// One that runs over a copy of what another has left in its data folder.
+    /// A running cluster over a copy of the data folder that another one has left.
     #[allow(dead_code, reason = "benches call it")]
     pub fn over(name: &str, settings: &'static [&'static str], data: &Path) -> Self {
         let cluster = Self::stopped(own_folder(name), settings);
@@ -85,7 +86,7 @@ impl Cluster {
         cluster
     }
 
-    /// One that runs over a copy of the data folder of another that is stopped, as a standby of it or by itself.
+    /// A running cluster over a copy of the data folder of a stopped one, as a standby of it or on its own.
     #[allow(dead_code, reason = "benches do not call it")]
     pub fn behind(name: &str, data: &Path, is_standby: bool) -> Self {
         let cluster = Self::stopped(own_folder(name), &[]);
@@ -136,7 +137,7 @@ impl Cluster {
         connection.close().await.unwrap();
     }
 
-    /// Starts the server, and returns when it answers.
+    /// Starts the server, and returns when it accepts connections.
     pub fn start(&self) {
         let bin = binaries();
         let mut server = as_postgres(&bin.join("postgres"));
@@ -163,7 +164,7 @@ impl Cluster {
             let _ = end.send(());
         });
         let pid = wait.recv().unwrap();
-        // On a machine that is busy with other things it has taken a minute.
+        // On a busy machine the start has taken a minute.
         let deadline = Instant::now() + Duration::from_mins(5);
         let ready = || {
             let asked = Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(&self.folder).status();
@@ -176,14 +177,14 @@ impl Cluster {
         *self.running() = Some(Running { pid, ended });
     }
 
-    /// Stops the server as an administrator would: sessions are ended.
+    /// Stops the server like an administrator: sessions are ended.
     pub fn stop(&self) {
         let Some(Running { pid, ended }) = self.running().take() else { return };
         signal("INT", &[pid]);
         ended.recv_timeout(Duration::from_mins(1)).unwrap();
     }
 
-    /// Stops all of its processes where they are.
+    /// Stops all of its processes with SIGSTOP.
     pub fn pause(&self) {
         self.signal("STOP");
     }
@@ -198,7 +199,7 @@ impl Cluster {
         let sessions = Command::new("ps").args(["-o", "pid=", "--ppid", &pid.to_string()]).output().unwrap();
         let sessions = String::from_utf8(sessions.stdout).unwrap();
         let sessions = sessions.split_whitespace().map(|pid| pid.parse::<u32>().unwrap());
-        // The first to be stopped starts no others.
+        // The main process is first: while it is stopped it starts no sessions.
         signal(name, &std::iter::once(pid).chain(sessions).collect::<Vec<_>>());
     }
 
@@ -217,13 +218,13 @@ impl Drop for Cluster {
     }
 }
 
-/// A session that has ended meanwhile hears nothing.
+/// Sends a signal to processes. Those that have ended in the meantime are ignored.
 fn signal(name: &str, pids: &[u32]) {
     let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
     let _ = Command::new("kill").arg(format!("-{name}")).args(pids).stderr(Stdio::null()).status();
 }
 
-/// PostgreSQL refuses to run as root; and it must not outlive the tests.
+/// PostgreSQL refuses to run as root, and must end with the tests.
 fn as_postgres(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
@@ -234,7 +235,7 @@ fn as_postgres(program: &Path) -> Command {
     command
 }
 
-/// Where `initdb` and `postgres` are; on a machine without them they are installed.
+/// The folder of `initdb` and `postgres`, which are installed if they are missing.
 fn binaries() -> PathBuf {
     if let Some(found) = find_binaries() {
         return found;

@@ -1,9 +1,9 @@
-//! The end of the process of the tests: its servers stop, its folder for temporary files is removed, and the tests that were
-//! not run are named, after the result.
+//! The end of the test process: it stops its servers, removes its folder for temporary files, and prints the tests that
+//! were not run.
 //!
-//! Values that a test owns remove what they have made when they are dropped, also after a panic. This module is for the rest:
-//! nothing drops a static, and a program or a browser that is killed leaves files in the folder for temporary files. So such
-//! programs get a folder of this process. What a process that was killed itself has left is removed by the next one.
+//! Values of a test remove their files when they are dropped, also after a panic. This module is for the rest: statics
+//! are never dropped, and a program or browser that is killed leaves files behind. Such programs therefore write to a
+//! folder of this process. If the process itself was killed, the next one removes its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,26 +16,26 @@ use super::packages::is_root;
 use super::postgres;
 
 const PREFIX: &str = "fairshared-tests-";
-/// How long programs that are about to end may go on writing into the folder.
+/// How long ending programs may still write into the folder.
 const REMOVAL_SECONDS: u64 = 20;
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-/// Tests that were not run, by the reason.
+/// The tests that were not run, by reason.
 static NOT_RUN: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// Notes that `tests` are not run, because of `reason`. Both are printed when the process ends.
+/// Notes that `tests` were not run because of `reason`. Both are printed at the end of the process.
 pub fn not_run(tests: &str, reason: &str) {
     register();
     let mut noted = NOT_RUN.lock().unwrap_or_else(PoisonError::into_inner);
     noted.entry(reason.to_owned()).or_default().insert(tests.to_owned());
 }
 
-/// The name of the test that calls, where it has a thread of its own.
+/// The name of the calling test, if it has a thread of its own.
 pub fn test_name() -> String {
     std::thread::current().name().filter(|name| *name != "main").unwrap_or("a test").to_owned()
 }
 
-/// The folder for what programs write that tests start and kill. It is removed when the process ends.
+/// The folder for the files of programs that tests start and kill. It is removed at the end of the process.
 pub fn scratch_folder() -> &'static Path {
     FOLDER.get_or_init(|| {
         register();
@@ -47,7 +47,8 @@ pub fn scratch_folder() -> &'static Path {
     })
 }
 
-/// The folder for temporary files. PostgreSQL refuses to run as root, so that tests of root need one that other users reach.
+/// The folder for temporary files. PostgreSQL refuses to run as root, so tests of root need a folder that other users
+/// can reach.
 fn parent() -> PathBuf {
     let named = std::env::temp_dir();
     let is_reached = |folder: &Path| folder.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 != 0);
@@ -55,12 +56,12 @@ fn parent() -> PathBuf {
     if !is_root() || path.ancestors().all(is_reached) { named } else { PathBuf::from("/tmp") }
 }
 
-/// Has [`at_exit`] called once, when the process ends.
+/// Registers [`at_exit`], which is called once at the end of the process.
 #[allow(unsafe_code, reason = "the standard library has no hook for the end of a process")]
 fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // SAFETY: the function takes nothing, and lets no panic out.
+        // SAFETY: the function has no parameters, and no panic leaves it.
         assert_eq!(unsafe { libc::atexit(at_exit) }, 0);
     });
 }
@@ -82,7 +83,7 @@ fn summary() -> String {
         format!("NOT RUN, because {reason}: {}\n", tests.join(", "))
     };
     let mut lines: String = noted.iter().map(line).collect();
-    // Without arguments everything is asked for, and the harness counts such tests as ignored without a reason.
+    // Without arguments all tests were meant to run, and the harness counts ignored tests without a reason.
     if std::env::args().len() == 1 && cfg!(test) {
         lines.push_str("NOT RUN, because they take long: the ignored tests; `.ci/long` runs them\n");
     }

@@ -1,4 +1,4 @@
-//! A small proxy between a server and its PostgreSQL, to make the network fail.
+//! A small proxy between a server and its PostgreSQL, to simulate failures of the network.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,20 +14,20 @@ pub enum Mode {
     Pass,
     /// The port is closed.
     Refuse,
-    /// Everything that is sent vanishes. Connections that lost something stay dead.
+    /// All data is lost. A connection that has lost data never works again.
     Blackhole,
 }
 
-/// When a connection is cut: once.
+/// The moment at which one connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The database never hears of the commit.
+    /// The commit does not reach the database.
     BeforeCommit,
     /// The database has committed, and its answer is lost.
     AfterCommit,
-    /// The database never hears of the commit, and the connection stays as it is until one side ends it.
+    /// The commit does not reach the database, and the connection stays open until one side ends it.
     HeldBeforeCommit,
-    /// At a statement with this text, which the database does not hear of; nor does it anything else from then on.
+    /// The statement with this text does not reach the database, nor does anything after it.
     AndRefuse(&'static str),
 }
 
@@ -56,7 +56,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// A proxy that passes to the socket of a database.
+    /// A proxy in front of the socket of a database.
     pub async fn before(database: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -86,24 +86,24 @@ impl Proxy {
         self.shared.cuts.send_modify(|count| *count += 1);
     }
 
-    /// Cuts the next connection that comes there.
+    /// Cuts the next connection that reaches `moment`.
     pub fn cut_at(&self, moment: Cut) {
         *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = Some(moment);
     }
 
-    /// How many connections were made so far.
+    /// The number of connections so far.
     pub fn connections(&self) -> u64 {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// How many connections were cut like that.
+    /// The number of connections that were cut at a moment.
     pub fn cuts_done(&self) -> u64 {
         self.shared.done.load(Ordering::SeqCst)
     }
 }
 
 impl Shared {
-    /// Whether what is sent has to be cut.
+    /// The armed cut, if `sent` has its text. It is then disarmed.
     fn take_cut(&self, sent: &[u8]) -> Option<Cut> {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
         let moment = armed.filter(|cut| {
@@ -140,7 +140,7 @@ async fn listen(shared: Arc<Shared>, listener: TcpListener) {
     }
 }
 
-/// One connection, until either side ends it or it is cut.
+/// Passes one connection until either side ends it or it is cut.
 async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
     let (mut mode, mut cuts) = (shared.mode.subscribe(), shared.cuts.subscribe());
     let Ok(mut database) = UnixStream::connect(&shared.database).await else { return };

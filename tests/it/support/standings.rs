@@ -1,4 +1,4 @@
-//! What sequencers read, as a test or a bench gives it.
+//! Standings for sequencers, given by a test or a bench.
 
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
@@ -26,7 +26,7 @@ impl Standings for GivenStandings {
         self.dominant_shares.get(&user).copied().unwrap_or(0.0)
     }
 
-    /// As if the cluster had one of each slot.
+    /// As if the capacity of the cluster were one of each slot.
     fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
         more.iter().map(|(_, usage)| usage.to_f64()).fold(0.0, f64::max) + self.dominant_share(user)
     }

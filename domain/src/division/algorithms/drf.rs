@@ -16,7 +16,7 @@ use clock::close;
 use filling::Filling;
 use node::Stop;
 
-/// It has no options.
+/// `drf` has no options.
 pub use crate::flat::NoKeys as Options;
 
 pub(super) struct Drf;
@@ -47,18 +47,19 @@ impl Algorithm for Drf {
     }
 }
 
-/// Digits of a solution that count; what lies below is the rounding of the steps.
+/// The number of significant decimal digits of a share. Later digits are only rounding errors of the steps.
 const DIGITS: i32 = 13;
 
-/// What a leaf has of a slot with a part of its demand: all that it may have, or the digits that count.
+/// A leaf's share of a slot if it has `part` (0 to 1) of its demand: everything it may have when `part` is 1 or differs
+/// from that only by rounding, otherwise the first [`DIGITS`] digits.
 fn share(request: Amount, limit: Bound, part: f64) -> Amount {
     let most = limit.cut(request);
     let share = request.to_f64() * part;
     if part >= 1.0 || close(share, most.to_f64()) { most } else { Amount::from_f64_digits(share, DIGITS).min(most) }
 }
 
-/// A parent has what its children have. Floats may have carried a sum above a limit or the capacity by the last
-/// digits, which are taken back.
+/// Sets the share of every parent to the sum over its children. Rounding of floats may have carried such a sum above a
+/// limit or above the capacity by a few units of 10^-12; these are taken back from leaves.
 fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
     let levels: Vec<Option<usize>> = tree.levels().collect();
     for level in levels.into_iter().rev() {
@@ -83,11 +84,12 @@ fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usi
     parts.fold(0u128, u128::saturating_add)
 }
 
-/// A leaf with what makes it give before others: that it lacks something, was held back, and has much.
+/// The sort key of a leaf that rounding excess is taken from, with its queue: first leaves that lack something, then
+/// among them leaves that a shared limit or slot held back, then the largest share.
 type Giver = (Reverse<(bool, bool, Amount)>, usize);
 
-/// Takes `excess` from the leaves below a level, the largest first. A leaf that has all it asks for loses nothing while
-/// another has something to give.
+/// Takes `excess` (units of 10^-12) from the leaves below a level, the largest first. A leaf that has all it asks for
+/// loses nothing as long as another leaf can give.
 fn take(
     tree: &Tree,
     filling: &Filling,
@@ -111,7 +113,7 @@ fn take(
         })
         .collect();
     let order = |a: &Giver, b: &Giver| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1));
-    // Last digits: one leaf nearly always has enough.
+    // The excess is a few units of 10^-12, so nearly always the first leaf covers it and no sort is needed.
     match leaves.iter().copied().min_by(order) {
         Some(first) if first.0.0.2.units() >= excess => leaves = vec![first],
         _ => leaves.sort_unstable_by(order),

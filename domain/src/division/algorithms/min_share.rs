@@ -21,7 +21,7 @@ use crate::parallel::{both_of, each, large_parts};
 use crate::queues::{Bound, QueueMode};
 use sweep::{Member, Solver};
 
-/// Ratios have 18 places while they are divided.
+/// The ratio 1: ratios have 18 decimal places while they are divided, and 12 in the result.
 const ONE: u64 = 1_000_000_000_000_000_000;
 const FINER: u64 = 1_000_000;
 
@@ -76,16 +76,16 @@ impl Algorithm for MinShare {
     }
 }
 
-/// What a queue uses and wants, and the most that it may have, as ratios.
+/// The usage and the demand of a queue, and the most that it may have, as ratios of the group.
 struct Observed {
     usage: u128,
     demand: u128,
     dominant: Option<usize>,
-    /// Demand, cut by the limits of the slots that are wanted, and at 1.
+    /// The demand, cut by the limits of the slots that the queue asks for, and at most [`ONE`].
     upper: u64,
-    /// The slot whose limit that is.
+    /// The column whose limit determines `upper`.
     limit: Option<usize>,
-    /// Whether that is 1 because demand and limits are above it.
+    /// True if `upper` is [`ONE`] because demand and limits are above it.
     is_whole: bool,
 }
 
@@ -119,7 +119,7 @@ impl Observed {
     }
 }
 
-/// The slot of which the row holds the largest part.
+/// The column on which the row holds the largest part of the capacity.
 fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
     let mut best: Option<usize> = None;
     for (column, amount) in row.iter().enumerate() {
@@ -134,7 +134,7 @@ fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
     best
 }
 
-/// The fair shares, and what they would be if every queue wanted everything.
+/// The fair shares, and the guaranteed shares: those that would result if every queue asked for everything.
 fn divide_ratios(tree: &Tree, rule: Rule, observed: &[Observed], trace: &mut Trace) -> [Vec<u64>; 2] {
     let levels = Levels { tree, rule, observed, weights: common_weights(tree) };
     let guaranteed = || levels.divide(|_| ONE, &mut Trace::off());
@@ -143,7 +143,7 @@ fn divide_ratios(tree: &Tree, rule: Rule, observed: &[Observed], trace: &mut Tra
     [fair, guaranteed]
 }
 
-/// What a division takes of all levels.
+/// The inputs that the division of every level shares.
 struct Levels<'a> {
     tree: &'a Tree,
     rule: Rule,
@@ -152,7 +152,7 @@ struct Levels<'a> {
 }
 
 impl Levels<'_> {
-    /// The share of each queue, if none wants more than `upper`.
+    /// Divides all levels from the roots down. No queue gets more than its `upper`.
     fn divide(&self, upper: impl Fn(usize) -> u64, trace: &mut Trace) -> Vec<u64> {
         let Self { tree, rule, observed, .. } = *self;
         let mut ratios = vec![0; tree.len()];
@@ -189,9 +189,9 @@ impl Levels<'_> {
 /// The weights of the children of all levels.
 #[derive(Default)]
 struct Weights {
-    /// Over their greatest common divisor; levels follow each other.
+    /// Weights divided by the greatest common divisor of their level; the levels follow each other.
     reduced: Vec<u64>,
-    /// Of each level.
+    /// The greatest common divisor of each level.
     divisors: Vec<u64>,
 }
 
@@ -201,7 +201,7 @@ fn common_weights(tree: &Tree) -> Weights {
         let start = weights.reduced.len();
         let mut divisor = 0;
         for queue in tree.children(level) {
-            // The tree admits no weight that does not fit.
+            // `Tree::build` refuses weights that do not fit.
             let weight = u64::try_from(tree.queues[*queue].weight.units()).unwrap_or(u64::MAX);
             divisor = greatest_common_divisor(weight, divisor);
             weights.reduced.push(weight);
@@ -216,7 +216,7 @@ fn common_weights(tree: &Tree) -> Weights {
     weights
 }
 
-/// Lower limits that together exceed the total are scaled by one factor to it.
+/// Computes the lower limits of the children. If they exceed the total together, all are scaled down by one factor.
 fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u64>) {
     let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
     let sum = children.iter().fold(0u128, |sum, queue| sum.saturating_add(lower(queue)));
@@ -231,7 +231,8 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
     limits.extend(scaled.into_iter().map(cut));
 }
 
-/// Parents whose share is too small for the minimum shares below it, as far as those are wanted.
+/// Warns about parents whose share is too small for the minimum shares of their children, as far as the children ask
+/// for them.
 fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for parent in tree.levels().flatten().filter(|queue| tree.queues[*queue].mode == QueueMode::Fair) {
@@ -252,13 +253,13 @@ fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Wa
     warnings
 }
 
-/// What the shares of one level follow from.
+/// The inputs and results of one level, from which its steps are recorded.
 struct LevelShares<'a> {
     tree: &'a Tree,
     children: &'a [usize],
     observed: &'a [Observed],
     total: u64,
-    /// Minimum shares, scaled to the total where they are above it.
+    /// Minimum shares, scaled down if together they exceed the total.
     lower: &'a [u64],
     weights: &'a [u64],
     divisor: u64,
@@ -314,7 +315,7 @@ impl LevelShares<'_> {
     }
 }
 
-/// What the upper limit of a queue is, as the rule and the cap of a step.
+/// The reason for the upper limit of a queue: the rule and the `capped_by` of a step.
 fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'static, str>) {
     if ceiling.is_whole {
         return ("capacity", "capacity".into());
@@ -322,7 +323,7 @@ fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'s
     if let Some(column) = ceiling.limit {
         return ("limit", format!("limit on {}", tree.slots[column]).into());
     }
-    // Where the dominant slot is that of the usage, more may be asked for on another one.
+    // If the dominant slot is determined by usage, the queue may ask for more of another slot.
     let asks_more = |column: usize| {
         let capacity = tree.capacity[column].units();
         mul_div(capacity, ceiling.upper.into(), ONE.into()).0 < tree.request[(queue, column)].units()
@@ -333,7 +334,8 @@ fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'s
     }
 }
 
-/// A `fifo` queue: by priority, weight, age, input order, each to its demand; minimum shares do not count.
+/// Divides the share of a `fifo` queue: its children are served by priority, weight, age and input order, each up to
+/// its demand. Minimum shares do not count.
 fn serve_in_order(
     (tree, children, observed): (&Tree, &[usize], &[Observed]),
     mut left: u64,
@@ -361,7 +363,7 @@ fn serve_in_order(
     }
 }
 
-/// Ratio x capacity on every slot.
+/// Converts ratios to amounts: ratio x capacity on every slot.
 fn to_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed]) -> Grid<Amount> {
     let columns =
         |part: Range<usize>| part.map(|column| column_amounts(tree, ratios, observed, column)).collect::<Vec<_>>();
@@ -369,8 +371,8 @@ fn to_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed]) -> Grid<Amount
     Grid::of_columns(columns)
 }
 
-/// Ratio x capacity on one slot; what rounding down leaves goes to the largest remainders, so that children that share all
-/// of their parent's ratio share all of its amounts.
+/// Converts the ratios to amounts of one slot. The units of 10^-12 that rounding down leaves go to the largest
+/// remainders, so that children that share all of their parent's ratio also share all of its amounts.
 fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: usize) -> Vec<Amount> {
     let (one, capacity) = (u128::from(ONE), tree.capacity[column].units());
     let mut amounts = vec![Amount::ZERO; tree.len()];
@@ -385,7 +387,8 @@ fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: us
         for queue in children.iter().copied() {
             let (part, remainder) = mul_div(ratios[queue].into(), capacity, one);
             let ceiling = &observed[queue];
-            // A met demand was rounded up to a ratio; its slot shows the demand itself.
+            // The ratio of a met demand was rounded up, so the amount of its dominant slot is capped by the demand
+            // itself.
             let met = ceiling.dominant == Some(column) && ratios[queue] >= ceiling.upper;
             let ceiling = if met { tree.requestable(queue, column).units() } else { u128::MAX };
             let part = part.min(left).min(ceiling);
@@ -407,7 +410,7 @@ fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: us
 fn shown(ratio: u128) -> Amount {
     let finer = u128::from(FINER);
     Amount::from_units(match u64::try_from(ratio) {
-        // Almost always; dividing 128 bits takes ten times as long.
+        // Taken almost always; a division of 128 bits takes ten times as long.
         Ok(ratio) => u128::from(ratio.saturating_add(FINER / 2) / FINER),
         Err(_) => ratio.saturating_add(finer / 2) / finer,
     })

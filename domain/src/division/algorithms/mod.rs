@@ -1,4 +1,4 @@
-//! The ways to divide. An algorithm is one file here, with its options, and one line in `algorithms!`.
+//! The algorithms of the division. Each is one file here, with its options, and one line in `algorithms!`.
 
 mod drf;
 mod min_share;
@@ -15,19 +15,19 @@ use crate::division::tree::grid::Grid;
 use crate::division::tree::warning::Warning;
 use crate::flat::flat_object;
 
-/// What a division gives.
+/// The result of a division.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// By queue and slot.
+    /// The amount that each queue deserves, by queue and slot.
     pub fair_share: Grid<Amount>,
-    /// What the roots leave of the capacity, by slot.
+    /// The capacity that the roots do not use, by slot.
     pub remaining: Vec<Amount>,
-    /// By queue, from algorithms that divide one ratio instead of slots.
+    /// Ratios by queue; only from algorithms that divide one ratio instead of slots.
     pub ratios: Option<Vec<Ratios>>,
     pub warnings: Vec<Warning>,
 }
 
-/// The one number per queue of `min_share` (DIVISION §3), in 0..=1 of the group.
+/// The single ratios of a queue under `min_share` (DIVISION §3), each from 0 to 1 of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ratios {
     pub usage: Amount,
@@ -36,7 +36,7 @@ pub struct Ratios {
     pub guaranteed: Amount,
 }
 
-/// The weight that a queue's share depends on.
+/// The weight of a queue that its share depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighs {
     Weight,
@@ -44,23 +44,23 @@ pub enum Weighs {
     Neither,
 }
 
-/// A way to divide: a pure function of the tree (with its capacity) and the options.
+/// An algorithm of the division: a pure function of the tree (with its capacity) and the options.
 pub trait Algorithm: Sync {
     fn name(&self) -> &'static str;
 
     fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
 
-    /// What it weighs the queue by, for the linter.
+    /// The weight that the algorithm uses for the queue. The linter asks for it.
     fn weighs(&self, _tree: &Tree, _options: &Options, _queue: usize) -> Weighs {
         Weighs::Weight
     }
 
-    /// Whether minimum shares count, for the linter.
+    /// True if minimum shares count. The linter asks for it.
     fn reads_min_shares(&self) -> bool {
         false
     }
 
-    /// Whether guarantees count, for the linter.
+    /// True if guarantees count. The linter asks for it.
     fn keeps_guarantees(&self, _options: &Options) -> bool {
         false
     }
@@ -89,7 +89,7 @@ algorithms! {
 }
 
 impl Options {
-    /// Whether what queues have used counts (DIVISION §2.5).
+    /// True if the historical usage of queues counts (DIVISION §2.5).
     pub fn reads_usage(&self) -> bool {
         !self.quota_over_quota.history_gain.is_zero()
     }
@@ -103,7 +103,7 @@ pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|a| a.name())
 }
 
-/// What of `capacity` the shares of the roots leave.
+/// The part of `capacity` that the shares of the roots leave.
 fn remaining(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<Amount> {
     let rest = |(column, capacity): (usize, &Amount)| {
         let roots = tree.children(None).iter();

@@ -1,4 +1,4 @@
-//! `proportion` (DIVISION §4, appendix C): deserved by repeated weighted filling over the unmet queues.
+//! `proportion` (DIVISION §4, appendix C): repeated weighted filling over the queues that are not met yet.
 
 mod volcano;
 
@@ -68,17 +68,17 @@ impl Algorithm for Proportion {
     }
 }
 
-/// kube-batch's rounds over one level. An unmet queue's deserved is its weight times one level that all unmet queues
-/// share: (total - requests of the met) / weights of the unmet, slot by slot. So a round costs no more than the queues
-/// that it meets.
+/// The rounds of kube-batch over one level. The deserved amount of an unmet queue is its weight times a level that all
+/// unmet queues share: (total - requests of the met queues) / weights of the unmet queues, slot by slot. So the cost of
+/// a round depends only on the number of queues that it meets.
 struct Filling<'a> {
     tree: &'a Tree,
     children: &'a [usize],
-    /// By slot: what the met leave.
+    /// The amount that the met queues leave, by slot.
     left: Vec<u128>,
-    /// Weights of the unmet.
+    /// The sum of the weights of the unmet queues.
     weights: u128,
-    /// The slots that count: a queue can want them, or there is some to give.
+    /// The columns that take part: the slots that a queue asks for or of which there is something to divide.
     columns: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Filling<'a> {
     /// Meets queue after queue, in rounds. Returns the queues that stay unmet.
     fn meet(&mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) -> Vec<usize> {
         let weighted: Vec<usize> = (0..self.children.len()).filter(|at| self.weight(*at) > 0).collect();
-        // By slot: the queues, the one that is met there first at the end.
+        // The queues of each slot; the queue that is met first on the slot is at the end.
         let mut waiting: Vec<Vec<usize>> = self.columns.iter().map(|c| self.by_need(&weighted, *c)).collect();
         let mut open = vec![self.columns.len(); self.children.len()];
         let mut met = vec![false; self.children.len()];
@@ -173,7 +173,7 @@ impl<'a> Filling<'a> {
         order.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// Whether the request is below what the level gives: `request < weight x left / weights`.
+    /// True if the request is below what the level gives: `request < weight x left / weights`.
     fn is_below(&self, at: usize, column: usize) -> bool {
         let request = self.request(at, column);
         cmp_products(request, self.weights, self.weight(at), self.left[column]) == Ordering::Less

@@ -1,4 +1,4 @@
-//! `quota_over_quota` (DIVISION §2, KAI and Run:ai): quotas first, then what is left by priority and weight.
+//! `quota_over_quota` (DIVISION §2, KAI and Run:ai): quotas first, then the remaining capacity by priority and weight.
 
 mod kai;
 mod rounds;
@@ -58,7 +58,7 @@ impl Part for Options {
 }
 
 impl Options {
-    /// Whether a slot is divided in whole devices.
+    /// True if the slot is divided in whole devices.
     fn is_whole(&self, slot: SlotName) -> bool {
         self.rounding == Rounding::Whole
             && self.whole_slots.as_ref().is_none_or(|slots| slots.iter().any(|s| s == slot.as_str()))
@@ -160,7 +160,7 @@ impl Level<'_> {
         }
     }
 
-    /// An unlimited quota counts as the total of the level.
+    /// The quota of a queue. An unlimited quota counts as the total of the level.
     fn quota(&self, queue: usize) -> Amount {
         self.tree.quota[(queue, self.column)].unwrap_or(self.total)
     }
@@ -173,7 +173,7 @@ impl Level<'_> {
         }
     }
 
-    /// Divides `left` in one priority group, to exhaustion. Returns what no member may have.
+    /// Divides `left` in one priority group, to exhaustion. Returns the amount that no member may have.
     fn divide_group(&mut self, group: &mut [Member], left: u128) -> u128 {
         let (options, slot) = (self.options, self.tree.slots[self.column]);
         let mut rounds = Rounds {

@@ -1,4 +1,4 @@
-//! Why every queue gets what it gets: the steps of a division as they are shown, and a sentence that adds them up.
+//! Explains the share of every queue: the steps of a division as they are shown, and a sentence that sums them up.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::division::exact::mul_div;
 use crate::division::trace::{Gift, Step, Trace, WHOLE_UNITS};
 use crate::division::tree::Tree;
 
-/// What one queue gets, in words and in steps.
+/// The explanation of one queue, as a sentence and as steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     pub queue: String,
@@ -19,7 +19,7 @@ pub struct Explanation {
 }
 
 impl Trace {
-    /// The steps of each queue, in the order in which they happened.
+    /// The steps of each queue, in the order in which they happened; `None` if none were collected.
     pub fn explain(self, tree: &Tree, fair_share: impl Fn(usize, usize) -> Amount) -> Option<Vec<Explanation>> {
         let steps = self.into_steps()?;
         let mut explanations: Vec<Explanation> = (0..tree.len())
@@ -88,7 +88,8 @@ impl ShownStep {
     }
 }
 
-/// "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", one clause for each slot; a child gets its part "of research's 24".
+/// A sentence such as "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", with one clause for each slot. A child gets
+/// its part "of research's 24".
 fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usize, usize) -> Amount) -> String {
     let mut clauses = Vec::new();
     let parent = tree.queues[queue].parent;
@@ -111,7 +112,7 @@ fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usiz
     if clauses.is_empty() { "wants nothing and gets nothing".to_owned() } else { clauses.join("; ") }
 }
 
-/// ": 3 quota + 1/2 of the 5 unused - 0.5 cut to whole devices".
+/// The parts of an amount, such as ": 3 quota + 1/2 of the 5 unused - 0.5 cut to whole devices".
 fn sum<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
     let mut text = String::new();
     for step in steps {
@@ -126,7 +127,7 @@ fn sum<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
     text
 }
 
-/// "0.5 of the whole (its minimum share)".
+/// A part of a ratio, such as "0.5 of the whole (its minimum share)".
 fn ratio_part(step: &Step) -> String {
     let cap = step.capped_by.as_deref();
     let reason = match (step.rule, fraction(step)) {
@@ -144,7 +145,7 @@ fn ratio_part(step: &Step) -> String {
     format!("{} of the whole ({reason})", step.gift)
 }
 
-/// The bound that a queue has reached.
+/// The words for a bound that a queue has reached.
 fn met(bound: &str) -> String {
     match bound {
         "request" => "all it asks for".to_owned(),
@@ -157,21 +158,21 @@ fn met(bound: &str) -> String {
     }
 }
 
-/// "3/6 of the 20": weight / sum of weights, and what was divided.
+/// A fraction such as "3/6 of the 20": weight / sum of weights, and the amount that was divided.
 fn fraction(step: &Step) -> Option<String> {
     let (weight, sum, divided) = (step.weight?, step.weight_sum?, step.divided?);
     let the = if step.column.is_some() { "the " } else { "" };
     Some(format!("{weight}/{sum} of {the}{divided}"))
 }
 
-/// Whether the gift is the fraction of what was divided, rounded down or up to the last digit.
+/// True if the gift is the fraction of what was divided, rounded down or up to a unit of 10^-12.
 fn is_fraction(step: &Step) -> bool {
     let (Some(weight), Some(sum), Some(divided)) = (step.weight, step.weight_sum, step.divided) else { return false };
     let (part, _) = mul_div(weight.units(), divided.units(), sum.units());
     (part..=part + 1).contains(&step.gift.amount.units())
 }
 
-/// The amount and its reason, without its sign.
+/// The amount of a step and its reason, without the sign.
 fn part(step: &Step) -> String {
     let (gift, rule, cap) = (step.gift.amount, step.rule, step.capped_by.as_deref());
     match fraction(step) {
@@ -204,7 +205,7 @@ fn with_article(stop: &str) -> String {
     }
 }
 
-/// What a gift without a fraction of its own is called after its amount.
+/// The words after the amount of a gift that is no fraction of anything.
 fn named(step: &Step) -> String {
     match step.rule {
         "request" => "as requested".to_owned(),

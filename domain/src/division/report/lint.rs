@@ -1,4 +1,4 @@
-//! What looks like a mistake in a queue tree (DIVISION §1). Warnings never refuse anything.
+//! Warns about probable mistakes in a queue tree (DIVISION §1). A warning never refuses anything.
 
 use crate::decimal::Amount;
 use crate::division::algorithms::{Algorithm, Options, Weighs};
@@ -6,7 +6,7 @@ use crate::division::tree::Tree;
 use crate::division::tree::warning::Warning;
 use crate::queues::Bound;
 
-/// All warnings about a tree that is divided so: what was put right, then what is doubtful.
+/// All warnings about a tree under an algorithm: first what the tree corrected, then what is doubtful.
 pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Warning> {
     let mut warnings = tree.raised.clone();
     for level in tree.levels() {
@@ -28,7 +28,7 @@ pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Wa
     warnings
 }
 
-/// Children's quotas above the parent's, or the roots' above the capacity.
+/// Warns if the quotas of children exceed the parent's quota together, or those of the roots the capacity.
 fn children_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>) {
     for (column, slot) in tree.slots.iter().enumerate() {
         let bound = level.map_or(Bound::Limited(tree.capacity[column]), |q| tree.quota[(q, column)]);
@@ -59,7 +59,8 @@ fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warnin
     }
 }
 
-/// A minimum share is a ratio of the whole group: below a parent it holds only as far as the parent's share goes.
+/// Warns about a minimum share below a parent: it is a ratio of the whole group, but holds only as far as the parent's
+/// share goes.
 fn nested_min_share(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
     let known = &tree.queues[queue];
     if let Some(parent) = known.parent.filter(|_| !known.min_share_ratio.is_zero()) {

@@ -1,5 +1,4 @@
-//! A division with everything that is told about it: the answer of the live endpoint, of the stateless one and of the
-//! command line.
+//! The full report of a division: the answer of the live endpoint, of the stateless one and of the command line.
 
 pub mod explanation;
 pub mod lint;
@@ -51,7 +50,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Divides; every fault of the input is named by its place.
+    /// Runs the division. Every fault of the input names its place.
     pub fn run(self) -> Result<Report, Vec<Fault>> {
         let algorithm = check(&self.algorithm, &self.options);
         let tree = Tree::build(&self.queues, &self.capacity);
@@ -62,7 +61,7 @@ impl Simulation {
     }
 }
 
-/// The algorithm of that name, if the options are in their ranges too.
+/// The algorithm of that name. Also checks that the options are in their ranges.
 pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<Fault>> {
     let mut faults = Vec::new();
     let algorithm = algorithm(name);
@@ -196,7 +195,7 @@ impl Report {
         Self::tell(tree, &shares, (algorithm, options), trace)
     }
 
-    /// What there is to tell of shares that are known.
+    /// Builds the report of shares that are already computed.
     pub fn tell(tree: &Tree, shares: &Shares, (algorithm, options): (&dyn Algorithm, &Options), trace: Trace) -> Self {
         let Shares { fair_share, remaining, ratios, warnings } = shares;
         let scores = scores(tree, fair_share, &options.score.score_weights);

@@ -1,4 +1,4 @@
-//! The orders of queues (DIVISION §5): `saturation` after appendix B, and `score` after kube-batch.
+//! The two orders of queues (DIVISION §5): `saturation` after appendix B, and `score` after kube-batch.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -13,10 +13,11 @@ use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::queues::Bound;
 
-/// A tie of more queues than this is settled by the list of allocatable shares instead of pair by pair.
+/// A tie of more queues than this is sorted lexicographically by allocatable shares instead of pair by pair, because
+/// the pairwise order takes quadratic time.
 const MAX_PAIRWISE: usize = 64;
 
-/// What the queue order compares, before allocatable shares and age.
+/// The part of the queue order that comes before allocatable shares and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     over_fair_share: bool,
@@ -27,7 +28,7 @@ pub struct Key {
     dominant: Fraction,
 }
 
-/// The key of a queue whose next workload asks for `next` once `victims` of its own are gone.
+/// The key of a queue whose next workload asks for `next`, after `victims` of its own workloads are gone.
 pub fn key(position: &Position, next: &[Amount], victims: &[Amount]) -> Key {
     let tree = position.tree;
     let at = |row: &[Amount], column: usize| row.get(column).copied().unwrap_or_default();
@@ -45,13 +46,13 @@ pub fn key(position: &Position, next: &[Amount], victims: &[Amount]) -> Key {
     }
 }
 
-/// The queue order of appendix B for two siblings; lower goes first.
+/// The queue order of appendix B for two siblings; the lower one comes first.
 pub fn compare(a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
     let (tree, pair) = (a.0.tree, (a.0.queue, b.0.queue));
     a.1.cmp(b.1).then_with(|| component_wise(a.0, b.0)).then_with(|| tree.by_age(pair.0, pair.1))
 }
 
-/// Smaller on some slot and larger on none; else equal.
+/// Less if `a` is smaller on some slot and larger on none, greater in the opposite case, otherwise equal.
 fn component_wise(a: &Position, b: &Position) -> Ordering {
     let mut order = Ordering::Equal;
     for column in 0..a.allocated.len() {
@@ -70,7 +71,7 @@ fn lexicographic(a: &Position, b: &Position) -> Ordering {
     orders.fold(Ordering::Equal, Ordering::then)
 }
 
-/// All queues, siblings in the queue order, depth first.
+/// All queues depth first, siblings in the queue order.
 pub fn by_saturation(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<usize> {
     let position = |queue: usize| Position {
         tree,
@@ -94,8 +95,9 @@ pub fn by_saturation(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<usize> {
     })
 }
 
-/// Orders ties, which come by age, so that no queue comes after one whose allocatable share is component-wise larger.
-/// That is no total order, so the queues of a small tie are picked one by one: the oldest that no other has to precede.
+/// Orders queues of equal key, which come in by age, so that no queue follows one whose allocatable share is
+/// component-wise larger. That relation is no total order, so a small tie is ordered by picking again and again the
+/// oldest queue that no other has to precede.
 fn settle_ties(tied: &mut [(Key, Position)]) {
     if tied.len() > MAX_PAIRWISE {
         tied.sort_by(|a, b| lexicographic(&a.1, &b.1));
@@ -110,7 +112,7 @@ fn settle_ties(tied: &mut [(Key, Position)]) {
     }
 }
 
-/// Visits the tree from the roots, the children of each queue in the order that `order` gives them.
+/// Visits the tree from the roots. `order` orders the children of each queue.
 fn depth_first(tree: &Tree, order: impl Fn(&[usize]) -> Vec<usize>) -> Vec<usize> {
     let mut stack = order(tree.children(None));
     stack.reverse();
@@ -147,8 +149,9 @@ fn as_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error>
     serializer.collect_str(&f64_text(*value))
 }
 
-/// The scores of all queues: higher priority, lower dominant share of the capacity and lower allocated / fair share
-/// score higher. A figure is normalised between the smallest and the largest among siblings; equal figures score 1.
+/// The scores of all queues. A higher priority, a lower dominant share of the capacity and a lower allocated / fair
+/// share score higher. Each figure is normalised between the smallest and the largest among siblings; if all are equal
+/// they score 1.
 pub fn scores(tree: &Tree, fair_share: &Grid<Amount>, weights: &ScoreWeights) -> Vec<Score> {
     let mut scores = vec![Score::default(); tree.len()];
     for level in tree.levels() {
@@ -162,13 +165,13 @@ pub fn scores(tree: &Tree, fair_share: &Grid<Amount>, weights: &ScoreWeights) ->
     scores
 }
 
-/// What a queue's score is made of, in the order of [`ScoreWeights`]; lower scores higher.
+/// The figures of a queue's score, in the order of [`ScoreWeights`]. A lower figure scores higher.
 pub fn figures(tree: &Tree, queue: usize, fair_share: &Grid<Amount>) -> [f64; 3] {
     let priority = -f64::from(tree.queues[queue].priority);
     [priority, capacity_share(tree, queue).to_f64(), deserved_share(tree, queue, fair_share).to_f64()]
 }
 
-/// The smallest and the largest of each figure among siblings.
+/// The smallest and the largest value of each figure among siblings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale([(f64, f64); 3]);
 
@@ -192,7 +195,7 @@ impl Scale {
         Self([0, 1, 2].map(|at| (least[at], most[at])))
     }
 
-    /// 1 for the smallest figure, 0 for the largest, weighted.
+    /// The weighted score: each figure counts 1 at the smallest value and 0 at the largest.
     pub fn score(&self, figures: [f64; 3], weights: &ScoreWeights) -> Score {
         let part = |at: usize, weight: Amount| {
             let ((least, most), figure) = (self.0[at], figures[at]);
@@ -205,7 +208,7 @@ impl Scale {
     }
 }
 
-/// All queues, siblings by score, highest first, depth first.
+/// All queues depth first, siblings by score, highest first.
 pub fn by_score(tree: &Tree, scores: &[Score]) -> Vec<usize> {
     depth_first(tree, |siblings| {
         let mut order = siblings.to_vec();
@@ -214,14 +217,14 @@ pub fn by_score(tree: &Tree, scores: &[Score]) -> Vec<usize> {
     })
 }
 
-/// The largest part of the capacity that the queue holds.
+/// The largest part of the capacity of any slot that the queue holds.
 fn capacity_share(tree: &Tree, queue: usize) -> Fraction {
     let with_capacity = (0..tree.slots.len()).filter(|column| !tree.capacity[*column].is_zero());
     let share = |column: usize| Fraction::of(tree.allocated[(queue, column)], tree.capacity[column]);
     with_capacity.map(share).max().unwrap_or(Fraction::ZERO)
 }
 
-/// kube-batch's share: the largest allocated / deserved; x/0 = 1, 0/0 = 0.
+/// The share of kube-batch: the largest allocated / deserved, where x/0 = 1 and 0/0 = 0.
 pub fn deserved_share(tree: &Tree, queue: usize, deserved: &Grid<Amount>) -> Fraction {
     let share = |column: usize| {
         let share = Fraction::of(tree.allocated[(queue, column)], deserved[(queue, column)]);

@@ -1,4 +1,4 @@
-//! Where a queue stands against its quota and its fair share (DIVISION §2.6, appendix A).
+//! The state of a queue compared with its quota and its fair share (DIVISION §2.6, appendix A).
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ impl State {
     }
 }
 
-/// One queue's figures by slot: what it holds may differ from the tree's while a plan is made.
+/// The figures of one queue by slot. While a plan is made, `allocated` may differ from the tree's.
 #[derive(Clone, Copy)]
 pub struct Position<'a> {
     pub tree: &'a Tree,
@@ -52,7 +52,7 @@ impl Position<'_> {
         State::of(self.allocated[column], self.tree.quota[(self.queue, column)], self.fair_share[column])
     }
 
-    /// The worst of the slots, for show; the orders look at all slots instead.
+    /// The worst state of all slots, for display. The orders look at all slots instead.
     pub fn worst(&self) -> State {
         (0..self.allocated.len()).map(|column| self.state(column)).max().unwrap_or(State::InQuota)
     }
@@ -62,7 +62,7 @@ impl Position<'_> {
         Fraction::of(self.allocated[column], self.fair_share[column])
     }
 
-    /// Above its fair share on every slot that the group has.
+    /// True if the queue is above its fair share on every slot of which the group has capacity.
     pub fn is_over_fair_share(&self) -> bool {
         let mut over = false;
         for (column, capacity) in self.tree.capacity.iter().enumerate() {
@@ -76,8 +76,8 @@ impl Position<'_> {
         over
     }
 
-    /// What the queue may come to hold: its limit if its quota is unlimited, else the larger of quota and fair share,
-    /// cut by the limit.
+    /// The most that the queue should hold: its limit if its quota is unlimited, otherwise the larger of quota and fair
+    /// share, cut by the limit.
     pub fn allocatable(&self, column: usize) -> Bound {
         let cell = (self.queue, column);
         match self.tree.quota[cell] {
@@ -86,13 +86,13 @@ impl Position<'_> {
         }
     }
 
-    /// The largest part that `held` takes of what the queue may come to hold (appendix A).
+    /// The largest ratio of `held` to [`Position::allocatable`] over the slots (DIVISION appendix A).
     pub fn dominant_share(&self, held: impl Fn(usize) -> Amount) -> Fraction {
         let share = |column: usize| {
             let held = held(column);
             let allocatable = self.allocatable(column).unwrap_or(self.tree.capacity[column]);
             if allocatable.is_zero() {
-                // KAI's penalty for holding what one may not have.
+                // KAI counts an amount of a slot that the queue should not hold at all 1000-fold.
                 Fraction::new(held.units().saturating_mul(1000), Amount::whole(1).units())
             } else {
                 Fraction::of(held, allocatable)

@@ -1,4 +1,4 @@
-//! Why a list of queues is not a tree (DIVISION §1), with the place of every fault.
+//! The faults of a list of queues that is not a tree (DIVISION §1), each with its place.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ fn report(queue: usize, key: &str, code: &'static str, detail: impl Into<String>
     Fault::new(format!("/queues/{queue}/{key}"), code, detail)
 }
 
-/// What stands at `pointer` names a queue that the tree does not have.
+/// The fault of an item at `pointer` whose `queue` is not in the tree.
 pub fn unknown_queue(pointer: &str, name: &str) -> Fault {
     Fault::new(format!("{pointer}/queue"), "unknown_queue", format!("there is no queue {name:?}"))
 }
@@ -48,7 +48,7 @@ pub(super) fn find_parents(
     specs.iter().enumerate().map(&mut find).collect()
 }
 
-/// Amounts cannot be negative by their type; weights and ratios have a ceiling besides.
+/// Checks the upper bounds of weights and ratios. Negative values are already excluded by their type.
 pub(super) fn check_figures(specs: &[QueueSpec], faults: &mut Vec<Fault>) {
     for (at, spec) in specs.iter().enumerate() {
         let mut check = |key: &str, value: Amount, most: Amount| {
@@ -86,7 +86,7 @@ pub(super) fn report_cycles(
             let Some(parent) = parents[at] else { break };
             at = parent;
         }
-        // Coming back into the same walk closes a cycle; its members are named once.
+        // A walk that reaches its own path has found a cycle. Each member of the cycle is reported once.
         let mut member = at;
         while walk_of[member] == start {
             walk_of[member] = DONE;

@@ -17,7 +17,7 @@ impl<T: Copy> Grid<T> {
         Self { width, cells: vec![value; rows.saturating_mul(width)] }
     }
 
-    /// Of columns of equal length.
+    /// Builds a grid from columns of equal length.
     pub fn of_columns(columns: Vec<Vec<T>>) -> Self {
         let (width, rows) = (columns.len(), columns.first().map_or(0, Vec::len));
         let cells = match <[Vec<T>; 1]>::try_from(columns) {
@@ -35,7 +35,7 @@ impl<T: Copy> Grid<T> {
         &mut self.cells[row * self.width..(row + 1) * self.width]
     }
 
-    /// Two different rows: the first to read, the second to write.
+    /// Two different rows: the first for reading, the second for writing.
     fn read_and_write(&mut self, from: usize, to: usize) -> (&[T], &mut [T]) {
         let width = self.width;
         if from < to {
@@ -49,12 +49,12 @@ impl<T: Copy> Grid<T> {
 }
 
 impl Grid<Amount> {
-    /// Adds amounts to a row whose columns are `slots`; a slot without a column does not count.
+    /// Adds amounts to a row whose columns are `slots`. Amounts of other slots are ignored.
     pub fn add(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
         self.change(row, slots, amounts, Amount::saturating_add);
     }
 
-    /// Sets the named slots of a row.
+    /// Sets the cells of a row whose slots `amounts` names.
     pub fn set(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
         self.change(row, slots, amounts, |_, amount| amount);
     }

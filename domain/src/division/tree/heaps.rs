@@ -1,9 +1,9 @@
-//! The children of every queue in a heap, and the roots in one: the child that comes first is known, and a queue whose key
-//! changes moves in one heap only.
+//! The children of every queue in a heap, and the roots in one. The first child is found at once, and a queue whose key
+//! changes moves within one heap only.
 
-/// The order of the children is given with each call, because the keys change while the heaps stay.
+/// The heaps of all levels. Each call passes the order of the children, because the keys change while the heaps stay.
 pub struct SiblingHeaps {
-    /// By parent, the roots last; the child that comes first is at the top.
+    /// Heaps by parent, the one of the roots last. The first child is at the top.
     heaps: Vec<Vec<usize>>,
 }
 
@@ -20,7 +20,7 @@ impl SiblingHeaps {
         self.heaps[self.place(parent)].first().copied()
     }
 
-    /// Only these children of the parent are in its heap from now on.
+    /// Replaces the heap of the parent by these children.
     pub fn fill(&mut self, parent: Option<usize>, children: Vec<usize>, before: impl Fn(usize, usize) -> bool) {
         let place = self.place(parent);
         let heap = &mut self.heaps[place];
@@ -30,7 +30,7 @@ impl SiblingHeaps {
         }
     }
 
-    /// The key of the first child has changed.
+    /// Restores the heap after the key of its first child has changed.
     pub fn move_first(&mut self, parent: Option<usize>, before: impl Fn(usize, usize) -> bool) {
         let place = self.place(parent);
         sift(&mut self.heaps[place], 0, &before);
@@ -43,7 +43,7 @@ impl SiblingHeaps {
     }
 }
 
-/// Moves the member at `at` down until none below it comes before it.
+/// Moves the member at `at` down until no member below has to precede it.
 fn sift(heap: &mut [usize], mut at: usize, before: &impl Fn(usize, usize) -> bool) {
     loop {
         let mut first = at;

@@ -1,5 +1,5 @@
-//! The queue tree of one resource group (DIVISION §1), index based: nothing here or below recurses, so neither a chain
-//! of queues nor a wide level can exhaust the stack.
+//! The queue tree of one resource group (DIVISION §1). Queues are indices, and nothing here or below recurses, so
+//! neither a chain of queues nor a wide level can exhaust the stack.
 
 pub mod faults;
 pub mod grid;
@@ -21,15 +21,16 @@ use crate::time::Timestamp;
 use grid::Grid;
 use warning::Warning;
 
-/// The most queues x slots of one tree: above any cluster, and what a machine has room for.
+/// The largest number of cells (queues x slots) of one tree. It bounds the memory of a request and is above any real
+/// cluster.
 const MAX_CELLS: usize = 1_000_000;
 
-/// What the tree keeps of a queue besides its values by slot. The figures that loops over all queues read stand in the
-/// tree itself, because the configurations lie all over the memory.
+/// The values of a queue that do not depend on a slot. Figures that loops over all queues read are copied from the
+/// configuration into the tree, because the configurations are scattered over the memory.
 #[derive(Clone, Debug)]
 pub struct Queue {
     pub name: Arc<str>,
-    /// The first letters of the name, which tell nearly all names apart without a look at the name itself.
+    /// The first letters of the name as a number. They distinguish nearly all names without a look at the name itself.
     letters: u128,
     pub parent: Option<usize>,
     pub priority: i32,
@@ -37,7 +38,7 @@ pub struct Queue {
     pub min_share_ratio: Amount,
     pub created_at: Option<Timestamp>,
     pub config: Arc<QueueConfig>,
-    /// Whether `next_request` is known.
+    /// True if `next_request` is known.
     pub has_next: bool,
 }
 
@@ -48,14 +49,14 @@ impl Deref for Queue {
     }
 }
 
-/// Queues by index, in the order in which they were given; values by (queue, column of [`Tree::slots`]).
+/// All queues by index, in the order in which they were given, with their values by (queue, column of [`Tree::slots`]).
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub slots: Vec<SlotName>,
-    /// What the roots divide, by column.
+    /// The amounts that the roots divide, by column.
     pub capacity: Vec<Amount>,
     pub queues: Vec<Queue>,
-    /// At most the limit: a quota above it counts as the limit.
+    /// The quota; one above the limit is replaced by the limit.
     pub quota: Grid<Bound>,
     pub limit: Grid<Bound>,
     pub guarantee: Grid<Amount>,
@@ -65,28 +66,28 @@ pub struct Tree {
     pub allocated_non_preemptible: Grid<Amount>,
     pub usage: Grid<Amount>,
     pub next_request: Grid<Amount>,
-    /// What was noted while the tree was built; the linter adds the rest.
+    /// Warnings that arose while the tree was built. The linter adds others.
     pub raised: Vec<Warning>,
-    /// Quotas as they are configured where they are above the limit: queue, column, quota; ascending.
+    /// The configured quotas that are above the limit, as (queue, column, quota), ascending.
     quotas_above_limit: Vec<(usize, usize, Bound)>,
-    /// Every parent before its children.
+    /// All queues, every parent before its children.
     top_down: Vec<usize>,
-    /// Children of queue `q`: `children[starts[q]..starts[q + 1]]`; of the roots: the last range.
+    /// The children of queue `q` are `children[starts[q]..starts[q + 1]]`. The last range has the roots.
     starts: Vec<usize>,
     children: Vec<usize>,
     by_name: HashMap<Arc<str>, usize>,
 }
 
 impl Tree {
-    /// Checks the queues and lays them out, with the figures that they give and the sums of these. Slots are those that
-    /// the capacity or any queue names.
+    /// Checks the queues and builds the tree with their own figures and the sums over descendants. The slots are those
+    /// that the capacity or any queue names.
     pub fn build(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
         let mut tree = Self::lay_out(specs, capacity)?;
         sums::add_up(&mut tree, specs);
         Ok(tree)
     }
 
-    /// A tree in which no queue holds or asks for anything yet.
+    /// Builds a tree without the sums: no queue holds or asks for anything yet.
     pub(crate) fn lay_out(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let by_name = faults::index_names(specs, &mut faults);
@@ -200,7 +201,7 @@ impl Tree {
         self.queues.is_empty()
     }
 
-    /// By what the children of a queue share what is over their quotas; the roots as the options say.
+    /// The key by which the children of a queue share over-quota capacity. `of_roots` is the one of the roots.
     pub fn over_quota_by(&self, parent: Option<usize>, of_roots: OverQuotaBy) -> OverQuotaBy {
         parent.map_or(of_roots, |parent| self.queues[parent].children_over_quota_by)
     }
@@ -215,12 +216,12 @@ impl Tree {
         self.children(Some(queue)).is_empty()
     }
 
-    /// Every queue, parents before children.
+    /// All queues, parents before children.
     pub fn top_down(&self) -> &[usize] {
         &self.top_down
     }
 
-    /// The roots' level first (`None`), then every queue that has children, parents before children.
+    /// All levels: that of the roots (`None`) first, then every queue that has children, parents before children.
     pub fn levels(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         let inner = self.top_down.iter().copied().filter(|q| !self.is_leaf(*q));
         std::iter::once(None).chain(inner.map(Some))
@@ -243,31 +244,32 @@ impl Tree {
         &self.queues[queue].name
     }
 
-    /// The queue's quota of a slot as it is configured, where it is above the limit.
+    /// The configured quota of the queue on a slot, if it is above the limit.
     pub fn quota_above_limit(&self, queue: usize, column: usize) -> Option<Bound> {
         let place = |(queue, column, _): &(usize, usize, Bound)| (*queue, *column);
         let at = self.quotas_above_limit.binary_search_by_key(&(queue, column), place).ok()?;
         Some(self.quotas_above_limit[at].2)
     }
 
-    /// Older first, then by name: settles what rules leave open, whatever the order of the input.
+    /// Compares by age, older first, then by name. It decides where the rules leave a choice, so that results do not
+    /// depend on the order of the input.
     pub fn by_age(&self, a: usize, b: usize) -> Ordering {
         let (a, b) = (&self.queues[a], &self.queues[b]);
         a.created_at.cmp(&b.created_at).then(a.letters.cmp(&b.letters)).then_with(|| a.name.cmp(&b.name))
     }
 
-    /// The most that a queue may get of a slot: its demand, cut by its limit.
+    /// The most that a queue may get of a slot: its request, cut by its limit.
     pub fn requestable(&self, queue: usize, column: usize) -> Amount {
         self.limit[(queue, column)].cut(self.request[(queue, column)])
     }
 
-    /// A row of a grid as a map by slot.
+    /// Converts a row of a grid to a map by slot.
     pub fn amounts(&self, row: &[Amount]) -> Amounts {
         self.slots.iter().copied().zip(row.iter().copied()).collect()
     }
 }
 
-/// All slots in name order; `None` when there are too many.
+/// All slots in name order; `None` if there are too many.
 fn columns(specs: &[QueueSpec], capacity: &Amounts) -> Option<Vec<SlotName>> {
     let mut slots: Vec<SlotName> = capacity.iter().map(|(slot, _)| slot).collect();
     let mut add = |slot: SlotName| {
@@ -305,7 +307,7 @@ fn child_lists(parents: &[Option<usize>]) -> (Vec<usize>, Vec<usize>) {
     (starts, children)
 }
 
-/// Breadth first from the roots; queues on or below a cycle are missing.
+/// The queues breadth first from the roots. Queues on or below a cycle are missing.
 fn order_top_down(parents: &[Option<usize>], starts: &[usize], children: &[usize]) -> Vec<usize> {
     let rows = parents.len();
     let mut order = Vec::with_capacity(rows);

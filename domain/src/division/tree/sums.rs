@@ -1,12 +1,12 @@
-//! What parents hold and ask for: the sums over their descendants, unless they are given (DIVISION §1).
+//! The sums of what descendants hold and ask for, for every parent for which no figure is given (DIVISION §1).
 
 use super::Tree;
 use super::warning::Warning;
 use crate::queues::QueueSpec;
 
-/// Adds the request and the allocation of every queue to those of its parent; before, each is the queue's own. A figure
-/// that a queue gives itself stands instead of the sum. A request that is given stands also below the allocation; one
-/// that is not given is at least the allocation that is given.
+/// Adds the request and the allocation of every queue to those of its parent. A figure that is given for a queue
+/// replaces the sum. A given request stays as it is even below the allocation; otherwise the request is at least a
+/// given allocation.
 pub fn add_up(tree: &mut Tree, specs: &[QueueSpec]) {
     for at in (0..tree.top_down.len()).rev() {
         let queue = tree.top_down[at];

@@ -1,4 +1,4 @@
-//! What a person should look at in a queue tree.
+//! The warnings about a queue tree.
 
 use serde::Serialize;
 use utoipa::ToSchema;

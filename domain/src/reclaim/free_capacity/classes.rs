@@ -1,4 +1,4 @@
-//! The pending members by what they ask for: members of one class can stand for one another.
+//! The pending members grouped by what they ask for. Members of one class are interchangeable.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,16 +8,17 @@ use crate::division::Fraction;
 use crate::reclaim::policy::plugins::{self, Plugin};
 use crate::reclaim::snapshot::{Snapshot, cells_of};
 
-/// Pending members that ask for the same.
+/// The pending members that ask for the same slots and may run on the same agents.
 pub struct Class {
     pub request: Vec<(usize, u128)>,
-    /// Places in the list of members.
+    /// Indices in the list of pending members.
     pub members: Vec<usize>,
-    /// By agent.
+    /// True for each agent on which the members may run.
     pub eligible: Vec<bool>,
 }
 
-/// The first `count` pending members by what they ask for, the largest first; where only totals count, as one.
+/// Groups the first `count` pending members into classes, the largest request first. Without agents only totals count,
+/// so there is one class with the total request.
 pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: usize) -> Vec<Class> {
     let members = &snapshot.pending.members[..count];
     let Some(agents) = snapshot.agents else {
@@ -48,7 +49,7 @@ pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: u
     classes
 }
 
-/// What the first `count` pending members ask for together.
+/// The sum of what the first `count` pending members ask for, by column.
 pub fn total_request(snapshot: &Snapshot, count: usize) -> Vec<Amount> {
     let mut total = vec![Amount::ZERO; snapshot.width()];
     for member in &snapshot.pending.members[..count] {

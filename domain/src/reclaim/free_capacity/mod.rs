@@ -1,5 +1,5 @@
-//! Where the pending workload may run (DIVISION §6.6): what agents have free, or the whole group where no agents are
-//! given.
+//! The free capacity in which the pending workload may run (DIVISION §6.6): that of each agent, or of the whole group
+//! if the input has no agents.
 
 mod classes;
 mod packing;
@@ -11,7 +11,8 @@ use super::policy::plugins::Plugin;
 use super::snapshot::{NOWHERE, Snapshot, Unit, cells_of};
 use crate::division::Grid;
 
-/// What every agent has free. Signed, because agents may hold more than they have.
+/// The free amount of every agent, in units of 10^-12. It is signed, because the kernels on an agent may hold more than
+/// the agent has.
 #[derive(Clone)]
 pub struct FreeCapacity<'a> {
     agents: usize,
@@ -25,7 +26,7 @@ fn signed(units: u128) -> i128 {
     i128::try_from(units).unwrap_or(i128::MAX)
 }
 
-/// How many of a request fit into a row of free room, at most `most`.
+/// The number of times that a request fits into free amounts, at most `most`.
 pub fn fits(free: impl Fn(usize) -> i128, request: &[(usize, u128)], most: usize) -> usize {
     let count = |(column, units): &(usize, u128)| u128::try_from(free(*column)).unwrap_or(0) / units;
     request.iter().map(count).min().map_or(most, |count| usize::try_from(count).unwrap_or(most).min(most))
@@ -65,17 +66,17 @@ impl<'a> FreeCapacity<'a> {
         capacity
     }
 
-    /// How many agents there are; one where only totals count.
+    /// The number of agents; 1 if only totals count.
     pub fn agents(&self) -> usize {
         self.agents
     }
 
-    /// What an agent has free of a slot.
+    /// The amount of a slot that an agent has free, in units of 10^-12.
     pub fn of(&self, agent: usize, column: usize) -> i128 {
         self.free[(agent, column)]
     }
 
-    /// Adds to what an agent has free, or takes from it.
+    /// Adds to the free amounts of an agent (`sign` 1) or subtracts from them (`sign` -1).
     pub fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
         if agent != NOWHERE {
             for (column, units) in cells {
@@ -85,22 +86,23 @@ impl<'a> FreeCapacity<'a> {
         }
     }
 
-    /// A unit leaves its agents.
+    /// Frees the amounts of a unit on its agents.
     pub fn vacate(&mut self, snapshot: &Snapshot, unit: &Unit) {
         unit.members.clone().for_each(|m| self.change(snapshot.members[m].agent, snapshot.cells(m), 1));
     }
 
-    /// A unit comes back to its agents.
+    /// Puts a unit back on its agents.
     pub fn reoccupy(&mut self, snapshot: &Snapshot, unit: &Unit) {
         unit.members.clone().for_each(|m| self.change(snapshot.members[m].agent, snapshot.cells(m), -1));
     }
 
-    /// How many members of a class the agent has room for, at most `most`.
+    /// The number of members of a class that fit on the agent, at most `most`.
     pub fn count(&self, agent: usize, class: &Class, most: usize) -> usize {
         if class.eligible[agent] { fits(|c| self.free[(agent, c)], &class.request, most) } else { 0 }
     }
 
-    /// The least that has to be freed of a slot for a class alone: members go where least is missing.
+    /// A lower bound of the amount of a slot that has to be freed so that the class alone fits: it assumes that members
+    /// go to the agents on which the least is missing.
     pub fn shortage(&self, class: &Class, column: usize) -> u128 {
         let Some((_, asked)) = class.request.iter().find(|(c, _)| *c == column) else { return 0 };
         let need = class.members.len();
@@ -112,12 +114,12 @@ impl<'a> FreeCapacity<'a> {
         }
         let need = need.saturating_sub(fit);
         missing.sort_unstable();
-        // Beyond one more on each agent all of it is missing.
+        // `missing` has what one more member on each agent lacks. Every further member lacks its whole request.
         let beyond = asked.saturating_mul(need.saturating_sub(missing.len()) as u128);
         missing.iter().take(need).fold(beyond, |sum, units| sum.saturating_add(*units))
     }
 
-    /// Whether a class alone has room.
+    /// True if the class alone fits on the agents in `among`.
     pub fn holds(&self, class: &Class, among: &[usize]) -> bool {
         let need = class.members.len();
         let mut sum = 0;

@@ -1,6 +1,6 @@
-//! Puts pending members on agents (DIVISION §6.6): one class after the other, each on the agents that are best for it.
-//! Where members of several classes compete, members are put on agents one by one, and other agents are tried where that
-//! fails. Members of one class need no search, because counting is exact for them.
+//! Assigns pending members to agents (DIVISION §6.6). One class after the other goes to the agents with the best score.
+//! If members of several classes compete and this fails, members are assigned one by one with backtracking. Members of
+//! a single class need no search, because counting is exact for them.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use crate::division::Fraction;
 use crate::reclaim::budget::{Budget, Exhausted};
 
 impl FreeCapacity<'_> {
-    /// The free part of the agent, on the slot of which most is used among those asked for.
+    /// The free part of the agent (0 to 1) on the slot that is the most used among the requested ones.
     fn freedom(&self, agent: usize, class: &Class) -> Fraction {
         let part = |(column, _): &(usize, u128)| {
             let cell = (agent, *column);
@@ -24,7 +24,8 @@ impl FreeCapacity<'_> {
         self.plugins.iter().map(|p| p.node_order(free, self.spread)).max().unwrap_or(Fraction::ZERO)
     }
 
-    /// Chooses agents for all members of a class and takes the room; `None` (and no change) when it is too small.
+    /// Chooses agents for all members of a class and reserves the room; `None`, without a change, if the room is too
+    /// small.
     pub fn reserve(&mut self, class: &Class, among: &[usize]) -> Option<Vec<(usize, usize)>> {
         let need = class.members.len();
         let mut counts: Vec<(usize, usize)> = Vec::new();
@@ -64,7 +65,7 @@ impl FreeCapacity<'_> {
         }
     }
 
-    /// Whether all classes have room at once.
+    /// True if all classes fit at the same time.
     pub fn has_room(&mut self, classes: &[Class], among: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
         match classes {
             [class] => Ok(self.holds(class, among)),
@@ -72,7 +73,7 @@ impl FreeCapacity<'_> {
         }
     }
 
-    /// Room for all classes at once, chosen agents by (member, agent); nothing stays reserved.
+    /// Finds room for all classes at the same time. Returns pairs (member, agent). Nothing stays reserved.
     pub fn place(
         &mut self,
         classes: &[Class],
@@ -85,8 +86,8 @@ impl FreeCapacity<'_> {
         }
     }
 
-    /// One class after the other, each on the agents that are best for it: where there are several, what the first ones
-    /// leave may be too little though there is room for all.
+    /// Assigns one class after the other to the best agents. With several classes this may fail although there is room
+    /// for all, because the first ones take room that the later ones need.
     fn place_in_turn(&mut self, classes: &[Class], among: &[usize]) -> Option<Vec<(usize, usize)>> {
         let mut placed: Vec<Vec<(usize, usize)>> = Vec::with_capacity(classes.len());
         for class in classes {
@@ -100,7 +101,7 @@ impl FreeCapacity<'_> {
     }
 }
 
-/// Highest score first, then the agent that was given first.
+/// An agent in the order of choice: the highest score first, equal scores in the order of the input.
 struct Ranked {
     score: Fraction,
     agent: Reverse<usize>,
@@ -124,7 +125,8 @@ impl PartialEq for Ranked {
 }
 impl Eq for Ranked {}
 
-/// Agents for all members, as (member, agent); the kind of most members comes last and is counted.
+/// Finds agents for all members by backtracking. Returns pairs (member, agent). The class with the most members comes
+/// last, and is only counted.
 fn pack(
     capacity: &FreeCapacity,
     classes: &[Class],
@@ -157,7 +159,8 @@ fn pack(
             let (class, _) = members[places.len()];
             capacity.change(among[place], &class.request, -1);
             places.push(place);
-            // Of equal members the next one goes no further up, so that none are merely swapped.
+            // A member that equals the one before starts at the agent of that one. Otherwise sets that differ only in
+            // swapped members would be tried too.
             let alike = members.get(places.len()).is_some_and(|(other, _)| std::ptr::eq(*other, class));
             next = if alike { place } else { 0 };
         } else {

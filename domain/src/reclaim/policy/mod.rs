@@ -1,4 +1,4 @@
-//! What a policy decides about victims; the search asks and knows no rule itself.
+//! The decisions of a policy about victims. The search knows no rule itself; it asks the policy.
 
 pub mod plugins;
 pub mod preemption;
@@ -15,7 +15,7 @@ use crate::decimal::Amount;
 use crate::division::report::order::Key;
 use crate::division::{Fraction, Position};
 
-/// Why a unit may be taken.
+/// The reason why a unit may be evicted.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     pub rule: Cow<'static, str>,
@@ -23,7 +23,7 @@ pub struct Allowed {
     pub column: Option<usize>,
 }
 
-/// Why it may not.
+/// The reason why a unit may not be evicted.
 #[derive(Clone, Copy, Debug)]
 pub struct Denied {
     pub rule: Rule,
@@ -38,12 +38,13 @@ impl Denied {
         Self { rule, level, column: None, ours: None, theirs: None }
     }
 
-    /// The reclaimer's figures alone forbid.
+    /// A denial that depends on the figures of the reclaimer alone.
     pub fn ours(rule: Rule, level: usize, column: usize, ratio: Fraction) -> Self {
         Self { rule, level, column: Some(column), ours: Some(ratio), theirs: None }
     }
 
-    /// Ours is printed rounded up and theirs down, so that what is forbidden stays so on the printed figures.
+    /// The printed form. `ours` is rounded up and `theirs` down, so that the printed figures forbid what the exact ones
+    /// forbid.
     pub fn shown(&self, snapshot: &Snapshot, job: Option<usize>) -> Refusal {
         let name = |queue: usize| snapshot.tree.queues[queue].name.clone();
         Refusal {
@@ -69,52 +70,54 @@ fn ratio_text(ratio: Fraction, up: bool) -> String {
     Amount::from_units(units).to_string()
 }
 
-/// How one policy decides which workloads go, and in which order.
+/// A policy: the rules for which workloads may be evicted, and in which order.
 pub trait Policy {
-    /// Whether the pending workload may take from others at all.
+    /// Checks that the pending workload may take anything from others.
     fn gate(&self, holdings: &Holdings) -> Result<(), Denied>;
 
-    /// Whether gangs go as a whole; else members go one by one and a plug-in guards gangs.
+    /// True if the core of a gang is evicted as a whole. Otherwise members are evicted one by one, and a plug-in has to
+    /// protect gangs.
     fn keeps_gangs_whole(&self) -> bool {
         true
     }
 
-    /// Asked before the unit of a queue is subtracted; what is forbidden now stays so while victims are added.
+    /// Asked before a unit is subtracted from its queue. A denial stays valid while more victims are added.
     fn before(&self, holdings: &Holdings, unit: &Unit) -> Result<Allowed, Denied>;
 
-    /// Whether `before` looks at the unit's queue only.
+    /// True if the answer of `before` depends on the unit's queue only.
     fn decides_by_queue(&self) -> bool {
         true
     }
 
-    /// Asked when it is subtracted, and again for the plan as a whole.
+    /// Asked when a unit was subtracted, and again for the whole plan.
     fn after(&self, holdings: &Holdings, queue: usize) -> Result<(), Denied>;
 
-    /// Whether `after` will forbid whatever else goes; `least` is what the reclaimer's side holds with the request once all
-    /// that may go inside it has gone.
+    /// True if `after` will deny the plan whatever else is evicted. `least` is the amount that the reclaimer's side
+    /// holds with the request after all candidates inside of it are evicted.
     fn is_hopeless(&self, _: &Holdings, _queue: usize, _least: &[Amount]) -> bool {
         false
     }
 
-    /// At most so much of a slot may go of these units of one side; `None`: nothing bounds them together.
+    /// The most of a slot, in units of 10^-12, that may be freed by evicting these units of one side; `None` if nothing
+    /// limits them together.
     fn ceiling(&self, _: &Holdings, _units: &[&Unit], _least: &[Amount], _column: usize) -> Option<u128> {
         None
     }
 
-    /// Siblings; lower is served first, so loses last.
+    /// The order of siblings: the lower one is served first, and loses last.
     fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering;
 
-    /// Workloads of a queue; lower is served first.
+    /// The order of the workloads of a queue: the lower one is served first, and loses last.
     fn compare_jobs(&self, snapshot: &Snapshot, a: usize, b: usize) -> Ordering;
 }
 
-/// Older first, then by id.
+/// Compares by age, older first, then by id.
 pub fn by_age(snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
     let (a, b) = (&snapshot.running[a], &snapshot.running[b]);
     a.created_at.cmp(&b.created_at).then_with(|| a.workload_id.cmp(&b.workload_id))
 }
 
-/// By priority, highest first, then by age.
+/// Compares by priority, highest first, then by age.
 pub fn by_priority(snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
     snapshot.running[b].priority.cmp(&snapshot.running[a].priority).then_with(|| by_age(snapshot, a, b))
 }

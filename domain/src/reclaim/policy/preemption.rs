@@ -8,7 +8,7 @@ use crate::division::report::order::{self, Key};
 use crate::reclaim::holdings::Holdings;
 use crate::reclaim::snapshot::{Snapshot, Unit};
 
-/// Which workloads may go was decided by priority before, whatever the policy between queues is.
+/// The policy inside a queue. It allows every unit, because the candidates are already limited to lower priorities.
 pub struct Preemption {
     pub queue: usize,
 }

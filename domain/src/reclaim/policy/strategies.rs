@@ -17,7 +17,8 @@ use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
 pub struct Strategies<'a> {
     snapshot: &'a Snapshot<'a>,
     multiplier: Amount,
-    /// By place on the reclaimer's path: within quota on all slots with the request, before any victim goes.
+    /// By step of the reclaimer's path: true if the queue with the request is within its quota on all slots before any
+    /// victim is evicted.
     in_quota: Vec<bool>,
 }
 
@@ -42,8 +43,8 @@ impl<'a> Strategies<'a> {
         }
     }
 
-    /// The queue nearest to the victim, up to its side, that is in quota on every slot and so keeps what it has,
-    /// whatever queues above it hold.
+    /// The first queue, from the victim's own up to the one that is compared, that is in quota on every slot. It keeps
+    /// what it has, whatever the queues above it hold.
     fn keeper(&self, holdings: &Holdings, queue: usize, pair: Pair) -> Option<usize> {
         let below = self.snapshot.tree.ancestry(queue).take_while(|queue| *queue != pair.theirs);
         below.chain([pair.theirs]).find(|queue| {
@@ -52,7 +53,8 @@ impl<'a> Strategies<'a> {
         })
     }
 
-    /// The keeper's figures: its slot that is nearest to the quota, so that the others are in quota as well.
+    /// The denial by such a queue. It names the slot that is nearest to the quota, which shows that the others are in
+    /// quota too.
     fn kept(&self, holdings: &Holdings, keeper: usize, pair: Pair) -> Denied {
         let held = holdings.position(keeper);
         let of_quota = |column: usize| over(held.allocated[column], self.snapshot.tree.quota[(keeper, column)]);
@@ -73,9 +75,9 @@ impl<'a> Strategies<'a> {
         )
     }
 
-    /// Neither strategy holds. Both ratios are of the slot that is named: ours of our quota; theirs of what the victim's
-    /// side may come to hold, or of its quota where `fair_share` is left out. Where we are above our quota the slot is
-    /// the one on which that shows, as the victim's side is in bounds on every slot.
+    /// The denial if neither strategy allows the unit. Both ratios are of the named slot: ours is held / quota; theirs
+    /// is held / what the victim's side may hold, or held / quota if `fair_share` is left out. If we are above our
+    /// quota, the named slot is one on which this shows, because the victim's side is within its bounds on every slot.
     fn no_strategy(&self, holdings: &Holdings, pair: Pair) -> Denied {
         let (theirs, columns) = (holdings.position(pair.theirs), 0..self.snapshot.width());
         let has = |strategy| self.snapshot.options.strategies.contains(&strategy);
@@ -93,12 +95,13 @@ impl<'a> Strategies<'a> {
         }
     }
 
-    /// Whether a side above its share would not end below the one that loses, if that has a share.
+    /// True if `ratio`, that of a side, is above 1 and this side would not end below the loser, provided that the loser
+    /// has a share.
     fn is_too_full(&self, ratio: Fraction, loser: Fraction, losers_share: Amount) -> bool {
         ratio > Fraction::ONE && !losers_share.is_zero() && ratio.cmp_scaled(self.multiplier, loser) != Ordering::Less
     }
 
-    /// The saturation rule, where the reclaimer's side comes to hold so much.
+    /// The saturation rule for a reclaimer's side that holds the amounts `held`.
     fn saturated(&self, holdings: &Holdings, pair: Pair, held: impl Fn(usize) -> Amount) -> Result<(), Denied> {
         let position = holdings.position(pair.theirs);
         for column in (0..self.snapshot.width()).filter(|c| involved(holdings, pair, *c)) {
@@ -117,7 +120,8 @@ impl<'a> Strategies<'a> {
         Ok(())
     }
 
-    /// What the victim's side may lose of a slot while it stays above the reclaimer's, which holds so much at least.
+    /// The most that the victim's side may lose of a slot while it stays above the reclaimer's side, which holds at
+    /// least `least`.
     fn saturation_ceiling(&self, holdings: &Holdings, pair: Pair, least: Amount, column: usize) -> Option<u128> {
         let share = |queue: usize| self.snapshot.fair_share[(queue, column)].units();
         let (ours, theirs) = (share(pair.ours), share(pair.theirs));
@@ -128,8 +132,9 @@ impl<'a> Strategies<'a> {
         Some(holdings.allocated[(pair.theirs, column)].units().saturating_sub(even).saturating_sub(1))
     }
 
-    /// All but the last of the units that go leave their side above some bound: on one slot less than what is above it
-    /// has gone, and of another slot at most as much as the most lopsided unit takes with it.
+    /// An upper bound of what may be freed of a slot. Before the last unit is evicted, its side is still above a bound
+    /// on some slot. So on that slot less than the excess has been freed, and on the slot in question at most the
+    /// amount that the unit with the largest ratio of the two slots takes along.
     fn strategy_ceiling(&self, holdings: &Holdings, pair: Pair, units: &[&Unit], column: usize) -> Option<u128> {
         let (theirs, snapshot) = (holdings.position(pair.theirs), self.snapshot);
         let has = |strategy| snapshot.options.strategies.contains(&strategy);
@@ -151,9 +156,10 @@ impl<'a> Strategies<'a> {
         Some(before_last.saturating_add(largest))
     }
 
-    /// Whether something that the queue lost could be reclaimed from our side at once (no ping-pong): each unit that
-    /// went is asked for again where everything else is as it will be. Then ours is of what our side may come to hold,
-    /// or of its quota; theirs of the queue's share with what comes back.
+    /// Denies a plan after which the loser could reclaim something at once (no ping-pong). For each unit that was
+    /// evicted from the queue, it checks whether the queue could get it back from our side in the state after the plan.
+    /// In the denial, ours is held / what our side may hold, or held / quota; theirs is the queue's saturation with the
+    /// returned unit.
     fn returns(&self, holdings: &Holdings, pair: Pair, queue: usize) -> Option<Denied> {
         let snapshot = self.snapshot;
         let (tree, columns) = (snapshot.tree, 0..snapshot.width());
@@ -189,7 +195,7 @@ impl<'a> Strategies<'a> {
     }
 }
 
-/// Held / bound; 0 under no bound.
+/// Held / bound; 0 if there is no bound.
 fn over(held: Amount, bound: Bound) -> Fraction {
     match bound {
         Bound::Limited(bound) => Fraction::of(held, bound),
@@ -197,12 +203,12 @@ fn over(held: Amount, bound: Bound) -> Fraction {
     }
 }
 
-/// On every slot.
+/// True if the queue is within its quota on every slot.
 fn is_in_quota(tree: &Tree, queue: usize, held: impl Fn(usize) -> Amount) -> bool {
     tree.quota.row(queue).iter().enumerate().all(|(column, quota)| Bound::Limited(held(column)) <= *quota)
 }
 
-/// The slots that the saturation rule looks at.
+/// True for the slots that the saturation rule looks at: those that were requested or lost.
 fn involved(holdings: &Holdings, pair: Pair, column: usize) -> bool {
     !holdings.request[column].is_zero() || holdings.lost(pair.theirs, column)
 }

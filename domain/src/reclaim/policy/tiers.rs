@@ -1,5 +1,5 @@
-//! Tiers of plug-ins: answers in a tier are intersected, the first tier that answers decides, and an empty answer is
-//! a veto, as it is intersected with all that follow.
+//! Tiers of plug-ins. The answers of a tier are intersected, and the first tier that answers decides. An empty answer
+//! is a veto, because it is intersected with all that follow.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ use crate::reclaim::snapshot::{Snapshot, Unit};
 pub struct Tiers<'a> {
     snapshot: &'a Snapshot<'a>,
     plugins: Vec<Vec<&'static dyn Plugin>>,
-    /// By workload: the largest part of the capacity that it holds.
+    /// The dominant share of each workload in the capacity.
     dominant_shares: Vec<Fraction>,
 }
 
 impl<'a> Tiers<'a> {
-    /// Names that no plug-in has are faults before a plan is made.
+    /// Unknown names are skipped here; they are reported as faults before a plan is made.
     pub fn new(snapshot: &'a Snapshot<'a>) -> Self {
         let tiers = snapshot.options.tiers.iter();
         let plugins = tiers.map(|names| names.iter().filter_map(|name| plugin(name)).collect()).collect();

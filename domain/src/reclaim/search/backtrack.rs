@@ -1,7 +1,7 @@
-//! Sets of victims beyond their order. Where taking candidates as they come makes no room, other sets are tried until
-//! one is lawful or none is left. The members of the pending workload are put on agents one by one, each with the
-//! victims that it needs there; then victims are added until limits, gangs and the rules of the plan as a whole hold.
-//! Every decision is tried both ways, unless no lawful set can follow from it.
+//! The second stage of the search (DIVISION §6, "What a refusal means"). If taking candidates in their order makes no
+//! room, other sets of victims are tried until one is lawful or none is left. The members of the pending workload are
+//! put on agents one by one, each with the victims that it needs there. Then victims are added until limits, gangs and
+//! the rules for the whole plan hold. Every decision is tried both ways, unless no lawful set can follow from it.
 
 use super::ceilings::may_suffice;
 use super::kinds::Kinds;
@@ -14,7 +14,7 @@ use crate::reclaim::limits;
 use crate::reclaim::policy::Policy;
 use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
 
-/// What is known of a unit so far.
+/// The decision about a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
@@ -22,18 +22,18 @@ enum State {
     Kept,
 }
 
-/// A decision that can be taken back.
+/// A decision that can be undone.
 enum Decision {
     Take(usize),
-    /// A unit stays, and with it those that are open and of its kind.
+    /// The unit stays, and with it all undecided units of its kind.
     Keep(Vec<usize>),
-    /// The next member runs on an agent.
+    /// The next pending member is put on an agent.
     Put,
 }
 
 enum Next {
     Take(usize),
-    /// On the agent at this place, or a later one.
+    /// Put the next member on the agent at this index of `agents`, or on a later one.
     PutFrom(usize),
     DeadEnd,
     Done,
@@ -43,20 +43,21 @@ pub struct Backtrack<'s, 'a> {
     snapshot: &'a Snapshot<'a>,
     policy: &'a dyn Policy,
     classes: &'a [Class],
-    /// In the order in which they lose.
+    /// The candidates, in the order in which they lose.
     units: &'s [Unit],
     kinds: Kinds,
     board: Board<'a>,
     states: Vec<State>,
-    /// Agents, those first whose units lose first.
+    /// Agents in the order in which they are tried: the agent whose unit loses first comes first.
     agents: Vec<usize>,
-    /// By member of the pending workload: its class.
+    /// The class of each pending member.
     members: Vec<usize>,
-    /// By member that has been put somewhere: the place of its agent.
+    /// The index in `agents` for each member that is already put on an agent.
     places: Vec<usize>,
     taken: Vec<usize>,
     decisions: Vec<Decision>,
-    /// By step of the reclaimer's path: what it holds with the request when all that may go below it has gone.
+    /// By step of the reclaimer's path: the amounts that its side holds with the request after all candidates inside
+    /// are evicted.
     least: Grid<Amount>,
 }
 
@@ -88,7 +89,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         search
     }
 
-    /// Sides that would be left worse off than the reclaimer whatever goes.
+    /// Keeps all units of the sides that would end worse off than the reclaimer, whatever else is evicted.
     fn keep_hopeless_sides(&mut self) {
         let mut hopeless: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         for at in 0..self.units.len() {
@@ -106,8 +107,8 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         self.policy.is_hopeless(&self.board.holdings, queue, self.least.row(pair.step))
     }
 
-    /// Whether there may be a lawful set at all: each class would have room if all that is open went, and not more has to
-    /// be freed than may go.
+    /// False if there is certainly no lawful set: some class has no room even if all undecided units are evicted, or
+    /// more has to be freed than is allowed.
     fn may_exist(&self) -> bool {
         let has_room = |class: &Class| {
             let need = class.members.len();
@@ -127,7 +128,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
             )
     }
 
-    /// Victims in an order in which they may go, if there is a lawful set.
+    /// Victims in an order in which they may be evicted; `None` if there is no lawful set.
     pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
         budget.pay((self.board.free.agents() + self.units.len()).saturating_mul(1 + self.snapshot.width()))?;
         if !self.may_exist() {
@@ -159,7 +160,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         }
     }
 
-    /// What has to be decided next.
+    /// The next decision to make.
     fn next(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
         if let Some(place) = self.places.last() {
             let (agent, class) = (self.agents[*place], &self.classes[self.members[self.places.len() - 1]]);
@@ -181,18 +182,20 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         if self.places.len() < self.members.len() {
             let alike =
                 self.places.last().filter(|_| self.members[self.places.len()] == self.members[self.places.len() - 1]);
-            // Of equal members the next one goes no further up, so that none are merely swapped.
+            // A member that equals the one before starts at the agent of that one. Otherwise sets that differ only in
+            // swapped members would be tried too.
             return Ok(Next::PutFrom(alike.copied().unwrap_or(0)));
         }
         self.complete(budget)
     }
 
-    /// All members have room: what else a lawful set needs.
+    /// The next decision once all members have room, until the set is lawful.
     fn complete(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
         let all = self.kinds.all();
         if let Err(denied) = limits::check(&self.board.holdings) {
             let step = self.snapshot.path.iter().position(|q| *q == denied.level).unwrap_or(0);
-            // Of its own queues a policy may take as well; some of them help.
+            // Units of the reclaimer's own queues count as well (`pairs` has no entry for them): a preemption takes
+            // them.
             let below = |queue: usize| self.snapshot.pairs[queue].is_none_or(|pair| pair.step < step);
             let frees = |at: usize| {
                 let mut members = self.units[at].members.clone();
@@ -212,14 +215,15 @@ impl<'s, 'a> Backtrack<'s, 'a> {
                 continue;
             }
             let Some(pair) = self.snapshot.pairs[queue] else { return Ok(Next::DeadEnd) };
-            // What else the same side loses only makes it worse.
+            // More victims of the same side make it worse. Only victims inside of the reclaimer's side, at a lower
+            // step, help.
             let helps = |other: Pair| other.step < pair.step;
             return self.first_open(all, |at| self.snapshot.pairs[self.units[at].queue].is_some_and(helps), budget);
         }
         Ok(Next::Done)
     }
 
-    /// Members of a gang are left, but fewer than it needs.
+    /// True if members of a gang are left, but fewer than it needs.
     fn is_broken(&self, job: usize) -> bool {
         let left = self.board.holdings.running(job);
         left > 0 && left < self.snapshot.jobs[job].core
@@ -236,7 +240,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(among.iter().copied().find(open).map_or(Next::DeadEnd, Next::Take))
     }
 
-    /// Takes the unit, if it and what was taken before may go in some order.
+    /// Takes the unit if it and the earlier victims may be evicted in some order. Returns whether it did.
     fn take(&mut self, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let unit = &self.units[at];
         budget.pay(self.snapshot.weight(unit))?;
@@ -247,7 +251,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         } else if last {
             true
         } else {
-            // Only those that are compared with the same side matter.
+            // Only units that are compared with the same side influence each other.
             let side = |at: usize| self.snapshot.pairs[self.units[at].queue].map(|pair| pair.theirs);
             let mut same: Vec<usize> = self.taken.iter().copied().filter(|other| side(*other) == side(at)).collect();
             same.push(at);
@@ -263,8 +267,9 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(true)
     }
 
-    /// An order in which these may go after the others that were taken. What may go last of some may go last of fewer, so
-    /// the order is found from its end without trying any choice twice.
+    /// An order in which the units of `rest` may be evicted after all other victims. It is built from its end: a unit
+    /// that may be evicted last of a set may also be evicted last of any part of the set, so no choice has to be tried
+    /// twice.
     fn order(&mut self, mut rest: Vec<usize>, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
         let mut backwards = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -289,7 +294,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(rest.is_empty().then_some(backwards))
     }
 
-    /// The unit and all that are open and of its kind stay.
+    /// Keeps the unit and all undecided units of its kind.
     fn keep(&mut self, at: usize) {
         let alike = self.kinds.alike(at).iter().copied();
         let kept: Vec<usize> = alike.filter(|other| self.states[*other] == State::Open).collect();
@@ -300,7 +305,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         self.decisions.push(Decision::Keep(kept));
     }
 
-    /// Puts the next member on the first agent from a place on that could have room for it.
+    /// Puts the next member on the first agent that could have room for it, beginning at index `from`.
     fn put_from(&mut self, from: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let class = &self.classes[self.members[self.places.len()]];
         let could = |place: &usize| self.board.most(self.agents[*place], class, 1) > 0;
@@ -313,7 +318,8 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         Ok(true)
     }
 
-    /// Takes the last decision back that can be made differently, and makes it so; `false` when there is none left.
+    /// Undoes decisions back to the last one that has another way, and takes that way. Returns false if there is none
+    /// left.
     fn back(&mut self, budget: &mut Budget) -> Result<bool, Exhausted> {
         while let Some(decision) = self.decisions.pop() {
             budget.pay(0)?;
@@ -347,7 +353,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     }
 }
 
-/// By step: what the reclaimer's side holds with the request once every unit inside it has gone.
+/// By step: the amounts that the reclaimer's side holds with the request after every candidate inside of it is evicted.
 fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount> {
     let mut gone = Grid::new(snapshot.path.len(), snapshot.width(), 0u128);
     for unit in units {

@@ -1,4 +1,4 @@
-//! Which running workloads may lose anything at all (DIVISION §6.4), whatever a policy says.
+//! Finds the running workloads that may lose anything at all (DIVISION §6.4). These rules hold under every policy.
 
 use crate::division::Fraction;
 use crate::reclaim::outcome::Rule;
@@ -8,23 +8,24 @@ use crate::time::MICROS_PER_SECOND;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// From other queues.
+    /// Victims come from other queues.
     Reclaim,
-    /// From lower priorities of the same queue.
+    /// Victims have a lower priority and are in the same queue.
     Preempt,
 }
 
-/// How much of a workload may go.
+/// The part of a workload that may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Nothing,
-    /// A gang keeps its minimum.
+    /// Only members above the minimum of the gang.
     Surplus,
     All,
 }
 
 impl Extent {
-    /// How many of a workload's first members do not go one by one: they go as a whole, or stay.
+    /// The number of first members that are evicted together or stay together; the other members are evicted one by
+    /// one.
     pub fn core(self, policy: &dyn Policy, known: &Job) -> usize {
         if self == Self::Surplus || policy.keeps_gangs_whole() { known.core } else { 0 }
     }
@@ -33,9 +34,9 @@ impl Extent {
 pub struct Protections<'a> {
     snapshot: &'a Snapshot<'a>,
     mode: Mode,
-    /// By queue: the non-reclaimable queue that it is in.
+    /// By queue: the non-reclaimable queue that protects it.
     kept_by: Vec<Option<usize>>,
-    /// By queue: the queue that sets the minimum runtime, and its seconds.
+    /// By queue: the queue that sets the minimum runtime, and the runtime in seconds.
     min_runtime: Vec<Option<(usize, u64)>>,
 }
 
@@ -51,7 +52,8 @@ impl<'a> Protections<'a> {
                 Mode::Preempt => known.preempt_min_runtime,
             };
             upwards[queue] = own.map(|seconds| (queue, seconds)).or_else(|| known.parent.and_then(|p| upwards[p]));
-            // Only the victim's side of the common ancestor counts: the reclaimer is in the rest as well.
+            // Only queues on the victim's side of the common ancestor protect it, because the reclaimer belongs to the
+            // queues above too.
             let inherits = snapshot.pairs[queue].is_some_and(|pair| pair.theirs != queue);
             let inherited = known.parent.filter(|_| inherits).and_then(|p| kept_by[p]);
             kept_by[queue] = inherited.or((!known.reclaimable).then_some(queue));
@@ -64,7 +66,7 @@ impl<'a> Protections<'a> {
         Self { snapshot, mode, kept_by, min_runtime }
     }
 
-    /// Whether the workload is a candidate, so that a refusal has to name its reason.
+    /// True if the workload is a candidate in this mode, so that a refusal has to name the rule that forbade it.
     pub fn concerns(&self, job: usize) -> bool {
         let own = self.snapshot.jobs[job].queue == self.snapshot.queue();
         match self.mode {

@@ -1,4 +1,4 @@
-//! A short proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
+//! A quick proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
 
 use crate::decimal::Amount;
 use crate::division::Grid;
@@ -8,7 +8,8 @@ use crate::reclaim::holdings::Holdings;
 use crate::reclaim::policy::Policy;
 use crate::reclaim::snapshot::{Snapshot, Unit};
 
-/// Whether every class alone could get what it lacks. `least` is what the reclaimer's sides hold at best, by step.
+/// False if some class alone cannot get what it lacks. `least` has, by step, the least that the reclaimer's sides can
+/// hold.
 pub fn may_suffice(
     (snapshot, policy, classes): (&Snapshot, &dyn Policy, &[Class]),
     free: &FreeCapacity,
@@ -24,7 +25,7 @@ pub fn may_suffice(
             .fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), greatest_common_divisor(step, size)));
         let place = units.first().and_then(|unit| snapshot.pairs[unit.queue]).map_or(0, |pair| pair.step);
         let most = policy.ceiling(holdings, units, least.row(place), column).map_or(all, |ceiling| ceiling.min(all));
-        // Whole units go: what they add up to is a multiple of what their sizes have in common.
+        // Only whole units are evicted, so the sum is a multiple of the greatest common divisor of their sizes.
         most - most.checked_rem(step).unwrap_or(0)
     };
     classes.iter().all(|class| {

@@ -1,5 +1,5 @@
-//! Finds victims that make room (DIVISION §6.2 to §6.6): candidates come one by one in the order in which they lose. As
-//! soon as those that have come could make room on an agent, the lawful ones among them are taken there.
+//! The first stage of the search (DIVISION §6.2 to §6.6): candidates arrive one by one in the order in which they lose.
+//! As soon as the candidates that have arrived could make room on an agent, the lawful ones among them are taken there.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::reclaim::outcome::Rule;
 use crate::reclaim::policy::{Allowed, Denied, Policy};
 use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
 
-/// Why there is no plan.
+/// The reason why the search ended without a plan.
 pub enum Ended {
     NotFound,
     Exhausted,
@@ -31,18 +31,18 @@ pub struct Greedy<'a> {
     pub policy: &'a dyn Policy,
     pub board: Board<'a>,
     pub classes: &'a [Class],
-    /// Candidates that have come, in their order.
+    /// The candidates that have arrived, in their order.
     pub units: Vec<Unit>,
-    /// Those that were taken, by place in `units`.
+    /// The victims, as indices in `units`.
     pub victims: Vec<usize>,
-    /// Sides that may not lose anything because of what they would end with.
+    /// The sides that may not lose anything, because they would end worse off than the reclaimer; each with its denial.
     pub spared: HashMap<usize, Denied>,
     order: LosingOrder<'a>,
-    /// By unit: what allowed it, while it is taken.
+    /// By unit: the rule that allowed it, while it is a victim.
     reasons: Vec<Option<Allowed>>,
-    /// By agent: candidates on it.
+    /// By agent: the candidates on it.
     waiting: Vec<Vec<usize>>,
-    /// By workload: its candidates among `units`.
+    /// By workload: its candidates, as indices in `units`.
     by_job: HashMap<usize, Vec<usize>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    /// Takes victims until limits hold and every member has room.
+    /// Takes victims until the limits hold and every member has room.
     pub fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         self.meet_limits(budget)?;
         let classes = self.classes;
@@ -89,7 +89,7 @@ impl<'a> Greedy<'a> {
         result
     }
 
-    /// Lets the next candidate come.
+    /// Fetches the next candidate. Returns its index in `units`.
     fn advance(&mut self, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
         let Some(unit) = self.order.next(budget)? else { return Ok(None) };
         let at = self.units.len();
@@ -106,7 +106,7 @@ impl<'a> Greedy<'a> {
         Ok(Some(at))
     }
 
-    /// Whether the unit may be taken now; it is, if so.
+    /// Takes the unit if it may be evicted.
     fn take_one(&mut self, at: usize) -> Result<(), Denied> {
         let unit = self.units[at].clone();
         if let Some(pair) = self.snapshot.pairs[unit.queue]
@@ -126,7 +126,8 @@ impl<'a> Greedy<'a> {
         Ok(())
     }
 
-    /// Takes a unit; a gang's core only with all of its surplus, all or nothing.
+    /// Takes a unit. The core of a gang is taken only together with all of its surplus members; if one is denied,
+    /// nothing changes.
     fn take(&mut self, at: usize) -> Result<(), Denied> {
         let mark = self.victims.len();
         if self.units[at].is_core {
@@ -141,20 +142,20 @@ impl<'a> Greedy<'a> {
         self.take_one(at).inspect_err(|_| self.undo(mark))
     }
 
-    /// Gives a victim back. Returns what had allowed it.
+    /// Gives a victim back. Returns the rule that had allowed it.
     pub fn give_back(&mut self, at: usize) -> Option<Allowed> {
         self.board.give_back(&self.units[at]);
         self.reasons[at].take()
     }
 
-    /// Takes what was given back a moment ago.
+    /// Takes a unit again that was just given back.
     pub fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
         self.board.take(&self.units[at]);
         self.reasons[at] = reason;
     }
 
-    /// The free room of an agent if every candidate on it that came were gone. Where only totals count, all that
-    /// may go have gone already.
+    /// The free amount of an agent after every candidate on it that has arrived is evicted. If only totals count, all
+    /// candidates that may be evicted have been taken already.
     pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
         if self.snapshot.agents.is_none() {
             self.board.free.of(agent, column)
@@ -172,7 +173,7 @@ impl<'a> Greedy<'a> {
         self.reasons[at].as_ref()
     }
 
-    /// Other victims, in an order in which they may go.
+    /// Replaces all victims by other ones, which are in an order in which they may be evicted.
     pub fn take_instead(&mut self, victims: Vec<usize>) {
         self.undo(0);
         for at in &victims {
@@ -188,14 +189,15 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    /// A gang is counted: whichever of its members stay, they are enough for its minimum.
+    /// True if the victim at `at` may be given back: the gang then has at least its minimum. Any members may form the
+    /// minimum.
     pub fn may_stay(&self, at: usize) -> bool {
         let unit = &self.units[at];
         let left = self.board.holdings.running(unit.job) + unit.members.len();
         !self.policy.keeps_gangs_whole() || left >= self.snapshot.jobs[unit.job].core
     }
 
-    /// Victims under every ancestor whose limit the request does not meet.
+    /// Takes victims below every ancestor whose limit the request exceeds.
     fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let (mut next, mut at_limit) = (0, None);
         while let Err(Denied { level, column, .. }) = limits::check(&self.board.holdings) {
@@ -220,7 +222,7 @@ impl<'a> Greedy<'a> {
         Ok(())
     }
 
-    /// Victims until every member of the class has room.
+    /// Takes victims until every member of the class has room.
     fn make_room(&mut self, class: &Class, budget: &mut Budget) -> Result<(), Ended> {
         let need = class.members.len();
         let mut counts: Vec<usize> =
@@ -259,15 +261,16 @@ impl<'a> Greedy<'a> {
         agents
     }
 
-    /// Whether one more member would fit if all candidates on the agent went.
+    /// True if one more member would fit after all candidates on the agent are evicted.
     fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
         let free = |column| self.obtainable(agent, column);
-        // Where only totals count, candidates are taken as they come, so that none is looked at twice.
+        // If only totals count, candidates are taken at once as they arrive, so that none is looked at twice.
         let comes = self.snapshot.agents.is_none();
         class.eligible[agent] && (comes || fits(free, &class.request, count + 1) > count)
     }
 
-    /// Takes candidates on the agent, in their order, until `target` members fit there; else nothing changes.
+    /// Takes candidates on the agent, in their order, until `target` members fit there. If they do not, nothing
+    /// changes.
     fn gain(&mut self, agent: usize, class: &Class, target: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let mark = self.victims.len();
         let totals = self.snapshot.agents.is_none();
@@ -301,7 +304,7 @@ impl<'a> Greedy<'a> {
         self.units[at].members.clone().filter(here).any(|m| self.snapshot.cells(m).iter().any(|(c, _)| lacks(*c)))
     }
 
-    /// What came first may not be needed any more once the last one is gone.
+    /// Gives back victims that are no longer needed after the last one was taken.
     fn drop_spare(&mut self, mark: usize, agent: usize, class: &Class, target: usize) {
         for place in (mark..self.victims.len().saturating_sub(1)).rev() {
             let at = self.victims[place];

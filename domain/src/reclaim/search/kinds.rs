@@ -1,4 +1,5 @@
-//! Units that can stand for one another: whichever of them goes, the same sets are lawful.
+//! Groups of interchangeable units: replacing a unit of a set by another one of its kind leaves the set lawful or
+//! unlawful.
 
 use crate::maps::FastMap;
 use crate::reclaim::policy::Policy;
@@ -6,16 +7,17 @@ use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
 
 #[derive(Default)]
 pub struct Kinds {
-    /// By unit.
+    /// The kind of each unit.
     kind: Vec<usize>,
-    /// By kind.
+    /// The units of each kind.
     alike: Vec<Vec<usize>>,
     /// By agent: the units that have members there.
     on: Vec<Vec<usize>>,
     all: Vec<usize>,
 }
 
-/// What the rules ask of a unit: its queue, its gang if more depends on that, and what it frees where.
+/// The properties of a unit that the rules look at: its queue, its gang if the rules depend on it, and the amounts that
+/// it frees on each agent.
 #[derive(PartialEq, Eq, Hash)]
 struct Traits<'a> {
     queue: usize,
@@ -62,7 +64,7 @@ impl Kinds {
         &self.all
     }
 
-    /// Agents by the first of their units, then those that have none.
+    /// Agents ordered by the first of their units, then the agents without units.
     pub fn agents_in_order(&self) -> Vec<usize> {
         let mut agents: Vec<usize> = (0..self.on.len()).collect();
         agents.sort_by_key(|agent| self.on[*agent].first().copied().unwrap_or(usize::MAX));

@@ -1,4 +1,20 @@
-//! One search for victims of one kind: candidates, search, the rules of the plan as a whole, pruning.
+//! The search for victims (DIVISION §6.2 to §6.6). It runs at most twice for a plan: for victims in other queues, and
+//! for victims in the same queue.
+//!
+//! The problem: among many running units, find a set that is lawful under the policy and makes room for all pending
+//! members. Any lawful set is acceptable, but units should be evicted in the order of §6.4 where possible.
+//!
+//! One attempt has five parts:
+//! 1. `candidates` and `Attempt::extents` exclude workloads that may lose nothing;
+//! 2. `greedy` takes candidates in their order (`order`) until there is room;
+//! 3. if that fails, `backtrack` tries other sets, after `ceilings` could not prove that there is none;
+//! 4. `Policy::after` judges the whole set. Sides that it would leave worse off than the reclaimer are spared, and the
+//!    search starts again without them;
+//! 5. `prune` gives back every victim without which the plan still holds. If there is no plan, `refuse` explains why.
+//!
+//! Invariants: a set that is returned is lawful and minimal. "No plan" means that no lawful set exists, and
+//! [`Exhausted`] means that the budget ended before this was known. The search contains no rule about who may lose; the
+//! `policy` has them.
 
 mod backtrack;
 mod candidates;
@@ -32,10 +48,10 @@ pub struct Attempt<'a> {
     pub free: FreeCapacity<'a>,
 }
 
-/// Victims that make room.
+/// The victims of a plan, and the state after they are evicted.
 pub struct Taken<'a> {
     pub victims: Vec<Victim>,
-    /// (member, agent).
+    /// Pairs (member, agent).
     pub placed: Vec<(usize, usize)>,
     pub holdings: Holdings<'a>,
     pub disruption_ratio: Amount,
@@ -78,12 +94,12 @@ impl<'a> Attempt<'a> {
                 let placed = search.prune(budget)?;
                 return Ok(self.taken(policy, &search, placed));
             }
-            // Try again without those; the number of sides bounds the rounds.
+            // Starts again and spares these sides. Every round adds a side, so the number of sides bounds the rounds.
             spared.extend(worse_off);
         }
     }
 
-    /// What may go of each workload, as far as that can be said before anything has gone.
+    /// The part of each workload that may be evicted, as far as this is known before any eviction.
     fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
         let holdings = Holdings::new(self.snapshot, self.request.to_vec());
         let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
@@ -110,7 +126,8 @@ impl<'a> Attempt<'a> {
     fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> Taken<'a> {
         let mut in_order = search.victims.clone();
         in_order.sort_unstable();
-        // The order in which they were taken is lawful for sure; the order in which they came reads better.
+        // The order in which victims were taken is certainly lawful. The order in which they arrived is easier to read,
+        // so it is used if it is lawful too.
         let reasons = self.replay(policy, search, &in_order).or_else(|| {
             in_order.clone_from(&search.victims);
             self.replay(policy, search, &in_order)
@@ -127,7 +144,7 @@ impl<'a> Attempt<'a> {
         Taken { victims: rows, placed, holdings, disruption_ratio }
     }
 
-    /// Takes the victims one after the other; `None` when one of them may not go in this order.
+    /// Takes the victims one after the other; `None` if one of them may not be evicted in this order.
     fn replay(&self, policy: &dyn Policy, search: &Greedy, order: &[usize]) -> Option<(Vec<Victim>, Holdings<'a>)> {
         let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
         let mut rows = Vec::with_capacity(order.len());

@@ -1,6 +1,6 @@
-//! Candidates one by one, in the order in which they lose (DIVISION §6.4): the reverse of the queue order, asked anew
-//! whenever a queue would have lost something. The tree is walked by heaps, because only the queue that just lost can
-//! move.
+//! The candidates one by one, in the order in which they lose (DIVISION §6.4): the reverse of the queue order, updated
+//! whenever a queue would have lost something. Heaps hold the siblings, because only the queue that just lost and its
+//! ancestors can change their positions.
 
 use std::cmp::Ordering;
 
@@ -16,14 +16,14 @@ pub struct LosingOrder<'a> {
     snapshot: &'a Snapshot<'a>,
     policy: &'a dyn Policy,
     extents: &'a [Extent],
-    /// What queues would hold if everything that was handed out had gone.
+    /// The amounts that queues would hold if all units that were returned so far had been evicted.
     holdings: Holdings<'a>,
     keys: Vec<Option<Key>>,
-    /// The children that still have candidates; the one that loses first comes first.
+    /// The children that still have candidates; the child that loses first is at the top.
     heaps: SiblingHeaps,
-    /// By queue: its own candidates, the next one last; made when the queue is first asked.
+    /// By queue: its own candidates, the next one last; computed when the queue is first reached.
     units: Vec<Option<Vec<Unit>>>,
-    /// By queue: candidates in it and below.
+    /// By queue: the number of candidates in it and below it.
     left: Vec<usize>,
     own: Vec<usize>,
 }
@@ -59,7 +59,7 @@ impl<'a> LosingOrder<'a> {
 
     fn fill_heaps(&mut self) {
         let tree = self.snapshot.tree;
-        // By parent, the roots last.
+        // The children with candidates by parent; the roots are last.
         let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); tree.len() + 1];
         for queue in tree.top_down().iter().rev().copied() {
             self.left[queue] += self.own[queue];
@@ -114,8 +114,8 @@ impl<'a> LosingOrder<'a> {
         self.units[queue].as_mut()?.pop()
     }
 
-    /// Surplus members of every workload, then gangs' cores; in each the reverse of the workload order, and of equal
-    /// members the last listed first.
+    /// The units of a queue in the order in which they lose: first surplus members of every workload, then the cores of
+    /// gangs. Both are in the reverse of the workload order; of equal members the last listed one comes first.
     fn units_of(&self, queue: usize) -> Vec<Unit> {
         let mut jobs: Vec<usize> =
             self.snapshot.jobs_of(queue).iter().copied().filter(|j| self.extents[*j] != Extent::Nothing).collect();
@@ -139,7 +139,7 @@ impl<'a> LosingOrder<'a> {
     }
 }
 
-/// Whether queue `a` loses before its sibling `b`.
+/// True if queue `a` loses before its sibling `b`.
 fn loses_before(policy: &dyn Policy, holdings: &Holdings, keys: &[Option<Key>], a: usize, b: usize) -> bool {
     let (Some(key_a), Some(key_b)) = (&keys[a], &keys[b]) else { return false };
     let (at, bt) = (holdings.position(a), holdings.position(b));

@@ -1,4 +1,5 @@
-//! Leaves out every victim without which the plan still holds (DIVISION §6.4), those that lose last first.
+//! Gives back every victim without which the plan still holds (DIVISION §6.4). Victims that lose last are given back
+//! first.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use crate::reclaim::limits;
 use crate::reclaim::policy::Denied;
 
 impl Greedy<'_> {
-    /// Sides that the plan as a whole would leave worse off than the reclaimer.
+    /// The sides that the whole plan would leave worse off than the reclaimer, each with its denial.
     pub fn unsettled(&self) -> HashMap<usize, Denied> {
         let mut queues: Vec<usize> = self.victims.iter().map(|at| self.units[*at].queue).collect();
         queues.sort_unstable();
@@ -18,9 +19,9 @@ impl Greedy<'_> {
         queues.into_iter().filter_map(denied).collect()
     }
 
-    /// Afterwards dropping any one victim breaks the plan. Returns where the members run, as (member, agent).
+    /// Makes the set minimal: afterwards dropping any one victim breaks the plan. Returns pairs (member, agent).
     pub fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
-        // A victim that stays only takes room away: agents that have no room for any member now have none later.
+        // Giving a victim back only takes room away, so an agent without room for any member now has none later.
         let roomy = |agent: &usize| self.classes.iter().any(|class| self.board.free.count(*agent, class, 1) > 0);
         let agents: Vec<usize> = (0..self.board.free.agents()).filter(roomy).collect();
         let mut changed = true;

@@ -1,4 +1,5 @@
-//! Why no plan was found: what forbids each candidate, as things stand when the search ends (DIVISION §6.8).
+//! Explains why there is no plan: the rule that forbids each candidate in the state at the end of the search
+//! (DIVISION §6.8).
 
 use super::candidates::{Extent, Protections};
 use super::greedy::Greedy;
@@ -10,7 +11,7 @@ use crate::reclaim::outcome::{Refusal, Rule};
 use crate::reclaim::policy::Denied;
 use crate::reclaim::snapshot::Unit;
 
-/// One line for each candidate, before them what the workload itself lacks.
+/// One refusal for each candidate; before them one for what the pending workload itself lacks.
 pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
     let snapshot = search.snapshot;
     let lacking = lacking(search);
@@ -25,7 +26,7 @@ pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> 
     lines
 }
 
-/// What is missing even after every lawful victim: a limit, or room.
+/// The limit or the room that is missing even after every lawful victim is evicted.
 fn lacking(search: &Greedy) -> Denied {
     if let Err(denied) = limits::check(&search.board.holdings) {
         return denied;
@@ -40,7 +41,7 @@ fn lacking(search: &Greedy) -> Denied {
     search.classes.iter().find_map(short).unwrap_or(plain)
 }
 
-/// What is asked for / the most that any eligible agent could offer; of the whole group where only totals count.
+/// The requested amount / the most that any eligible agent could offer, or the whole group if only totals count.
 fn scarcity(search: &Greedy, class: &Class, column: usize) -> Fraction {
     let agents = (0..class.eligible.len()).filter(|agent| class.eligible[*agent]);
     let most = agents.map(|agent| u128::try_from(search.obtainable(agent, column)).unwrap_or(0)).max().unwrap_or(0);
@@ -76,7 +77,7 @@ fn forbidden(search: &mut Greedy, protections: &Protections, job: usize) -> Opti
     denied.or_else(|| (extent == Extent::Surplus).then(keeps_minimum))
 }
 
-/// The reason of the first unit that may not go when they go one after the other.
+/// The denial of the first unit that may not be evicted when the units are evicted one after the other.
 fn first_denied(search: &mut Greedy, units: &[Unit]) -> Option<Denied> {
     let mut gone = Vec::with_capacity(units.len());
     let mut denied = None;

@@ -1,4 +1,4 @@
-//! What owners used on each day of a replay, and whether they waited when it ended.
+//! The usage of owners on each day of a replay, and the pending jobs at its end.
 
 use super::places::Places;
 use super::{ByTier, DayFigures, Starts};
@@ -7,14 +7,14 @@ use crate::normalize::Normalizer;
 use crate::replay::history::{History, Job};
 use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 
-/// Shares are held against usage of so many days.
+/// The number of days of usage that is compared with shares.
 const WINDOW: usize = 7;
 
 pub struct Days {
     first: Day,
-    /// By day, then owner.
+    /// By day, then by owner.
     uses: Vec<Vec<Use>>,
-    /// By day: what was offered. Parts of a day of the most that is ever offered, as usage is.
+    /// The capacity by day. Like usage, it is in units of one day of the largest capacity that is ever offered.
     offered: Vec<f64>,
     last_end: Timestamp,
 }
@@ -47,7 +47,7 @@ impl Days {
         day.days_since(self.first).max(0).unsigned_abs() as usize
     }
 
-    /// `rate` is what the job uses in a second.
+    /// Adds a job. `rate` is its usage in a second.
     fn note(&mut self, job: &Job, start: Option<Timestamp>, rate: f64) {
         let owner = job.owner as usize;
         let (submitted, last) = (self.place(job.submitted_at.day()), self.uses.len());
@@ -80,7 +80,7 @@ impl Days {
         self.last_end
     }
 
-    /// In days of the whole cluster, like all usage here.
+    /// The total usage, in days of the whole cluster.
     pub fn used(&self) -> f64 {
         self.used_by_owner().iter().sum()
     }
@@ -100,12 +100,12 @@ impl Days {
         if offered > 0.0 { self.used() / offered } else { 0.0 }
     }
 
-    /// By day: what all used in the week that ends with it.
+    /// By day: the usage of all owners in the week that ends with it.
     pub fn used_by_week(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.uses.len()).map(|last| self.week(last).iter().map(|used| used.used).sum())
     }
 
-    /// What each owner used in the week that ends with a day, and what it has and wants at the end.
+    /// The usage of each owner in the week that ends with a day, and its running and pending jobs on that day.
     fn week(&self, last: usize) -> Vec<Use> {
         let mut sums = self.uses[last].clone();
         for day in &self.uses[(last + 1).saturating_sub(WINDOW)..last] {

@@ -1,4 +1,4 @@
-//! What came of a replay: waits, shares and utilisation under each policy, beside what really happened.
+//! The results of a replay: waits, shares and utilisation under each policy, beside what really happened.
 
 mod days;
 mod places;
@@ -13,7 +13,7 @@ use super::history::History;
 use super::policy::Policy;
 use crate::time::{Day, Timestamp};
 
-/// A figure of each tier.
+/// A value for each tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ByTier {
     pub domain: f64,
@@ -21,15 +21,15 @@ pub struct ByTier {
     pub user: f64,
 }
 
-/// How the cluster was divided in the week that ends with a day.
+/// The division of the cluster in the week that ends with a day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DayFigures {
     pub day: Day,
-    /// Which part of what was used was in the wrong hands.
+    /// The part of the used amount that was misallocated, 0 to 1.
     pub misallocated_share: ByTier,
-    /// Of used over entitled shares.
+    /// Jain's index of the ratios of used to entitled shares.
     pub jains_index: ByTier,
-    /// Of that day alone.
+    /// The used part of the capacity of that day alone, 0 to 1.
     pub utilisation: f64,
 }
 
@@ -43,14 +43,14 @@ pub struct Entity {
     pub user: Option<String>,
     #[serde(flatten)]
     pub figures: Figures,
-    /// Of all that was used.
+    /// The part of the total usage, 0 to 1.
     pub used_share: f64,
-    /// By how many seconds its mean wait is longer than in what it is compared with.
+    /// The mean wait minus that of the outcome that is compared with, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_change: Option<f64>,
 }
 
-/// What came of one policy, or what really happened.
+/// The result of one policy, or what really happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     pub policy: String,
@@ -58,9 +58,9 @@ pub struct Outcome {
     #[serde(flatten)]
     pub figures: Figures,
     pub last_end: Timestamp,
-    /// Of what was offered until the last end.
+    /// The used part of the capacity until the last job ended, 0 to 1.
     pub utilisation: f64,
-    /// The mean over all days, weighed by what was used.
+    /// The mean over all days, weighted by usage.
     pub misallocated_share: ByTier,
     pub jains_index: ByTier,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,12 +71,12 @@ pub struct Outcome {
     pub days: Vec<DayFigures>,
 }
 
-/// The starts that an outcome is told of.
+/// The starts that an outcome is computed from.
 pub struct Starts<'s> {
     pub name: &'s str,
-    /// By job.
+    /// The start of each job; `None` if it never starts.
     pub starts: &'s [Option<Timestamp>],
-    /// Whose weights say what everybody is entitled to.
+    /// The policy whose weights determine the entitled shares.
     pub policy: &'s Policy,
 }
 
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// Says of everybody how much longer it waited than there.
+    /// Sets `wait_change` of the outcome and of all entities, compared with `other`.
     pub fn compare(&mut self, other: &Self) {
         let change = |now: &Figures, before: &Figures| Some(now.wait.mean - before.wait.mean);
         self.wait_change = change(&self.figures, &other.figures);
@@ -114,14 +114,14 @@ impl Outcome {
             (&mut self.projects, &other.projects),
             (&mut self.users, &other.users),
         ];
-        // Both have the same entities in the same order.
+        // Both outcomes have the same entities in the same order.
         for (now, before) in tiers.into_iter().flat_map(|(now, before)| now.iter_mut().zip(before)) {
             now.wait_change = change(&now.figures, &before.figures);
         }
     }
 }
 
-/// The mean of figures that are each weighed.
+/// The weighted mean of values.
 fn mean(figures: impl Iterator<Item = (ByTier, f64)>) -> ByTier {
     let (mut sum, mut weights) = (ByTier::default(), 0.0);
     for (figure, weight) in figures {

@@ -13,11 +13,11 @@ type Names = (String, Option<String>, Option<String>);
 
 pub struct Places {
     pub tree: fairness::Tree,
-    /// Of each tier.
+    /// The names of the entities of each tier.
     names: [Vec<Names>; 3],
-    /// By owner: its place in each tier.
+    /// By owner: its index in each tier.
     of_owner: Vec<[usize; 3]>,
-    /// By place of a user: the owner.
+    /// The owner of each user of the tree.
     owners: Vec<usize>,
 }
 
@@ -53,12 +53,12 @@ impl Places {
         Self { tree: fairness::Tree::new([domains, projects, users]), names, of_owner, owners }
     }
 
-    /// Figures of owners in the order of the tree.
+    /// Rearranges values of owners into the order of the tree.
     pub fn arranged<T: Copy>(&self, by_owner: &[T]) -> Vec<T> {
         self.owners.iter().map(|owner| by_owner[*owner]).collect()
     }
 
-    /// What came of each, tier by tier; `used` is by owner.
+    /// The results of each entity, tier by tier. `used` is by owner.
     pub fn entities(&self, waits: &[Vec<Wait>], used: &[f64]) -> [Vec<Entity>; 3] {
         let all: f64 = used.iter().sum();
         [0, 1, 2].map(|tier| {

@@ -1,29 +1,29 @@
-//! How long jobs waited.
+//! The waits of jobs.
 
 use serde::Serialize;
 
 use crate::replay::history::History;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
-/// Shorter jobs count as this long, in seconds: else the slowdown of jobs that failed at once would hide all others.
+/// The shortest runtime in a slowdown, in seconds. Without it the slowdown of jobs that failed at once would hide all
+/// others.
 const SHORTEST: f64 = 10.0;
 
-/// One job that started.
+/// The wait and the runtime of one started job, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// In seconds.
     wait: f64,
     ran: f64,
 }
 
 impl Wait {
-    /// From submission to end, over how long it ran.
+    /// The bounded slowdown: the time from submission to end, divided by the runtime; at least 1.
     fn slowdown(self) -> f64 {
         ((self.wait + self.ran) / self.ran.max(SHORTEST)).max(1.0)
     }
 }
 
-/// In seconds.
+/// The distribution of waits, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
     pub mean: f64,
@@ -33,10 +33,10 @@ pub struct Waits {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// That have started.
+    /// The number of jobs that have started.
     pub jobs: u64,
     pub wait: Waits,
-    /// The mean.
+    /// The mean bounded slowdown.
     pub bounded_slowdown: f64,
 }
 
@@ -49,7 +49,7 @@ impl Figures {
         waits.sort_unstable_by(|a, b| a.wait.total_cmp(&b.wait));
         let at = |percent: usize| waits[(waits.len() * percent).div_ceil(100).max(1) - 1].wait;
         let wait = Waits { mean: waits.iter().map(|wait| wait.wait).sum::<f64>() / count, median: at(50), p95: at(95) };
-        // Summed by wait, so that it does not depend on the order of the jobs.
+        // Summed in the order of waits, so that the result does not depend on the order of the jobs.
         let bounded_slowdown = waits.iter().map(|wait| wait.slowdown()).sum::<f64>() / count;
         Self { jobs: waits.len() as u64, wait, bounded_slowdown }
     }

@@ -1,4 +1,5 @@
-//! `easy`: EASY backfill. The first job that does not fit has a reservation, and no job that starts before it may delay it.
+//! `easy`: EASY backfill. The first job that does not fit has a reservation, and no job that starts earlier may delay
+//! it.
 
 use super::Starts;
 use crate::replay::simulation::{Reservation, Round};

@@ -1,5 +1,5 @@
-//! What a scheduler does with an order: which of the jobs that wait it starts. A scheduler is one file here and one line in
-//! [`SCHEDULERS`].
+//! The schedulers of a replay: each decides which of the pending jobs start, given their order. A scheduler is one file
+//! here and one line in [`SCHEDULERS`].
 
 mod easy;
 mod skip;
@@ -7,14 +7,14 @@ mod strict;
 
 use super::simulation::Round;
 
-/// Starts jobs in an order.
+/// A scheduler, which starts jobs in an order.
 pub trait Starts: Sync {
     fn name(&self) -> &'static str;
 
-    /// One line of help.
+    /// A description in one line, for the help text.
     fn about(&self) -> &'static str;
 
-    /// Starts what can start now.
+    /// Starts the jobs that can start now.
     fn round(&self, round: &mut Round);
 }
 

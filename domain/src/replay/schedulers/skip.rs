@@ -1,4 +1,4 @@
-//! `skip`: whatever fits starts, in order.
+//! `skip`: every job that fits starts, in order.
 
 use super::Starts;
 use crate::replay::simulation::Round;

@@ -1,4 +1,5 @@
-//! The simulation of one resource group: jobs arrive and end, runs happen, and the scheduler starts what it can, event by event.
+//! The event-driven simulation of one resource group: jobs arrive and end, runs record usage, and the scheduler starts
+//! jobs.
 
 mod round;
 
@@ -22,13 +23,13 @@ use crate::time::{MICROS_PER_SECOND, Timestamp};
 
 pub use round::{Reservation, Round};
 
-/// What the scheduler and the sequencer know of how long a job will run.
+/// The source of the runtimes that the scheduler and the sequencer expect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Estimates {
-    /// The limit that its user gave; where there is none, what is learned from the jobs that ended.
+    /// The limit that the user set; without one, an estimate from jobs that ended.
     #[default]
     Given,
-    /// How long it really runs.
+    /// The real runtime.
     Perfect,
 }
 
@@ -41,14 +42,14 @@ impl Estimates {
     }
 }
 
-/// A job that runs.
+/// A running job.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     key: KernelKey,
     started_at: Timestamp,
 }
 
-/// The simulation at one instant.
+/// The state of the simulation at one instant.
 pub struct Simulation<'h> {
     history: &'h History,
     policy: &'h Policy,
@@ -58,20 +59,20 @@ pub struct Simulation<'h> {
     waiting: Waiting,
     running: BTreeMap<u32, Running>,
     ends: BinaryHeap<Reverse<(Timestamp, u32)>>,
-    /// By job: when it started.
+    /// The start of each job that has started.
     starts: Vec<Option<Timestamp>>,
     now: Timestamp,
     next_run: Timestamp,
-    /// A run whose time has come, and whose figures no order or estimate has needed yet.
+    /// A run that was due and was put off, because nothing has needed its results yet.
     due: Option<Timestamp>,
-    /// When the last run was.
+    /// The time of the last run.
     ran_at: Timestamp,
     arrived: usize,
     offered: usize,
 }
 
 impl<'h> Simulation<'h> {
-    /// `None`: there is no job.
+    /// `None` if the history has no jobs.
     pub fn new(history: &'h History, policy: &'h Policy, estimates: Estimates) -> Option<Self> {
         let now = history.jobs.first()?.submitted_at;
         let offered = history.offers.partition_point(|offer| offer.from <= now);
@@ -99,24 +100,24 @@ impl<'h> Simulation<'h> {
         })
     }
 
-    /// When something happens next; `None`: nothing will.
+    /// The time of the next event; `None` if there is none.
     pub fn next_event(&self) -> Option<Timestamp> {
         let arrival = self.history.jobs.get(self.arrived).map(|job| job.submitted_at);
         let end = self.ends.peek().map(|Reverse((end, _))| *end);
         let offer = self.history.offers.get(self.offered).map(|offer| offer.from);
-        // What is offered matters only while jobs come or wait.
+        // A change of capacity matters only while jobs arrive or wait.
         let offer = offer.filter(|_| arrival.is_some() || !self.waiting.is_empty());
         let event = [arrival, end, offer].into_iter().flatten().min()?;
-        // A run may change the order, and so what may start.
+        // A run may change the order and so the jobs that can start.
         let run = Some(self.next_run).filter(|_| !self.waiting.is_empty() && self.policy.reads_usage());
         Some(run.map_or(event, |run| run.min(event)))
     }
 
-    /// Goes to an instant, which is not behind the next event.
+    /// Advances to an instant, which must not be after the next event.
     pub fn advance(&mut self, now: Timestamp) {
         self.now = now;
         while let Some(offer) = self.history.offers.get(self.offered).filter(|offer| offer.from <= now) {
-            // Runs before that have seen what was offered then.
+            // Runs before the change have to see the capacity of their time.
             self.pass_runs(offer.from.plus_micros(-1));
             self.run();
             let slots = self.history.offered(Some(offer));
@@ -135,18 +136,19 @@ impl<'h> Simulation<'h> {
         }
     }
 
-    /// What the scheduler sees now.
+    /// The view of the scheduler at this instant.
     pub fn round(&mut self) -> Round<'_, 'h> {
         Round::new(self)
     }
 
-    /// When each job started; `None`: never.
+    /// The start of each job; `None` if it never started.
     pub fn into_starts(self) -> Vec<Option<Timestamp>> {
         self.starts
     }
 
-    /// Notes which run was due last. Only orders and estimates that are asked for show what runs have recorded, so of several the
-    /// last says all; one each day keeps what they find small.
+    /// Notes the last run that was due. Only orders and estimates show what runs have recorded, so of several runs the
+    /// last one is enough. One run on each day is executed nevertheless, because it keeps the work of the next run
+    /// small.
     fn pass_runs(&mut self, now: Timestamp) {
         if self.next_run > now {
             return;
@@ -162,7 +164,7 @@ impl<'h> Simulation<'h> {
         }
     }
 
-    /// Makes up for the run that was due.
+    /// Executes the run that was put off.
     fn run(&mut self) {
         if let Some(due) = self.due.take() {
             self.group.run(due);
@@ -170,7 +172,8 @@ impl<'h> Simulation<'h> {
         }
     }
 
-    /// Starts all jobs that wait, if there is room for all of them: then their order does not matter.
+    /// Starts all pending jobs if there is room for all of them, because their order does not matter then. Returns
+    /// whether it did.
     pub fn start_all(&mut self) -> bool {
         let all = self.room.fits(self.waiting.total());
         if all {
@@ -236,7 +239,7 @@ impl<'h> Simulation<'h> {
         order.into_iter().map(|at| jobs[at as usize]).collect()
     }
 
-    /// How long a job is taken to run, in microseconds.
+    /// The expected runtime of a job, in microseconds.
     fn estimate(&self, number: u32) -> u64 {
         let job = self.job(number);
         let told = self.estimates.told(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());

@@ -1,10 +1,10 @@
-//! One look of a scheduler at the jobs that wait.
+//! The view of a scheduler of the pending jobs at one instant.
 
 use super::Simulation;
 use crate::replay::room::Room;
 use crate::time::Timestamp;
 
-/// One look of the scheduler at what waits.
+/// One round of the scheduler: it may look at pending jobs and start some of them.
 pub struct Round<'s, 'h>(&'s mut Simulation<'h>);
 
 impl<'s, 'h> Round<'s, 'h> {
@@ -12,7 +12,7 @@ impl<'s, 'h> Round<'s, 'h> {
         Self(simulation)
     }
 
-    /// Whether there is room for any job that waits.
+    /// True if there is room for at least one pending job.
     pub fn any_fits(&self) -> bool {
         self.0.waiting.sizes().any(|size| self.0.room.fits(&self.0.history.sizes[size as usize]))
     }
@@ -21,13 +21,13 @@ impl<'s, 'h> Round<'s, 'h> {
         self.0.room.fits(self.0.size(job))
     }
 
-    /// The job that comes first.
+    /// The pending job that comes first; `None` if there is none.
     pub fn first(&mut self) -> Option<u32> {
         let heads: Vec<u32> = self.0.waiting.heads().collect();
         self.0.ordered(&heads, 1).first().copied()
     }
 
-    /// All jobs that wait, in order.
+    /// All pending jobs, in order.
     pub fn order(&mut self) -> Vec<u32> {
         let all: Vec<u32> = self.0.waiting.all().collect();
         self.0.ordered(&all, usize::MAX)
@@ -37,9 +37,9 @@ impl<'s, 'h> Round<'s, 'h> {
         self.0.start(job);
     }
 
-    /// When a job can start at the latest, if the jobs that run end as estimated.
+    /// The reservation of a job: the time at which it can start if running jobs end as estimated.
     pub fn reservation(&mut self, job: u32) -> Reservation {
-        // Runs learn how long jobs take.
+        // The estimates come from what runs have recorded.
         self.0.run();
         let simulation = &*self.0;
         let mut ends: Vec<(Timestamp, u32)> = simulation
@@ -65,15 +65,15 @@ impl<'s, 'h> Round<'s, 'h> {
     }
 }
 
-/// A job that waits for others to end.
+/// The reservation of a job that waits for others to end.
 pub struct Reservation {
     from: Timestamp,
-    /// What is left then.
+    /// The room that is left at that time after the job has started.
     room: Room,
 }
 
 impl Reservation {
-    /// Whether a job that starts now does not delay the one that has the reservation.
+    /// True if a job that starts now does not delay the job with the reservation.
     pub fn admits(&mut self, round: &Round, job: u32) -> bool {
         let estimate = i64::try_from(round.0.estimate(job)).unwrap_or(i64::MAX);
         if round.0.now.plus_micros(estimate) <= self.from {

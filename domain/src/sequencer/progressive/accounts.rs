@@ -1,4 +1,4 @@
-//! What each domain, project and user of a group has used, recorded or not, at one moment (FAIR_SHARE §10).
+//! The usage of each domain, project and user of a group at one moment, recorded or not (FAIR_SHARE §10).
 
 use std::sync::Arc;
 
@@ -14,44 +14,44 @@ use crate::slots::Amounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 use crate::weight::EffectiveWeight;
 
-/// Where owners stand before anything is placed.
+/// The usage and weights of owners before any workload is placed.
 pub trait Accounts {
     fn user(&self, member: Member) -> Account;
 
     fn project(&self, project: ProjectId) -> Account;
 
-    /// The domain that the project is in; `None` of a project that the group does not know yet.
+    /// The domain of the project; `None` for a project that the group does not know yet.
     fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account);
 }
 
-/// A group, as far as accounts are made from it.
+/// The data of a group from which accounts are computed.
 pub trait Books {
     fn options(&self) -> &Options;
 
-    /// What the day of the last calculation offers.
+    /// The capacity of the day of the last calculation.
     fn today(&self) -> &Amounts;
 
     fn outstanding(&self) -> &Outstanding;
 
-    /// How long all kernels ran that ended in the look-back window.
+    /// The runtimes of all kernels that ended in the look-back window.
     fn run_times(&self) -> RunTimes;
 
-    /// Another one whenever run times or options have changed.
+    /// Identifies the expected runtimes. It changes whenever runtimes or options change.
     fn edition(&self) -> &Edition;
 
-    /// `None`: the group does not know the member yet.
+    /// `None` if the group does not know the member yet.
     fn user(&self, member: Member) -> Option<&Share>;
 
-    /// With the domain that the project is in.
+    /// The project's share, with the domain that it is in.
     fn project(&self, project: ProjectId) -> Option<(&Arc<str>, &Share)>;
 
     fn domain(&self, name: &str) -> Option<&Share>;
 }
 
-/// Which domain a project is in that the group does not have yet.
+/// The domains of projects that the group does not have yet.
 pub type Homes = FastMap<ProjectId, Arc<str>>;
 
-/// The most that a workload is charged for, in microseconds.
+/// The longest runtime that a workload is charged for, in microseconds.
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
 fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
@@ -59,11 +59,11 @@ fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
     Expected::new(own, books.run_times(), books.options())
 }
 
-/// A user who is named.
+/// A user with an account.
 #[derive(Clone, Copy)]
 struct Known {
     account: Account,
-    /// How long the user's kernels run.
+    /// The expected runtime of the user's kernels.
     expected: Expected,
 }
 
@@ -73,17 +73,18 @@ pub struct GroupAccounts<'a, B> {
     homes: &'a Homes,
     moment: Moment,
     pub tariff: Tariff,
-    /// The places of `users`.
+    /// The indices in `users`.
     numbers: FastMap<Member, u32>,
     users: Vec<Known>,
-    /// What is charged besides what runs have recorded.
+    /// The charges for unrecorded usage, on top of recorded usage.
     projects: FastMap<ProjectId, Charge>,
-    /// `None`: what is in no domain that anybody knows.
+    /// The key `None` stands for projects whose domain is not known.
     domains: FastMap<Option<Arc<str>>, Charge>,
 }
 
 impl<'a, B: Books> GroupAccounts<'a, B> {
-    /// Of the users only `owners` have accounts, in their order. Projects and domains have them where they are compared.
+    /// Computes accounts. Only `owners` have user accounts, in their order. Projects and domains have accounts only if
+    /// the order compares them.
     pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
         let options = books.options();
         let mut accounts = Self {
@@ -105,7 +106,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         accounts
     }
 
-    /// The place of the owner's account, which is made if there is none.
+    /// The index of the owner's account. Adds the account if it does not exist.
     fn number(&mut self, owner: Member) -> usize {
         if let Some(known) = self.numbers.get(&owner) {
             return *known as usize;
@@ -124,7 +125,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         let share = self.books.user(owner);
         let expected = expected(self.books, share);
         let usage = self.books.outstanding().usage(owner, self.moment, expected);
-        // An owner that is new has the weights of the project and its domain all the same.
+        // A new owner has the weights of its project and its domain.
         let otherwise = || {
             let default = self.books.options().default_weight;
             let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
@@ -155,13 +156,13 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         self.tariff.cost(slots, expected.micros(told).min(MOST_EXPECTED_MICROS))
     }
 
-    /// What a workload costs that was said to run so long. Its owner is one of those that the accounts were made for, each of them
-    /// named once.
+    /// The charge for a workload. `owner` is an index in the owners that the accounts were made for, each of which was
+    /// named once. `told` is the announced runtime in seconds.
     pub fn charge(&self, owner: usize, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
         self.cost(&self.users[owner].expected, slots, told)
     }
 
-    /// A workload has started that is not among the kernels yet.
+    /// Counts a workload that has started but is not among the kernels yet.
     pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) {
         let number = self.number(owner);
         let charge = self.cost(&self.users[number].expected, slots, told);
@@ -170,7 +171,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         *self.domains.entry(self.home(owner.project)).or_default() += charge;
     }
 
-    /// `otherwise` is the weight of who has no share yet.
+    /// `otherwise` is the weight of an owner that has no share yet.
     fn account(share: Option<&Share>, charged: Charge, otherwise: impl FnOnce() -> EffectiveWeight) -> Account {
         Account {
             normalized_usage: share.map_or(0.0, |share| share.history.normalized_usage),

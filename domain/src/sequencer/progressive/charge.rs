@@ -1,16 +1,16 @@
-//! What a workload costs its owner, and what an owner has been charged.
+//! The charge for a workload, and the account of an owner.
 
 use std::ops::AddAssign;
 
 use crate::factor::{Exponent, fair_share_factor};
 use crate::weight::EffectiveWeight;
 
-/// Units of a charge in one window's whole capacity.
+/// The number of units in the whole capacity of one window.
 const UNITS: f64 = 1e18;
 
-/// A part of the look-back window's capacity, as normalised usage is, in whole units, so that a sum does not depend on the
-/// order of its parts.
-// Packed as closely as other numbers are: what waits with its charge takes a quarter less memory.
+/// A part of the capacity of the look-back window, in the same scale as normalised usage. It is an integer, so that a
+/// sum does not depend on the order of its parts.
+// Packed to the alignment of `u64`, so that a pending workload with its charge takes a quarter less memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(Rust, packed(8))]
 pub struct Charge(u128);
@@ -18,7 +18,7 @@ pub struct Charge(u128);
 impl Charge {
     pub const ZERO: Self = Self(0);
 
-    /// Of normalised usage. What is no number, or is negative, costs nothing.
+    /// The charge for normalised usage. NaN and negative numbers cost nothing.
     pub fn of(normalized_usage: f64) -> Self {
         // The conversion saturates.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is what is meant")]
@@ -27,7 +27,7 @@ impl Charge {
 
     #[expect(clippy::cast_precision_loss, reason = "sums are exact; what is compared is rounded once")]
     pub fn to_f64(self) -> f64 {
-        // Most fit into 64 bits, of which the machine makes the same number in one instruction.
+        // Most charges fit into 64 bits, which the processor converts to the same number in one instruction.
         let units = u64::try_from(self.0).map_or_else(|_| self.0 as f64, |units| units as f64);
         units / UNITS
     }
@@ -39,7 +39,7 @@ impl AddAssign for Charge {
     }
 }
 
-/// What a domain, project or user has used, recorded and not, and the weight that divides it.
+/// The usage of a domain, project or user, recorded and not, and the weight that divides it.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     pub normalized_usage: f64,
@@ -48,7 +48,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Recorded usage with all charges.
+    /// Recorded usage plus all charges.
     pub fn used(&self) -> f64 {
         self.normalized_usage + self.charged.to_f64()
     }
@@ -57,13 +57,13 @@ impl Account {
         fair_share_factor(self.used(), self.weight)
     }
 
-    /// Ascends with usage over weight.
+    /// The sort key: it ascends with usage / weight.
     pub fn key(&self) -> u64 {
         Exponent::new(self.used(), self.weight).sort_key()
     }
 
-    /// [`Self::key`] at the middle of the next workload. It counts no more than what was used so far, so that small owners
-    /// are served.
+    /// The sort key with half of the next workload's charge. That half counts at most as much as the usage so far, so
+    /// that owners with little usage are not held back by a large workload.
     pub fn key_before(&self, next: Charge) -> u64 {
         let used = self.used();
         Exponent::new(used + used.min(next.to_f64() / 2.0), self.weight).sort_key()

@@ -1,5 +1,4 @@
-//! Why each workload of a progressive order does not come before the one that is placed right before it: the order again, step by
-//! step, with the figures that were compared.
+//! Explains a progressive order: repeats it step by step and compares each workload with its predecessor.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::maps::FastMap;
 use crate::options::Order;
 use crate::slots::Usages;
 
-/// The accounts that have been looked at, with what was charged to them.
+/// The accounts that have been read, with what was charged to them.
 struct Charged<'a> {
     order: Order,
     accounts: &'a dyn Accounts,
@@ -31,7 +30,7 @@ impl Charged<'_> {
         }
     }
 
-    /// What is compared of the owner's next workload: of the domain, the project and the user.
+    /// The sort keys of the domain, the project and the user for the owner's next workload.
     fn keys(&mut self, owner: Member, next: Charge) -> [u64; 3] {
         self.look(owner);
         let user = self.users.get(&owner).map_or(0, |account| account.key_before(next));
@@ -53,12 +52,12 @@ impl Charged<'_> {
     }
 }
 
-/// Of an owner's own workloads.
+/// The reason between two workloads of one owner.
 fn own(one: &Workload, other: &Workload) -> Decision {
     if one.priority == other.priority { tie(one, other) } else { Decision::Priority }
 }
 
-/// Of a progressive order by usage, which is `placed`; `charges` are those of all `workloads`.
+/// The reasons of `placed`, a progressive order by usage. `charges` has the charge of each workload.
 pub fn decisions(
     order: Order,
     workloads: &[Workload],
@@ -83,7 +82,7 @@ pub fn decisions(
     })
 }
 
-/// Of a progressive order by dominant share.
+/// The reasons of `placed`, a progressive order by dominant share.
 pub fn dominant_decisions(
     workloads: &[Workload],
     requests: &[Usages],

@@ -1,4 +1,4 @@
-//! DRF's own algorithm: the dominant share of a user grows by each workload that is placed.
+//! The algorithm of DRF: the dominant share of a user grows with each placed workload.
 
 use std::cmp::Reverse;
 
@@ -7,8 +7,9 @@ use super::lists::{Lists, Waiting};
 use crate::ids::UserId;
 use crate::slots::Usages;
 
-/// The user with the smallest dominant share gives its next workload, until nothing waits or `most` are placed. `share` tells
-/// the dominant share of a user who occupies so much more than now, as the usage of one second.
+/// Places workloads until none is left or `most` are placed. The user with the smallest dominant share gives its next
+/// workload. `share` returns the dominant share of a user who holds more than now; the addition is the usage of one
+/// second.
 pub fn order(
     mut lists: Lists<UserId, ()>,
     requests: &[Usages],
@@ -16,7 +17,7 @@ pub fn order(
     most: usize,
 ) -> Vec<u32> {
     let mut placed = vec![Usages::default(); lists.owners.len()];
-    // Shares are never negative, and non-negative floats order like their bits.
+    // Shares are never negative, and non-negative floats have the same order as their bits.
     let key = |lists: &Lists<UserId, ()>, placed: &[Usages], user: u32| {
         let next = lists.next(user)?;
         let share = share(lists.owners[user as usize], &placed[user as usize]);

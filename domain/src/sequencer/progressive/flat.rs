@@ -1,5 +1,5 @@
-//! All users at once. What is compared of a user depends on its own workloads alone, so that the keys of all workloads are known
-//! before any is placed.
+//! The order that compares all users with each other. The key of a user depends on its own workloads alone, so the keys
+//! of all workloads are known before any is placed, and one sort gives the order.
 
 use super::charge::{Account, Charge};
 use super::lists::{ByOwner, Next};
@@ -8,22 +8,23 @@ use crate::factor::fair_share_factor;
 use crate::ids::Member;
 use crate::parallel;
 
-/// A workload with what its user has used once it is placed.
+/// A workload, with the usage of its user once it is placed.
 struct Placed {
     at: u32,
     user: u32,
     used: f64,
 }
 
-/// Where a user stands.
+/// The state of a user.
 struct Standing {
     account: Account,
     /// The largest key of its workloads so far.
     reached: u128,
 }
 
-/// The first `most` of `workloads`. Who has the smallest key comes next. A workload that has a smaller key than the one before it
-/// of the same user follows at once, because no other user had a smaller one then: it counts as if it had the key of that one.
+/// The first `most` of `workloads`. The smallest key comes next. If a workload has a smaller key than the previous one
+/// of the same user, it follows at once, because no other user had a smaller key at that time. So it gets the key of
+/// the previous one.
 pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
     let of = |member: &Member| Standing { account: accounts.user(*member), reached: 0 };
     let mut users: Vec<Standing> = workloads.owners().iter().map(of).collect();
@@ -35,7 +36,7 @@ pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Acc
         let key = u128::from(account.key_before(charge)) << 32 | u128::from(age);
         *reached = key.max(*reached);
         account.charged += charge;
-        // Of one user, those that are given first have the smaller places.
+        // The workloads of one user have ascending places, so their order is kept.
         keys.push(*reached << 32 | u128::from(place));
         placed.push(Placed { at, user: owner, used: account.used() });
     }
@@ -50,7 +51,7 @@ pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Acc
     })
 }
 
-/// The place, which the last 32 bits of a key are.
+/// The place, which is in the last 32 bits of a key.
 fn place_of(key: u128) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "the place is what is left")]
     let place = key as u32;

@@ -1,13 +1,13 @@
-//! Who comes next, of those who are compared by a key.
+//! Heaps of owners that are compared by keys.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// The smallest key first, with the number of its owner.
+/// A heap of keys, each with the number of its owner; the smallest key is at the top.
 pub type Heap<K> = BinaryHeap<Reverse<(K, u32)>>;
 
-/// The first of a heap has another key now, or nothing more to give.
+/// Updates the top of a heap: it gets another key, or is removed if it has nothing more to give.
 pub fn settle<K: Ord>(heap: &mut Heap<K>, key: Option<K>) {
     let Some(mut first) = heap.peek_mut() else { return };
     match key {

@@ -1,4 +1,4 @@
-//! Each owner's workloads, in the order in which the owner gives them.
+//! The workloads of each owner, in the order in which the owner gives them.
 
 use std::cmp::Reverse;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use super::super::{Workload, by_submission};
 use crate::maps::FastMap;
 use crate::parallel::both_of;
 
-/// Whose each workload is, and in which order each owner gives its own.
+/// The owner of each workload, and the order of each owner's workloads.
 pub struct ByOwner<K> {
     numbered: Numbered<K>,
     /// The age and the position of each workload.
@@ -23,22 +23,22 @@ impl<K: Hash + Eq + Copy + Send> ByOwner<K> {
 }
 
 impl<K> ByOwner<K> {
-    /// Each owner once.
+    /// The owners, each once.
     pub fn owners(&self) -> &[K] {
         &self.numbered.owners
     }
 
-    /// How many workloads there are.
+    /// The number of workloads.
     pub fn count(&self) -> usize {
         self.given.len()
     }
 
-    /// The workloads. Those of one owner are in the order in which it gives them.
+    /// The workloads. The ones of the same owner are in the order in which it gives them.
     pub fn given(&self) -> impl Iterator<Item = Next> + '_ {
         self.given.iter().map(|(age, at)| Next { age: *age, at: *at, owner: self.numbered.of[*at as usize] })
     }
 
-    /// The place among [`Self::owners`] of the one whose workload is at a position.
+    /// The index in [`Self::owners`] of the owner of the workload at a position.
     pub fn owner_of(&self, at: usize) -> usize {
         self.numbered.of[at] as usize
     }
@@ -47,38 +47,40 @@ impl<K> ByOwner<K> {
 /// A workload that its owner gives.
 #[derive(Clone, Copy, Debug)]
 pub struct Next {
-    /// Its place among all workloads by submission, then id. No two have the same.
+    /// Its rank among all workloads by submission, then id. It is unique.
     pub age: u32,
     /// Its position in the input.
     pub at: u32,
-    /// The place of its owner among all owners.
+    /// The index of its owner.
     pub owner: u32,
 }
 
-/// A workload that waits.
+/// A pending workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<C> {
     /// Its position in the input.
     pub at: u32,
-    /// Its place among all workloads by submission, then id. No two have the same.
+    /// Its rank among all workloads by submission, then id. It is unique.
     pub age: u32,
     pub cost: C,
 }
 
-/// Workloads by owner: the highest priority first, then submission, then id. Owners take turns, so those that are given at about the
-/// same time lie side by side in memory: first the first of each owner, then the second of each that has two, and so on.
+/// The workloads of each owner: by priority, highest first, then by submission, then by id. Owners take turns, so
+/// workloads that are given at about the same time are neighbours in memory: the first of each owner, then the second
+/// of each owner that has two, and so on.
 pub struct Lists<K, C> {
-    /// Who has the most workloads comes first.
+    /// The owners; the owner with the most workloads comes first.
     pub owners: Vec<K>,
-    /// By owner: how many were taken.
+    /// The number of workloads that were taken from each owner.
     taken: Vec<u32>,
-    /// Where each round begins in `waiting`, and where the last one ends. In a round every owner that has so many gives one.
+    /// The start of each round in `waiting`, and the end of the last one. In round n every owner that has at least n
+    /// workloads gives one.
     rounds: Vec<u32>,
     waiting: Vec<Waiting<C>>,
 }
 
 impl<K: Copy, C: Copy + Default> Lists<K, C> {
-    /// `cost` tells that of the workload at a position.
+    /// Builds the lists. `cost` returns the cost of the workload at a position.
     pub fn new(workloads: &ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
         let mut lists = Self {
             owners: workloads.owners().to_vec(),
@@ -96,7 +98,7 @@ impl<K: Copy, C: Copy + Default> Lists<K, C> {
         lists
     }
 
-    /// Where the owner's next workload is.
+    /// The index of the owner's next workload.
     fn place(&self, owner: u32) -> Option<usize> {
         let round = self.taken[owner as usize] as usize;
         let place = self.rounds[round] + owner;
@@ -108,7 +110,7 @@ impl<K: Copy, C: Copy + Default> Lists<K, C> {
         self.place(owner).map(|place| &self.waiting[place])
     }
 
-    /// Takes the owner's next workload out.
+    /// Removes and returns the owner's next workload.
     pub fn take(&mut self, owner: u32) -> Option<Waiting<C>> {
         let next = *self.next(owner)?;
         self.taken[owner as usize] += 1;
@@ -120,7 +122,7 @@ impl<K: Copy, C: Copy + Default> Lists<K, C> {
     }
 }
 
-/// The age and the position of each workload. Those of one owner are in the order in which it gives them.
+/// The age and the position of each workload. The ones of the same owner are in the order in which it gives them.
 fn as_given(workloads: &[Workload]) -> Vec<(u32, u32)> {
     let mut given: Vec<(u32, u32)> = (0..).zip(by_submission(workloads)).collect();
     if workloads.windows(2).any(|pair| pair[0].priority != pair[1].priority) {
@@ -129,7 +131,8 @@ fn as_given(workloads: &[Workload]) -> Vec<(u32, u32)> {
     given
 }
 
-/// Where each round begins, and where the last one ends, of owners who have so many workloads, the most first.
+/// The start of each round, and the end of the last one. `counts` are the numbers of workloads of the owners,
+/// descending.
 fn rounds(counts: &[u32]) -> Vec<u32> {
     let (mut begins, mut begin) = (vec![0], 0);
     let mut owners = counts.len();
@@ -143,10 +146,10 @@ fn rounds(counts: &[u32]) -> Vec<u32> {
     begins
 }
 
-/// Owners by number: who has the most workloads comes first.
+/// The owners by number; the owner with the most workloads comes first.
 struct Numbered<K> {
     owners: Vec<K>,
-    /// How many workloads each has.
+    /// The number of workloads of each owner.
     counts: Vec<u32>,
     /// By workload: the number of its owner.
     of: Vec<u32>,

@@ -1,5 +1,21 @@
-//! The progressive order (FAIR_SHARE §10): a workload that is placed counts as usage of its owner before the next one is
-//! chosen, as if it had run already.
+//! The progressive order (FAIR_SHARE §10): a placed workload counts as usage of its owner before the next one is
+//! chosen, as if it had already run.
+//!
+//! The problem: a plain order compares only recorded usage, so one owner with many pending workloads gets all of the
+//! next places until the next run records something. In a progressive order the owner is charged for each workload when
+//! it is placed.
+//!
+//! `accounts` gives every owner an [`Account`]: recorded usage, plus charges for what running kernels have used since
+//! and will still use. `tariff` converts slots and an expected runtime into a [`Charge`]. `flat` and `tiers` choose the
+//! next workload by usage / weight (`fairshare`); `dominant` chooses it by dominant share (`drf`). `decisions` repeats
+//! an order to explain it.
+//!
+//! Nothing here is stored, and no runtime is predicted here: expected runtimes come from `run_times`, unrecorded usage
+//! from `outstanding`.
+//!
+//! Invariants:
+//! - Charges are integers, so the sum of an account does not depend on the order in which workloads were charged.
+//! - An owner gives its own workloads by priority, then submission, then id; no order changes that.
 
 mod accounts;
 mod charge;
@@ -22,21 +38,21 @@ use crate::ids::{Member, UserId};
 use crate::options::Order;
 use crate::slots::Usages;
 
-/// A workload that was placed.
+/// A placed workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// Its position in the input.
     pub at: u32,
-    /// The factor of its user once it is charged.
+    /// The factor of its user after the charge.
     pub factor_after: f64,
 }
 
-/// Pending workloads of users.
+/// The pending workloads by user.
 pub fn by_owner(workloads: &[Workload]) -> ByOwner<Member> {
     ByOwner::new(workloads, |workload| workload.owner)
 }
 
-/// The first `most` of `workloads` by usage over weight. `charges` are theirs, one by one.
+/// The first `most` of `workloads` by usage / weight. `charges` has the charge of each workload.
 pub fn order(
     order: Order,
     workloads: &ByOwner<Member>,
@@ -50,8 +66,8 @@ pub fn order(
     }
 }
 
-/// The first `most` of `workloads` by dominant share. `requests` are theirs, one by one, as the usage of one second; `share`
-/// tells the dominant share of a user who occupies so much more than now.
+/// The first `most` of `workloads` by dominant share. `requests` has the request of each workload, as the usage of one
+/// second. `share` returns the dominant share of a user who holds more than now.
 pub fn dominant_order(
     workloads: &[Workload],
     requests: &[Usages],

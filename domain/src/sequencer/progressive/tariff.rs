@@ -1,4 +1,4 @@
-//! What usage costs.
+//! Converts usage into charges.
 
 use super::charge::Charge;
 use crate::decimal::{Amount, Usage};
@@ -6,17 +6,17 @@ use crate::normalize::Normalizer;
 use crate::options::Options;
 use crate::slots::{Amounts, SlotName, Usages};
 
-/// Turns usage into a charge, as a bucket of today is turned into normalised usage (FAIR_SHARE §6).
+/// Converts usage into a charge, in the same way as a bucket of today becomes normalised usage (FAIR_SHARE §6).
 pub struct Tariff {
     normalizer: Normalizer,
-    /// The decay weight of today, over the days of the window.
+    /// The decay weight of today, divided by the days of the window.
     scale: f64,
-    /// One of each slot that counts.
+    /// The amount 1 of each slot that counts.
     unit: Amounts,
 }
 
 impl Tariff {
-    /// `capacity` is that of today.
+    /// `capacity` is the one of today.
     pub fn new(capacity: &Amounts, options: &Options) -> Self {
         let weights = &options.resource_weights;
         let counts = |slot, amount: Amount| {
@@ -34,7 +34,7 @@ impl Tariff {
         self.charge_by(|slot| usage.get(slot))
     }
 
-    /// What a workload costs that holds its slots for so long.
+    /// The charge for a workload that holds its slots for `micros` microseconds.
     pub fn cost(&self, slots: Option<&Amounts>, micros: u64) -> Charge {
         let held = self.asked(slots);
         self.charge_by(|slot| held.get(slot).map(|amount| amount.for_micros(micros)))
@@ -44,7 +44,7 @@ impl Tariff {
         Charge::of(self.normalizer.normalized_by(usage) * self.scale)
     }
 
-    /// What a workload is taken to ask for: one of each slot that counts, if it names no such slot.
+    /// The slots that a workload counts as asking for: 1 of each slot that counts, if it names no such slot.
     pub fn asked<'a>(&'a self, slots: Option<&'a Amounts>) -> &'a Amounts {
         let counts = |(slot, amount): (SlotName, Amount)| !amount.is_zero() && self.unit.get(slot).is_some();
         slots.filter(|slots| slots.iter().any(counts)).unwrap_or(&self.unit)

@@ -1,4 +1,5 @@
-//! Owners in heaps: users below their project, projects below their domain. The top of each is who comes next.
+//! The order by tiers, with heaps: users below their project, projects below their domain. The top of each heap comes
+//! next.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use super::{Accounts, Turn};
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
 
-/// Usage over weight, and the age of the next workload.
+/// The sort key of the user (usage / weight), and the age of its next workload.
 type UserKey = (u64, u32);
-/// Equal tiers are told apart by what is below them.
+/// The keys of what is below decide between equal projects, and between equal domains.
 type ProjectKey = (u64, UserKey);
 type DomainKey = (u64, ProjectKey);
 
@@ -26,14 +27,14 @@ impl<K: Ord + Copy> Tier<K> {
         Self { account, below: Heap::new() }
     }
 
-    /// `None`: nothing waits below.
+    /// The key of the tier; `None` if nothing waits below.
     fn key(&self) -> Option<(u64, K)> {
         let Reverse((first, _)) = self.below.peek()?;
         Some((self.account.key(), *first))
     }
 }
 
-/// The first `most` of the workloads of `lists`.
+/// The first `most` of the workloads in `lists`.
 pub fn order(lists: Lists<Member, Charge>, accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
     let mut turns = Vec::with_capacity(lists.len().min(most));
     let mut tiers = Tiers::new(lists, accounts);
@@ -100,7 +101,7 @@ impl Tiers {
         Some((self.users[user as usize].key_before(next.cost), next.age))
     }
 
-    /// Who comes next gives its next workload, which is charged to it at every tier.
+    /// Places the next workload and charges it to its user, its project and its domain.
     fn turn(&mut self) -> Option<Turn> {
         let Reverse((_, domain)) = *self.top.peek()?;
         let Reverse((_, project)) = *self.domains[domain as usize].below.peek()?;

@@ -1,5 +1,5 @@
-//! Queues take turns (DIVISION §5): again and again the queue that comes first gives its next workload, which counts
-//! as allocated from then on. Only the queues above the giver change.
+//! Queues take turns (DIVISION §5): at each turn the queue that comes first gives its next workload, which counts as
+//! allocated from then on. A turn changes only the queue that gives and the queues above it.
 
 pub(super) mod score_tree;
 
@@ -9,44 +9,45 @@ use crate::division::score_weights::ScoreWeights;
 use crate::division::{Grid, Tree};
 use crate::slots::Amounts;
 
-/// The queues that workloads wait in, and what each queue deserves.
+/// The queues of the pending workloads, and the amounts that each queue deserves.
 pub struct QueueClaims<'a> {
     pub tree: &'a Tree,
     pub fair_share: &'a Grid<Amount>,
     pub score_weights: &'a ScoreWeights,
-    /// By workload: its queue's place in the tree.
+    /// By workload: the index of its queue in the tree.
     pub queue: &'a [usize],
-    /// By workload: what it will hold.
+    /// By workload: the amounts that it will hold.
     pub requests: &'a [Amounts],
 }
 
-/// What a rule of turns compares: figures while workloads are handed out.
+/// The state that a rule of turns compares, while workloads are handed out.
 pub(super) struct TurnState<'a> {
-    /// Its allocations grow.
+    /// The tree; its allocations grow with every turn.
     pub tree: Tree,
     pub fair_share: &'a Grid<Amount>,
-    /// By queue: what its next workload asks for.
+    /// By queue: the request of its next workload.
     pub next: Grid<Amount>,
 }
 
-/// Which of its children a queue lets give first, and which root comes first.
+/// A rule of turns: it chooses the first of siblings.
 pub(super) trait Turns {
-    /// These children of `parent` have workloads to give.
+    /// Registers the children of `parent` that have workloads to give.
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>);
 
-    /// The child that gives next; `None`: no child has anything left.
+    /// The child that gives next; `None` if no child has a workload left.
     fn first(&self, parent: Option<usize>) -> Option<usize>;
 
-    /// The queue that came first among its siblings gave something; whether it still waits, with what comes next.
+    /// Notes that the first of siblings gave a workload. `waits` is true if the queue has another one, which is its
+    /// `next` now.
     fn gave(&mut self, state: &TurnState, queue: usize, waits: bool);
 }
 
-/// Workloads of one queue: priority first.
+/// The sort keys of workloads inside a queue: the highest priority first.
 pub(super) fn by_priority(workloads: &[Workload]) -> Vec<u64> {
     workloads.iter().map(|w| (i64::from(i32::MAX) - i64::from(w.priority)).unsigned_abs()).collect()
 }
 
-/// Hands out all workloads; `order` is that of each queue's own ones.
+/// Hands out all workloads. `order` is the order of the workloads inside each queue.
 pub(super) fn take(order: Vec<u32>, claims: &QueueClaims, turns: &mut dyn Turns) -> Vec<u32> {
     let mut walk = Walk::new(order, claims, turns);
     let mut taken = Vec::with_capacity(claims.queue.len());
@@ -62,7 +63,7 @@ struct Walk<'a> {
     state: TurnState<'a>,
     /// By queue: its own workloads, the next one last. They go before those of its children.
     own: Vec<Vec<u32>>,
-    /// By queue: the workload that it would give.
+    /// By queue: the workload that it would give next.
     next: Vec<Option<u32>>,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Walk<'a> {
         let next = Grid::new(rows, tree.slots.len(), Amount::ZERO);
         let state = TurnState { tree, fair_share: claims.fair_share, next };
         let mut walk = Self { claims, turns, state, own, next: vec![None; rows] };
-        // By queue, the roots last.
+        // The children with workloads by parent; the roots are last.
         let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); rows + 1];
         for queue in claims.tree.top_down().iter().rev().copied() {
             walk.turns.open(&walk.state, Some(queue), std::mem::take(&mut waiting[queue]));
@@ -110,7 +111,7 @@ impl<'a> Walk<'a> {
         Some(workload)
     }
 
-    /// Finds what the queue would give next. Returns whether there is anything.
+    /// Updates the workload that the queue would give next. Returns true if there is one.
     fn look_ahead(&mut self, queue: usize) -> bool {
         let child = self.turns.first(Some(queue));
         let next = self.own[queue].last().copied().or_else(|| self.next[child?]);

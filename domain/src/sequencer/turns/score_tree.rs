@@ -1,12 +1,14 @@
-//! The sibling with the highest score, found without computing all scores (DIVISION §5).
+//! Finds the sibling with the highest score without computing all scores (DIVISION §5).
 //!
-//! Scores are normalised between the smallest and the largest figures of all siblings, so one turn may move all of them.
-//! A score is a constant less the sum a · f, for the figures f of a sibling and a = weight / range for each figure: the
-//! highest score has the smallest sum. A tree over the siblings keeps the smallest sums under an earlier a. The present
-//! a is a multiple m of the earlier one plus a rest on each figure, so that no sum below a node is smaller than
-//! m x its sum + rest · its smallest figures. Where the siblings below a node are alike, this bound is nearly exact;
-//! so the leaves are ordered by their figures, and are ordered again whenever so many steps were taken that this costs
-//! no more. The siblings that may come first by these bounds are compared by score.
+//! Scores are normalised between the smallest and the largest figures of all siblings, so one turn may change all of
+//! them. A score is a constant minus the sum a · f, where f are the figures of a sibling and a = weight / range for
+//! each figure. So the highest score has the smallest sum.
+//!
+//! A tree over the siblings keeps the smallest sums for an earlier a. The present a equals m times the earlier one plus
+//! a rest on each figure. Therefore no sum below a node is smaller than m x (its sum) + rest · (its smallest figures).
+//! The bound is nearly exact if the siblings below a node are alike, so the leaves are ordered by their figures. They
+//! are ordered again after a number of steps that cost as much as ordering. Only siblings that may come first by these
+//! bounds are compared by score.
 
 use std::collections::BTreeSet;
 
@@ -16,28 +18,30 @@ use crate::maps::FastMap;
 
 pub type Figures = [f64; 3];
 
-/// Steps through the tree, for each sibling, until its leaves are put in order again.
+/// The number of steps per sibling after which the leaves are ordered again.
 const STEPS_A_LEAF: usize = 4;
 
-/// Siblings by age, as numbers from 0.
+/// The tree over siblings, which are numbered by age from 0.
 pub struct ScoreTree<'a> {
     score_weights: &'a ScoreWeights,
     weights: Figures,
     figures: Vec<Figures>,
-    /// The largest of all figures; none ever shrinks.
+    /// The largest value of each figure. It never shrinks.
     most: Figures,
-    /// Siblings that wait, by figures: siblings of the same figures have one score, so the oldest stands for all.
+    /// The waiting siblings by figures. Siblings with equal figures have the same score, so the oldest represents them
+    /// all.
     alike: FastMap<[u64; 3], BTreeSet<usize>>,
-    /// The root is 1, the children of n are 2n and 2n + 1, leaves are the second half.
+    /// The root is node 1, the children of node n are 2n and 2n + 1, and the second half are the leaves.
     nodes: Vec<Node>,
-    /// By sibling: its leaf; and by leaf: its sibling.
+    /// The leaf of each sibling, and the sibling of each leaf.
     leaf_of: Vec<usize>,
     siblings: Vec<usize>,
     earlier: Earlier,
     steps: usize,
 }
 
-/// What the tree was made by: figures count from `base`, so that sums stay small, and `factors` are its a.
+/// The values that the tree was built with. Figures are relative to `base`, so that sums stay small; `factors` are the
+/// earlier a.
 #[derive(Clone, Copy)]
 struct Earlier {
     base: Figures,
@@ -48,9 +52,9 @@ struct Earlier {
 struct Node {
     /// The smallest figures of all siblings below.
     least: Figures,
-    /// The same of the siblings that stand for others of their figures, counted from the base.
+    /// The smallest figures of the waiting siblings that represent others of their figures, relative to the base.
     open: Figures,
-    /// The smallest sum of those; infinite: there is none.
+    /// The smallest sum of the same siblings; infinite if there are none.
     sum: f64,
 }
 
@@ -72,7 +76,7 @@ fn less(a: &Figures, b: &Figures) -> Figures {
 }
 
 impl<'a> ScoreTree<'a> {
-    /// `siblings` by age: the figures of each, and whether it waits.
+    /// `siblings` are ordered by age: the figures of each, and true if it waits.
     pub fn new(score_weights: &'a ScoreWeights, siblings: &[(Figures, bool)]) -> Self {
         let count = siblings.len();
         let earlier = Earlier { base: [0.0; 3], factors: [0.0; 3] };
@@ -95,12 +99,12 @@ impl<'a> ScoreTree<'a> {
             }
         }
         tree.arrange();
-        // The smallest figures are known now; once more with them.
+        // The first pass found the smallest figures; the second one uses them.
         tree.arrange();
         tree
     }
 
-    /// The sibling has other figures, none of them smaller, or does not wait any more.
+    /// Updates a sibling after a turn: it has other figures, none of them smaller, or does not wait any more.
     pub fn turn(&mut self, sibling: usize, figures: Figures, waits: bool) {
         let before = self.figures[sibling].map(f64::to_bits);
         let mut next = None;
@@ -120,7 +124,8 @@ impl<'a> ScoreTree<'a> {
             alike.insert(sibling);
         }
         self.set(sibling);
-        // The sibling that now stands in its place, and the one that no longer does because this one is older.
+        // Updates the sibling that now represents the old figures, and the one that this older sibling replaces for the
+        // new figures.
         for changed in [next, before_it].into_iter().flatten().filter(|other| *other > sibling) {
             self.set(changed);
         }
@@ -149,7 +154,7 @@ impl<'a> ScoreTree<'a> {
         }
     }
 
-    /// Puts leaves in the order of their figures, and takes the present factors as the earlier ones.
+    /// Orders the leaves by their figures, and makes the present factors the earlier ones.
     fn arrange(&mut self) {
         let first = self.nodes.len() / 2;
         let least = self.nodes[1].least;
@@ -172,13 +177,13 @@ impl<'a> ScoreTree<'a> {
         self.steps = 0;
     }
 
-    /// a = weight / range; a figure that is the same for all has no say.
+    /// a = weight / range; 0 for a figure that is equal for all siblings.
     fn factors(&self) -> Figures {
         let ranges = less(&self.most, &self.nodes[1].least);
         [0, 1, 2].map(|i| if ranges[i] > 0.0 { self.weights[i] / ranges[i] } else { 0.0 })
     }
 
-    /// The waiting sibling with the highest score, the oldest of equals.
+    /// The waiting sibling with the highest score; the oldest of equals.
     pub fn first(&mut self) -> Option<usize> {
         if self.alike.is_empty() {
             return None;
@@ -200,7 +205,7 @@ struct Search<'a> {
     factors: Figures,
     multiple: f64,
     rest: Figures,
-    /// What rounding may make of a sum and of a score, many times over.
+    /// An upper bound of the rounding errors of a sum and of a score, with a wide margin.
     slack: f64,
     /// The smallest sum so far.
     sum: f64,
@@ -230,7 +235,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// No sum below the node is smaller.
+    /// A lower bound of the sums below the node.
     fn bound(&self, node: usize) -> f64 {
         let Node { open, sum, .. } = &self.tree.nodes[node];
         if sum.is_finite() { self.multiple * sum + dot(&self.rest, open) } else { f64::INFINITY }

@@ -9,21 +9,21 @@ use crate::cli::import::utf8::NOT_UTF8;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-/// The project that PBS writes for a job that names none.
+/// The project that PBS writes for a job without one.
 const NO_PROJECT: &str = "_pbs_project_default";
 const WALLTIME: &str = "resources_used.walltime";
 
-/// The pairs of a record. Of a key that comes twice the first value counts, because names that users choose come later.
+/// The pairs of a record. If a key occurs twice, the first value counts, because names that users choose come later.
 pub(super) struct KeyValues<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> KeyValues<'a> {
-    /// A value with blanks is in quotes of one kind or the other.
+    /// Parses the pairs. A value with blanks is in single or double quotes.
     pub(super) fn parse(mut text: &'a str) -> Self {
         let mut pairs = BTreeMap::new();
         loop {
             text = text.trim_start();
             let Some((key, rest)) = text.split_once('=') else { return Self(pairs) };
-            // A key has no blank, so that a word before it belongs to nothing.
+            // A key has no blanks, so a word before it belongs to nothing.
             let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
             let quoted = quote.and_then(|quote| {
@@ -42,12 +42,12 @@ impl<'a> KeyValues<'a> {
         self.0.get(key).copied()
     }
 
-    /// A job that never started may have a start of 0.
+    /// The start; a job that never started may have a start of 0.
     pub(super) fn started(&self) -> Option<&'a str> {
         self.get("start").filter(|start| *start != "0")
     }
 
-    /// The job, which held `slots` and ended at `end` if that is known.
+    /// The job. It held `slots` and ended at `end`, if that is known.
     pub(super) fn job(
         &self,
         id: &str,
@@ -93,14 +93,14 @@ impl<'a> KeyValues<'a> {
         })
     }
 
-    /// For how long the job ran.
+    /// The runtime of the job, in microseconds.
     pub(super) fn run_micros(&self, skipped: &mut SkippedFields) -> Option<i64> {
         let text = self.get(WALLTIME)?;
         let seconds = skipped.read(WALLTIME, text, duration(text).map(Some));
         seconds.map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND))
     }
 
-    /// `end`, or what the walltime makes of the start.
+    /// `end`, otherwise the start plus the walltime.
     pub(super) fn end(&self, skipped: &mut SkippedFields) -> Result<Timestamp, Reason> {
         let walltime = self.get(WALLTIME).map(duration).transpose();
         let run = walltime.ok().flatten().map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
@@ -135,7 +135,7 @@ fn seconds(text: &str, field: &'static str) -> Result<Timestamp, Reason> {
     time.filter(|time| *time != Timestamp::MAX).ok_or(Reason::BadTime(field))
 }
 
-/// `HH:MM:SS` or seconds.
+/// A duration as `HH:MM:SS` or seconds.
 fn duration(text: &str) -> Result<i64, Reason> {
     let mut parts = text.split(':').map(|part| part.parse::<u32>().map(i64::from));
     let total = parts.try_fold(0_i64, |sum, part| part.ok().and_then(|part| sum.checked_mul(60)?.checked_add(part)));

@@ -1,16 +1,18 @@
-//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`), one record a line:
-//! `date time;type;job id;key=value key="value with blanks" ...`.
+//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`). Each line is a
+//! record: `date time;type;job id;key=value key="value with blanks" ...`.
 //!
-//! - `S` starts a run, `E` ends it and tells all of it; `R` (rerun) and `A` (abort) end it too. A run that is still open
-//!   at the end of the file runs. Other records account for nothing and are no rows; nor is an array as a whole (`12[]`),
-//!   because its tasks have records of their own.
-//! - User `user`; project `account`, else `project`, else `group`; resource group the server, which is what follows the
-//!   first dot of the job id, else the queue. Each start of a job is a kernel of its own, keyed `<job id>@<start>`.
-//! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `procs`, `nodes` or `select`. GPUs
-//!   likewise, by whichever name a site has for them, or from `exec_gpus`. Memory: requested for the job (it is what no
-//!   other job could have), else used.
-//! - A job ran for `resources_used.walltime`, which leaves out the time for which it was suspended.
-//! - Only where `R` or `A` does not say when a run ended, the date of the record counts, which is local: `--timezone`.
+//! - `S` starts a run. `E` ends it and contains all of it; `R` (rerun) and `A` (abort) end it too. A run that is still
+//!   open at the end of the file counts as running. Other records, and those of an array as a whole (`12[]`), are
+//!   ignored: the tasks of an array have records of their own.
+//! - The user is `user`; the project is `account`, else `project`, else `group`; the resource group is the server (the
+//!   job id after its first dot), else the queue. Each start of a job is a kernel of its own with the key
+//!   `<job id>@<start>`.
+//! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `procs`, `nodes` or `select`. GPUs:
+//!   from the same keys under the name that the site uses, or from `exec_gpus`. Memory: the requested amount, because
+//!   no other job could have it, else the used amount.
+//! - A job ran for `resources_used.walltime`, which does not include suspensions.
+//! - If an `R` or `A` does not contain the end of the run, the date of the record is used. It is local time:
+//!   `--timezone`.
 
 mod facts;
 mod resources;
@@ -40,12 +42,12 @@ pub(super) const FORMAT: Format = Format {
     json: None,
 };
 
-/// Open runs that are remembered; more than any cluster has at a time.
+/// The largest number of open runs that are remembered; no cluster has as many at a time.
 const MOST_OPEN: usize = 200_000;
 
 struct Pbs {
     zone: Tz,
-    /// Runs by job id that started in this file and did not end yet.
+    /// Runs by job id that started in this file and have not ended yet.
     open: BTreeMap<String, ImportedJob>,
 }
 
@@ -74,7 +76,7 @@ impl Pbs {
         }
     }
 
-    /// A run that was open already ended when the next one started, if not before.
+    /// Starts a run. An open run of the same job must have ended by then.
     fn start(&mut self, id: &str, facts: &KeyValues) -> Result<Option<ImportedJob>, Reason> {
         let job = read_job(id, facts, None, SkippedFields::default())?;
         let Some(start) = job.started_at else { return Err(Reason::StartMissing) };
@@ -91,7 +93,8 @@ impl Pbs {
         read_job(id, facts, Some(end), skipped)
     }
 
-    /// The run that an abort or a requeue cut short. Its record says all about it, or only that it happened.
+    /// Ends a run that an abort or a requeue interrupted. Its record may contain everything about the run, or only the
+    /// fact.
     fn cut(&mut self, id: &str, facts: &KeyValues, date: &str) -> Result<Option<ImportedJob>, Reason> {
         let open = self.open.remove(id);
         let mut skipped = SkippedFields::default();
@@ -109,7 +112,7 @@ impl Pbs {
         self.end_at_date(run, date).map(Some)
     }
 
-    /// Ends a run at the date of a record, like `08/26/2014 17:07:50`.
+    /// Ends a run at the date of a record, such as `08/26/2014 17:07:50`.
     fn end_at_date(&self, run: ImportedJob, date: &str) -> Result<ImportedJob, Reason> {
         let parsed = NaiveDateTime::parse_from_str(date.trim(), "%m/%d/%Y %H:%M:%S");
         let mut clock = Clock::new(self.zone);
@@ -120,7 +123,7 @@ impl Pbs {
     }
 }
 
-/// The job of a record with what it held.
+/// The job of a record, with the slots that it held.
 fn read_job(
     id: &str,
     facts: &KeyValues,

@@ -1,4 +1,4 @@
-//! The slots that a job of PBS held, from whichever of its attributes says so.
+//! The slots that a job of PBS held, from whichever attributes contain them.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,8 @@ use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::Amounts;
 
-/// Names that sites have for accelerators. A name for their number comes before one that may only say that there are some.
+/// The names of accelerators on various sites. Names for their number precede names that may only say that there are
+/// some.
 const ACCELERATORS: [&str; 7] = ["ngpus", "naccelerators", "accelerators", "ngpu", "gpus", "gpu", "accelerator"];
 const HOSTS: Reason = Reason::BadResources("exec_host");
 
@@ -24,14 +25,14 @@ pub(super) fn slots(facts: &KeyValues, skipped: &mut SkippedFields) -> Amounts {
     amounts::slots("Resource_List", named.into_iter(), skipped)
 }
 
-/// Reads one attribute after the other, and leaves out what cannot be read.
+/// Reads one attribute after the other, and leaves out those that cannot be read.
 struct Reader<'r, 'a> {
     facts: &'r KeyValues<'a>,
     skipped: &'r mut SkippedFields,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// The value of an attribute, if it is there.
+    /// The value of an attribute, if it is present.
     fn attribute<T>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -58,7 +59,7 @@ impl<'a> Reader<'_, 'a> {
             .or_else(|| self.attribute("Resource_List.select", |chunks| of_nodes(chunks, "ncpus", 1).map(Some)))
     }
 
-    /// The first attribute that says that there were some.
+    /// The number of accelerators, from the first attribute that contains one.
     fn accelerators(&mut self) -> Option<u64> {
         let devices = |devices: &str| Ok(Some(devices.split('+').count() as u64));
         let mut found = None;
@@ -95,14 +96,14 @@ fn some(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
 }
 
-/// `(n1:ncpus=8:ngpus=1:mem=16gb+n2:ncpus=8)`: the sum of one resource; `None` where no chunk has it.
+/// The sum of one resource in `(n1:ncpus=8:ngpus=1:mem=16gb+n2:ncpus=8)`; `None` if no chunk has it.
 fn of_vnodes(vnodes: &str, resource: &str) -> Result<Option<u64>, Reason> {
     let parts = vnodes.split(['+', '(', ')']).flat_map(|chunk| chunk.split(':'));
     let mut counts = parts.filter_map(|part| part.split_once('=')).filter(|(name, _)| *name == resource);
     counts.try_fold(None, |sum: Option<u64>, (_, text)| Ok(Some(sum.unwrap_or(0).saturating_add(count(text)?))))
 }
 
-/// `n1/0`, `n1/0*8` (PBS), `n1/0,2` and `n1/0-7` (Torque), `n1` alone.
+/// The slots of one host: `n1/0`, `n1/0*8` (PBS), `n1/0,2` and `n1/0-7` (Torque), or only `n1`.
 fn slots_of_host(host: &str) -> Option<u64> {
     let Some((_, slots)) = host.split_once('/') else { return Some(1) };
     slots.split(',').try_fold(0_u64, |sum, part| {
@@ -117,7 +118,8 @@ fn slots_of_host(host: &str) -> Option<u64> {
     })
 }
 
-/// `2:ppn=8:gpus=1+n7:ppn=4`: nodes by number or name, and what each of them has of `resource`, else `default`.
+/// The sum over nodes in `2:ppn=8:gpus=1+n7:ppn=4`: nodes by number or name, each with its value of `resource`,
+/// otherwise `default`.
 fn of_nodes(nodes: &str, resource: &str, default: u64) -> Result<u64, Reason> {
     let bad = Reason::BadNumber("Resource_List.nodes");
     nodes.split('+').try_fold(0_u64, |sum, part| {
@@ -129,7 +131,7 @@ fn of_nodes(nodes: &str, resource: &str, default: u64) -> Result<u64, Reason> {
     })
 }
 
-/// A number; that there is one of something may be all that is said.
+/// A number. A yes without a number counts as 1.
 fn count(text: &str) -> Result<u64, Reason> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "t" | "yes" | "y" => Ok(1),
@@ -138,7 +140,7 @@ fn count(text: &str) -> Result<u64, Reason> {
     }
 }
 
-/// `16gb`, `1024kb`, `512` bytes; `w` counts words of 8 bytes.
+/// A size: `16gb`, `1024kb`, `512` bytes; `w` counts words of 8 bytes.
 fn size(text: &str) -> Result<Amount, Reason> {
     let bad = Reason::BadAmount("memory");
     let lower = text.to_ascii_lowercase();
@@ -154,7 +156,7 @@ fn size(text: &str) -> Result<Amount, Reason> {
     amount.checked_mul(word << (10 * power)).ok_or(bad)
 }
 
-/// Which power of 1024 a letter stands for.
+/// The power of 1024 that a letter stands for.
 fn power_of(scale: u8) -> Option<usize> {
     b"kmgtp".iter().position(|known| *known == scale).map(|at| at + 1)
 }

@@ -1,4 +1,4 @@
-//! Figures as Slurm writes them: `8`, `1K`, and sizes like `62.50G` or `4000Mn`.
+//! Numbers as Slurm writes them: `8`, `1K`, and sizes such as `62.50G` or `4000Mn`.
 
 use crate::cli::import::reason::Reason;
 use crate::domain::decimal::Amount;
@@ -16,19 +16,19 @@ fn split_unit(text: &str) -> (&str, Option<usize>) {
     unit.map_or((text, None), |power| (&text[..text.len() - 1], Some(power + 1)))
 }
 
-/// A count: `8`, or `1K` for 1024.
+/// Parses a count: `8`, or `1K` for 1024.
 pub(super) fn parse(text: &str, field: &'static str) -> Result<Amount, Reason> {
     let (number, power) = split_unit(text);
     let amount = number.parse::<Amount>().ok();
     amount.and_then(|amount| amount.checked_mul(1 << (10 * power.unwrap_or(0)))).ok_or(Reason::BadAmount(field))
 }
 
-/// An amount without its decimals.
+/// The integer part of an amount.
 pub(super) fn whole(amount: Amount) -> Option<u64> {
     u64::try_from(amount.units() / UNITS_OF_ONE).ok()
 }
 
-/// The thing that has the size.
+/// The unit that a size of memory is for.
 #[derive(Clone, Copy)]
 enum Each {
     Job,
@@ -43,7 +43,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Slurm's sizes are powers of 1024; without a unit they are mebibytes.
+    /// Slurm's sizes are in powers of 1024; without a unit they are mebibytes.
     pub(super) fn parse(text: &str, field: &'static str) -> Result<Self, Reason> {
         let (text, mut each) = match text.as_bytes().last() {
             Some(b'n') => (&text[..text.len() - 1], Each::Node),
@@ -62,7 +62,7 @@ impl Memory {
         Ok(Self { bytes, each })
     }
 
-    /// A job of unknown size is one node with one CPU.
+    /// The total size. A job of unknown size counts as one node with one CPU.
     pub(super) fn total(&self, nodes: Option<u64>, cpus: Option<u64>, field: &'static str) -> Result<Amount, Reason> {
         let count = match self.each {
             Each::Job => 1,

@@ -1,4 +1,4 @@
-//! Lists of generic resources, which versions of Slurm spell in many ways: `gpu:v100:4`, `gres:gpu:2`, `gres/gpu=4`,
+//! Lists of generic resources, which versions of Slurm write in many ways: `gpu:v100:4`, `gres:gpu:2`, `gres/gpu=4`,
 //! `gpu:4(S:0-1)`, `gpu:a100:2(IDX:0-1),nic:1`, `gpu:1K`.
 
 use super::count;
@@ -6,15 +6,15 @@ use crate::cli::import::reason::Reason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 
-/// A gres that a job uses together with others.
+/// The mark of a generic resource that a job shares with others.
 const SHARED: &str = ":no_consume";
 
-/// The kind of a resource: `gres/gpu` of `gres/gpu:a100`.
+/// The kind of a resource: `gres/gpu` for `gres/gpu:a100`.
 pub(super) fn kind(name: &str) -> &str {
     name.split_once(':').map_or(name, |(kind, _)| kind)
 }
 
-/// The entries of a list, by Slurm's name. A name that comes twice with two counts has the first one.
+/// The entries of a list, by Slurm's name. If a name occurs twice with different counts, the first one counts.
 pub(super) fn read_list(field: &'static str, list: &str, skipped: &mut SkippedFields) -> Vec<(String, Amount)> {
     let mut entries: Vec<(String, Amount)> = Vec::new();
     for entry in split_entries(list).map(str::trim) {
@@ -34,7 +34,7 @@ pub(super) fn read_list(field: &'static str, list: &str, skipped: &mut SkippedFi
     entries
 }
 
-/// The parts between commas; one in parentheses stands between the numbers of devices.
+/// The parts between commas. Commas in parentheses separate numbers of devices instead.
 fn split_entries(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     list.split(move |c: char| {
@@ -47,7 +47,7 @@ fn split_entries(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last number counts, for the whole job; without one it is one.
+/// Reads an entry. Its last number is the count for the whole job; without one the count is 1.
 fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reason> {
     let bare = bare.strip_prefix("gres/").or_else(|| bare.strip_prefix("gres:")).unwrap_or(bare);
     let bare = bare.replace(SHARED, "");
@@ -62,7 +62,7 @@ fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reaso
     if name.split(':').all(is_name) { Ok((format!("gres/{name}"), amount)) } else { Err(Reason::BadResources(field)) }
 }
 
-/// True for a type that is a part of a device by one of NVIDIA's profiles: `1g.5gb`, `a100_3g.20gb`, `1g.10gb+me`.
+/// True for a type that is a slice of a device by one of NVIDIA's profiles: `1g.5gb`, `a100_3g.20gb`, `1g.10gb+me`.
 pub(super) fn is_device_slice(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let is_profile = |part: &str| {

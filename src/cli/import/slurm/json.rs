@@ -1,8 +1,9 @@
-//! `sacct --json`, and the job lists of slurmrestd (`/slurmdb/…/jobs` and the controller's `/slurm/…/jobs`), whatever
-//! version of Slurm's data parser wrote them.
+//! `sacct --json`, and the job lists of slurmrestd (`/slurmdb/…/jobs` and the controller's `/slurm/…/jobs`), from any
+//! version of Slurm's data parser.
 //!
-//! Of the document only the list `jobs` counts. It is read job by job on a thread of its own, so that memory does not
-//! grow with it. The controller's list says of a running job when it must end; that is no end.
+//! Only the list `jobs` of the document is read, job by job on a thread of its own, so that memory does not grow with
+//! the length of the document. In the controller's list a running job has the time at which it must end; that is not
+//! its end.
 
 use std::fmt;
 use std::io::BufReader;
@@ -21,7 +22,7 @@ use crate::cli::import::rows::{Rows, Unit};
 use crate::cli::import::source::Source;
 use crate::cli::import::{ImportError, Options};
 
-/// Jobs that are read ahead.
+/// The number of jobs that are read ahead.
 const AHEAD: usize = 1_000;
 
 pub(super) fn rows(source: Source, options: &Options) -> Box<dyn Rows> {
@@ -32,7 +33,8 @@ pub(super) fn rows(source: Source, options: &Options) -> Box<dyn Rows> {
 
 enum Message {
     Job(Box<Record>),
-    /// The document is through: whether it had a list of jobs, and the fault that Slurm notes in it.
+    /// The document is complete; `listed` is true if it had a list of jobs, and `fault` is an error that Slurm noted in
+    /// it.
     Over {
         listed: bool,
         fault: Option<String>,
@@ -80,7 +82,7 @@ impl Rows for Jobs {
 fn read(source: Source, sender: &SyncSender<Message>) {
     let mut document = serde_json::Deserializer::from_reader(BufReader::new(source.into_reader()));
     let found = document.deserialize_map(Document(sender)).and_then(|found| document.end().map(|()| found));
-    // The receiver is gone only after a failure, which tells more than this would.
+    // The receiver is gone only after a failure, which says more than this one would.
     let _ = sender.send(match found {
         Ok(found) => found,
         Err(error) => Message::Broken(EndedEarly {
@@ -134,7 +136,7 @@ impl Fault {
     }
 }
 
-/// Hands every job on as soon as it is read. Says whether there was a list at all.
+/// Sends every job as soon as it is read. Returns true if there was a list.
 struct JobList<'s>(&'s SyncSender<Message>);
 
 impl<'de> DeserializeSeed<'de> for JobList<'_> {

@@ -1,14 +1,15 @@
-//! `sacct`: what Slurm's accounting tells of jobs, as text ([`text`]) or as JSON ([`json`]).
+//! `sacct`: Slurm's accounting of jobs, as text ([`text`]) or as JSON ([`json`]).
 //!
-//! - Project is the account; resource group the cluster, or the partition where no cluster is named. Slurm knows no
-//!   domains.
-//! - A requeued job has several rows with one job id; each start is a kernel of its own, keyed `<job id>@<start in Unix
-//!   seconds>`, all of one session. So are the tasks of an array (`12_3`) and the parts of a heterogeneous job (`12+1`).
-//!   The job id is Slurm's raw one where it is known, so that text and JSON mean the same kernels.
-//! - A row says how long its job ran, or was suspended, but not when: a job ends once it has run for that long.
-//! - Where no cluster is named, a list of partitions is no resource group, because a job runs in one of them.
-//! - A job that was cancelled before it started is taken and has no usage. A pending one is dropped: what it will be
-//!   keyed by is not known yet.
+//! - The project is the account; the resource group is the cluster, or without one the partition. Slurm has no domains.
+//! - A requeued job has several rows with one job id. Each start is a kernel of its own with the key
+//!   `<job id>@<start in Unix seconds>`, and all of them are one session. The same holds for the tasks of an array
+//!   (`12_3`) and the parts of a heterogeneous job (`12+1`). The job id is Slurm's raw one if it is known, so that text
+//!   and JSON give the same kernels.
+//! - A row contains how long its job ran or was suspended, but not when it was suspended: the job ends once it has run
+//!   for that long.
+//! - Without a cluster, a list of partitions is not used as a resource group, because a job runs in one of them.
+//! - A job that was cancelled before it started is taken and has no usage. A pending job is dropped, because its key is
+//!   not known yet.
 
 mod count;
 mod gres;
@@ -45,7 +46,7 @@ enum Stage {
 }
 
 impl Stage {
-    /// `CANCELLED by 1234` is cancelled.
+    /// The stage of a state; `CANCELLED by 1234` is cancelled.
     fn of(state: &str) -> Self {
         let word = state.split_ascii_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         match word.as_str() {
@@ -57,7 +58,7 @@ impl Stage {
     }
 }
 
-/// A job as every form of the accounting tells it.
+/// The properties of a job that every form of the accounting contains.
 struct AccountedJob<'a> {
     job_id: &'a str,
     session: &'a str,
@@ -75,16 +76,16 @@ struct AccountedJob<'a> {
     skipped: SkippedFields,
 }
 
-/// When a job was submitted, started and ended, and how long it ran; spans are in seconds.
+/// The times of a job. Durations are in seconds.
 struct JobTimes {
     submitted_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
-    /// A running job has an end when the dump was cut with `--truncate`; then that is the end of what the dump accounts
-    /// for.
+    /// The end. A running job has one if the dump was made with `--truncate`; it is the end of the time that the dump
+    /// covers.
     ended_at: Option<Timestamp>,
-    /// How long it ran, in seconds, without `suspended`.
+    /// The runtime without `suspended`, in seconds.
     elapsed: Option<u64>,
-    /// The reason why the field that says so cannot be read.
+    /// The reason why the field with the runtime cannot be read.
     elapsed_fault: Option<Reason>,
     suspended: u64,
 }
@@ -133,7 +134,7 @@ impl AccountedJob<'_> {
         })
     }
 
-    /// When it ended. An end before the start is none if the row says how long the job ran.
+    /// The end of the job. An end before the start is ignored if the row has the runtime.
     fn end(&mut self) -> Result<Option<Timestamp>, Reason> {
         if self.times.elapsed.is_some()
             && let Some((_, end)) = self.times.started_at.zip(self.times.ended_at).filter(|(start, end)| end < start)
@@ -156,8 +157,7 @@ impl AccountedJob<'_> {
         }
     }
 
-    /// How long it ran: the shorter of what the row says, and of the time between start and end without that for which it
-    /// was suspended.
+    /// The runtime: the shorter of the one in the row and the time from start to end without suspensions.
     fn run_micros(&self, end: Option<Timestamp>) -> Option<i64> {
         let elapsed = self.times.elapsed.map(micros);
         let active = self.times.started_at.zip(end).filter(|_| self.times.suspended > 0).map(|(start, end)| {
@@ -177,13 +177,13 @@ fn names_no_node(list: &str) -> bool {
     ["", "None assigned", "(null)"].contains(&list)
 }
 
-/// A node by name: neither several, nor a bracket range, nor `None assigned`.
+/// A single node by name, so neither several nodes, nor a bracket range, nor `None assigned`.
 fn single_node(list: &str) -> Option<String> {
     let single = !list.is_empty() && !list.contains([',', '[', ' ']);
     single.then(|| list.to_owned())
 }
 
-/// Slurm's priorities are unsigned 32-bit; ours stop at the largest `i32`.
+/// Converts a priority. Slurm's are unsigned 32-bit numbers; ours end at the largest `i32`.
 fn priority(value: u32) -> i32 {
     i32::try_from(value).unwrap_or(i32::MAX)
 }

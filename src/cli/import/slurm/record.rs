@@ -1,4 +1,4 @@
-//! A job of a document, and what its keys say.
+//! A job of a document, with its keys.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::cli::import::zone::TimesRead;
 use crate::domain::decimal::Amount;
 use crate::domain::time::Timestamp;
 
-/// Slurm's words for no job are the largest numbers of 32 bits.
+/// Slurm's ids for "no job" are the largest 32-bit numbers.
 const NO_JOB: u64 = (1 << 32) - 2;
-/// Figures from here on are Slurm's words for none and infinite.
+/// Numbers from here on mean "none" or "infinite" in Slurm.
 const NO_FIGURE: u64 = u64::MAX - 2;
 
-/// A job as the database tells it, and beside that the keys of the controller's list.
+/// A job in the form of the database, with the additional keys of the controller's list.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Record {
@@ -67,7 +67,7 @@ struct Times {
     limit: Loose,
 }
 
-/// The owner's entry in Slurm's database, which is there even where the job itself names no owner.
+/// The owner's entry in Slurm's database, which is present even if the job itself names no owner.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Association {
@@ -100,7 +100,7 @@ struct Entry {
 }
 
 impl Record {
-    /// Minutes, in seconds.
+    /// The time limit in seconds; the document has minutes.
     fn limit(&self, skipped: &mut SkippedFields) -> Option<u32> {
         let minutes = [&self.time.0.limit, &self.time_limit];
         let minutes = minutes.into_iter().find_map(|field| field.number_or_skip("time limit", skipped))?;
@@ -185,7 +185,7 @@ impl Record {
 }
 
 impl Entry {
-    /// Adds the resource by Slurm's name; one that has none has at least a number.
+    /// Adds the resource by Slurm's name. A resource without a name has at least a number.
     fn add_to(&self, held: &mut BTreeMap<String, Amount>, skipped: &mut SkippedFields) {
         let (kind, name, id) = (self.r#type.text(), self.name.text(), self.id.text());
         let known = match (kind.as_str(), name.as_str()) {
@@ -212,12 +212,12 @@ impl Entry {
     }
 }
 
-/// The first field that says something.
+/// The first field that is not empty.
 fn first(fields: &[&Loose]) -> String {
     fields.iter().map(|field| field.text()).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// Seconds since 1970; 0 and some words are none.
+/// Seconds since 1970; `None` for 0 and some words.
 fn instant(one: &Loose, other: &Loose, field: &'static str) -> Result<Option<Timestamp>, Reason> {
     let is_time = |text: &str| text.parse::<u64>().is_ok() || ["", "None", "Unknown", "N/A"].contains(&text);
     if ![one, other].iter().all(|given| is_time(&given.text())) {

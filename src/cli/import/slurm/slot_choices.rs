@@ -1,15 +1,15 @@
-//! `--slot`: the resources of Slurm that count as slots of their own, and what these slots are called.
+//! `--slot`: the resources of Slurm that count as slots of their own, with the names of these slots.
 
 use std::collections::BTreeMap;
 
 use crate::domain::slots::SlotName;
 
-/// Slots by the resources that they count, which are named as Slurm's accounting names them.
+/// Slots by the resources that they count. Resources have the names of Slurm's accounting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotChoices(BTreeMap<String, String>);
 
 impl SlotChoices {
-    /// One choice: `billing`, or `gres/gpu:1g.5gb=mig.small` where the slot has another name.
+    /// Parses one choice: `billing`, or `gres/gpu:1g.5gb=mig.small` if the slot has another name.
     pub fn parse(text: &str) -> Result<(String, String), String> {
         let (resource, slot) = text.split_once('=').unwrap_or((text, text));
         if resource == "energy" {

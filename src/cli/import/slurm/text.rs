@@ -24,7 +24,7 @@ use crate::domain::time::Timestamp;
 
 /// The separator of fields that sacct writes by default.
 const DELIMITER: char = '|';
-/// Names that show a line to be a header line.
+/// Names by which a line is recognised as a header line.
 const NEEDED: [&str; 7] = ["JobID", "JobIDRaw", "User", "Account", "State", "Start", "End"];
 
 pub(super) struct Sacct {
@@ -33,7 +33,7 @@ pub(super) struct Sacct {
     fields: Option<String>,
     slots: SlotChoices,
     columns: Option<Columns>,
-    /// The last header line lacks needed fields, so that the rows below it cannot be read.
+    /// True if the last header line lacks needed fields, so that the rows below it cannot be read.
     is_header_bad: bool,
 }
 
@@ -49,7 +49,8 @@ impl Sacct {
         }
     }
 
-    /// No field has a name with another character, so the first one that is none ends the first name.
+    /// The separator: names of fields have only letters, digits and underscores, so the first other character separates
+    /// them.
     fn delimiter_of(&self, header: &str) -> char {
         let separates = |c: &char| !c.is_ascii_alphanumeric() && *c != '_';
         self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(DELIMITER)
@@ -62,7 +63,7 @@ impl Sacct {
 
     fn read_row(&mut self, columns: &Columns, line: &str) -> Parsed {
         let row = if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(line, &self.slots) };
-        // No header reads as a job, because the name of a field is no time.
+        // A header cannot be read as a job, because the name of a field is not a time.
         if row.is_ok() || row == Err(Reason::JobStep) || !Header::repeats(line.split(self.delimiter_of(line)), &NEEDED)
         {
             return Some(row);
@@ -83,7 +84,7 @@ impl Parser for Sacct {
         let columns = match (self.columns.take(), self.fields.take()) {
             (Some(columns), _) => columns,
             (None, Some(fields)) => {
-                // As they were given to sacct, widths and all.
+                // The fields as they were passed to sacct, widths included.
                 let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
                 let header = Header::new("--fields", names);
                 Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?
@@ -103,7 +104,7 @@ impl Parser for Sacct {
     }
 }
 
-/// Where the fields are, and a name for those that have several.
+/// The columns of the fields, and their names.
 struct Columns {
     zone: Tz,
     delimiter: char,
@@ -214,7 +215,7 @@ impl Columns {
         facts.job()
     }
 
-    /// Notes the fields with bytes that are no UTF-8. A needed one is refused where it is read.
+    /// Notes the fields with invalid UTF-8. A needed field is refused where it is read.
     fn note_not_utf8(&self, fields: &Fields, skipped: &mut SkippedFields) {
         let bad = fields.0.iter().zip(&self.names).filter(|(field, _)| field.contains(NOT_UTF8));
         bad.for_each(|(field, name)| skipped.add(name.clone(), field));
@@ -240,7 +241,7 @@ impl Columns {
         let submitted_at = skipped.read("Submit", fields.at(self.submit), submitted).map(|time| clock.first(time));
         let start = instants(&mut clock, fields.0[self.start], "Start")?;
         let end = instants(&mut clock, fields.at(self.end), "End");
-        // A job that runs has no end yet, and a run time makes one.
+        // A running job has no end yet, and a runtime gives one.
         let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
         let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
         let run = elapsed.map(|seconds| micros(seconds.saturating_add(suspended)));
@@ -256,7 +257,7 @@ impl Columns {
         skipped.read("Priority", text, value).map_or(0, priority)
     }
 
-    /// The slots of a row. A job that never started held nothing of what it asked for.
+    /// The slots of a row. A job that never started held nothing.
     fn held(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> HeldSlots {
         let mut held = Resources::new(slots);
         held.add_list(fields.at(self.alloc_tres), skipped);
@@ -273,7 +274,7 @@ impl Columns {
     }
 }
 
-/// The fields of a row; one that the header does not name is empty.
+/// The fields of a row. A field that the header does not name is empty.
 struct Fields<'l>(Vec<&'l str>);
 
 impl<'l> Fields<'l> {
@@ -298,7 +299,7 @@ fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option
     clock.read(text, field).map(Some)
 }
 
-/// Seconds; `UNLIMITED` and `Partition_Limit` are no limit.
+/// A time limit in seconds; `UNLIMITED` and `Partition_Limit` mean none.
 fn limit(text: &str) -> Result<Option<u32>, Reason> {
     if ["UNLIMITED", "Partition_Limit", "INFINITE", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Ok(None);
@@ -307,7 +308,7 @@ fn limit(text: &str) -> Result<Option<u32>, Reason> {
     Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
 }
 
-/// Seconds, or `[days-]hours:minutes:seconds` with or without a fraction.
+/// A duration in seconds, or as `[days-]hours:minutes:seconds` with or without a fraction.
 fn duration(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
     if matches!(text, "" | "INVALID" | "Unknown") {
         return Ok(None);

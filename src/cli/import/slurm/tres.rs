@@ -19,8 +19,7 @@ pub(super) const ALLOC_GRES: &str = "AllocGRES";
 const GPUS: &str = "gres/gpu";
 const TYPED_GPUS: &str = "gres/gpu:";
 
-/// The name of a resource that a list names by Slurm's number for it; `None` for a number that each site gives another
-/// resource.
+/// The name of a resource for Slurm's number in a list; `None` for numbers whose meaning differs between sites.
 pub(super) fn name_of_id(id: &str) -> Option<&'static str> {
     match id {
         "1" => Some("cpu"),
@@ -35,41 +34,41 @@ pub(super) fn name_of_id(id: &str) -> Option<&'static str> {
     }
 }
 
-/// The name of a resource that a list gives, or that its number stands for.
+/// The name of a resource in a list, or the one that its number stands for.
 fn resource_name(given: &str) -> Option<&str> {
     let is_number = given.bytes().all(|b| b.is_ascii_digit());
     if is_number { name_of_id(given) } else { Some(given) }
 }
 
-/// Sizes, which Slurm counts in mebibytes.
+/// True for sizes, which Slurm counts in mebibytes.
 pub(super) fn is_size(name: &str) -> bool {
     name == "mem" || name.starts_with("bb/")
 }
 
-/// The resources of one job, gathered from all fields that say something of it.
+/// The resources of one job, gathered from all fields that contain some.
 pub(super) struct Resources<'a> {
     choices: &'a SlotChoices,
     /// By Slurm's name.
     held: BTreeMap<Cow<'a, str>, Amount>,
-    /// No list says how many CPUs.
+    /// True if no list has the number of CPUs.
     lacks_cpus: bool,
-    /// No list says how much memory.
+    /// True if no list has the amount of memory.
     lacks_memory: bool,
 }
 
 /// The resources that one job held.
 pub(super) struct HeldSlots {
     pub slots: Amounts,
-    /// Resources by Slurm's names that are slices of devices and count as whole ones.
+    /// Resources, by Slurm's names, that are slices of devices and count as whole ones.
     pub device_slices: Vec<String>,
 }
 
-/// The columns that say it where the list is missing.
+/// The columns that are used if the lists are missing.
 pub(super) struct Columns<'a> {
-    /// The name of the column, and what it says.
+    /// The name of the column, and its text.
     pub cpus: (&'static str, &'a str),
     pub memory: &'a str,
-    /// The name of the column, and what it says.
+    /// The name of the column, and its text.
     pub nodes: (&'static str, &'a str),
 }
 
@@ -78,13 +77,13 @@ impl<'a> Resources<'a> {
         Self { choices, held: BTreeMap::new(), lacks_cpus: true, lacks_memory: true }
     }
 
-    /// Adds one figure. Returns false if another is there already: the first one counts.
+    /// Adds an amount. Returns false if there is another one already: the first one counts.
     pub(super) fn add(&mut self, name: impl Into<Cow<'a, str>>, amount: Amount) -> bool {
         *self.held.entry(name.into()).or_insert(amount) == amount
     }
 
-    /// `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=62.50G,node=1`; memory with an `n` is for each node, with a `c`
-    /// for each CPU of the same list.
+    /// Adds a list such as `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=62.50G,node=1`. Memory with an `n` is for
+    /// each node, with a `c` for each CPU of the same list.
     pub(super) fn add_list(&mut self, list: &'a str, skipped: &mut SkippedFields) {
         let (mut memory, mut is_cpu_bad) = (None, false);
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -134,7 +133,7 @@ impl<'a> Resources<'a> {
         if self.add(name, amount) { Ok(()) } else { Err(Reason::BadResources(ALLOC_TRES)) }
     }
 
-    /// Adds what no list says.
+    /// Adds the values that no list contains.
     pub(super) fn add_columns(&mut self, columns: &Columns, skipped: &mut SkippedFields) {
         let (name, text) = columns.cpus;
         if self.lacks_cpus && !text.is_empty() {
@@ -155,7 +154,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Adds generic resources of the kinds that are not there yet, from lists of several nodes.
+    /// Adds generic resources of kinds that are not present yet, from lists of several nodes.
     pub(super) fn add_gres<'t>(
         &mut self,
         field: &'static str,
@@ -175,8 +174,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The slots, and what was counted as whole devices and is a slice of one. `gres/gpu` counts its typed entries, too, so these only matter without it; one that the user made a
-    /// slot of its own is none of the others any more.
+    /// The slots, and the slices that were counted as whole devices. `gres/gpu` includes its typed entries, so these
+    /// matter only without it. An entry that the user chose as a slot of its own counts nowhere else.
     pub(super) fn slots(self, field: &'static str, skipped: &mut SkippedFields) -> HeldSlots {
         let Self { choices, held, .. } = self;
         let mut device_slices = Vec::new();
@@ -213,7 +212,7 @@ impl<'a> Resources<'a> {
         if let Some(devices) = gpus.map(|gpus| gpus.saturating_sub(chosen_gpus)).or(typed_gpus) {
             add_to(&mut slots, choices.slot_of(GPUS).unwrap_or(GPU).into(), devices);
         }
-        // The well-known slots stay where there are too many.
+        // The well-known slots are kept if there are too many.
         let is_other = |name: &str| !matches!(name, CPU | MEM | GPU);
         let mut slots: Vec<_> = slots.into_iter().collect();
         slots.sort_by_key(|(name, _)| is_other(name));

@@ -1,8 +1,8 @@
-//! Times and shares of the filling as floats: ordered, and compared with a tolerance far below 12 decimals' worth.
+//! Times and shares of the filling as floats: an order for them, and a comparison whose tolerance is far below 10^-12.
 
 use std::cmp::Ordering;
 
-/// A float that is never NaN, to be kept in a heap.
+/// A float that is never NaN, so that it can be kept in a heap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Clock(pub f64);
 
@@ -20,13 +20,13 @@ impl Ord for Clock {
     }
 }
 
-/// Equal but for rounding.
+/// True if two floats differ only by rounding.
 pub(super) fn close(a: f64, b: f64) -> bool {
     const TOLERANCE: f64 = 1e-13;
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
 }
 
-/// Keeps the earlier of two events.
+/// Replaces `next` by the event at `time` if that one is earlier.
 pub(super) fn earliest<S>(next: &mut (f64, S), time: f64, source: S) {
     if time < next.0 {
         *next = (time, source);

@@ -1,8 +1,9 @@
-//! Progressive filling of `drf` in closed steps (DIVISION §4): each step ends when other leaves grow, or grow otherwise.
+//! Progressive filling of `drf` in closed steps (DIVISION §4): a step ends with the next event, at which the set of
+//! growing leaves or their rates of growth change.
 //!
-//! Every node has a clock of its own: a leaf's is its dominant share, an inner node's the level (dominant share /
-//! weight) that its growing children share. What a subtree does next depends on nothing outside of it, so an event
-//! touches only the path from its node to the root; the rest catches up when it is looked at.
+//! Every node has its own clock. A leaf's clock is its dominant share; an inner node's clock is the level (dominant
+//! share / weight) that its growing children share. The growth of a subtree depends on nothing outside of it, so an
+//! event updates only the path from its node to the root. The other nodes catch up when their values are needed.
 
 use std::cmp::Reverse;
 
@@ -12,17 +13,17 @@ use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::queues::Bound;
 
-/// The state of the filling; the last node stands above the roots.
+/// The state of the filling. The last node is a virtual parent of the roots.
 pub(super) struct Filling<'a> {
     tree: &'a Tree,
     nodes: Vec<Node>,
-    /// Shares of the capacity, by slot.
+    /// The part of the capacity that each node holds, by slot.
     held: Grid<f64>,
-    /// Growth of `held` by the node's clock.
+    /// The growth of `held` per unit of the node's clock.
     growth: Grid<f64>,
-    /// What a child adds to the growth of its parent.
+    /// The growth that a child adds to its parent, per unit of the parent's clock.
     adds: Grid<f64>,
-    /// Sum of `adds` of the growing children.
+    /// The sum of `adds` over the growing children.
     sum: Grid<f64>,
     limits: Grid<f64>,
     used_up: Vec<bool>,
@@ -70,7 +71,7 @@ impl<'a> Filling<'a> {
         (node.demand, node.full, node.stop) = (demand, demand, Some(Stop::Request));
         node.can_grow = demand > 0.0 && demand.is_finite();
         if !node.can_grow {
-            // What is asked for and does not exist is used up from the start.
+            // A slot that is asked for and of which there is no capacity counts as used up from the start.
             let missing = (0..tree.slots.len()).find(|column| share(*column).is_infinite());
             node.stop = missing.map(Stop::UsedUp);
             return;
@@ -87,14 +88,15 @@ impl<'a> Filling<'a> {
         (node.rate, node.next, node.source) = (1.0, node.full, Source::Full);
     }
 
-    /// The part of its demand that a leaf has, and why not more.
+    /// The part of its demand that a leaf has (0 to 1), and why it stopped growing.
     pub fn leaf(&self, queue: usize) -> (f64, Option<Stop>) {
         let node = &self.nodes[queue];
         let part = if node.demand > 0.0 && node.demand.is_finite() { node.dominant / node.demand } else { 0.0 };
         (part, node.stop)
     }
 
-    /// Whether something that a leaf shares with others ended its growth.
+    /// True if a leaf's growth was ended by something that it shares with other leaves: a slot of the capacity, or the
+    /// limit of a queue above it.
     pub fn is_held_back(&self, leaf: usize) -> bool {
         match self.nodes[leaf].stop {
             Some(Stop::UsedUp(_)) => true,
@@ -106,7 +108,8 @@ impl<'a> Filling<'a> {
     /// Fills until no leaf can grow.
     pub fn run(&mut self) {
         let root = self.tree.len();
-        // Every leaf, slot and limit ends once; switches and catching up happen between them.
+        // Every leaf, slot and limit ends once, with a few switches and catch-ups between these events, so a correct
+        // run stays below this number. The bound ends a run that rounding would keep alive.
         let most = 100_000 + 64 * self.nodes.len() * (1 + self.tree.slots.len());
         for _ in 0..most {
             if !self.nodes[root].next.is_finite() {
@@ -141,7 +144,7 @@ impl<'a> Filling<'a> {
         self.update_upwards(at);
     }
 
-    /// Moves a node's clock, and with it the child that grows alone, and so on down.
+    /// Moves a node's clock to `to`. If one child grows alone, its clock moves as well, and so on down the tree.
     fn advance(&mut self, mut at: usize, mut to: f64) {
         loop {
             let node = &mut self.nodes[at];
@@ -178,7 +181,7 @@ impl<'a> Filling<'a> {
         self.rebuild(at);
     }
 
-    /// The nodes from `at` down, parents first.
+    /// The nodes of the subtree of `at`, parents first.
     fn subtree(&self, at: usize) -> Vec<usize> {
         let mut below = vec![at];
         let mut next = 0;
@@ -193,7 +196,7 @@ impl<'a> Filling<'a> {
         self.tree.children((at < self.tree.len()).then_some(at))
     }
 
-    /// Brings all nodes below to the time of the first.
+    /// Moves the clocks of the growing nodes in `below` to the level of their parents. Parents come first in `below`.
     fn catch_up(&mut self, below: &[usize]) {
         for at in below {
             for child in self.children(*at) {
@@ -210,7 +213,7 @@ impl<'a> Filling<'a> {
         if self.nodes[at].weightless { 1.0 } else { self.nodes[child].weight }
     }
 
-    /// Starts anew below a node: which children can grow, and at which level.
+    /// Chooses again, at every inner node of the subtree, which children can grow and from which level.
     fn rebuild(&mut self, at: usize) {
         for node in self.subtree(at).into_iter().rev() {
             if node == self.tree.len() || !self.tree.is_leaf(node) {
@@ -220,7 +223,8 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Chooses the growing children: the smallest dominant share / weight among those that can grow.
+    /// Chooses the children that grow: among the children that can grow, the ones with the smallest dominant share /
+    /// weight.
     fn select(&mut self, at: usize) {
         let children = self.children(at);
         let able = |f: &Self, weighted: bool| {
@@ -247,7 +251,7 @@ impl<'a> Filling<'a> {
         self.promote(at);
     }
 
-    /// When no child grows, those next in line do.
+    /// Lets the children on the lowest level of `ahead` grow. Called when no child grows.
     fn promote(&mut self, at: usize) {
         let Some((level, _)) = self.nodes[at].ahead.last().copied() else { return };
         self.nodes[at].level = level;
@@ -293,7 +297,8 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Adds the growth up anew whenever half of those that grew are done, so that rounding does not pile up.
+    /// Sums up the growth of the children again whenever half of the counted ones have stopped, because repeated
+    /// subtraction would let rounding errors accumulate.
     fn add_up(&mut self, at: usize) {
         if self.nodes[at].growing * 2 > self.nodes[at].counted {
             return;
@@ -334,7 +339,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Brings an inner node's figures up to date: growth, dominant share, next event.
+    /// Recomputes the growth, the dominant share and the next event of an inner node.
     fn refresh(&mut self, at: usize) {
         let source = self.nodes[at].free.last().copied();
         for column in 0..self.used_up.len() {

@@ -1,4 +1,4 @@
-//! What the filling of `drf` knows of one node.
+//! The state of one node in the filling of `drf`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -7,13 +7,13 @@ use std::collections::BinaryHeap;
 use super::clock::Clock;
 use crate::division::tree::Tree;
 
-/// Why a leaf stopped to grow.
+/// The reason why a leaf stopped growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Request,
-    /// Its own limit, or that of a queue above it, on a slot.
+    /// The limit of a queue on a slot (queue, column); the queue is the leaf itself or one above it.
     Limit(usize, usize),
-    /// A slot of the capacity.
+    /// No capacity of this slot (column) is left.
     UsedUp(usize),
 }
 
@@ -31,43 +31,45 @@ impl Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Child(usize),
-    /// A child that was ahead is reached.
+    /// The level reaches that of a child in `ahead`, which grows from then on.
     CatchUp,
     /// Another slot becomes dominant.
     Switch,
-    /// A limit (the capacity, at the root) is met on a slot.
+    /// A limit is met on a slot (column). At the virtual root the limit is the capacity.
     Limit(usize),
-    /// A leaf has what it may have.
+    /// A leaf holds all that it may have.
     Full,
 }
 
-/// Where one node of the filling stands.
+/// One node of the filling: a queue, or the virtual parent of the roots.
 pub(super) struct Node {
     pub now: f64,
-    /// Dominant share over the slots that are not used up.
+    /// The dominant share over the slots that are not used up, 0 to 1.
     pub dominant: f64,
-    /// Growth of the dominant share by the node's clock.
+    /// The growth of the dominant share per unit of the node's clock.
     pub rate: f64,
     pub can_grow: bool,
     pub weight: f64,
-    /// The level of the growing children.
+    /// The dominant share / weight that all growing children have in common.
     pub level: f64,
-    /// Whether the children of weight 0 have their turn.
+    /// True while children of weight 0 grow, because no child with a weight can.
     pub weightless: bool,
     pub growing: usize,
-    /// `growing` when the growth was last added up.
+    /// The value of `growing` when the growth was last summed up.
     pub counted: usize,
-    /// Whether it grows within its parent now; the entry of its events in the parent's queue counts only for this turn.
+    /// The number of times that the node began or ended to grow within its parent. An event in the parent's queue
+    /// counts only if it carries the current number.
     pub turn: u32,
     pub grows: bool,
     pub events: BinaryHeap<Reverse<(Clock, usize, u32)>>,
-    /// Children that are ahead, the furthest first.
+    /// Children that can grow but are above the current level, the highest first.
     pub ahead: Vec<(f64, usize)>,
-    /// Growing children whose dominant share stands still: the last one grows alone, because this takes no turn from another.
+    /// Growing children whose dominant share does not change. The last one grows alone, because its growth does not
+    /// delay any other child.
     pub free: Vec<usize>,
     pub next: f64,
     pub source: Source,
-    /// Leaves: the dominant share at which the whole demand is had.
+    /// For leaves: the dominant share at which the leaf has its whole demand.
     pub demand: f64,
     pub full: f64,
     pub stop: Option<Stop>,
@@ -98,7 +100,7 @@ impl Node {
         }
     }
 
-    /// Ends a leaf's growth. A leaf that is full at that moment but for the rounding of the steps is full.
+    /// Ends a leaf's growth. A leaf that is full but for the rounding of the steps becomes full.
     pub fn end(&mut self, stop: Stop) {
         let (all, more) = (self.full, (self.full - self.dominant).max(0.0));
         self.can_grow = false;
@@ -110,7 +112,7 @@ impl Node {
     }
 }
 
-/// A part of the capacity that the rounding of many steps may add up to.
+/// The absolute rounding error that many steps may add up to, as a part of the capacity.
 const NOTHING: f64 = 1e-12;
-/// A part of a leaf's demand that cannot be all of it.
+/// A missing part of the demand that is larger than this is never taken for rounding.
 const SMALL: f64 = 1e-6;

@@ -5,7 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use super::Rule;
 use crate::division::exact::{cmp_products, first_of, mul_div};
 
-/// A child: weight, lower and upper limit. Ratios and weights fit 64 bits, their sums may not.
+/// A child with its weight and its lower and upper limit. Ratios and weights fit into 64 bits; their sums may not.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Member {
     pub weight: u64,
@@ -13,15 +13,15 @@ pub(super) struct Member {
     pub upper: u64,
 }
 
-/// Solves level after level in the same memory.
+/// Solves one level after another and reuses its memory.
 #[derive(Default)]
 pub(super) struct Solver {
     /// The children of the level, set by the caller.
     pub members: Vec<Member>,
     pub shares: Vec<u64>,
-    /// What was divided by weight among those between their limits.
+    /// The ratio that was divided by weight among the children between their limits.
     pub divided: u64,
-    /// Sum of the weights of those between their limits.
+    /// The sum of the weights of the children between their limits.
     pub weight_sum: u128,
     phases: Vec<Phase>,
     breakpoints: Vec<Breakpoint>,
@@ -30,22 +30,22 @@ pub(super) struct Solver {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Still at its lower limit.
+    /// The child has its lower limit and does not grow yet.
     AtLower,
     Growing,
     AtUpper,
 }
 
-/// Where a child begins or ends to grow: at x = limit / weight.
+/// The x at which a child begins or ends to grow: limit / weight.
 #[derive(Clone, Copy)]
 struct Breakpoint {
-    /// Orders most breakpoints; close keys are settled exactly.
+    /// An approximation of x. It orders most breakpoints; close keys are compared exactly.
     key: f64,
     child: u32,
     starts: bool,
 }
 
-/// Above three roundings in each of two keys.
+/// The relative difference of two keys below which rounding may have changed their order: three roundings in each key.
 const DOUBT: f64 = 1e-15;
 
 impl Breakpoint {
@@ -63,7 +63,7 @@ impl Breakpoint {
         (u128::from(if self.starts { member.lower } else { member.upper }), u128::from(member.weight))
     }
 
-    /// Whether rounding may have changed the order of the two.
+    /// True if rounding may have changed the order of the two.
     fn is_close_to(&self, next: &Self) -> bool {
         next.key - self.key <= DOUBT * next.key
     }
@@ -75,7 +75,7 @@ impl Breakpoint {
     }
 }
 
-/// By x. Keys are never negative, so that their bits order like them, which takes less time.
+/// Sorts by x. Keys are never negative, so their bit patterns have the same order and compare faster.
 fn sort(breakpoints: &mut [Breakpoint], members: &[Member]) {
     breakpoints.sort_unstable_by_key(|point| point.key.to_bits());
     for close in breakpoints.chunk_by_mut(Breakpoint::is_close_to).filter(|close| close.len() > 1) {
@@ -99,7 +99,7 @@ impl Solver {
             self.sweep(total, first);
             return;
         }
-        // Lower limits are given beforehand, and what is above them starts to grow at x = 0.
+        // Under `on_top` lower limits are given in advance, and only the rest above them grows from x = 0 on.
         let mut left = total;
         for member in &mut self.members {
             self.shares.push(member.lower);
@@ -109,17 +109,18 @@ impl Solver {
         self.sweep(left, first);
     }
 
-    /// Whether the child's share follows from its weight.
+    /// True if the child's share follows from its weight, not from one of its limits.
     pub fn by_weight(&self, at: usize) -> bool {
         self.phases[at] == Phase::Growing
     }
 
-    /// Adds to the shares.
+    /// Finds x and adds to the shares.
     fn sweep(&mut self, total: u64, first: impl Fn(usize, usize) -> Ordering) {
         let Self { members, phases, breakpoints, .. } = self;
         phases.clear();
         breakpoints.clear();
-        // What is fixed: limits of the children that do not grow. What grows: the sum of weights.
+        // `fixed` is the sum over the children that stand at a limit; `weights` is the sum of the weights of those that
+        // grow.
         let (mut fixed, mut weights) = (0u128, 0u128);
         for (child, member) in members.iter().enumerate() {
             if member.upper == member.lower {
@@ -127,7 +128,7 @@ impl Solver {
                 fixed += u128::from(member.upper);
                 continue;
             }
-            // No child grows beyond the total.
+            // A child whose upper limit is at least the total never reaches it.
             if member.upper < total {
                 breakpoints.push(Breakpoint::new(child, member, false));
             }
@@ -163,7 +164,7 @@ impl Solver {
         self.share_out(first);
     }
 
-    /// The part of every child; what rounding down leaves goes to the largest remainders.
+    /// Gives every child its part. The units of 10^-18 that rounding down leaves go to the largest remainders.
     fn share_out(&mut self, first: impl Fn(usize, usize) -> Ordering) {
         self.remainders.clear();
         let (divided, mut left) = (u128::from(self.divided), u128::from(self.divided));

@@ -1,4 +1,4 @@
-//! Volcano's rounds of `proportion` (appendix C): capped slot by slot, with guarantees.
+//! The rounds of Volcano's `proportion` (DIVISION appendix C): capped slot by slot, with guarantees.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -9,15 +9,16 @@ use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::queues::Bound;
 
-/// Rounds that take more steps than this in total are ended: each gives away a fixed part of what is left at least,
-/// so only dust remains.
+/// The limit on steps (rounds x queues x slots) of one level. Each round gives away at least a fixed part of what is
+/// left, so the rest is negligible when the rounds end here.
 const STEPS: usize = 50_000_000;
 const MIN_ROUNDS: usize = 64;
 
-/// Rounds compute in parts of a last digit, so that their rounding does not add up to one.
+/// A unit of 10^-12 has this many parts. Rounds compute in parts, so that their rounding errors do not add up to a
+/// unit.
 const PARTS: u128 = 1 << 20;
 
-/// Divides one level; false if the rounds had to be ended.
+/// Divides one level. Returns false if [`STEPS`] ended the rounds.
 pub(super) fn divide(
     tree: &Tree,
     children: &[usize],
@@ -40,13 +41,13 @@ pub(super) fn divide(
     ended
 }
 
-/// One level in rounds; amounts are in `parts` of a last digit.
+/// One level in rounds. Amounts are in parts; `parts` of them are one unit of 10^-12.
 struct Level<'a> {
     tree: &'a Tree,
     children: &'a [usize],
     parts: u128,
     left: Vec<u128>,
-    /// In last digits.
+    /// In units of 10^-12, not in parts.
     ceilings: Grid<u128>,
     has: Grid<u128>,
 }
@@ -60,7 +61,7 @@ impl Level<'_> {
         self.tree.guarantee[(self.children[at], column)].units()
     }
 
-    /// Gives the queues of weight 0 their guarantees, which no round would.
+    /// Gives the queues of weight 0 their guarantees, because no round gives them anything.
     fn reserve(&mut self, total: &[u128], trace: &mut Trace) {
         for (column, total) in total.iter().enumerate() {
             let mut parts: Vec<u128> = (0..self.children.len()).map(|at| self.guarantee(at, column)).collect();
@@ -107,7 +108,7 @@ impl Level<'_> {
         unmet.is_empty()
     }
 
-    /// One round on one slot. Returns what it gave.
+    /// Runs one round on one slot. Returns the amount that it gave to each unmet queue.
     fn round(&mut self, round: u32, column: usize, unmet: &[usize], trace: &mut Trace) -> Vec<u128> {
         let (tree, children, parts, left) = (self.tree, self.children, self.parts, self.left[column]);
         let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
@@ -129,7 +130,8 @@ impl Level<'_> {
             let has = &mut self.has[(unmet[i], column)];
             let shift = shifts.as_ref().map_or(Shift::default(), |shifts| shifts[i]);
             let offered = *has + gift - shift.got;
-            // What is shown are whole last digits: those that were passed, of the offer no more than it has.
+            // A step shows whole units of 10^-12: the units that the amount passed in this round, at most those of the
+            // offer.
             let offer = offers[i] / parts;
             let shown = (offered / parts - *has / parts).min(if wishes[i].guaranteed { u128::MAX } else { offer });
             if shown > 0 {
@@ -158,7 +160,7 @@ impl Level<'_> {
         gifts
     }
 
-    /// Whole last digits, the largest remainders rounded up, so that the sum is the nearest.
+    /// Rounds to whole units of 10^-12; the largest remainders are rounded up, so that the sum is the nearest one.
     fn settle(&self, deserved: &mut Grid<Amount>, trace: &mut Trace) {
         let (tree, children, parts) = (self.tree, self.children, self.parts);
         for column in 0..self.left.len() {
@@ -183,12 +185,12 @@ impl Level<'_> {
     }
 }
 
-/// What a trace tells of one gift.
+/// The values of one gift that a trace shows.
 struct RoundFigures {
     round: u32,
     cell: (usize, usize),
     divided: Amount,
-    /// Own, and the sum.
+    /// The queue's own weight, and the sum of weights.
     weight: (u128, u128),
     offer: Amount,
     gift: Amount,
@@ -202,7 +204,7 @@ impl RoundFigures {
         let Self { round, cell, divided, weight, offer, gift, ceiling, is_below_wish, is_below_offer } = self;
         let step = Step { queue: cell.0, column: Some(cell.1), round, gift: gift.into(), ..Step::default() };
         if guaranteed {
-            // It follows from no weight.
+            // A guarantee follows from no weight, so the step has neither weight nor offer.
             return Step { rule: "guarantee", capped_by: is_below_wish.then(|| "capacity".into()), ..step };
         }
         let cap = if is_below_wish || ceiling < tree.requestable(cell.0, cell.1) {
@@ -224,13 +226,13 @@ impl RoundFigures {
     }
 }
 
-/// What a queue takes of an offer.
+/// The part of an offer that a queue takes.
 struct Wish {
     gift: u128,
-    /// All that it may have, of which it has some.
+    /// The most that the queue may have, including what it has already.
     most: u128,
     has: u128,
-    /// Whether its guarantee asks for more than the offer.
+    /// True if the guarantee of the queue asks for more than the offer.
     guaranteed: bool,
 }
 
@@ -244,28 +246,28 @@ impl Wish {
         self.most.saturating_sub(self.has + gift)
     }
 
-    /// What is missing beside a gift, if it is no more than rounding may have moved.
+    /// The amount that is missing after a gift, if rounding alone may explain it.
     fn missing(&self, gift: u128, last_digits: u128) -> Option<u128> {
         let missing = self.lacks(gift);
         (missing > 0 && missing <= last_digits.min(self.most / SMALL)).then_some(missing)
     }
 }
 
-/// 10^-9: above what a parent's own last digit may move below it.
+/// 10^-9 in units of 10^-12. A parent's own rounding moves the amounts of its children by less than this.
 const LAST_DIGITS: u128 = 1_000;
-/// Nothing is a last digit of less than this many times as much.
+/// A missing amount counts as rounding only if the whole is at least this many times as large.
 const SMALL: u128 = 1_000_000;
 
-/// What a queue got beside its gift of a round, or gave of it.
+/// The amount that a queue got in addition to its gift of a round, or gave up of it.
 #[derive(Clone, Copy, Default)]
 struct Shift {
     got: u128,
     gave: u128,
 }
 
-/// A queue that would get all that it may have but for the last digits gets these too: from what no queue takes, else
-/// from the largest gift among the queues that lack more. Without this, rounding would leave a queue below its request
-/// that deserves all of it.
+/// Completes queues that lack only a rounding difference: the difference comes from what no queue takes, otherwise from
+/// the largest gift among the queues that lack more. Without this, rounding would leave a queue below its request
+/// although it deserves all of it.
 fn complete_by_last_digits(
     left: u128,
     wishes: &[Wish],
@@ -304,7 +306,7 @@ fn complete_by_last_digits(
     Some(shifts)
 }
 
-/// Guarantees first, then the others; either is cut in proportion when there is not enough.
+/// Serves guarantees first, then the other queues. Each of the two is cut in proportion if there is not enough.
 fn gifts(left: u128, wishes: &[Wish], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
     let of = |guaranteed: bool| -> Vec<u128> {
         wishes.iter().map(|w| if w.guaranteed == guaranteed { w.gift } else { 0 }).collect()
@@ -318,7 +320,7 @@ fn gifts(left: u128, wishes: &[Wish], first: impl Fn(usize, usize) -> Ordering) 
     guaranteed.into_iter().zip(others).map(|(g, o)| g + o).collect()
 }
 
-/// The smallest of request, limit, and what the other queues' guarantees leave.
+/// The most that each queue may have: the smallest of request, limit, and what the other queues' guarantees leave.
 fn ceilings(tree: &Tree, children: &[usize], total: &[u128]) -> Grid<u128> {
     let mut ceilings = Grid::new(children.len(), total.len(), 0);
     for (column, total) in total.iter().enumerate() {

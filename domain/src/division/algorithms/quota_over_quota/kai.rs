@@ -1,4 +1,4 @@
-//! `rounding: kai` (appendix A): KAI's own division, step by step in 64-bit floats.
+//! `rounding: kai` (DIVISION appendix A): KAI's own division, step by step in 64-bit floats.
 
 use super::{HistoryBase, Options};
 use crate::decimal::Amount;
@@ -11,7 +11,7 @@ use crate::queues::{Bound, OverQuotaBy};
 pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
     let mut shares = Grid::new(tree.len(), tree.slots.len(), 0.0);
     for level in tree.levels() {
-        // Sums of floats depend on their order; this one does not depend on the input's.
+        // A sum of floats depends on its order. Age and id give an order that does not depend on the input's.
         let mut queues = tree.children(level).to_vec();
         queues.sort_by(|a, b| tree.by_age(*a, *b));
         for column in 0..tree.slots.len() {
@@ -33,7 +33,7 @@ pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Share
     Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
 }
 
-/// The nearest float; long fractions go through text, whose reading rounds once.
+/// The nearest float. Amounts with long fractions are converted through their text, because parsing rounds only once.
 fn float(amount: Amount) -> f64 {
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     const UNIT: u128 = Amount::whole(1).units();
@@ -69,7 +69,8 @@ impl Member {
     }
 }
 
-/// What was divided, weight, sum of weights and offer; what cut the offer if something did.
+/// The amount that was divided, the weight, the sum of weights and the offer; then the reason that cut the offer, if
+/// any.
 type QueueOffer = ([f64; 4], &'static str);
 
 struct State<'a> {
@@ -118,7 +119,7 @@ impl<'a> State<'a> {
             }
         };
         let mut members: Vec<Member> = queues.iter().copied().map(member).collect();
-        // Stable, so that age and id still settle what priority leaves open.
+        // The sort is stable, so age and id still order members of equal priority.
         members.sort_by_key(|m| std::cmp::Reverse(m.priority));
         Self { column, gain: float(options.history_gain), left: total, members, trace }
     }
@@ -162,7 +163,7 @@ impl<'a> State<'a> {
                 if self.left <= 0.0 {
                     return;
                 }
-                // KAI normalises first; the order of the two decides the last bit.
+                // KAI normalises the weight first. The order of multiplication and division decides the last bit.
                 let offer = divided * (weight / sum);
                 let wanted = member.requestable() - member.share;
                 let gift = if wanted <= offer {
@@ -179,7 +180,7 @@ impl<'a> State<'a> {
                 let before = member.share;
                 member.share += gift;
                 self.left -= gift;
-                // Without history the own weights say the same in figures that can be read.
+                // Without history, the configured weights give the same result and are easier to read.
                 let [weight, sum] = if self.gain > 0.0 { [weight, sum] } else { [member.weight, own_sum] };
                 let cap = match (wanted <= offer, member.limit < member.request) {
                     (false, _) => WHOLE_UNITS,
@@ -205,8 +206,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A step from a share of `before`, with what an offer was and what may have cut it. Differences of amounts add up
-    /// to the last digit, those of floats do not.
+    /// Records a step from a share of `before`, with its offer and the reason that may have cut it. The gift is a
+    /// difference of amounts, because such differences add up exactly and those of floats do not.
     fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<QueueOffer>, before: f64) {
         let (from, to) = (Amount::from_f64(before), Amount::from_f64(member.share));
         if offered.is_none() && from == to {
@@ -215,7 +216,7 @@ impl<'a> State<'a> {
         let gift = to.saturating_sub(from);
         let (figures, cap) = offered.map_or(([None; 4], ""), |(f, cap)| (f.map(|f| Some(Amount::from_f64(f))), cap));
         let [divided, weight, weight_sum, offer] = figures;
-        // Either was rounded on its own.
+        // Offer and gift were rounded separately, so the gift may be larger in the last digit.
         let offer = offer.map(|offer| offer.max(gift));
         let (column, queue, priority) = (Some(self.column), member.queue, offer.map(|_| member.priority));
         self.trace.push(|| Step {

@@ -7,23 +7,23 @@ use crate::division::exact::{apportion, cmp_products, mul_div};
 use crate::division::trace::{Gift, Step, Trace};
 use crate::division::tree::Tree;
 
-/// One whole device.
+/// One whole device, in units of 10^-12.
 const DEVICE: u128 = Amount::whole(1).units();
-/// Normalised weights of the history gain have 18 places.
+/// The number 1 for normalised weights of the history gain, which have 18 places.
 const WEIGHT_SCALE: u128 = DEVICE * FINER;
 const FINER: u128 = 1_000_000;
 
-/// A member that wants more than it has.
+/// A member that wants more than its quota.
 pub(super) struct Member {
     pub queue: usize,
-    /// What it has: its quota, then gifts besides.
+    /// The amount that it has: its quota and all gifts.
     pub share: u128,
     pub wanted: u128,
-    /// Its own over-quota weight, above 0.
+    /// The over-quota weight of the queue itself, above 0.
     pub own: u128,
-    /// What the rounds gave it.
+    /// The amount that the rounds gave it.
     pub served: u128,
-    /// A last digit of it that is in no step yet.
+    /// A unit of 10^-12 that it got from rounding and that no step contains yet.
     pub unrecorded: u128,
 }
 
@@ -35,10 +35,10 @@ impl Member {
     }
 }
 
-/// How past usage bends the weights.
+/// The influence of past usage on the weights.
 pub(super) struct History {
     pub gain: u128,
-    /// The sum that usage is divided by; `None`: it is a ratio of the cluster already.
+    /// The sum that usage is divided by; `None` if usage is already a ratio of the cluster.
     pub siblings: Option<u128>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Rounds<'a> {
     pub trace: &'a mut Trace,
 }
 
-/// A level of gift per weight: `num / den`.
+/// The gift per weight, as the fraction `num / den`.
 #[derive(Clone, Copy)]
 struct Level {
     num: u128,
@@ -64,7 +64,7 @@ impl Level {
 }
 
 impl Rounds<'_> {
-    /// Divides `left` to exhaustion. Returns what no member may have.
+    /// Divides `left` to exhaustion. Returns the amount that no member may have.
     pub fn divide(&mut self, group: &mut [Member], left: u128) -> u128 {
         let left = match self.history.take() {
             Some(history) => self.fill_with_history(group, left, &history),
@@ -73,8 +73,8 @@ impl Rounds<'_> {
         if self.whole { self.make_whole(group, left) } else { left }
     }
 
-    /// Rounds with constant weights: every unsatisfied member stands at the same level, so the level alone carries
-    /// the exact state, and nothing is rounded before the last round.
+    /// Rounds with constant weights. Every unsatisfied member has the same gift per weight, so that one level is the
+    /// exact state, and nothing is rounded before the last round.
     fn fill(&mut self, group: &mut [Member], left: u128) -> u128 {
         let mut hungry: Vec<usize> = (0..group.len()).collect();
         let mut before = Level { num: 0, den: 1 };
@@ -128,7 +128,7 @@ impl Rounds<'_> {
         });
     }
 
-    /// A step that gives `added` and takes `cut`.
+    /// Records a step that gives `added` and takes `cut`.
     fn record(&mut self, queue: usize, rule: &'static str, cut: u128, added: u128) {
         if added != cut {
             let gift = Gift::between(Amount::from_units(cut), Amount::from_units(added));
@@ -137,7 +137,8 @@ impl Rounds<'_> {
         }
     }
 
-    /// Weights follow from the members that still want, so they change from round to round, and each round is settled on its own.
+    /// Rounds with history. Weights follow from the members that still want more, so they change from round to round,
+    /// and each round is rounded separately.
     fn fill_with_history(&mut self, group: &mut [Member], mut left: u128, history: &History) -> u128 {
         let mut hungry: Vec<usize> = (0..group.len()).collect();
         for round in 1.. {
@@ -157,7 +158,7 @@ impl Rounds<'_> {
                 left -= gift;
             }
             hungry.retain(|at| group[*at].wanted > 0);
-            // No member wanted less than its offer, or none wants more, or none may have more.
+            // Ends if nothing is left, if no member got anything, or if no member wants more.
             if left == 0 || left == divided || hungry.is_empty() {
                 break;
             }
@@ -165,7 +166,7 @@ impl Rounds<'_> {
         left
     }
 
-    /// `max(0, w + k (w - u))`, w normalised among the members that want (DIVISION §2.5).
+    /// `max(0, w + k (w - u))`, with w normalised among the members that want more (DIVISION §2.5).
     fn round_weight(&self, member: &Member, sum: u128, history: &History) -> u128 {
         let weight = mul_div(member.own, WEIGHT_SCALE, sum).0;
         let usage = self.tree.usage[(member.queue, self.column)].units();
@@ -177,8 +178,8 @@ impl Rounds<'_> {
         gained.saturating_sub(mul_div(history.gain, usage, DEVICE).0)
     }
 
-    /// Cuts what the unsatisfied have to whole devices, then gives the devices that this frees one by one by largest
-    /// remainder. A gift is never above what is wanted, and a quota is never cut.
+    /// Cuts the shares of unsatisfied members to whole devices and gives the devices that this frees one by one, by
+    /// largest remainder. No member gets more than it wants, and no quota is cut.
     fn make_whole(&mut self, group: &mut [Member], mut left: u128) -> u128 {
         let mut waiting = Vec::new();
         for (at, member) in group.iter_mut().enumerate() {
@@ -215,7 +216,7 @@ impl Rounds<'_> {
     }
 }
 
-/// `figures`: what was divided, weight, sum of weights, offer, gift.
+/// The step of one round. `figures` are the amount divided, weight, sum of weights, offer and gift.
 fn round_step(tree: &Tree, column: usize, member: &Member, round: u32, figures: [u128; 5], served: bool) -> Step {
     let [divided, weight, weight_sum, offer, gift] = figures.map(Amount::from_units);
     let queue = member.queue;

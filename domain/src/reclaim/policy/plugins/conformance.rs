@@ -1,9 +1,9 @@
-//! `conformance`: what the cluster needs is never a victim.
+//! `conformance`: critical workloads, which the cluster needs, are never victims.
 
 use super::{Kept, Plugin, Reclaimee};
 use crate::reclaim::Rule;
 
-/// Critical members stay.
+/// Protects critical members.
 pub(super) struct Conformance;
 
 impl Plugin for Conformance {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{Job, Plugin};
 use crate::division::{Fraction, Position};
 
-/// Smaller dominant shares of the capacity first.
+/// Orders by dominant share of the capacity, the smaller first.
 pub(super) struct Drf;
 
 impl Plugin for Drf {

@@ -6,7 +6,7 @@ use super::{Job, Kept, Plugin, Reclaimee};
 use crate::division::Fraction;
 use crate::reclaim::Rule;
 
-/// Gangs keep their minimum; those that have not reached it come first.
+/// Protects the minimum of gangs. Gangs that have not reached it come first.
 pub(super) struct Gang;
 
 impl Plugin for Gang {

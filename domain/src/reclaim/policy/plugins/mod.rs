@@ -1,4 +1,4 @@
-//! Plug-ins after kube-batch's functions (DIVISION §6.7). A plug-in is one file here and one line in [`PLUGINS`].
+//! Plug-ins modelled on kube-batch's functions (DIVISION §6.7). A plug-in is one file here and one line in [`PLUGINS`].
 
 mod conformance;
 mod drf;
@@ -19,21 +19,21 @@ use crate::reclaim::outcome::Rule;
 /// A running workload as plug-ins see it.
 pub struct Job<'a> {
     pub workload: &'a Workload,
-    /// Members that run while the plan is made.
+    /// The number of members that still run in the current state of the plan.
     pub running: usize,
     pub gang_min: usize,
     pub dominant_share: Fraction,
 }
 
-/// A member that may be evicted, with its queue as it stands after the victims so far.
+/// A member that may be evicted, with its queue after the victims so far.
 pub struct Reclaimee<'a> {
     pub job: Job<'a>,
     pub queue: Position<'a>,
-    /// By column.
+    /// The amounts that the member holds, by column.
     pub slots: &'a [Amount],
 }
 
-/// Why a plug-in forbids something: the slot and the figure that say so.
+/// The reason why a plug-in forbids something, with the slot and the figure that show it.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     pub rule: Rule,
@@ -41,36 +41,36 @@ pub struct Kept {
     pub ratio: Option<Fraction>,
 }
 
-/// What a plug-in decides; what it leaves out it has no opinion on.
+/// The decisions of a plug-in. A method that it does not implement has no influence.
 pub trait Plugin: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether it chooses agents, which it then does under every policy.
+    /// True if the plug-in chooses agents. It then does so under every policy.
     fn chooses_agents(&self) -> bool {
         false
     }
 
-    /// Whether the queue of the pending workload may reclaim at all.
+    /// Checks that the queue of the pending workload may reclaim at all.
     fn gate(&self, _reclaimer: &Position) -> Result<(), Kept> {
         Ok(())
     }
 
-    /// Lower is served first.
+    /// The order of queues: the lower one is served first.
     fn queue_order(&self, _a: &Position, _b: &Position) -> Ordering {
         Ordering::Equal
     }
 
-    /// Members, by their workloads; lower is served first.
+    /// The order of members, compared by their workloads: the lower one is served first.
     fn task_order(&self, _a: &Workload, _b: &Workload) -> Ordering {
         Ordering::Equal
     }
 
-    /// Lower is served first.
+    /// The order of workloads: the lower one is served first.
     fn job_order(&self, _a: &Job, _b: &Job) -> Ordering {
         Ordering::Equal
     }
 
-    /// The score of an agent by the free part of it; the highest is chosen.
+    /// The score of an agent, whose free part is `free` (0 to 1). The agent with the highest score is chosen.
     fn node_order(&self, _free: Fraction, _spread: bool) -> Fraction {
         Fraction::ZERO
     }
@@ -79,18 +79,19 @@ pub trait Plugin: Sync {
         true
     }
 
-    /// Whether the member may be evicted; `None` abstains.
+    /// Allows or denies the eviction of a member; `None` abstains.
     fn reclaimable(&self, _reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
         None
     }
 
-    /// Siblings' figures of the score order (DIVISION §5), the lowest scores highest; `None`: not part of the score.
+    /// The figure of a queue for the score order (DIVISION §5), in which the lowest figure scores highest; `None` if
+    /// the plug-in takes no part in the score.
     fn queue_score_order(&self, _queue: &Position) -> Option<f64> {
         None
     }
 }
 
-/// A new plug-in is a new file and a line here.
+/// All plug-ins. A new one is a new file and a line here.
 static PLUGINS: &[&dyn Plugin] = &[
     &priority::Priority,
     &drf::Drf,
@@ -109,12 +110,12 @@ pub fn plugin_names() -> impl Iterator<Item = &'static str> {
     PLUGINS.iter().map(|p| p.name())
 }
 
-/// The plug-ins that choose agents, whatever the policy.
+/// The plug-ins that choose agents under every policy.
 pub fn choosing_agents() -> impl Iterator<Item = &'static dyn Plugin> {
     PLUGINS.iter().copied().filter(|plugin| plugin.chooses_agents())
 }
 
-/// The names in tiers that no plug-in has, as faults of the option `tiers`.
+/// Names in the option `tiers` that no plug-in has, as faults.
 pub fn unknown_names(tiers: &[Vec<String>]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (tier, names) in tiers.iter().enumerate() {
@@ -128,7 +129,7 @@ pub fn unknown_names(tiers: &[Vec<String>]) -> Vec<Fault> {
     faults
 }
 
-/// Whether every plug-in lets the member run on the agent.
+/// True if every plug-in lets the member run on the agent.
 pub fn admits(plugins: &[&'static dyn Plugin], member: &PendingMember, agent: &Agent) -> bool {
     plugins.iter().all(|plugin| plugin.predicate(member, agent))
 }

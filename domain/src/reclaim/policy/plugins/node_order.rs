@@ -1,4 +1,4 @@
-//! `node_order`: which agent is chosen among those with room.
+//! `node_order` chooses an agent among those with room.
 
 use super::Plugin;
 use crate::division::Fraction;

@@ -1,9 +1,9 @@
-//! `predicates`: which agents a member can run on.
+//! `predicates` decides on which agents a member can run.
 
 use super::Plugin;
 use crate::reclaim::{Agent, PendingMember};
 
-/// Only schedulable agents that carry the labels; free slots are counted besides.
+/// Admits only schedulable agents that carry the required labels. Free slots are counted elsewhere.
 pub(super) struct Predicates;
 
 impl Plugin for Predicates {

@@ -6,7 +6,7 @@ use super::{Job, Plugin};
 use crate::division::Position;
 use crate::reclaim::Workload;
 
-/// Higher priorities first, of queues, workloads and members.
+/// Orders queues, workloads and members by priority, the higher first.
 pub(super) struct Priority;
 
 impl Plugin for Priority {

@@ -1,4 +1,4 @@
-//! `proportion`: a queue keeps what it deserves.
+//! `proportion`: a queue keeps the amounts that it deserves.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use crate::division::fraction::largest;
 use crate::division::{Fraction, Position};
 use crate::reclaim::Rule;
 
-/// Queues by allocated / deserved; a queue keeps what it deserves.
+/// Orders queues by allocated / deserved and protects what a queue deserves.
 pub(super) struct Proportion;
 
 impl Plugin for Proportion {
@@ -15,7 +15,7 @@ impl Plugin for Proportion {
         "proportion"
     }
 
-    /// A queue that has all it deserves reclaims nothing.
+    /// Denies a reclaim by a queue that has all it deserves.
     fn gate(&self, reclaimer: &Position) -> Result<(), Kept> {
         let mut slots = reclaimer.fair_share.iter().zip(reclaimer.allocated);
         if slots.any(|(deserved, held)| held < deserved) {
