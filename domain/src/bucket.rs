@@ -1,4 +1,4 @@
-//! Usage buckets (FAIR_SHARE §5). Each owner of each tier has a chain of them.
+//! Usage buckets (FAIR_SHARE §5). Each owner of each tier has a series of them.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl Daily {
     }
 }
 
-/// The error of usage on a day that fits into no bucket without moving later ones. The chain has to be folded again
+/// The error of usage on a day that fits into no bucket without moving later ones. The series has to be folded again
 /// from its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedsRebuild;

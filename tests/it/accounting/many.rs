@@ -1,6 +1,5 @@
-//! Runs that write more rows than one statement takes. What the rows of a statement have in common is sent once.
+//! Runs that write more rows than one statement takes.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use fairshared::domain::capacity::CapacityCalendar;
@@ -8,12 +7,10 @@ use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
 use fairshared::service::Clock;
-use fairshared::store::{Tx, buckets};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::{Value, json};
 
 use super::{member, usages, user};
-use crate::support::database::postgres;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
 use crate::support::on_both;
 
@@ -31,11 +28,6 @@ const MANY: usize = 230;
 /// Kernels that a run takes from memory, and records, at once.
 const TOGETHER: usize = 5_000;
 
-/// Users whose buckets are two statements, and fewer than half of all.
-const FEW: usize = 500;
-/// So many that it takes less time to look for a few in an index than to read all.
-const ALL: usize = 3_000;
-
 /// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
 fn cores(user: usize) -> u64 {
     if id(&name(user)).as_bytes()[0] < 0x80 { 1 } else { 1 + user as u64 % 3 }
@@ -50,40 +42,6 @@ async fn assert_totals(f: &Fixture, cpu_seconds: usize) {
     let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
     let used = usages(&cpu_seconds.to_string());
     assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
-}
-
-/// How often `tx` has looked into the table of users' buckets.
-async fn lookups(tx: &Tx) -> i64 {
-    let scans = "SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_user_tables WHERE relname = 'user_usage_buckets'";
-    let row = tx.query_one_raw(Statement::from_string(DbBackend::Postgres, scans)).await.unwrap().unwrap();
-    row.try_get_by_index(0).unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn buckets_of_most_users_are_found_together_and_those_of_a_few_one_by_one() {
-    let f = Fixture::new(postgres().await, "2026-01-10T00:00:00Z").await;
-    let of = |user: usize| kernel(&format!("k{user}"), &name(user), &format!("p{}", user % 7), "2026-01-10T00:00:00Z");
-    f.ingest(&(0..ALL).map(of).collect::<Vec<Value>>()).await;
-    f.clock.set("2026-01-10T06:00:00Z");
-    f.tick().await;
-    #[expect(clippy::disallowed_methods, reason = "what PostgreSQL does by itself once in a while")]
-    f.service.store().write().execute_unprepared("ANALYZE user_usage_buckets").await.unwrap();
-    let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
-    buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
-    let users: BTreeSet<Owner> =
-        ledger.all_series().map(|(owner, _)| owner.clone()).filter(|o| matches!(o, Owner::User(_))).collect();
-    let today = f.clock.now().day();
-    let mut looked = Vec::new();
-    for count in [FEW, ALL] {
-        let keys = users.iter().take(count).map(|owner| (owner.clone(), today)).collect();
-        let tx = f.service.store().begin().await.unwrap();
-        // The connection may still count what it did in the second before.
-        let before = lookups(&tx).await;
-        buckets::save(&tx, GROUP, &ledger, &keys, f.clock.now()).await.unwrap();
-        looked.push(lookups(&tx).await - before);
-    }
-    assert_eq!(looked[0], i64::try_from(FEW).unwrap());
-    assert!(looked[1] < 10, "{looked:?}");
 }
 
 on_both! {
