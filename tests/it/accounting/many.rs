@@ -7,7 +7,6 @@ use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
 use fairshared::service::Clock;
-use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::{Value, json};
 
 use super::{member, usages, user};
