@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairshared::domain::explain::contest::{Contest, Entrant};
+use fairshared::domain::explain::contest::{Candidate, Comparison};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;
@@ -64,7 +64,7 @@ fn page() {
 }
 
 /// Everybody has used something on each of the last 28 days.
-fn contest() -> Contest {
+fn contest() -> Comparison {
     let entrant = |n: usize| {
         let used = |day: i32| 1e-6 * ((n * 31 + 7 * day.unsigned_abs() as usize) % 977) as f64;
         let part = |age: i32| {
@@ -73,19 +73,19 @@ fn contest() -> Contest {
         };
         let normalized_days = (0..28).rev().map(part).collect();
         let weight = EffectiveWeight::single(Weight::ONE);
-        Entrant { normalized_days, weight, exponent: Exponent::new(used(1), weight) }
+        Candidate { normalized_days, weight, exponent: Exponent::new(used(1), weight) }
     };
-    Contest { entrants: (0..MANY).map(entrant).collect(), outer: None }
+    Comparison { entrants: (0..MANY).map(entrant).collect(), outer: None }
 }
 
 fn alone() {
     let (contest, options) = (contest(), Options::default());
     let explained = |future: &Future, number: usize| {
         let normalized_days = Arc::clone(&contest.entrants[number].normalized_days);
-        let line_up = contest.now();
+        let candidate_order = contest.now();
         (
-            line_up.place(number),
-            line_up.rivals(number),
+            candidate_order.place(number),
+            candidate_order.rivals(number),
             outlook(&contest, future, &Unrecorded::default(), number, &normalized_days),
         )
     };

@@ -15,8 +15,8 @@ use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId};
 use fairshared::domain::options::Order;
 use fairshared::domain::queues::QueueSpec;
-use fairshared::domain::sequencer::progressive::{self, Account, Accounts, Charge};
-use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
+use fairshared::domain::sequencer::progressive::{self, Account, Charge, UsageAccounts};
+use fairshared::domain::sequencer::{QueueClaims, Sequencer, ShareLookup, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use fairshared::service::input::json::read;
@@ -309,7 +309,7 @@ fn engine() {
 /// Everybody has used something, and every workload costs a little.
 struct Used<'a>(&'a GivenStandings);
 
-impl Accounts for Used<'_> {
+impl UsageAccounts for Used<'_> {
     fn user(&self, member: Member) -> Account {
         let used = self.0.exponents.get(&member).map_or(0.0, |exponent| exponent.sort_key() as f64 / 1e22);
         account(used)
@@ -342,7 +342,7 @@ fn charged(workloads: &[Workload], standings: &GivenStandings) {
 }
 
 /// Queues that take turns; all of them are siblings, no two alike.
-fn turns(workloads: &[Workload], standings: &dyn Standings, floor: Duration) {
+fn turns(workloads: &[Workload], standings: &dyn ShareLookup, floor: Duration) {
     let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
     let slots = [slot("cpu"), slot("mem")];
     let amounts = |counts: [usize; 2]| -> Amounts {

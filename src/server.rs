@@ -32,11 +32,11 @@ use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use connections::serve_behind;
-pub use door::Door;
+pub use door::StartupRouter;
 pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
 
-use self::access::Gate;
+use self::access::Authenticator;
 use self::key_limits::KeyLimits;
 use crate::graphql;
 use crate::rest::{self, Endpoints, Limits};
@@ -76,7 +76,7 @@ impl App {
 pub fn router(app: App) -> Router {
     let App { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
-    let gate = Gate { service: Arc::clone(&service), site: site.clone(), key_limits };
+    let gate = Authenticator { service: Arc::clone(&service), site: site.clone(), key_limits };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))
@@ -127,5 +127,5 @@ pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
 
 /// Serves until `shutdown` is cancelled, then waits for the requests in progress.
 pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) {
-    serve_behind(Door::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
+    serve_behind(StartupRouter::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
 }

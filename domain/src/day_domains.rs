@@ -10,7 +10,7 @@ use super::time::Day;
 
 /// The place where the totals of a project are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum TotalsSource {
     /// Buckets of that day alone are the totals, for this domain.
     ByBuckets(Arc<str>),
     ByRows,
@@ -28,7 +28,7 @@ pub enum Turn {
 
 /// The known places of totals, by day and project.
 #[derive(Clone, Debug, Default)]
-pub struct DayDomains(BTreeMap<Day, FastMap<ProjectId, Told>>);
+pub struct DayDomains(BTreeMap<Day, FastMap<ProjectId, TotalsSource>>);
 
 impl DayDomains {
     pub fn knows(&self, day: Day) -> bool {
@@ -43,8 +43,8 @@ impl DayDomains {
         by_buckets: impl IntoIterator<Item = (ProjectId, Arc<str>)>,
         by_rows: impl IntoIterator<Item = ProjectId>,
     ) {
-        let mut told: FastMap<ProjectId, Told> = by_rows.into_iter().map(|project| (project, Told::ByRows)).collect();
-        told.extend(by_buckets.into_iter().map(|(project, domain)| (project, Told::ByBuckets(domain))));
+        let mut told: FastMap<ProjectId, TotalsSource> = by_rows.into_iter().map(|project| (project, TotalsSource::ByRows)).collect();
+        told.extend(by_buckets.into_iter().map(|(project, domain)| (project, TotalsSource::ByBuckets(domain))));
         self.0.insert(day, told);
     }
 
@@ -53,11 +53,11 @@ impl DayDomains {
     pub fn count(&mut self, day: Day, project: ProjectId, domain: Option<&Arc<str>>, in_buckets: bool) -> Turn {
         let told = self.0.entry(day).or_default();
         let (now, turn) = match (told.get(&project), domain) {
-            (Some(Told::ByBuckets(known)), Some(domain)) if known == domain => return Turn::Stays,
-            (Some(Told::ByRows), _) => return Turn::Stays,
-            (Some(Told::ByBuckets(_)), _) => (Told::ByRows, Turn::Ends),
-            (None, Some(domain)) if in_buckets => (Told::ByBuckets(Arc::clone(domain)), Turn::Begins),
-            (None, _) => (Told::ByRows, Turn::Stays),
+            (Some(TotalsSource::ByBuckets(known)), Some(domain)) if known == domain => return Turn::Stays,
+            (Some(TotalsSource::ByRows), _) => return Turn::Stays,
+            (Some(TotalsSource::ByBuckets(_)), _) => (TotalsSource::ByRows, Turn::Ends),
+            (None, Some(domain)) if in_buckets => (TotalsSource::ByBuckets(Arc::clone(domain)), Turn::Begins),
+            (None, _) => (TotalsSource::ByRows, Turn::Stays),
         };
         told.insert(project, now);
         turn
@@ -65,7 +65,7 @@ impl DayDomains {
 
     /// True if a bucket of that day alone is the total of its user in the project.
     pub fn are_told_by_buckets(&self, day: Day, project: ProjectId) -> bool {
-        self.0.get(&day).is_some_and(|told| matches!(told.get(&project), Some(Told::ByBuckets(_))))
+        self.0.get(&day).is_some_and(|told| matches!(told.get(&project), Some(TotalsSource::ByBuckets(_))))
     }
 
     pub fn forget_before(&mut self, day: Day) {

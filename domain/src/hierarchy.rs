@@ -86,13 +86,13 @@ impl Share {
     }
 
     /// Replaces the history if it has changed.
-    fn take(&mut self, history: History) -> Taken {
+    fn take(&mut self, history: History) -> HistoryChange {
         let taken = if *self.history != history {
-            Taken::OtherSums
+            HistoryChange::OtherSums
         } else if self.history.normalized_days != history.normalized_days {
-            Taken::OtherNormalizedDays
+            HistoryChange::OtherNormalizedDays
         } else {
-            return Taken::Same;
+            return HistoryChange::Same;
         };
         self.used = history.normalized_usage;
         self.history = Arc::new(history);
@@ -111,7 +111,7 @@ impl Share {
 
 /// The change that a new history brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum HistoryChange {
     Same,
     /// The sums are equal, but the buckets differ, for example because one has left the window.
     OtherNormalizedDays,
@@ -301,10 +301,10 @@ impl Hierarchy {
         for owner in owners {
             let Some(share) = self.share_mut(&owner) else { continue };
             let taken = share.take(history(&owner));
-            if taken != Taken::Same {
+            if taken != HistoryChange::Same {
                 self.touch(false, || owner.clone());
             }
-            if taken == Taken::OtherSums {
+            if taken == HistoryChange::OtherSums {
                 changed.push(owner);
             }
         }
@@ -323,14 +323,14 @@ impl Hierarchy {
             }
             taken
         };
-        let taken: Vec<Taken> = parallel::parts_mut(&mut shares, take).concat();
-        if taken.iter().filter(|taken| **taken != Taken::Same).count() > self.users.len() / MANY {
+        let taken: Vec<HistoryChange> = parallel::parts_mut(&mut shares, take).concat();
+        if taken.iter().filter(|taken| **taken != HistoryChange::Same).count() > self.users.len() / MANY {
             self.weighed_with = None;
         } else {
-            let others = owners.iter().zip(&taken).filter(|(_, taken)| **taken != Taken::Same);
+            let others = owners.iter().zip(&taken).filter(|(_, taken)| **taken != HistoryChange::Same);
             others.for_each(|(owner, _)| self.touch(false, || owner.clone()));
         }
-        owners.into_iter().zip(taken).filter(|(_, taken)| *taken == Taken::OtherSums).map(|(owner, _)| owner).collect()
+        owners.into_iter().zip(taken).filter(|(_, taken)| *taken == HistoryChange::OtherSums).map(|(owner, _)| owner).collect()
     }
 
     fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {

@@ -45,9 +45,9 @@ impl RunTimes {
 
 /// Identifies the expected runtimes of a group. Two editions are equal only if one is a copy of the other.
 #[derive(Clone, Debug, Default)]
-pub struct Edition(Arc<()>);
+pub struct CacheGeneration(Arc<()>);
 
-impl PartialEq for Edition {
+impl PartialEq for CacheGeneration {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -127,6 +127,9 @@ const UPGRADE_LOCK: i64 = 0x6661_6972;
 /// Applies every step that the database lacks: all or none. Of two processes that do so at the same time the second waits for the
 /// first, and finds nothing to do.
 pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
+    if schema(db).await?.pending.is_empty() {
+        return Ok(());
+    }
     let transaction = begin_upgrade(db).await?;
     Migrator::up(&transaction, None).await?;
     transaction.commit().await

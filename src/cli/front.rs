@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::process::files;
-use crate::server::{self, App, ConnectionLimits, Door};
+use crate::server::{self, App, ConnectionLimits, StartupRouter};
 
 /// Listens from the beginning. Requests are answered once there is a service.
-pub struct Front {
-    door: Door,
+pub struct RunningServer {
+    door: StartupRouter,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
     signals: Signals,
@@ -22,11 +22,11 @@ pub struct Front {
     pub address: String,
 }
 
-impl Front {
+impl RunningServer {
     pub fn new(listener: TcpListener, config: &Config) -> Result<Self, Failure> {
         let signals = Signals::listen()?;
         let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
-        let (door, shutdown) = (Door::closed(&config.cors_origins), CancellationToken::new());
+        let (door, shutdown) = (StartupRouter::closed(&config.cors_origins), CancellationToken::new());
         files::make_room_for(config.max_connections).map_err(|error| Failure::Unusable(error.to_string()))?;
         let server = tokio::spawn(server::serve_behind(door.clone(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::command::Command;
 use super::failure::{Failure, Outcome};
-use super::front::Front;
+use super::front::RunningServer;
 use super::open::{self, awaited, job_settings, service_made};
 use super::output::print;
 use crate::config::Config;
@@ -51,7 +51,7 @@ impl Command for Serve {
 
     async fn run(self, config: Config) -> Outcome {
         // A process that does not get the address must not look like a restart of the service.
-        let mut front = Front::new(listen(&config).await?, &config)?;
+        let mut front = RunningServer::new(listen(&config).await?, &config)?;
         let Some(service) = front.unless_stopped(awaited(&config, || service_made(&config))).await else {
             return Ok(ExitCode::SUCCESS);
         };
@@ -92,7 +92,7 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 /// second signal ends at once. `ready` hears the address when requests are answered.
 pub async fn until_stopped(
     service: Arc<Service>,
-    mut front: Front,
+    mut front: RunningServer,
     config: &Config,
     ready: impl FnOnce(&str) -> Result<(), Failure>,
 ) -> Outcome {

@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::PathItemExt;
 
 use super::state::ApiState;
-use super::undeclared::Takers;
+use super::undeclared::UnknownInputLayer;
 
 /// A part of the endpoints.
 pub struct Part {
@@ -22,7 +22,7 @@ pub struct Part {
 #[derive(Default)]
 pub struct Answering {
     pub router: Router<ApiState>,
-    pub takers: Takers,
+    pub takers: UnknownInputLayer,
 }
 
 impl Answering {

@@ -19,12 +19,12 @@ use crate::service::{Error, Fault};
 
 /// The kinds of parameters that an operation supports. It checks their values itself.
 #[derive(Clone, Copy, Default)]
-struct Taken {
+struct AllowedInputs {
     query: bool,
     if_match: bool,
 }
 
-impl Taken {
+impl AllowedInputs {
     fn of(operation: &Operation) -> Self {
         let parameters = operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
             RefOr::T(parameter) => Some(parameter),
@@ -68,24 +68,24 @@ impl Taken {
 
 /// The supported parameters by path and method.
 #[derive(Clone, Default)]
-pub struct Takers(Arc<HashMap<String, Vec<(MethodFilter, Taken)>>>);
+pub struct UnknownInputLayer(Arc<HashMap<String, Vec<(MethodFilter, AllowedInputs)>>>);
 
-impl Takers {
+impl UnknownInputLayer {
     /// Adds the parameters of `method` of `path`.
     pub fn note(&mut self, path: &str, method: MethodFilter, operation: &Operation) {
-        Arc::make_mut(&mut self.0).entry(path.to_owned()).or_default().push((method, Taken::of(operation)));
+        Arc::make_mut(&mut self.0).entry(path.to_owned()).or_default().push((method, AllowedInputs::of(operation)));
     }
 
-    fn taken(&self, method: &Method, path: &str) -> Taken {
+    fn taken(&self, method: &Method, path: &str) -> AllowedInputs {
         // HEAD has the same parameters as GET.
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        let Ok(method) = MethodFilter::try_from(method.clone()) else { return Taken::default() };
+        let Ok(method) = MethodFilter::try_from(method.clone()) else { return AllowedInputs::default() };
         let methods = self.0.get(path).into_iter().flatten();
-        methods.into_iter().find(|(of, _)| *of == method).map_or_else(Taken::default, |(_, taken)| *taken)
+        methods.into_iter().find(|(of, _)| *of == method).map_or_else(AllowedInputs::default, |(_, taken)| *taken)
     }
 }
 
-impl<B> ValidateRequest<B> for Takers {
+impl<B> ValidateRequest<B> for UnknownInputLayer {
     type ResponseBody = Body;
 
     fn validate(&mut self, request: &mut Request<B>) -> Result<(), Response<Body>> {

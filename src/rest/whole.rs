@@ -14,12 +14,12 @@ use crate::domain::parallel;
 use crate::service::input::error::Error;
 
 /// The text before and after the rows.
-pub struct Around<'a> {
+pub struct JsonEnvelope<'a> {
     pub before: &'a [u8],
     pub after: &'a [u8],
 }
 
-impl Around<'_> {
+impl JsonEnvelope<'_> {
     /// The response with `count` rows. Each part of it has a writer of its own, which appends the row at an index.
     /// `bytes` is the approximate size of a row.
     pub fn rows<W: FnMut(usize, &mut Vec<u8>) -> serde_json::Result<()>>(
@@ -68,7 +68,8 @@ pub fn list<T: Sync, V: Serialize>(
     let view = json_text(view)?;
     let begin = view.windows(ITEMS.len()).rposition(|at| at == ITEMS).map_or(view.len(), |at| at + ITEMS.len());
     let (before, after) = view.split_at(begin);
-    let body = Around { before, after }.rows(rows.len(), 0, || |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
+    let body =
+        JsonEnvelope { before, after }.rows(rows.len(), 0, || |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
     Ok(json(body))
 }
 

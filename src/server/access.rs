@@ -41,7 +41,7 @@ pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// The state that the check of requests needs.
 #[derive(Clone)]
-pub struct Gate {
+pub struct Authenticator {
     pub service: Arc<Service>,
     pub site: Site,
     pub key_limits: Arc<KeyLimits>,
@@ -73,7 +73,7 @@ struct AdmittedRequest {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Gate {
+impl Authenticator {
     fn credential<'a>(&self, request: &'a Request) -> Result<Credential<'a>, Error> {
         match session(request, &self.site)? {
             Some(id) => Ok(Credential::Session(id)),
@@ -112,7 +112,7 @@ impl Gate {
 }
 
 /// Adds the caller to each request, or refuses the request.
-pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
+pub fn authenticate(gate: Authenticator, mut inner: impl Answers) -> impl Answers {
     service_fn(move |mut request: Request| {
         if is_open(&request) {
             return inner.call(request).left_future().left_future();

@@ -18,10 +18,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::door::Door;
+use super::door::StartupRouter;
 use super::layers;
 use super::limits::ConnectionLimits;
-use super::pace::{Pace, Paced};
+use super::pace::{ConnectionTimeouts, TimedStream};
 use super::request_runtime;
 use crate::process::random;
 use crate::rest::problem::{self, Problem};
@@ -36,7 +36,7 @@ const DRAIN: Duration = Duration::from_secs(30);
 
 /// Answers with the router of `door` until `shutdown` is cancelled, then waits for the requests in progress.
 pub async fn serve_behind(
-    door: Door,
+    door: StartupRouter,
     mut listener: TcpListener,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
@@ -70,12 +70,12 @@ pub async fn serve_behind(
 /// Answers the requests of one connection, one after the other.
 async fn answer(
     stream: TcpStream,
-    door: Door,
+    door: StartupRouter,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
     _permit: OwnedSemaphorePermit,
 ) {
-    let pace = Pace::new(limits);
+    let pace = ConnectionTimeouts::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
         pace.handled();
         let (answering, pace) =
@@ -86,7 +86,7 @@ async fn answer(
             Ok::<_, Infallible>(answer)
         }
     });
-    let io = TokioIo::new(Paced::new(stream, Arc::clone(&pace)));
+    let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&pace)));
     let mut connection = pin!(http1::Builder::new().serve_connection(io, service));
     let mut overdue = pin!(pace.overdue());
     let mut stopping = false;

@@ -17,12 +17,12 @@ use crate::service::Error;
 
 /// Serves a port before the service is ready, and from then on with the service's router.
 #[derive(Clone)]
-pub struct Door {
+pub struct StartupRouter {
     service: Arc<OnceLock<Router>>,
     closed: Router,
 }
 
-impl Door {
+impl StartupRouter {
     /// A door without a service. Its answers can be read by pages of `origins`, too.
     pub fn closed(origins: &[HeaderValue]) -> Self {
         let around = ServiceBuilder::new().layer(layer_fn(layers::identify)).option_layer(cors::layer(origins));

@@ -22,12 +22,12 @@ enum Phase {
 }
 
 /// The phase of one connection, and its start. The limit of the phase counts from there.
-pub struct Pace {
+pub struct ConnectionTimeouts {
     limits: ConnectionLimits,
     state: Mutex<(Phase, Instant)>,
 }
 
-impl Pace {
+impl ConnectionTimeouts {
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { limits, state: Mutex::new((Phase::Head, Instant::now())) })
     }
@@ -75,14 +75,14 @@ impl Pace {
     }
 }
 
-/// A stream that reports its traffic to its [`Pace`].
-pub struct Paced<S> {
+/// A stream that reports its traffic to its [`ConnectionTimeouts`].
+pub struct TimedStream<S> {
     stream: S,
-    pace: Arc<Pace>,
+    pace: Arc<ConnectionTimeouts>,
 }
 
-impl<S> Paced<S> {
-    pub fn new(stream: S, pace: Arc<Pace>) -> Self {
+impl<S> TimedStream<S> {
+    pub fn new(stream: S, pace: Arc<ConnectionTimeouts>) -> Self {
         Self { stream, pace }
     }
 
@@ -93,7 +93,7 @@ impl<S> Paced<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
@@ -104,7 +104,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.wrote(&written);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::input::warning::{InputWarning, MAX_WARNINGS};
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
@@ -76,7 +76,7 @@ impl Service {
     ) -> Result<(Agent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let agent = agent(agent_id, spec, session.now);
             let old = session.state().agents.iter().find(|a| a.agent_id == agent.agent_id).cloned();
             let mut agents = session.state().agents.clone();
@@ -91,7 +91,7 @@ impl Service {
             change_agents(session, agents).await?;
             Ok((agent, old.is_none()))
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
     /// Creates or replaces many agents in one transaction.
@@ -113,7 +113,7 @@ impl Service {
         for agent_id in specs.keys() {
             check_name(agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         }
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
             let mut by_id: BTreeMap<_, _> =
                 session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
@@ -127,7 +127,7 @@ impl Service {
             }
             change_agents(session, by_id.into_values().collect()).await
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
     #[tracing::instrument(
@@ -145,7 +145,7 @@ impl Service {
         reason: Option<String>,
     ) -> Result<()> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let Some(old) = session.state().agents.iter().find(|a| a.agent_id == agent_id).cloned() else {
                 let detail = format!("there is no agent {agent_id:?} in {:?}", session.group());
                 return Err(Error::NotFound { code: "unknown_agent", detail });
@@ -157,7 +157,7 @@ impl Service {
             session.audit(Change { action, target: agent_id, before, after: None, reason }).await?;
             change_agents(session, agents).await
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 }
 
@@ -212,7 +212,7 @@ fn describe(agent: &Agent) -> serde_json::Value {
 }
 
 /// Closes the time of the old capacity, then sets the new one. Pointers in faults are relative to one agent.
-async fn change_agents(session: &mut Session, mut agents: Vec<Agent>) -> Result<()> {
+async fn change_agents(session: &mut GroupTransaction, mut agents: Vec<Agent>) -> Result<()> {
     check_sum(&agents)?;
     session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::group::session::Session;
-use super::work::detached;
+use super::group::session::GroupTransaction;
+use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::slots::Amounts;
@@ -38,7 +38,7 @@ impl Service {
         mut days: BTreeMap<Day, Amounts>,
     ) -> Result<u64> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let calendar = session.state().ledger.calendar();
             days.retain(|day, capacity| {
                 calendar.get(*day).is_none_or(|known| match known.source {
@@ -63,6 +63,6 @@ impl Service {
             session.audit(entry).await?;
             Ok(count)
         };
-        detached(Arc::clone(self).change(caller, group.to_owned(), change)).await
+        run_to_completion(Arc::clone(self).change(caller, group.to_owned(), change)).await
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::group::changes::queues::{self, QueuesChanged};
 use super::group::changes::weights::{self, WeightChange, WeightItem};
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
 use crate::domain::queues::QueueConfig;
@@ -60,7 +60,7 @@ impl Service {
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
         let Terms { reason, if_revision } = terms.into();
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let changed = plan(session, wanted).await?;
             if let Some(queues) = &changed.queues {
@@ -69,7 +69,7 @@ impl Service {
             weights::book(session, &changed.weights, reason).await?;
             Ok(changed)
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
     /// The changes that [`Service::put_configuration`] would make, without making them. It refuses what the write would
@@ -88,13 +88,13 @@ impl Service {
         wanted: Configuration,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| plan(session, wanted).await;
-        detached(Arc::clone(self).preview(caller.clone(), group.to_owned(), change)).await
+        let change = async move |session: &mut GroupTransaction| plan(session, wanted).await;
+        run_to_completion(Arc::clone(self).preview(caller.clone(), group.to_owned(), change)).await
     }
 }
 
 /// Checks the configuration against the group under the session's lock, and returns the changes.
-async fn plan(session: &mut Session, wanted: Configuration) -> Result<ConfigurationChanged> {
+async fn plan(session: &mut GroupTransaction, wanted: Configuration) -> Result<ConfigurationChanged> {
     let Configuration { weights: items, queues, prune } = wanted;
     let queues = queues.map(|written| queues::plan(session, written, |_| prune)).transpose()?;
     let mut changes = weights::plan(session, &items).await?;

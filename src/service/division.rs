@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::group::published::division::Division;
 use super::group::visible::VisibleGroup;
 use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service, Work};
 use crate::domain::division::Trace;
 use crate::store;
@@ -58,7 +58,7 @@ impl Service {
         let (service, work) = (Arc::clone(self), work.into());
         let GroupDivision { group, division } =
             self.division_of(self.group(&Caller::job(), &work.group)?, false).await?;
-        detached(async move {
+        run_to_completion(async move {
             let rows = division.day_rows(service.clock().now().day());
             let count = rows.len();
             let tx = service.store().begin().await?;

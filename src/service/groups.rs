@@ -9,10 +9,10 @@ use super::accounting::shorter_lookback;
 use super::audit::Change;
 use super::group::changes::options::{OptionsChange, OptionsPatch, changed, check_scheduler, describe, option_faults};
 use super::group::published::profile::is_etag_of;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::names::check_name;
 use crate::domain::options::merge_patch;
@@ -53,10 +53,10 @@ impl Service {
         let opts = patch.scheduler_opts.clone().unwrap_or_default();
         let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
         let service = Arc::clone(self);
-        detached(async move {
-            let opened = Session::open_or_create(&service, caller.clone(), &name, &scheduler, &opts).await?;
+        run_to_completion(async move {
+            let opened = GroupTransaction::open_or_create(&service, caller.clone(), &name, &scheduler, &opts).await?;
             let (session, is_new) = opened;
-            let change = async |session: &mut Session| {
+            let change = async |session: &mut GroupTransaction| {
                 if !is_new {
                     return change_group(session, patch, true).await;
                 }
@@ -89,8 +89,8 @@ impl Service {
         patch: SchedulerPatch,
     ) -> Result<VisibleGroup> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| change_group(session, patch, false).await;
-        let (warnings, group) = detached(Arc::clone(self).change_and_see(caller, name, change)).await?;
+        let change = async move |session: &mut GroupTransaction| change_group(session, patch, false).await;
+        let (warnings, group) = run_to_completion(Arc::clone(self).change_and_see(caller, name, change)).await?;
         Ok(group.warned(warnings))
     }
 
@@ -99,7 +99,7 @@ impl Service {
     #[tracing::instrument(name = "service.groups.delete_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: Deletion) -> Result<()> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let group = session.state().group.clone();
             deletion.check(&group.name, store::groups::contents(session.read(), &group.name, group.key).await?)?;
             let gone = store::groups::delete(session.write(), &group.name, group.key).await?;
@@ -116,7 +116,7 @@ impl Service {
             session.delete();
             Ok(())
         };
-        detached(Arc::clone(self).change(caller, name, change)).await
+        run_to_completion(Arc::clone(self).change(caller, name, change)).await
     }
 }
 
@@ -162,7 +162,11 @@ impl Deletion {
 
 /// Merges or replaces the scheduler and its options, and updates what depends on them. Returns probable mistakes in
 /// them.
-async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<Vec<InputWarning>> {
+async fn change_group(
+    session: &mut GroupTransaction,
+    patch: SchedulerPatch,
+    replace: bool,
+) -> Result<Vec<InputWarning>> {
     session.require_revision(patch.if_revision.as_deref()).await?;
     let group = session.state().group.clone();
     if patch.if_match.is_some_and(|seen| !is_etag_of(&seen, &group.scheduler, &group.scheduler_opts)) {

@@ -6,7 +6,7 @@ use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
 use crate::domain::time::Day;
 use crate::store;
-use crate::store::records::Stretch;
+use crate::store::records::RecordRange;
 
 pub use crate::store::kernels::KernelFilter;
 pub use crate::store::records::Record;
@@ -91,7 +91,7 @@ impl Service {
         };
         let records_from = visible.records_from.filter(|day| started_at < day.start());
         let after = records_from.map_or(started_at, Day::start);
-        let stretch = Stretch { kernel: of, after, until };
+        let stretch = RecordRange { kernel: of, after, until };
         let records = store::records::stretch(self.store().read(), visible.key, stretch).await?;
         Ok(KernelWithRecords { kernel, records, records_from })
     }

@@ -58,9 +58,9 @@ pub use jobs::leases::Work;
 use compute_permits::ComputePermits;
 use group::arrivals::GroupArrivals;
 use group::locked::LockedElsewhere;
-use group::published::{Published, PublishedGroup};
+use group::published::{GroupSnapshot, Published};
 use group::state::GroupState;
-use ingest::batch::Lines;
+use ingest::batch::CommitQueues;
 use keys::sessions::SessionTable;
 use keys::table::KeyTable;
 use memory_budget::MemoryBudget;
@@ -93,7 +93,7 @@ pub struct Service {
     locked_elsewhere: LockedElsewhere,
     arrivals: GroupArrivals,
     /// Reports that wait to be committed.
-    lines: Lines,
+    lines: CommitQueues,
     /// Identifies this process where the database distinguishes processes.
     id: Uuid,
     /// The start of the last successful comparison with the database; `None` if this process does not serve.
@@ -193,14 +193,14 @@ impl Service {
     /// All groups that the caller's key reaches, by name.
     pub fn groups(&self, caller: &Caller) -> Vec<VisibleGroup> {
         let all = self.published.all();
-        let visible = |(name, group): (&Arc<str>, &Arc<PublishedGroup>)| {
+        let visible = |(name, group): (&Arc<str>, &Arc<GroupSnapshot>)| {
             VisibleGroup::new(caller, name, || Some(Arc::clone(group))).ok()
         };
         all.iter().filter_map(visible).collect()
     }
 
     /// All groups by name, for work of the service itself.
-    fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
+    fn published_groups(&self) -> Vec<Arc<GroupSnapshot>> {
         self.published.all().values().cloned().collect()
     }
 
@@ -259,7 +259,7 @@ impl Service {
     fn publish(&self, slot: &mut SlotGuard, mut state: GroupState) {
         state.follow(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);
-        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), None)));
+        self.published.put(&Arc::new(GroupSnapshot::build(&state, &self.people.read(), None)));
         **slot = Some(state);
     }
 

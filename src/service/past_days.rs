@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fairness::days::day_rows;
 use super::group::fork::Fork;
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::group::state::GroupState;
 use super::share_history::{Leaving, ShareDay};
 use super::work::blocking;
@@ -56,7 +56,7 @@ impl Service {
             state.ledger.forget_from(day.plus(1));
             state.calculate(end);
             state.hierarchy.weigh(state.options.default_weight);
-            let picture = Arc::new(PublishedGroup::build(&state, &self.people(), None));
+            let picture = Arc::new(GroupSnapshot::build(&state, &self.people(), None));
             shares.extend(Leaving::of(&picture, day).rows());
             fairness.extend(day_rows(&picture, end));
         }

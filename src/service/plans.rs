@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::group::live_kernels::LiveKernels;
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::group::published::cluster::ClusterSnapshot;
 use super::group::published::facts::GroupSnapshotData;
 use super::group::visible::VisibleGroup;
@@ -76,7 +76,7 @@ impl Service {
 
     /// Reads the data that plans for this snapshot need: its nodes, and its kernels unless an earlier snapshot had read
     /// them.
-    async fn cluster_of(&self, group: &Arc<PublishedGroup>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
+    async fn cluster_of(&self, group: &Arc<GroupSnapshot>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
         let db = self.store().read();
         let known = match &group.live.kernels {
             Some(known) => known.clone(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::group::changes::queues;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::input::terms::Terms;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::queues::{QueueConfig, Queues};
 
@@ -86,12 +86,12 @@ impl Service {
     ) -> Result<()> {
         caller.require_admin()?;
         let Terms { reason, if_revision } = terms.into();
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let changed = queues::plan_removal(session, &name)?;
             queues::book(session, "queue.delete", reason, &changed).await
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
     async fn write_queues(
@@ -102,13 +102,13 @@ impl Service {
         action: &'static str,
     ) -> Result<QueuesChanged> {
         caller.require_admin()?;
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             session.require_revision(write.if_revision.as_deref()).await?;
             let changed = queues::plan(session, write.queues, |_| write.prune)?;
             queues::book(session, action, write.reason, &changed).await?;
             Ok(changed)
         };
-        detached(Arc::clone(self).change(caller, group, change)).await
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 }
 

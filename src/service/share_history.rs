@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::group::published::entitlements::Entitlements;
 use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
 use super::people::who;
@@ -45,14 +45,14 @@ pub struct HistoryQuery<'a> {
 
 /// The rows of a snapshot for the day of its calculation, in the order in which they are stored.
 pub(in crate::service) struct Leaving {
-    group: Arc<PublishedGroup>,
+    group: Arc<GroupSnapshot>,
     entitlements: Arc<Entitlements>,
     day: Day,
     owners: Vec<Owner>,
 }
 
 impl Leaving {
-    pub(in crate::service) fn of(group: &Arc<PublishedGroup>, day: Day) -> Self {
+    pub(in crate::service) fn of(group: &Arc<GroupSnapshot>, day: Day) -> Self {
         let entitlements = Arc::clone(group.entitlements());
         let domains = entitlements.domains.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name)));
         let projects = entitlements.projects.iter().map(|row| Owner::Project(row.project_id));
@@ -120,7 +120,7 @@ impl Service {
         Ok(())
     }
 
-    async fn close_day_of(self: &Arc<Self>, work: &Work, group: Arc<PublishedGroup>) -> Result<()> {
+    async fn close_day_of(self: &Arc<Self>, work: &Work, group: Arc<GroupSnapshot>) -> Result<()> {
         let Some(calculation) = &group.facts.calculation else { return Ok(()) };
         self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
         let (service, work, of_day) = (Arc::clone(self), work.clone(), Arc::clone(&group));
@@ -138,7 +138,7 @@ impl Service {
         .await
     }
 
-    async fn write_days(&self, work: &Work, group: &PublishedGroup, rows: Vec<ShareDay>) -> Result<()> {
+    async fn write_days(&self, work: &Work, group: &GroupSnapshot, rows: Vec<ShareDay>) -> Result<()> {
         let tx = self.store().begin().await?;
         // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
         // the group.

@@ -7,7 +7,7 @@ use super::group::arrivals::GroupArrivals;
 use super::group::locked::LockedElsewhere;
 use super::group::published::Published;
 use super::group::state::GroupState;
-use super::ingest::batch::Lines;
+use super::ingest::batch::CommitQueues;
 use super::keys::sessions::SessionTable;
 use super::keys::table::KeyTable;
 use super::people::People;
@@ -49,7 +49,7 @@ impl Start {
             slots: Mutex::default(),
             locked_elsewhere: LockedElsewhere::default(),
             arrivals: GroupArrivals::default(),
-            lines: Lines::default(),
+            lines: CommitQueues::default(),
             id: random::id(),
             compared_at: Mutex::default(),
             runs: Mutex::default(),

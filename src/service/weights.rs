@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::group::changes::weights;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 
 pub use super::group::changes::weights::{Target, WeightChange, WeightItem};
@@ -48,7 +48,7 @@ impl Service {
     ) -> Result<WeightsChanged> {
         caller.require_admin()?;
         let Terms { reason, if_revision } = terms.into();
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
             let warnings = weights::warnings(&session.people(), &items, &changes);
@@ -57,7 +57,8 @@ impl Service {
             weights::book(session, &changes, reason).await?;
             Ok((changes, warnings))
         };
-        let ((changes, warnings), group) = detached(Arc::clone(self).change_and_see(caller, group, change)).await?;
+        let ((changes, warnings), group) =
+            run_to_completion(Arc::clone(self).change_and_see(caller, group, change)).await?;
         let upserted = changes.iter().filter(|change| change.to.is_some()).count() as u64;
         let deleted = changes.len() as u64 - upserted;
         let affected = changes.into_iter().map(|change| WeightRow { target: change.target, weight: change.to });

@@ -1,5 +1,5 @@
-//! The ways to run work: to its end even if its request is cancelled (`detached`), on separate threads (`background`),
-//! as a long computation within other work (`blocking`), or in parallel with the database (`beside`).
+//! The ways to run work: to its end even if its request is cancelled (`run_to_completion`), on separate threads (`background`),
+//! as a long computation within other work (`blocking`), or in parallel with the database (`join_with_compute`).
 //! [`super::compute_permits`] limits what may compute at the same time.
 
 use std::future::Future;
@@ -28,7 +28,7 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
 });
 
 /// Runs a write to its end even if its request is cancelled, so that a transaction is never cut off.
-pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+pub async fn run_to_completion<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     begun(work).await
 }
 
@@ -68,7 +68,7 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
 
 /// Computes while the database works on `waiting`, with a thread for each. If `waiting` is ready at once, no thread is
 /// started.
-pub async fn beside<A: Send, B>(
+pub async fn join_with_compute<A: Send, B>(
     waiting: impl Future<Output = A> + Send,
     computing: impl FnOnce() -> B + Send,
 ) -> (A, B) {
@@ -84,7 +84,7 @@ pub async fn beside<A: Send, B>(
 }
 
 /// Drops a large value on a thread that requests do not need.
-pub fn free_aside<T: Send + 'static>(what: T) {
+pub fn drop_in_background<T: Send + 'static>(what: T) {
     if let Some(runtime) = &*RUNTIME {
         runtime.spawn_blocking(move || drop(what));
     }

@@ -16,22 +16,22 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
 
 use super::fault::Fault;
-use super::gate::Gate;
+use super::gate::StatementGuard;
 use super::pool::Pool;
-use super::reach::Reach;
+use super::reach::DatabaseAvailability;
 use super::table_locks::TableLocks;
 
 /// Connections for single statements.
 #[derive(Clone)]
 pub struct Connection {
     pool: Arc<Pool>,
-    gate: Arc<Gate>,
+    gate: Arc<StatementGuard>,
     /// Locks of other programs that writes do not wait for; `None` for connections that only read.
     table_locks: Option<TableLocks>,
 }
 
 impl Connection {
-    pub fn new(pool: Arc<Pool>, gate: Arc<Gate>, table_locks: Option<TableLocks>) -> Self {
+    pub fn new(pool: Arc<Pool>, gate: Arc<StatementGuard>, table_locks: Option<TableLocks>) -> Self {
         Self { pool, gate, table_locks }
     }
 
@@ -45,8 +45,8 @@ impl Connection {
         self.pool.replace(pool)
     }
 
-    pub(super) async fn lose_patience(&self) -> Result<(), DbErr> {
-        self.pool.lose_patience().await
+    pub(super) async fn shorten_lock_timeout(&self) -> Result<(), DbErr> {
+        self.pool.shorten_lock_timeout().await
     }
 
     pub fn backend(&self) -> DbBackend {
@@ -125,8 +125,8 @@ impl StreamTrait for Connection {
 /// them, and `SQLite`, which may have rolled back by itself, would keep each of them at once.
 pub struct Tx {
     inner: DatabaseTransaction,
-    gate: Arc<Gate>,
-    reach: Reach,
+    gate: Arc<StatementGuard>,
+    reach: DatabaseAvailability,
     table_locks: Option<TableLocks>,
     failed: AtomicBool,
     _turn: OwnedSemaphorePermit,
@@ -240,7 +240,7 @@ pub struct Rows<S, L> {
 }
 
 impl<S, L> Rows<S, L> {
-    fn new(inner: S, of: L, reach: &Reach, turn: Option<OwnedSemaphorePermit>) -> Self {
+    fn new(inner: S, of: L, reach: &DatabaseAvailability, turn: Option<OwnedSemaphorePermit>) -> Self {
         let reach = reach.clone();
         let lost = async move { reach.is_lost().await }.boxed().fuse();
         Self { inner, of, read: 0, others: Fuse::terminated(), lost, _turn: turn }

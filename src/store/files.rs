@@ -46,7 +46,7 @@ impl Files {
     pub fn opened(path: &Path) -> io::Result<Self> {
         // SQLite keeps the others beside the file itself, not beside a link to it.
         let path = path.canonicalize()?;
-        let all = [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")];
+        let all = [path.clone(), join_with_compute(&path, "-wal"), join_with_compute(&path, "-shm")];
         for path in &all {
             close_to_others(path);
         }
@@ -76,7 +76,7 @@ impl Files {
     }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn join_with_compute(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

@@ -16,7 +16,7 @@ const SETTLED: Duration = Duration::from_secs(5);
 
 /// Why the database does not take writes now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct WriteRefusal {
     pub fault: Fault,
     /// More than the fault says, in a sentence.
     pub detail: Option<String>,
@@ -24,7 +24,7 @@ pub struct Trouble {
 
 /// One for each store; all its connections pass it.
 #[derive(Default)]
-pub struct Gate {
+pub struct StatementGuard {
     /// The files of an `SQLite` database.
     files: Option<Files>,
     refused: Mutex<Vec<Refused>>,
@@ -38,7 +38,7 @@ struct Refused {
     written_since: bool,
 }
 
-impl Gate {
+impl StatementGuard {
     pub fn of_files(files: Files) -> Self {
         Self { files: Some(files), ..Self::default() }
     }
@@ -84,13 +84,13 @@ impl Gate {
     }
 
     /// Why writes are refused now, if they are.
-    pub fn troubles(&self) -> Vec<Trouble> {
+    pub fn troubles(&self) -> Vec<WriteRefusal> {
         let mut refused = self.refused();
         refused.retain(|refused| !(refused.written_since && refused.at.elapsed() >= SETTLED));
         self.any_refused.store(!refused.is_empty(), Ordering::Relaxed);
-        let lasting = refused.iter().map(|r| Trouble { fault: r.fault, detail: None });
+        let lasting = refused.iter().map(|r| WriteRefusal { fault: r.fault, detail: None });
         let replaced = self.files.as_ref().and_then(Files::replaced);
-        lasting.chain(replaced.map(|detail| Trouble { fault: Fault::Replaced, detail: Some(detail) })).collect()
+        lasting.chain(replaced.map(|detail| WriteRefusal { fault: Fault::Replaced, detail: Some(detail) })).collect()
     }
 
     fn refused(&self) -> MutexGuard<'_, Vec<Refused>> {

@@ -192,7 +192,7 @@ struct Mark {
 
 impl Mark {
     fn path(database: &Path, id: Uuid) -> PathBuf {
-        beside(database, &id.to_string())
+        join_with_compute(database, &id.to_string())
     }
 
     /// Makes and locks the file of a process, and removes those of processes that are gone.
@@ -233,7 +233,7 @@ impl Drop for Mark {
     }
 }
 
-fn beside(database: &Path, name: &str) -> PathBuf {
+fn join_with_compute(database: &Path, name: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(".holder-");
     path.push(name);
@@ -242,7 +242,7 @@ fn beside(database: &Path, name: &str) -> PathBuf {
 
 /// The marks of all processes on the database.
 fn neighbours(database: &Path) -> Vec<PathBuf> {
-    let prefix = beside(database, "");
+    let prefix = join_with_compute(database, "");
     let (Some(folder), Some(prefix)) = (prefix.parent(), prefix.file_name()) else { return Vec::new() };
     let is_mark = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
     let found = fs::read_dir(folder).into_iter().flatten().flatten();

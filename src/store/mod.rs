@@ -78,11 +78,11 @@ use address::Address;
 pub use connection::{Connection, Tx};
 pub use error::{Result, StoreError};
 pub use fault::Fault;
-use gate::Gate;
-pub use gate::Trouble;
+use gate::StatementGuard;
+pub use gate::WriteRefusal;
 pub use pool::PAUSE;
 use pool::Pool;
-pub use reach::Reach;
+pub use reach::DatabaseAvailability;
 pub use sqlite::Synchronous;
 use table_locks::TableLocks;
 use watcher::{Home, Watcher};
@@ -92,12 +92,12 @@ use watcher::{Home, Watcher};
 pub struct Store {
     write: Connection,
     read: Connection,
-    gate: Arc<Gate>,
-    reach: Reach,
+    gate: Arc<StatementGuard>,
+    reach: DatabaseAvailability,
     table_locks: TableLocks,
     home: Arc<Home>,
     statements: Arc<AtomicU64>,
-    anchor: sqlite::Anchor,
+    anchor: sqlite::KeepAliveConnection,
     partitions: partitions::Partitions,
     /// Whether clients wait for answers.
     is_watched: Arc<AtomicBool>,
@@ -118,7 +118,7 @@ impl Store {
 
     /// Opens the database at `url`, and tells `SQLite` what a commit waits for.
     pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
-        let (statements, reach, table_locks) = (Arc::default(), Reach::default(), TableLocks::default());
+        let (statements, reach, table_locks) = (Arc::default(), DatabaseAvailability::default(), TableLocks::default());
         let pool = |connections, count| Pool::new(counted(connections, &statements), count, reach.clone());
         let (gate, write, read, home, anchor) = match Address::parse(url)? {
             Address::Sqlite(options) => {
@@ -129,7 +129,13 @@ impl Store {
             Address::Postgres(options) => {
                 let source = postgres::Source::new(*options);
                 let pool = pool(source.connect().await?, postgres::CONNECTIONS);
-                (Arc::default(), Arc::clone(&pool), pool, Home::Postgres(source), sqlite::Anchor::default())
+                (
+                    Arc::default(),
+                    Arc::clone(&pool),
+                    pool,
+                    Home::Postgres(source),
+                    sqlite::KeepAliveConnection::default(),
+                )
             }
         };
         let write = Connection::new(write, Arc::clone(&gate), Some(table_locks.clone()));
@@ -157,7 +163,7 @@ impl Store {
         self.renew();
         self.is_watched.store(true, Ordering::Relaxed);
         if self.backend() == DbBackend::Sqlite
-            && let Err(error) = self.write.lose_patience().await
+            && let Err(error) = self.write.shorten_lock_timeout().await
         {
             tracing::warn!(%error, "writes wait for the locks of other processes");
         }
@@ -172,7 +178,7 @@ impl Store {
     }
 
     /// Whether the database is within reach, while [`Store::watch`] watches it.
-    pub fn reach(&self) -> &Reach {
+    pub fn reach(&self) -> &DatabaseAvailability {
         &self.reach
     }
 
@@ -267,7 +273,7 @@ impl Store {
     }
 
     /// Why the database does not take writes now; empty while it does.
-    pub fn troubles(&self) -> Vec<Trouble> {
+    pub fn troubles(&self) -> Vec<WriteRefusal> {
         self.gate.troubles()
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::fault::Fault;
-use super::reach::Reach;
+use super::reach::DatabaseAvailability;
 
 /// How long a transaction waits for the lock of another process while a client waits for its answer.
 pub const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -24,13 +24,13 @@ pub struct Pool {
     /// Those that wait here wait for others of this process, which is no fault, however long it takes: the pool itself is
     /// only ever asked for a connection that is free or can be made.
     turns: Arc<Semaphore>,
-    pub reach: Reach,
+    pub reach: DatabaseAvailability,
     /// When one last waited in vain for a connection, or for the lock of another process on a file.
     in_vain: Mutex<Option<Instant>>,
 }
 
 impl Pool {
-    pub fn new(inner: DatabaseConnection, connections: u32, reach: Reach) -> Arc<Self> {
+    pub fn new(inner: DatabaseConnection, connections: u32, reach: DatabaseAvailability) -> Arc<Self> {
         Arc::new(Self {
             inner: ArcSwap::from_pointee(inner),
             turns: Arc::new(Semaphore::new(usize::try_from(connections).unwrap_or(1))),
@@ -53,7 +53,7 @@ impl Pool {
     }
 
     /// From here on a statement does not wait long for a lock that another process holds on an `SQLite` file.
-    pub async fn lose_patience(&self) -> Result<(), DbErr> {
+    pub async fn shorten_lock_timeout(&self) -> Result<(), DbErr> {
         let _turn = self.turn().await?;
         let inner = self.inner();
         let pragma = format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis());

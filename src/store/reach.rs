@@ -11,18 +11,18 @@ use super::fault::Fault;
 
 /// Shared by all connections of a store.
 #[derive(Clone, Debug)]
-pub struct Reach(Arc<watch::Sender<State>>);
+pub struct DatabaseAvailability(Arc<watch::Sender<State>>);
 
 /// `None`: the database is within reach; else when it answered last.
 pub type State = Option<Instant>;
 
-impl Default for Reach {
+impl Default for DatabaseAvailability {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }
 }
 
-impl Reach {
+impl DatabaseAvailability {
     /// How long ago the database answered last, while it is out of reach.
     pub fn silence(&self) -> Option<Duration> {
         self.0.borrow().map(|at| at.elapsed())

@@ -16,7 +16,7 @@ use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
 use tokio::sync::Mutex;
 
 use super::files::Files;
-use super::gate::Gate;
+use super::gate::StatementGuard;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
@@ -56,15 +56,15 @@ impl FromStr for Synchronous {
 pub struct Pools {
     pub write: DatabaseConnection,
     pub read: DatabaseConnection,
-    pub gate: Arc<Gate>,
-    pub anchor: Anchor,
+    pub gate: Arc<StatementGuard>,
+    pub anchor: KeepAliveConnection,
 }
 
 /// A connection that is never used: while it is open, `SQLite` keeps its files, however often the others are made again.
 #[derive(Clone, Default)]
-pub struct Anchor(Arc<Mutex<Option<SqliteConnection>>>);
+pub struct KeepAliveConnection(Arc<Mutex<Option<SqliteConnection>>>);
 
-impl Anchor {
+impl KeepAliveConnection {
     /// Writes what the log holds into the database file that this connection has open, wherever that is now.
     pub async fn checkpoint(&self) -> Result<()> {
         if let Some(connection) = self.0.lock().await.as_mut() {
@@ -102,8 +102,8 @@ pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) ->
     Ok(Pools {
         write: write.into(),
         read: read.into(),
-        gate: Arc::new(Gate::of_files(files)),
-        anchor: Anchor(Arc::new(Mutex::new(Some(anchor)))),
+        gate: Arc::new(StatementGuard::of_files(files)),
+        anchor: KeepAliveConnection(Arc::new(Mutex::new(Some(anchor)))),
     })
 }
 

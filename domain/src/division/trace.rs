@@ -9,12 +9,12 @@ use crate::decimal::Amount;
 
 /// The amount that a step gives. It is negative (`is_taken`) where rounding to whole devices takes a fraction back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gift {
+pub struct AllocationStep {
     pub amount: Amount,
     pub is_taken: bool,
 }
 
-impl Gift {
+impl AllocationStep {
     /// `to - from`.
     pub fn between(from: Amount, to: Amount) -> Self {
         if from > to {
@@ -36,20 +36,20 @@ impl Gift {
     }
 }
 
-impl From<Amount> for Gift {
+impl From<Amount> for AllocationStep {
     fn from(amount: Amount) -> Self {
         Self { amount, is_taken: false }
     }
 }
 
-impl fmt::Display for Gift {
+impl fmt::Display for AllocationStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.is_taken { "-" } else { "" };
         write!(f, "{sign}{}", self.amount)
     }
 }
 
-impl Serialize for Gift {
+impl Serialize for AllocationStep {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -72,7 +72,7 @@ pub struct Step {
     pub weight: Option<Amount>,
     pub weight_sum: Option<Amount>,
     pub offer: Option<Amount>,
-    pub gift: Gift,
+    pub gift: AllocationStep,
     /// For `drf`: the dominant share / weight that the queue had reached at the end of the filling.
     pub level: Option<Amount>,
     /// The reason why the gift is below the offer or the growth ended: `request`, `limit`, `whole units`, a slot that

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::line_up::{LineUp, OuterKeys};
+use super::candidate_order::{CandidateOrder, OuterKeys};
 use crate::factor::Exponent;
 use crate::normalized_days::NormalizedDays;
 use crate::weight::EffectiveWeight;
 
 /// A domain, a project or a user in the comparison.
 #[derive(Clone, Debug)]
-pub struct Entrant {
+pub struct Candidate {
     pub normalized_days: NormalizedDays,
     pub weight: EffectiveWeight,
     /// The exponent of the last calculation.
@@ -18,8 +18,8 @@ pub struct Entrant {
 
 /// The owners that are compared. The number of an owner is its index in `entrants`.
 #[derive(Clone, Debug, Default)]
-pub struct Contest {
-    pub entrants: Vec<Entrant>,
+pub struct Comparison {
+    pub entrants: Vec<Candidate>,
     /// The projects and domains that users are compared by first; `None` if users are compared with each other at once.
     pub outer: Option<Outer>,
 }
@@ -29,21 +29,21 @@ pub struct Contest {
 pub struct Outer {
     /// The number of each user's project.
     pub within: Vec<u32>,
-    pub projects: Vec<Entrant>,
+    pub projects: Vec<Candidate>,
     /// The number of each project's domain.
     pub domain_of: Vec<u32>,
-    pub domains: Vec<Entrant>,
+    pub domains: Vec<Candidate>,
 }
 
-impl Contest {
+impl Comparison {
     /// The order by the exponents of the last calculation.
-    pub fn now(&self) -> LineUp<'_> {
-        let keys = |entrants: &[Entrant]| entrants.iter().map(|entrant| entrant.exponent.sort_key()).collect();
+    pub fn now(&self) -> CandidateOrder<'_> {
+        let keys = |entrants: &[Candidate]| entrants.iter().map(|entrant| entrant.exponent.sort_key()).collect();
         let outer = self.outer.as_ref().map(|outer| {
             let (projects, domains): (Vec<u64>, Vec<u64>) = (keys(&outer.projects), keys(&outer.domains));
             outer.keys(&projects, &domains)
         });
-        LineUp::new(Cow::Owned(keys(&self.entrants)), outer)
+        CandidateOrder::new(Cow::Owned(keys(&self.entrants)), outer)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::contest::{Contest, Entrant};
-use super::line_up::LineUp;
+use super::contest::{Comparison, Candidate};
+use super::candidate_order::CandidateOrder;
 use crate::factor::Exponent;
 use crate::normalized_days::{NormalizedBucket, NormalizedDays};
 use crate::options::Options;
@@ -16,7 +16,7 @@ const MOST_DAYS: u32 = 32;
 
 /// The decay weights of the coming days.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct DecaySchedule {
     pub first: Day,
     days: usize,
     lookback_days: u32,
@@ -24,7 +24,7 @@ pub struct Sheet {
     weights: Vec<f64>,
 }
 
-impl Sheet {
+impl DecaySchedule {
     pub fn new(options: &Options, first: Day) -> Self {
         let Options { lookback_days, half_life_days, decay, .. } = *options;
         let days = lookback_days.min(MOST_DAYS) as usize + 1;
@@ -91,7 +91,7 @@ impl Sheet {
     }
 
     /// The sort keys of all owners, by day.
-    fn columns(&self, entrants: &[Entrant]) -> Vec<Vec<u64>> {
+    fn columns(&self, entrants: &[Candidate]) -> Vec<Vec<u64>> {
         let mut columns = vec![vec![0; entrants.len()]; self.days];
         let mut sums = vec![0.0; self.days];
         for (number, entrant) in entrants.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Sheet {
         columns
     }
 
-    fn changed(&self, entrants: &[Entrant], changed: &[(usize, NormalizedDays)]) -> Changed {
+    fn changed(&self, entrants: &[Candidate], changed: &[(usize, NormalizedDays)]) -> Changed {
         let mut sums = vec![0.0; self.days];
         let row = |(number, normalized_days): &(usize, NormalizedDays)| {
             let mut keys = vec![0; self.days];
@@ -120,7 +120,7 @@ type Changed = Vec<(usize, Vec<u64>)>;
 /// The sort keys of all owners on each day.
 #[derive(Clone, Debug)]
 pub struct Future {
-    pub sheet: Sheet,
+    pub sheet: DecaySchedule,
     entrants: Vec<Vec<u64>>,
     projects: Vec<Vec<u64>>,
     domains: Vec<Vec<u64>>,
@@ -143,16 +143,16 @@ pub struct Corrections {
 
 impl Future {
     /// The keys from the day `first` on.
-    pub fn of(contest: &Contest, options: &Options, first: Day) -> Self {
-        let sheet = Sheet::new(options, first);
-        let outer = |entrants: &[Entrant]| sheet.columns(entrants);
+    pub fn of(contest: &Comparison, options: &Options, first: Day) -> Self {
+        let sheet = DecaySchedule::new(options, first);
+        let outer = |entrants: &[Candidate]| sheet.columns(entrants);
         let (projects, domains) =
             contest.outer.as_ref().map_or_else(Default::default, |o| (outer(&o.projects), outer(&o.domains)));
         Self { entrants: sheet.columns(&contest.entrants), projects, domains, sheet }
     }
 
-    pub fn correct(&self, contest: &Contest, unrecorded: &Unrecorded) -> Corrections {
-        let outer = |pick: fn(&super::contest::Outer) -> &[Entrant], changed| {
+    pub fn correct(&self, contest: &Comparison, unrecorded: &Unrecorded) -> Corrections {
+        let outer = |pick: fn(&super::contest::Outer) -> &[Candidate], changed| {
             contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), changed))
         };
         Corrections {
@@ -163,13 +163,13 @@ impl Future {
     }
 
     /// The order on the day `at` days after the first.
-    pub fn line_up<'a>(&'a self, contest: &'a Contest, corrections: &Corrections, at: usize) -> LineUp<'a> {
+    pub fn candidate_order<'a>(&'a self, contest: &'a Comparison, corrections: &Corrections, at: usize) -> CandidateOrder<'a> {
         let outer = contest.outer.as_ref().map(|outer| {
             let projects = corrected(&self.projects[at], &corrections.projects, at);
             let domains = corrected(&self.domains[at], &corrections.domains, at);
             outer.keys(&projects, &domains)
         });
-        LineUp::new(corrected(&self.entrants[at], &corrections.entrants, at), outer)
+        CandidateOrder::new(corrected(&self.entrants[at], &corrections.entrants, at), outer)
     }
 }
 

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::tier::Tier;
 
 /// The sort keys of all compared owners, by number.
-pub struct LineUp<'a> {
+pub struct CandidateOrder<'a> {
     keys: Cow<'a, [u64]>,
     /// `None` if users are compared with each other at once.
     outer: Option<OuterKeys<'a>>,
@@ -23,7 +23,7 @@ pub struct OuterKeys<'a> {
 }
 
 /// A user whose usage grows, and with it the usage of its project and its domain, so that all three keys change.
-pub struct Climber<'a> {
+pub struct RisingOwner<'a> {
     keys: &'a [u64],
     outer: &'a OuterKeys<'a>,
     project: u32,
@@ -35,13 +35,13 @@ pub struct Climber<'a> {
 
 /// The users that differ from this one only in their own keys, and the number of users that come before all of them.
 #[derive(Clone, Debug)]
-pub struct Rivals {
+pub struct Siblings {
     pub before: u32,
     /// The keys of the others, ascending.
     pub keys: Vec<u64>,
 }
 
-impl Rivals {
+impl Siblings {
     /// The place of an owner with this key, from 1 on.
     pub fn place(&self, key: u64) -> u32 {
         1 + self.before + number(self.keys.partition_point(|other| *other < key))
@@ -58,7 +58,7 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-impl<'a> LineUp<'a> {
+impl<'a> CandidateOrder<'a> {
     pub fn new(keys: Cow<'a, [u64]>, outer: Option<OuterKeys<'a>>) -> Self {
         Self { keys, outer }
     }
@@ -128,7 +128,7 @@ impl<'a> LineUp<'a> {
     }
 
     /// `None` if only users are compared, so that the own key alone decides.
-    pub fn climber(&self, at: usize) -> Option<Climber<'_>> {
+    pub fn climber(&self, at: usize) -> Option<RisingOwner<'_>> {
         let outer = self.outer.as_ref()?;
         let project = outer.within[at];
         let mut members = vec![0; outer.projects.len()];
@@ -140,10 +140,10 @@ impl<'a> LineUp<'a> {
             }
         }
         siblings.sort_unstable();
-        Some(Climber { keys: &self.keys, outer, project, siblings, members })
+        Some(RisingOwner { keys: &self.keys, outer, project, siblings, members })
     }
 
-    pub fn rivals(&self, at: usize) -> Rivals {
+    pub fn rivals(&self, at: usize) -> Siblings {
         let others = |other: &usize| *other != at;
         let (mut before, mut keys) = (0, Vec::new());
         match self.sides(at) {
@@ -159,11 +159,11 @@ impl<'a> LineUp<'a> {
             }
         }
         keys.sort_unstable();
-        Rivals { before, keys }
+        Siblings { before, keys }
     }
 }
 
-impl Climber<'_> {
+impl RisingOwner<'_> {
     /// The place for these keys of the domain, the project and the user.
     pub fn place(&self, domain: u64, project: u64, own: u64) -> u32 {
         let home = self.outer.domain_of[self.project as usize];

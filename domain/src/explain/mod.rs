@@ -4,7 +4,7 @@
 pub mod contest;
 pub mod count;
 pub mod future;
-pub mod line_up;
+pub mod candidate_order;
 pub mod outlook;
 pub mod reach;
 pub mod words;

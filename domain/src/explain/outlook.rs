@@ -1,6 +1,6 @@
 //! The next changes of an owner's place and factor, if nothing runs from now on.
 
-use super::contest::Contest;
+use super::contest::Comparison;
 use super::future::{Future, Unrecorded};
 use crate::factor::fair_share_factor;
 use crate::normalized_days::NormalizedBucket;
@@ -11,7 +11,7 @@ const MOST_DATES: usize = 10;
 
 /// The place and the factor of an owner on one day.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Then {
+pub struct DatedPosition {
     pub day: Day,
     pub normalized_usage: f64,
     pub fair_share_factor: f64,
@@ -24,23 +24,23 @@ pub struct Then {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
     /// The state after the next run, which records all usage up to now.
-    pub next_run: Then,
+    pub next_run: DatedPosition,
     /// The days on which the place or the factor differs from the day before, ascending.
-    pub dates: Vec<Then>,
+    pub dates: Vec<DatedPosition>,
     /// The last day that was examined. `dates` is complete up to it.
     pub until: Day,
 }
 
 impl Outlook {
     /// The first date with a better place than `place`.
-    pub fn first_better(&self, place: u32) -> Option<&Then> {
+    pub fn first_better(&self, place: u32) -> Option<&DatedPosition> {
         self.dates.iter().find(|then| then.place < place)
     }
 }
 
 /// The outlook of the owner `number`. `normalized_days` is its usage history, unrecorded usage included.
 pub fn outlook(
-    contest: &Contest,
+    contest: &Comparison,
     future: &Future,
     unrecorded: &Unrecorded,
     number: usize,
@@ -48,17 +48,17 @@ pub fn outlook(
 ) -> Outlook {
     let corrections = future.correct(contest, unrecorded);
     let (used, weight) = (future.sheet.usage(normalized_days), contest.entrants[number].weight);
-    let on = |at: usize, day: Day| Then {
+    let on = |at: usize, day: Day| DatedPosition {
         day,
         normalized_usage: used[at],
         fair_share_factor: fair_share_factor(used[at], weight),
-        place: future.line_up(contest, &corrections, at).place(number),
+        place: future.candidate_order(contest, &corrections, at).place(number),
         decayed: at.checked_sub(1).map_or_else(Vec::new, |before| decayed(future, normalized_days, before, at)),
     };
     let mut days = future.sheet.days().enumerate();
     let first = days.next().map_or(future.sheet.first, |(_, day)| day);
     let next_run = on(0, first);
-    let (mut dates, mut until): (Vec<Then>, Day) = (Vec::new(), first);
+    let (mut dates, mut until): (Vec<DatedPosition>, Day) = (Vec::new(), first);
     for (at, day) in days {
         let then = on(at, day);
         let before = dates.last().unwrap_or(&next_run);

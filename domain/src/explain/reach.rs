@@ -1,6 +1,6 @@
 //! Computes the weight that leads to a place, and the usage that costs a place.
 
-use super::line_up::{Climber, Rivals};
+use super::candidate_order::{RisingOwner, Siblings};
 use crate::decimal::Usage;
 use crate::factor::Exponent;
 use crate::normalize::Normalizer;
@@ -27,14 +27,14 @@ impl<W: Fn(Weight) -> EffectiveWeight> Own<W> {
     }
 
     /// The smallest weight that leads to the place or a better one; `None` if no weight does.
-    pub fn least_weight(&self, rivals: &Rivals, place: u32) -> Option<Reached> {
+    pub fn least_weight(&self, rivals: &Siblings, place: u32) -> Option<Reached> {
         let limit = rivals.largest_key_at(place)?;
         let weight = first(|weight| self.key(weight) <= limit)?;
         Some(Reached { weight, place: rivals.place(self.key(weight)) })
     }
 
     /// The largest weight that leads to the place or a worse one; `None` if no weight does.
-    pub fn most_weight(&self, rivals: &Rivals, place: u32) -> Option<Reached> {
+    pub fn most_weight(&self, rivals: &Siblings, place: u32) -> Option<Reached> {
         let is_better = |weight: Weight| rivals.place(self.key(weight)) < place;
         let weight = match first(is_better) {
             None => Weight::MAX,
@@ -79,7 +79,7 @@ const MOST: f64 = 1e30;
 /// The least usage that makes the place worse; `None` if no usage does. With `outer`, places are compared by tiers: the
 /// usage also counts for the project and the domain, whose usage and weights are given. Without it only the own key
 /// decides.
-pub fn cost(rivals: &Rivals, own: Used, outer: Option<(Climber, [Used; 2])>) -> Option<Cost> {
+pub fn cost(rivals: &Siblings, own: Used, outer: Option<(RisingOwner, [Used; 2])>) -> Option<Cost> {
     let key = |(used, weight): Used, more: f64| Exponent::new(used + more, weight).sort_key();
     if let Some((climber, [domain, project])) = outer {
         return first_worse(|more| climber.place(key(domain, more), key(project, more), key(own, more)));

@@ -1,14 +1,14 @@
 //! An explanation in a few sentences, for the owner that it is about.
 
 use super::count::{Recount, dominant_slot};
-use super::outlook::Then;
+use super::outlook::DatedPosition;
 use crate::bucket::Bucket;
 use crate::decimal::Usage;
 use crate::slots::{Amounts, SlotName};
 use crate::time::Day;
 
 /// The values that the sentences are made from.
-pub struct Story<'a> {
+pub struct SummaryInput<'a> {
     /// The place, from 1 on; `None` if the owner is not ranked in the group.
     pub place: Option<u32>,
     pub count: usize,
@@ -17,11 +17,11 @@ pub struct Story<'a> {
     pub recount: &'a Recount,
     pub resource_weights: &'a Amounts,
     /// The first day with a better place, if nothing runs until then.
-    pub better: Option<&'a Then>,
+    pub better: Option<&'a DatedPosition>,
     pub today: Day,
 }
 
-impl Story<'_> {
+impl SummaryInput<'_> {
     /// The text, such as "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th
     /// on Thursday."
     pub fn tell(&self) -> String {

@@ -14,7 +14,7 @@ use crate::time::{MICROS_PER_SECOND, Span, Timestamp};
 const MOST_TO_COME: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
 #[derive(Clone, Debug)]
-pub struct Holding {
+pub struct KernelUsage {
     kernel: Arc<Started>,
     cursor: Cursor,
 }
@@ -29,7 +29,7 @@ enum Cursor {
     Unrecorded,
 }
 
-impl Deref for Holding {
+impl Deref for KernelUsage {
     type Target = Started;
 
     fn deref(&self) -> &Started {
@@ -39,7 +39,7 @@ impl Deref for Holding {
 
 /// The charge of a kernel from a moment on.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
+pub struct ChargeProjection {
     /// The time for which its slots count at that moment, in microseconds.
     pub micros: u64,
     /// True if that time grows as fast as the clock; otherwise it stays constant.
@@ -48,7 +48,7 @@ pub struct Course {
     pub until: Timestamp,
 }
 
-impl Holding {
+impl KernelUsage {
     pub fn of(kernel: &Unsettled) -> Self {
         let cursor = match kernel.cursor {
             Some(_) if kernel.in_step => Cursor::InStep,
@@ -110,7 +110,7 @@ impl Holding {
         }
     }
 
-    pub fn course(&self, moment: Moment, recorded: Recorded, expected: &Expected) -> Course {
+    pub fn course(&self, moment: Moment, recorded: Recorded, expected: &Expected) -> ChargeProjection {
         let (now, from) = (moment.now, self.counts_from(moment, recorded));
         let (used, to_come) = (self.used(moment, recorded), self.to_come(moment.now, expected));
         let runs = self.runs(now);
@@ -122,7 +122,7 @@ impl Holding {
         let left = if to_come > MOST_TO_COME { to_come - MOST_TO_COME } else { to_come };
         let known = [Some(from), Some(self.started_at), self.terminated_at, self.changes.next_after(now)];
         let turns = known.into_iter().flatten().chain((left > 0).then(|| now.plus_micros(left.cast_signed())));
-        Course {
+        ChargeProjection {
             micros: used + to_come.min(MOST_TO_COME),
             grows: grows && !shrinks,
             // A charge that shrinks is valid only at `now`, so it is computed again at every moment.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::holding::Holding;
+use super::holding::KernelUsage;
 use crate::ids::KernelKey;
 
 /// The largest number of kernels in a block.
@@ -11,19 +11,19 @@ const FULL: usize = 16;
 
 /// Blocks in ascending order of keys. No block is empty.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Vec<Arc<Vec<Holding>>>);
+pub struct BlockList(Vec<Arc<Vec<KernelUsage>>>);
 
-impl Kept {
+impl BlockList {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Holding> {
+    pub fn iter(&self) -> impl Iterator<Item = &KernelUsage> {
         self.0.iter().flat_map(|block| block.iter())
     }
 
     /// Inserts a kernel, or replaces the one with the same key.
-    pub fn insert(&mut self, kernel: Holding) {
+    pub fn insert(&mut self, kernel: KernelUsage) {
         let at = self.block_of(kernel.key);
         let Some(block) = self.0.get_mut(at) else { return self.append(kernel) };
         let block = Arc::make_mut(block);
@@ -52,7 +52,7 @@ impl Kept {
 
     /// Appends a kernel. Most keys are larger than all earlier ones, so appending instead of splitting leaves full
     /// blocks.
-    fn append(&mut self, kernel: Holding) {
+    fn append(&mut self, kernel: KernelUsage) {
         match self.0.last_mut().filter(|last| last.len() < FULL) {
             Some(last) => Arc::make_mut(last).push(kernel),
             None => self.0.push(Arc::new(vec![kernel])),

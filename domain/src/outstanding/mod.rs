@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 pub use owned::OwnersKernels;
 
-use holding::Holding;
-use owned::Owned;
-use roster::Roster;
+use holding::KernelUsage;
+use owned::OwnerUsage;
+use roster::ProjectKernels;
 use sum::Sum;
 
 use super::ids::{KernelId, KernelKey, Member, ProjectId};
 use super::kernel::{Kernel, Unsettled};
 use super::maps::SharedMap;
-use super::run_times::{Edition, Expected};
+use super::run_times::{CacheGeneration, Expected};
 use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
 
@@ -43,8 +43,8 @@ pub const MEMORY: i64 = MICROS_PER_HOUR;
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
-    by_owner: SharedMap<Member, Arc<Owned>>,
-    rosters: SharedMap<ProjectId, Arc<Roster>>,
+    by_owner: SharedMap<Member, Arc<OwnerUsage>>,
+    rosters: SharedMap<ProjectId, Arc<ProjectKernels>>,
     /// The kernels of all owners.
     known: SharedMap<KernelId, ()>,
     /// Kernels that have ended and are fully recorded, with their ends.
@@ -67,10 +67,10 @@ impl Outstanding {
         self.known.insert_mut(kernel.id, ());
         let owner = kernel.owner;
         let is_new = if let Some(owned) = self.by_owner.get_mut(&owner) {
-            Arc::make_mut(owned).insert(Holding::of(kernel));
+            Arc::make_mut(owned).insert(KernelUsage::of(kernel));
             false
         } else {
-            self.by_owner.insert_mut(owner, Arc::new(Owned::new(Holding::of(kernel))));
+            self.by_owner.insert_mut(owner, Arc::new(OwnerUsage::new(KernelUsage::of(kernel))));
             true
         };
         if !self.rosters.contains_key(&owner.project) {
@@ -185,7 +185,7 @@ impl Outstanding {
     pub fn usages(
         &self,
         moment: Moment,
-        edition: &Edition,
+        edition: &CacheGeneration,
         expected: impl Fn(Member) -> Expected,
     ) -> impl Iterator<Item = (ProjectId, Usages)> {
         self.rosters.iter().map(move |(project, roster)| {

@@ -1,7 +1,7 @@
 //! The kernels of one owner.
 
-use super::holding::Holding;
-use super::kept::Kept;
+use super::holding::KernelUsage;
+use super::kept::BlockList;
 use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
 use crate::ids::KernelKey;
@@ -12,12 +12,12 @@ use crate::time::{Day, Span, Timestamp};
 /// Kernels by key. Most owners have one, which takes much less memory than a map.
 #[derive(Clone, Debug)]
 enum Kernels {
-    One(Holding),
-    Many(Kept),
+    One(KernelUsage),
+    Many(BlockList),
 }
 
 impl Kernels {
-    fn iter(&self) -> impl Iterator<Item = &Holding> {
+    fn iter(&self) -> impl Iterator<Item = &KernelUsage> {
         let (one, many) = match self {
             Self::One(kernel) => (Some(kernel), None),
             Self::Many(kernels) => (None, Some(kernels.iter())),
@@ -28,24 +28,24 @@ impl Kernels {
 
 /// The started kernels of one owner whose last slices are not recorded yet; at least one.
 #[derive(Clone, Debug)]
-pub struct Owned {
+pub struct OwnerUsage {
     kernels: Kernels,
     /// The cached sum, valid for a start of the look-back window, a group's cursor and an expected runtime. Every
     /// change clears it.
     last: Last<(Timestamp, Recorded, Expected)>,
 }
 
-impl Owned {
-    pub fn new(kernel: Holding) -> Self {
+impl OwnerUsage {
+    pub fn new(kernel: KernelUsage) -> Self {
         Self { kernels: Kernels::One(kernel), last: Last::default() }
     }
 
-    pub fn insert(&mut self, kernel: Holding) {
+    pub fn insert(&mut self, kernel: KernelUsage) {
         self.last = Last::default();
         match &mut self.kernels {
             Kernels::One(known) if known.key == kernel.key => *known = kernel,
             Kernels::One(known) => {
-                let mut both = Kept::default();
+                let mut both = BlockList::default();
                 both.insert(known.clone());
                 both.insert(kernel);
                 self.kernels = Kernels::Many(both);
@@ -93,7 +93,7 @@ impl Owned {
 /// The kernels of one owner, with the cursor of their group.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnersKernels<'a> {
-    pub(super) owned: &'a Owned,
+    pub(super) owned: &'a OwnerUsage,
     pub(super) recorded: Recorded,
 }
 

@@ -4,18 +4,18 @@ use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
 use crate::ids::UserId;
 use crate::maps::SharedMap;
-use crate::run_times::Edition;
+use crate::run_times::CacheGeneration;
 use crate::slots::Usages;
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Default)]
-pub struct Roster {
+pub struct ProjectKernels {
     users: SharedMap<UserId, ()>,
     /// The cached sum, valid for a start of the look-back window, a group's cursor and the expected runtimes.
-    last: Last<(Timestamp, Recorded, Edition)>,
+    last: Last<(Timestamp, Recorded, CacheGeneration)>,
 }
 
-impl Roster {
+impl ProjectKernels {
     pub fn users(&self) -> impl Iterator<Item = UserId> + '_ {
         self.users.iter().map(|(user, ())| *user)
     }
@@ -36,7 +36,7 @@ impl Roster {
     }
 
     /// The usage and expected usage of all kernels. `make` computes the sum if it is not cached.
-    pub fn usage(&self, moment: Moment, recorded: Recorded, edition: &Edition, make: impl FnOnce() -> Sum) -> Usages {
+    pub fn usage(&self, moment: Moment, recorded: Recorded, edition: &CacheGeneration, make: impl FnOnce() -> Sum) -> Usages {
         self.last.with((moment.since, recorded, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
     }
 }

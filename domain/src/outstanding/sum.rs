@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::holding::Holding;
+use super::holding::KernelUsage;
 use super::{Moment, Recorded};
 use crate::run_times::Expected;
 use crate::slots::{Amounts, Usages};
@@ -26,7 +26,7 @@ impl Sum {
     }
 
     pub fn of<'a>(
-        kernels: impl Iterator<Item = &'a Holding>,
+        kernels: impl Iterator<Item = &'a KernelUsage>,
         moment: Moment,
         recorded: Recorded,
         expected: Expected,

@@ -16,9 +16,9 @@ use crate::ledger::Ledger;
 use crate::maps::FastMap;
 use crate::options::{Options, Order};
 use crate::outstanding::Outstanding;
-use crate::run_times::{Edition, RunTimes};
-use crate::sequencer::progressive::Books;
-use crate::sequencer::{Growing, Standings};
+use crate::run_times::{CacheGeneration, RunTimes};
+use crate::sequencer::progressive::GroupUsage;
+use crate::sequencer::{ProgressiveMetric, ShareLookup};
 use crate::slice::{self, Run};
 use crate::slots::{Amounts, Usages};
 use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
@@ -42,7 +42,7 @@ pub struct Group {
     /// The runtimes of kernels, by the day on which they ended.
     run_times: BTreeMap<(Day, Member), RunTimes>,
     /// The cache of expected runtimes; replaced with each run.
-    expectations: Edition,
+    expectations: CacheGeneration,
     /// The exponents of the last run.
     exponents: FastMap<Member, Exponent>,
     /// The slots that each user's running kernels hold, as the usage of one second.
@@ -67,7 +67,7 @@ impl Group {
             outstanding: Outstanding::default(),
             unsettled: BTreeMap::new(),
             run_times: BTreeMap::new(),
-            expectations: Edition::default(),
+            expectations: CacheGeneration::default(),
             exponents: FastMap::default(),
             occupancy: FastMap::default(),
             today: Arc::new(capacity.clone()),
@@ -75,7 +75,7 @@ impl Group {
             observed_until: now,
             day: now.day(),
             kernels_made: 0,
-            counts_outstanding: policy.growing() == Some(Growing::Usage),
+            counts_outstanding: policy.growing() == Some(ProgressiveMetric::Usage),
         };
         group.run(now);
         group
@@ -161,7 +161,7 @@ impl Group {
         let today = now.day();
         let window = self.options.window_start(today);
         self.forget_run_times(window);
-        self.expectations = Edition::default();
+        self.expectations = CacheGeneration::default();
         self.recompute(today);
         self.ledger.forget_before(window);
         self.day = today;
@@ -184,15 +184,15 @@ impl Group {
                 added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
             }
             let kept_step = kernel.keeps_step();
-            let goes_on = kernel.advance(now) != Advance::Settled;
-            if goes_on && *counts_outstanding && !(kept_step && kernel.keeps_step()) {
+            let has_more_steps = kernel.advance(now) != Advance::Settled;
+            if has_more_steps && *counts_outstanding && !(kept_step && kernel.keeps_step()) {
                 outstanding.put(kernel);
             }
-            if !goes_on {
+            if !has_more_steps {
                 outstanding.remove(kernel.key, kernel.id, kernel.owner);
                 ended.extend(kernel.run_times().map(|(day, times)| (day, kernel.owner, times)));
             }
-            goes_on
+            has_more_steps
         });
         outstanding.set_recorded(now);
         for (day, owner, times) in ended {
@@ -233,7 +233,7 @@ impl Group {
     }
 }
 
-impl Books for Group {
+impl GroupUsage for Group {
     fn options(&self) -> &Options {
         &self.options
     }
@@ -250,7 +250,7 @@ impl Books for Group {
         self.hierarchy.run_times()
     }
 
-    fn edition(&self) -> &Edition {
+    fn edition(&self) -> &CacheGeneration {
         &self.expectations
     }
 
@@ -267,7 +267,7 @@ impl Books for Group {
     }
 }
 
-impl Standings for Group {
+impl ShareLookup for Group {
     fn exponent(&self, member: Member) -> Exponent {
         self.exponents.get(&member).copied().unwrap_or(Exponent::ZERO)
     }

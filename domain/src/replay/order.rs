@@ -2,8 +2,8 @@
 
 use super::group::Group;
 use super::policy::Policy;
-use crate::sequencer::progressive::{self, Books, Charge, GroupAccounts, Homes, Tariff};
-use crate::sequencer::{Growing, Standings, Workload};
+use crate::sequencer::progressive::{self, GroupUsage, Charge, GroupAccounts, Homes, ChargeRate};
+use crate::sequencer::{ProgressiveMetric, ShareLookup, Workload};
 use crate::slots::{Amounts, Usages};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -31,8 +31,8 @@ impl Group {
                 order.truncate(most);
                 order
             }
-            Some(Growing::Usage) => self.by_usage(workloads, requests, now, most),
-            Some(Growing::DominantShare) => self.by_dominant_share(workloads, requests, most),
+            Some(ProgressiveMetric::Usage) => self.by_usage(workloads, requests, now, most),
+            Some(ProgressiveMetric::DominantShare) => self.by_dominant_share(workloads, requests, most),
         }
     }
 
@@ -49,7 +49,7 @@ impl Group {
     }
 
     fn by_dominant_share(&self, workloads: &[Workload], requests: &[Request], most: usize) -> Vec<u32> {
-        let tariff = Tariff::new(self.today(), self.options());
+        let tariff = ChargeRate::new(self.today(), self.options());
         let second = MICROS_PER_SECOND.unsigned_abs();
         let requests: Vec<Usages> =
             requests.iter().map(|request| tariff.asked(Some(request.slots)).for_micros(second)).collect();

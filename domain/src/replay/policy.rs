@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::Owner;
 use crate::options::{Options, SequenceMode};
-use crate::sequencer::{Growing, Sequencer};
+use crate::sequencer::{ProgressiveMetric, Sequencer};
 use crate::weight::Weight;
 
 /// The rules by which a resource group orders and accounts.
@@ -19,11 +19,11 @@ pub struct Policy {
 impl Policy {
     /// True if the order depends on recorded usage.
     pub fn reads_usage(&self) -> bool {
-        self.sequencer.grows() == Some(Growing::Usage)
+        self.sequencer.grows() == Some(ProgressiveMetric::Usage)
     }
 
     /// The metric that a progressive order compares; `None` if the order is plain.
-    pub fn growing(&self) -> Option<Growing> {
+    pub fn growing(&self) -> Option<ProgressiveMetric> {
         let progressive = self.options.sequence_mode == SequenceMode::Progressive;
         self.sequencer.grows().filter(|_| progressive)
     }

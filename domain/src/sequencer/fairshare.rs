@@ -1,6 +1,6 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{Decision, Growing, Sequence, Standings, Workload};
+use super::{Decision, ProgressiveMetric, Sequence, ShareLookup, Workload};
 use crate::factor::Exponent;
 use crate::ids::Member;
 use crate::maps::FastMap;
@@ -19,14 +19,14 @@ impl Sequence for FairShare {
         "Sessions sequenced using hierarchical Fair Share algorithm"
     }
 
-    fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64> {
         match shares.order() {
             Order::Flat => shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect(),
             Order::Tiered => tiered(workloads, shares),
         }
     }
 
-    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn Standings) -> Option<Decision> {
+    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn ShareLookup) -> Option<Decision> {
         let exponents = |workload: &Workload| {
             let outer = match shares.order() {
                 Order::Flat => (Exponent::ZERO, Exponent::ZERO),
@@ -39,13 +39,13 @@ impl Sequence for FairShare {
         pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| tier)
     }
 
-    fn grows(&self) -> Option<Growing> {
-        Some(Growing::Usage)
+    fn grows(&self) -> Option<ProgressiveMetric> {
+        Some(ProgressiveMetric::Usage)
     }
 }
 
 /// The position of each owner's three exponents among those of all owners.
-fn tiered(workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
+fn tiered(workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64> {
     let mut places: FastMap<Member, u64> = workloads.iter().map(|w| (w.owner, 0)).collect();
     let exponents = |member: &Member| {
         let (domain, project) = shares.outer_exponents(member.project);

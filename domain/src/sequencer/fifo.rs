@@ -1,6 +1,6 @@
 //! `fifo`: in the order of submission.
 
-use super::{Sequence, Standings, Workload};
+use super::{Sequence, ShareLookup, Workload};
 
 /// First submitted, first started.
 pub(super) struct Fifo;
@@ -14,7 +14,7 @@ impl Sequence for Fifo {
         "Sessions sequenced in submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 }

@@ -1,6 +1,6 @@
 //! `lifo`: in the reverse order of submission.
 
-use super::{Sequence, Standings, Workload};
+use super::{Sequence, ShareLookup, Workload};
 
 /// Last submitted, first started.
 pub(super) struct Lifo;
@@ -14,7 +14,7 @@ impl Sequence for Lifo {
         "Sessions sequenced in reverse submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 

@@ -1,7 +1,7 @@
 //! Sequencers put pending workloads into the order in which they should start (FAIR_SHARE §9). A sequencer is one file
 //! here and one line in [`SEQUENCERS`].
 //!
-//! A sequencer gives each workload a sort key, computed from the published state of the group ([`Standings`]). Equal
+//! A sequencer gives each workload a sort key, computed from the published state of the group ([`ShareLookup`]). Equal
 //! keys are ordered by submission, then by id. Two other kinds of order exist:
 //! - `turns`: queues hand out their workloads one by one, and every workload that is handed out counts for the next
 //!   choice (`saturation` and `score`, DIVISION §5).
@@ -56,7 +56,7 @@ impl Workload<'_> {
 }
 
 /// The published state of a resource group, as far as sequencers read it.
-pub trait Standings {
+pub trait ShareLookup {
     /// The exponent of a member. An unknown member has used nothing and comes first.
     fn exponent(&self, member: Member) -> Exponent;
 
@@ -80,7 +80,7 @@ pub trait Standings {
 
 /// The metric that a progressive order compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growing {
+pub enum ProgressiveMetric {
     /// Usage divided by weight.
     Usage,
     /// The dominant share of the slots that are held.
@@ -96,10 +96,10 @@ trait Sequence: Sync {
     fn success_message(&self) -> &'static str;
 
     /// Ascending sort keys, one for each workload. Equal keys are ordered by submission, then by id.
-    fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64>;
+    fn keys(&self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64>;
 
     /// The property of their owners that decides between two workloads; `None` if the owners do not differ.
-    fn decides(&self, _: &Workload, _: &Workload, _: &dyn Standings) -> Option<Decision> {
+    fn decides(&self, _: &Workload, _: &Workload, _: &dyn ShareLookup) -> Option<Decision> {
         None
     }
 
@@ -115,7 +115,7 @@ trait Sequence: Sync {
 
     /// The metric that grows with each placed workload; `None` if the sequencer has no progressive order
     /// (FAIR_SHARE §10).
-    fn grows(&self) -> Option<Growing> {
+    fn grows(&self) -> Option<ProgressiveMetric> {
         None
     }
 
@@ -150,7 +150,7 @@ impl Sequencer {
     }
 
     /// The positions of `workloads` in the order in which they should start; always a permutation.
-    pub fn order(self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u32> {
+    pub fn order(self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u32> {
         by_keys(self.0.keys(workloads, shares), workloads, self.0.latest_first())
     }
 
@@ -165,7 +165,7 @@ impl Sequencer {
         self,
         order: &[u32],
         workloads: &[Workload],
-        shares: &dyn Standings,
+        shares: &dyn ShareLookup,
         queues: Option<&[usize]>,
     ) -> Vec<Decision> {
         let between = |pair: &[u32]| {
@@ -182,7 +182,7 @@ impl Sequencer {
     }
 
     /// The metric that a progressive order compares; `None` if the sequencer has no progressive order.
-    pub fn grows(self) -> Option<Growing> {
+    pub fn grows(self) -> Option<ProgressiveMetric> {
         self.0.grows()
     }
 }
@@ -194,7 +194,7 @@ impl Sequencer {
     }
 
     /// [`Self::order`] for sequencers in which queues take turns.
-    pub fn order_by_turns(self, workloads: &[Workload], shares: &dyn Standings, claims: &QueueClaims) -> Vec<u32> {
+    pub fn order_by_turns(self, workloads: &[Workload], shares: &dyn ShareLookup, claims: &QueueClaims) -> Vec<u32> {
         let order = self.order(workloads, shares);
         match self.0.turns(claims) {
             Some(mut rule) => turns::take(order, claims, &mut *rule),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::turns::{QueueClaims, TurnState, Turns, by_priority};
-use super::{Sequence, Standings, Workload};
+use super::{Sequence, ShareLookup, Workload};
 use crate::division::Position;
 use crate::division::report::order::{Key, compare, key};
 use crate::division::tree::heaps::SiblingHeaps;
@@ -20,7 +20,7 @@ impl Sequence for Saturation {
         "Sessions sequenced by turns of queues, lowest allocated / fair share first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
         by_priority(workloads)
     }
 

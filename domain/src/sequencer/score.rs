@@ -2,7 +2,7 @@
 
 use super::turns::score_tree::ScoreTree;
 use super::turns::{QueueClaims, TurnState, Turns, by_priority};
-use super::{Sequence, Standings, Workload};
+use super::{Sequence, ShareLookup, Workload};
 use crate::division::report::order::figures;
 use crate::division::score_weights::ScoreWeights;
 
@@ -18,7 +18,7 @@ impl Sequence for Score {
         "Sessions sequenced by turns of queues, highest score first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
         by_priority(workloads)
     }
 

@@ -16,7 +16,7 @@ use super::pulse;
 use super::welcome::Welcome;
 use crate::cli::command::Command;
 use crate::cli::failure::{Failure, Outcome};
-use crate::cli::front::Front;
+use crate::cli::front::RunningServer;
 use crate::cli::{open, output, serve};
 use crate::config::Config;
 use crate::domain::time::MICROS_PER_SECOND;
@@ -66,7 +66,7 @@ impl Command for Demo {
             let welcome = Welcome { address: address.to_owned(), key, data, origin, is_still };
             output::print(&welcome.text())
         };
-        let ended = serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await;
+        let ended = serve::until_stopped(service, RunningServer::new(listener, &config)?, &config, ready).await;
         if let Some(pulse) = pulse {
             pulse.abort();
         }

@@ -21,7 +21,7 @@ pub struct Welcome {
 impl Welcome {
     pub fn text(&self) -> String {
         let Self { address, key, data, origin, is_still } = self;
-        let goes_on = if *is_still {
+        let has_more_steps = if *is_still {
             "No kernel starts or ends by itself; those that run go on, and the jobs account for them as time passes."
         } else {
             "Kernels start and end, and the jobs account for them as time passes."
@@ -65,7 +65,7 @@ The ranking of users, over GraphQL:
 
 {graphql}
 
-{goes_on} Ctrl-C ends the demo.",
+{has_more_steps} Ctrl-C ends the demo.",
             users.len(),
             PROJECTS.len(),
             domains.len(),

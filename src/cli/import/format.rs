@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::parser::Parser;
-use super::rows::{Lines, Rows};
+use super::rows::{Rows, TextRows};
 use super::source::Source;
 
 /// Returns the rows of a JSON document.
@@ -31,6 +31,6 @@ impl Format {
         {
             return json(source, options);
         }
-        Box::new(Lines::new(source.of_any_encoding(), (self.parser)(options)))
+        Box::new(TextRows::new(source.of_any_encoding(), (self.parser)(options)))
     }
 }

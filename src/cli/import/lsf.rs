@@ -152,7 +152,7 @@ struct Hosts {
     unreadable: Option<String>,
 }
 
-/// The content of a `JOB_FINISH` record. [`Rest`] is at its end, and newer.
+/// The content of a `JOB_FINISH` record. [`NewerFields`] is at its end, and newer.
 struct Finish {
     event_time: i64,
     job_id: i64,
@@ -165,12 +165,12 @@ struct Finish {
     project: String,
     index: i64,
     most_memory: Result<i64, String>,
-    rest: Rest,
+    rest: NewerFields,
 }
 
 /// The fields of newer versions. They are empty for a record that ends earlier or has another form.
 #[derive(Default)]
-struct Rest {
+struct NewerFields {
     requirement: String,
     run_time: i64,
     slots: u64,
@@ -192,7 +192,7 @@ impl Finish {
         let project = fields.text()?;
         fields.skip_fields(4)?; // exit status, most processors, login shell, time event
         let (index, most_memory) = (fields.number("array index")?, fields.number_or_text()?);
-        let rest = Rest::parse(fields).unwrap_or_default();
+        let rest = NewerFields::parse(fields).unwrap_or_default();
         Ok(Self {
             event_time,
             job_id,
@@ -268,7 +268,7 @@ impl Finish {
     }
 }
 
-impl Rest {
+impl NewerFields {
     fn parse(mut fields: Fields) -> Result<Self, Reason> {
         fields.skip_fields(22)?; // maxRSwap to the second rsvId, and the description
         fields.skip_list(2, "submitExt")?;

@@ -54,12 +54,12 @@ pub struct Survey {
     /// The last event of the jobs that the reader would take; `None` if it takes none.
     pub last_event: Option<Timestamp>,
     /// The first jobs, each with a time from which the shift of an earlier import follows.
-    pub anchors: Vec<(KernelId, Anchor)>,
+    pub anchors: Vec<(KernelId, ReferenceTime)>,
 }
 
 /// A time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub enum ReferenceTime {
     Start(Timestamp),
     End(Timestamp),
 }
@@ -70,7 +70,7 @@ pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
     for row in reader {
         if let Row::Job(job) = row? {
             found.last_event = found.last_event.max(job.last_event());
-            let anchor = job.started_at.map(Anchor::Start).or(job.terminated_at.map(Anchor::End));
+            let anchor = job.started_at.map(ReferenceTime::Start).or(job.terminated_at.map(ReferenceTime::End));
             if let Some(anchor) = anchor.filter(|_| found.anchors.len() < ANCHORS) {
                 found.anchors.push((job.kernel_id(), anchor));
             }
@@ -86,8 +86,8 @@ impl Survey {
         let earlier = self.anchors.iter().find_map(|(id, anchor)| {
             let report = known.iter().find(|report| report.id == *id)?;
             Some(match *anchor {
-                Anchor::Start(start) => Shift::onto(start, report.started_at?),
-                Anchor::End(end) => Shift::onto(end, report.terminated_at?),
+                ReferenceTime::Start(start) => Shift::onto(start, report.started_at?),
+                ReferenceTime::End(end) => Shift::onto(end, report.terminated_at?),
             })
         });
         earlier.or_else(|| Some(Shift::onto(self.last_event?, now))).unwrap_or_default()

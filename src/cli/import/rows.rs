@@ -43,13 +43,13 @@ pub(super) trait Rows: Send {
 }
 
 /// A file with a line for each row.
-pub(super) struct Lines {
+pub(super) struct TextRows {
     source: Source,
     parser: Box<dyn Parser>,
     over: bool,
 }
 
-impl Lines {
+impl TextRows {
     pub(super) fn new(source: Source, parser: Box<dyn Parser>) -> Self {
         Self { source: source.of_whole_lines(), parser, over: false }
     }
@@ -84,7 +84,7 @@ fn mended(parser: &mut dyn Parser, text: &str) -> Result<Parsed, ImportError> {
     Ok(parsed?.map(|row| row.map(note).map_err(name_cause)))
 }
 
-impl Rows for Lines {
+impl Rows for TextRows {
     fn next(&mut self) -> Result<Parsed, ImportError> {
         if self.over {
             return Ok(self.parser.left_over().map(Ok));

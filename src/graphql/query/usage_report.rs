@@ -7,7 +7,7 @@ use crate::graphql::connection::{ListWith, PageArgs, connect_with};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{ReportWhole, UsageReportRowNode, UsageReportTotals};
-use crate::service::usage_report::{Asked, UsageReport};
+use crate::service::usage_report::{ReportRequest, UsageReport};
 
 /// What a report has a row for each of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
@@ -70,7 +70,7 @@ impl UsageReportQuery {
             let user = user_uuid.map(|id| people.user_of_uuid(id.0).to_string());
             (user, project_id.map(|id| people.project_of_uuid(id.0).to_string()))
         };
-        let asked = Asked {
+        let asked = ReportRequest {
             from: &from,
             to: &to,
             by: by.as_deref(),

@@ -36,26 +36,26 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<WithReason<T>, A::Error> {
-        let mut told = Told::default();
-        let value = T::deserialize(MapAccessDeserializer::new(Rest { parts, told: &mut told }))?;
+        let mut told = ReasonField::default();
+        let value = T::deserialize(MapAccessDeserializer::new(OtherKeys { parts, told: &mut told }))?;
         Ok(WithReason { value, reason: told.reason })
     }
 }
 
 #[derive(Default)]
-struct Told {
+struct ReasonField {
     /// The key was in the body, possibly with the value null.
     seen: bool,
     reason: Option<String>,
 }
 
 /// The keys except `reason`, which is moved to `told`.
-struct Rest<'a, A> {
+struct OtherKeys<'a, A> {
     parts: A,
-    told: &'a mut Told,
+    told: &'a mut ReasonField,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherKeys<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
@@ -66,7 +66,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
             if self.told.seen {
                 return Err(A::Error::duplicate_field(KEY));
             }
-            *self.told = Told { seen: true, reason: self.parts.next_value()? };
+            *self.told = ReasonField { seen: true, reason: self.parts.next_value()? };
         }
         Ok(None)
     }

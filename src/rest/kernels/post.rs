@@ -14,7 +14,7 @@ use crate::rest::Limits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -51,6 +51,6 @@ pub async fn handle(
     let batches = if query.dry_run { batches.rehearsed() } else { batches };
     let batches = if query.moves_projects { batches.moving_projects() } else { batches };
     // In a task of its own, so that a client that disconnects leaves no batch half written.
-    let (answer, _) = detached(rows::take(batches, request, limits.bulk_bytes)).await?;
+    let (answer, _) = run_to_completion(rows::take(batches, request, limits.bulk_bytes)).await?;
     Ok(Json(answer))
 }

@@ -17,7 +17,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
 use crate::service::ingest::inferred::{NAMED_ENDS, Snapshot};
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Service};
 
 /// When a kernel ended that is missing.
@@ -94,7 +94,7 @@ pub async fn handle(
     service.check_snapshot(&caller, &path.rg, taken_at).await?;
     let batches = Batches::new(Arc::clone(&service), caller.clone(), path.rg.clone(), counting)?.of_snapshot(taken_at);
     let snapshot = Snapshot { taken_at, at_last_seen: ended_at == EndedAt::LastSeen, force };
-    let answer = detached(async move {
+    let answer = run_to_completion(async move {
         let (rows, present) = rows::take(batches, request, limits.bulk_bytes).await?;
         let ended = service.end_missing(caller, &path.rg, snapshot, present.all()?).await?;
         let ended_ids = ended.iter().take(NAMED_ENDS).map(|id| id.0).collect();

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::domain::decimal::{f64_text, push_f64};
 use crate::domain::options::SequenceMode;
 use crate::domain::ranking::Walk;
-use crate::rest::whole::Around;
+use crate::rest::whole::JsonEnvelope;
 use crate::service::Error;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::group::published::rows::UserShare;
@@ -89,7 +89,7 @@ pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
     let bytes = bytes.into_iter().filter(|(has, _)| *has).map(|(_, bytes)| bytes).sum();
     let before = head(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
     let after = tail(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
-    Around { before: &before, after: &after }.rows(count, bytes, || {
+    JsonEnvelope { before: &before, after: &after }.rows(count, bytes, || {
         let mut ranks = sequenced.rows().users.walk();
         move |at, out| {
             if count > MANY {

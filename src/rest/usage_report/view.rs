@@ -13,7 +13,7 @@ use crate::rest::list::{List, ListCursor};
 use crate::rest::owner::ProjectAndUser;
 use crate::rest::problem::Result;
 use crate::service::input::page::Window;
-use crate::service::usage_report::{Asked, Question, ReportRow, ReportTotals, UsageReport, hours};
+use crate::service::usage_report::{Question, ReportRequest, ReportRow, ReportTotals, UsageReport, hours};
 
 /// What a report is asked for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,8 +46,8 @@ pub struct ReportQuery {
 }
 
 impl ReportQuery {
-    pub fn asked(&self) -> Asked<'_> {
-        Asked {
+    pub fn asked(&self) -> ReportRequest<'_> {
+        ReportRequest {
             from: &self.from,
             to: &self.to,
             by: self.by.as_deref(),

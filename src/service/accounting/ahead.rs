@@ -2,7 +2,7 @@
 
 use crate::domain::time::Timestamp;
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::upkeep::clock_watch::TOLERANCE;
 use crate::store::division_days::DivisionDay;
 use crate::store::fairness_days::FairnessDay;
@@ -15,7 +15,7 @@ pub fn limit(now: Timestamp) -> Timestamp {
 }
 
 /// Resets the group's own values to now. Records and cursors of its kernels follow in the run.
-pub async fn come_back(session: &mut Session) -> Result<()> {
+pub async fn come_back(session: &mut GroupTransaction) -> Result<()> {
     let (now, limit) = (session.now, limit(session.now));
     let group = session.state().group.clone();
     let latest = group.recorded_until.max(group.capacity_observed_at);

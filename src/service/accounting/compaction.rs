@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::work::background;
 use crate::service::{Error, Result, Service, Work};
 use crate::store::records::NewRecord;
@@ -46,7 +46,7 @@ impl Service {
         while let Some(day) = self.next_closed_day(&work.group, raw_days).await? {
             let mut from = Some(day.start().plus_micros(1));
             while let Some(at) = from {
-                let change = async move |session: &mut Session| compact_from(session, day, at).await;
+                let change = async move |session: &mut GroupTransaction| compact_from(session, day, at).await;
                 let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
                 done.records_saved += step.saved;
                 from = step.next;
@@ -77,7 +77,7 @@ impl Service {
 }
 
 /// Compacts some records of a day, from `at` on, together with records of earlier steps that they continue.
-async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<Step> {
+async fn compact_from(session: &mut GroupTransaction, day: Day, at: Timestamp) -> Result<Step> {
     let whole = Range { from: at, to: day.plus(1).start() };
     let (group, tx) = (session.key(), session.read());
     let part = ranges::first_part(tx, group, whole, STEP).await?;

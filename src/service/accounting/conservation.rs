@@ -13,7 +13,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::audit::label;
 use crate::service::group::state::GroupState;
-use crate::service::work::{blocking, detached};
+use crate::service::work::{blocking, run_to_completion};
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 
@@ -43,7 +43,7 @@ impl Service {
         caller.require_group(group)?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         let key = caller.key_id;
-        detached(async move {
+        run_to_completion(async move {
             let _permit = service.report_permits.acquire(key).await?;
             let tx = service.store.begin_snapshot().await?;
             let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;

@@ -15,7 +15,7 @@ use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
 use crate::service::Result;
 use crate::service::audit::label;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
 use crate::store::day_totals::{self, OfDay, Place, by_buckets};
 use crate::store::records::day_sums;
@@ -26,7 +26,7 @@ const DAYS_AT_HAND: i32 = 2;
 
 /// Stores the changes of a run to the totals. Totals of the day `anew` and of later days are computed again. The ledger
 /// contains the changes already, and so do the records in the database, but not its buckets.
-pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Option<Day>) -> Result<()> {
+pub async fn save(session: &mut GroupTransaction, added: &Sums, removed: &Sums, anew: Option<Day>) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
     for day in days.into_iter().filter(|day| anew.is_none_or(|anew| *day < anew)) {
         have_at_hand(session, day).await?;
@@ -47,7 +47,7 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Opt
         let (tx, state) = session.parts();
         rebuild_from(tx, state, anew, Some(UnsavedUsage { added, removed })).await?;
     }
-    if !session.goes_on {
+    if !session.has_more_steps {
         let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
         session.state_mut().day_domains.forget_before(at_hand);
     }
@@ -55,7 +55,7 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Opt
 }
 
 /// Notes the projects whose totals become equal to buckets, and stores rows for those whose totals no longer are.
-async fn turn(session: &mut Session, day: Day, added: &Sums) -> Result<()> {
+async fn turn(session: &mut GroupTransaction, day: Day, added: &Sums) -> Result<()> {
     let counted = counted(&session.state().ledger, day, added.places(day));
     let (mut begin, mut end) = (by_buckets::Domains::new(), Vec::new());
     for (project, (only, in_buckets)) in counted {
@@ -95,7 +95,7 @@ fn counted<'a>(
 
 /// The rows of some totals after the changes.
 async fn changed(
-    session: &Session,
+    session: &GroupTransaction,
     day: Day,
     places: Vec<(Member, &Arc<str>)>,
     added: &Sums,
@@ -124,7 +124,7 @@ async fn changed(
     Ok(totals)
 }
 
-async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
+async fn have_at_hand(session: &mut GroupTransaction, day: Day) -> Result<()> {
     // Another process may have purged days before the first records.
     let may_be_purged = session.state().group.records_from.is_some_and(|from| day < from);
     if may_be_purged || !session.state().day_domains.knows(day) {
@@ -137,7 +137,7 @@ async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
 
 /// Computes the totals of a group that has none yet: from its records, and from buckets for days whose records are
 /// purged. This happens before a run, while the stored records and buckets agree.
-pub async fn make_missing(session: &mut Session) -> Result<()> {
+pub async fn make_missing(session: &mut GroupTransaction) -> Result<()> {
     if session.state().group.day_totals_made {
         return Ok(());
     }
@@ -203,7 +203,7 @@ fn domains_of_buckets(ledger: &Ledger, day: Day, totals: &OfDay) -> by_buckets::
 
 /// Computes the totals of days before `before`, whose records are purged, from buckets. The usage of a bucket of
 /// several days goes to the first of them, because its days are not known.
-async fn make_purged(session: &Session, before: Day) -> Result<()> {
+async fn make_purged(session: &GroupTransaction, before: Day) -> Result<()> {
     let (key, mut from) = (session.key(), Day::MIN);
     let mut crossing: BTreeMap<(Day, Day), Vec<(Member, Daily)>> = BTreeMap::new();
     while let Some((start, buckets)) = day_totals::buckets(session.read(), session.group(), from, before).await? {
@@ -236,7 +236,7 @@ async fn make_purged(session: &Session, before: Day) -> Result<()> {
     Ok(())
 }
 
-fn domain_now(session: &Session, member: Member) -> Option<Arc<str>> {
+fn domain_now(session: &GroupTransaction, member: Member) -> Option<Arc<str>> {
     session.people().project(member.project).map(|project| Arc::clone(&project.domain_name))
 }
 

@@ -12,7 +12,7 @@ use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
 use crate::service::work::background;
 use crate::service::{Service, Work};
@@ -27,7 +27,7 @@ impl Service {
     #[tracing::instrument(name = "service.accounting.folding.rebuild", level = "debug", skip_all, err(level = "debug"))]
     pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
         self.check_clock()?;
-        let change = async |session: &mut Session| {
+        let change = async |session: &mut GroupTransaction| {
             let (tx, state) = session.parts();
             let records_from = state.group.records_from;
             let changed = rebuild_buckets(tx, state, records_from).await?;
@@ -46,7 +46,7 @@ impl Service {
 /// Folds single chains again from records and day totals. Returns the first day for which a user has got or lost a
 /// bucket of that day alone.
 pub async fn refold_entities(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     refold: BTreeMap<Owner, Day>,
     unsaved: Option<UnsavedUsage<'_>>,
 ) -> Result<Option<Day>> {

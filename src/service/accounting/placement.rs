@@ -17,7 +17,7 @@ use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Day;
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::store;
 use crate::store::day_totals::placeholder::{self, Totals};
 use crate::store::records::{self, NewRecord};
@@ -31,7 +31,7 @@ type PlacedProjects = BTreeMap<ProjectId, Arc<str>>;
 type PlacedUsage = BTreeMap<Arc<str>, BTreeMap<Day, Daily>>;
 
 /// Moves usage that counted for the placeholder to the domains of projects that have one now.
-pub async fn place_usage(session: &mut Session) -> Result<()> {
+pub async fn place_usage(session: &mut GroupTransaction) -> Result<()> {
     session.learn_people().await?;
     let (moves, is_used) = {
         let people = session.people();
@@ -60,7 +60,7 @@ pub async fn place_usage(session: &mut Session) -> Result<()> {
     forget_placeholder(session).await
 }
 
-async fn placed_projects(session: &Session) -> Result<PlacedProjects> {
+async fn placed_projects(session: &GroupTransaction) -> Result<PlacedProjects> {
     let with_usage = placeholder::projects(session.read(), session.key(), UNKNOWN_DOMAIN).await?;
     let people = session.people();
     let domain = |id| people.project(id).map(|project| Arc::clone(&project.domain_name));
@@ -78,7 +78,7 @@ fn by_domain(projects: &PlacedProjects) -> BTreeMap<&Arc<str>, Vec<ProjectId>> {
 }
 
 /// Moves day totals and kernels. Returns the part of the totals that runs have recorded.
-async fn move_totals_and_kernels(session: &mut Session, projects: &PlacedProjects) -> Result<PlacedUsage> {
+async fn move_totals_and_kernels(session: &mut GroupTransaction, projects: &PlacedProjects) -> Result<PlacedUsage> {
     let (db, group) = (session.write(), session.key());
     let mut usage = PlacedUsage::new();
     let mut note = |day: Day, domain: &Arc<str>, daily: &Daily| {
@@ -111,7 +111,7 @@ async fn move_totals_and_kernels(session: &mut Session, projects: &PlacedProject
 }
 
 /// Gives records the kinds of their new domains.
-async fn move_records(session: &mut Session, projects: &PlacedProjects) -> Result<()> {
+async fn move_records(session: &mut GroupTransaction, projects: &PlacedProjects) -> Result<()> {
     let group = session.key();
     let (tx, state) = session.parts();
     let mut kinds = state.take_kinds(tx).await?;
@@ -136,7 +136,7 @@ async fn move_records(session: &mut Session, projects: &PlacedProjects) -> Resul
 }
 
 /// Moves the buckets of domains. The buckets of users and projects do not depend on the domain.
-async fn move_buckets(session: &mut Session, usage: &PlacedUsage) -> Result<()> {
+async fn move_buckets(session: &mut GroupTransaction, usage: &PlacedUsage) -> Result<()> {
     let first = usage.values().filter_map(|days| days.keys().next()).min().copied();
     let Some(first) = first else { return Ok(()) };
     session.load_chains_of(first).await?;
@@ -155,7 +155,7 @@ async fn move_buckets(session: &mut Session, usage: &PlacedUsage) -> Result<()> 
 }
 
 /// Removes the placeholder from the group once no project is in it and no usage counts for it, unless it has a weight.
-async fn forget_placeholder(session: &mut Session) -> Result<()> {
+async fn forget_placeholder(session: &mut GroupTransaction) -> Result<()> {
     let owner = Owner::Domain(Arc::from(UNKNOWN_DOMAIN));
     let state = session.state();
     let is_left = state.hierarchy.projects().values().any(|(domain, _)| **domain == *UNKNOWN_DOMAIN);

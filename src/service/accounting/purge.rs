@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::published::PublishedGroup;
-use crate::service::group::session::Session;
+use crate::service::group::published::GroupSnapshot;
+use crate::service::group::session::GroupTransaction;
 use crate::service::work::background;
 use crate::service::{Result, Service, Work};
 use crate::store::retention::STEP;
@@ -37,7 +37,7 @@ enum Past {
 
 impl Past {
     /// Removes about [`STEP`] rows at most. Returns their number, and true if some are left.
-    async fn remove_some(self, session: &mut Session) -> Result<(u64, bool)> {
+    async fn remove_some(self, session: &mut GroupTransaction) -> Result<(u64, bool)> {
         let (db, key) = (session.write(), session.key());
         let removed = match self {
             Self::Records(before) => records::remove(db, key, before, STEP).await?,
@@ -51,7 +51,7 @@ impl Past {
 
 /// Removes buckets and day totals of the first days before `before`. It removes whole days, so that the tiers agree
 /// after each step.
-async fn remove_days(session: &mut Session, before: Day) -> Result<(u64, bool)> {
+async fn remove_days(session: &mut GroupTransaction, before: Day) -> Result<(u64, bool)> {
     let (db, group, key) = (session.write(), session.group(), session.key());
     let longest = buckets::longest(db, group).await?.cast_signed();
     let ends = [
@@ -74,7 +74,7 @@ impl Service {
         self.check_clock()?;
         let work = work.into();
         let PurgeLimits { records: before, usage: kept_from, .. } = self.purge_limits(keep_buckets_days, 0);
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let known_from = session.state().group.records_from;
             let records = records::count(session.read(), session.key(), known_from, before).await?;
             let from = match known_from {
@@ -105,7 +105,7 @@ impl Service {
     async fn remove_in_steps(self: &Arc<Self>, work: &Work, past: Past) -> Result<u64> {
         let mut removed = 0;
         loop {
-            let change = async move |session: &mut Session| past.remove_some(session).await;
+            let change = async move |session: &mut GroupTransaction| past.remove_some(session).await;
             let (step, more) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += step;
             if !more {
@@ -129,7 +129,7 @@ impl Service {
         let mut removed = 0;
         let mut after = None;
         loop {
-            let change = async move |session: &mut Session| {
+            let change = async move |session: &mut GroupTransaction| {
                 let day = session.now.day().back(keep);
                 // A kernel stays as long as it has records.
                 let purged = session.state().group.records_from;
@@ -200,7 +200,7 @@ impl Service {
     /// [`Service::longest_reach`] without one group. No group has an empty name.
     pub(super) fn longest_reach_but(&self, group: &str) -> u32 {
         let reach =
-            |group: &Arc<PublishedGroup>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
+            |group: &Arc<GroupSnapshot>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
         let groups = self.published_groups();
         groups.iter().filter(|other| *other.facts.name != *group).map(reach).max().unwrap_or(0)
     }

@@ -10,16 +10,16 @@ use crate::domain::slice::{GapPolicy, overlapping};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::store;
-use crate::store::records::{NewRecord, Record, Stretch};
+use crate::store::records::{NewRecord, Record, RecordRange};
 
 impl AggregateRun {
     /// Replaces records of `kernel` where its known suspensions differ from those that the records are based on. New
     /// records are added to `records`.
     pub(super) async fn recount(
         &mut self,
-        session: &Session,
+        session: &GroupTransaction,
         kernel: &Unsettled,
         records: &mut Vec<NewRecord>,
     ) -> Result<()> {
@@ -31,7 +31,7 @@ impl AggregateRun {
         for span in applied.active_but_not_in(&kernel.changes, whole) {
             // Records end at midnight.
             let until = span.end.midnight().min(cursor);
-            let overlapping = Stretch { kernel: kernel.key, after: span.start, until };
+            let overlapping = RecordRange { kernel: kernel.key, after: span.start, until };
             for known in store::records::stretch(session.read(), self.key, overlapping).await? {
                 if known.span().overlap(span).is_some() {
                     self.cut(session, known, span).await?;
@@ -57,7 +57,7 @@ impl AggregateRun {
     }
 
     /// Removes the time of `hole` from a record.
-    async fn cut(&mut self, session: &Session, known: Record, hole: Span) -> Result<()> {
+    async fn cut(&mut self, session: &GroupTransaction, known: Record, hole: Span) -> Result<()> {
         let slices = known.stored.slices;
         self.done.slices_corrected += u64::from(slices);
         store::records::delete(session.write(), self.key, known.stored.kernel, [known.span().end]).await?;

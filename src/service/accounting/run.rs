@@ -6,7 +6,7 @@
 //!
 //! A run therefore consists of steps, each in one transaction. The first step looks at all open kernels; if new kernels
 //! bring more than [`MOST_NEW_SUMS`] sums or [`MOST_NEW_RECORDS`] records, it leaves the others to the next step
-//! ([`Rest`]). A step makes the records of one part of the kernels while the database inserts those of the part before,
+//! ([`RemainingKernels`]). A step makes the records of one part of the kernels while the database inserts those of the part before,
 //! then moves cursors, and finally books the sums in the ledger, from which factors and ranks follow.
 //!
 //! Invariants:
@@ -27,7 +27,7 @@ use super::day_totals;
 use super::day_usage::UnsavedUsage;
 use super::folding::refold_entities;
 use super::placement::place_usage;
-use super::source::{Rest, Source};
+use super::source::{RemainingKernels, Source};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::increments::Increments;
@@ -37,14 +37,14 @@ use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::{GroupState, Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
-use crate::service::work::{background, beside, blocking};
+use crate::service::work::{background, blocking, join_with_compute};
 use crate::service::{Service, Work};
 use crate::store;
 use crate::store::cursors::Progress;
-use crate::store::records::{NewRecord, Stretch};
+use crate::store::records::{NewRecord, RecordRange};
 use crate::store::runs::Gap;
 use crate::store::slice_kinds::SliceKinds;
 
@@ -108,7 +108,7 @@ pub(super) struct AggregateRun {
     /// Kernels whose records of the future were taken back.
     came_back: BTreeSet<KernelKey>,
     /// The new kernels that the step before has left; `None` in the first step, which looks at all kernels.
-    rest: Option<Rest>,
+    rest: Option<RemainingKernels>,
     /// The numbers of sums and records from new kernels so far.
     new_sums: usize,
     new_records: usize,
@@ -141,7 +141,7 @@ impl Service {
             self.check_clock()?;
             self.close_day(work.clone()).await?;
             self.prepare_days(&work.group).await?;
-            let change = async move |session: &mut Session| AggregateRun::step(session, rest).await;
+            let change = async move |session: &mut GroupTransaction| AggregateRun::step(session, rest).await;
             let part;
             (part, rest) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             done += part;
@@ -176,7 +176,10 @@ impl Service {
 impl AggregateRun {
     /// One step of a run: all kernels, or those in `rest`. Returns its result, and the kernels that it leaves to the
     /// next step.
-    async fn step(session: &mut Session, rest: Option<Rest>) -> Result<(Aggregated, Option<Rest>)> {
+    async fn step(
+        session: &mut GroupTransaction,
+        rest: Option<RemainingKernels>,
+    ) -> Result<(Aggregated, Option<RemainingKernels>)> {
         if rest.is_none() {
             day_totals::make_missing(session).await?;
             ahead::come_back(session).await?;
@@ -190,12 +193,12 @@ impl AggregateRun {
         }
         run.scan(session).await?;
         let known = session.key().kernel(session.state().group.kernels_made);
-        let left = run.left.map(|from| Rest { from, to: rest.map_or(known, |rest| rest.to) });
-        session.goes_on = left.is_some();
+        let left = run.left.map(|from| RemainingKernels { from, to: rest.map_or(known, |rest| rest.to) });
+        session.has_more_steps = left.is_some();
         Ok((run.book(session).await?, left))
     }
 
-    async fn new(session: &mut Session, rest: Option<Rest>) -> Result<Self> {
+    async fn new(session: &mut GroupTransaction, rest: Option<RemainingKernels>) -> Result<Self> {
         let (tx, state) = session.parts();
         let kinds = state.take_kinds(tx).await?;
         let options = &session.state().options;
@@ -230,7 +233,7 @@ impl AggregateRun {
     }
 
     /// Makes the records of all open kernels and moves their cursors. Stores all records except those of the last part.
-    async fn scan(&mut self, session: &mut Session) -> Result<()> {
+    async fn scan(&mut self, session: &mut GroupTransaction) -> Result<()> {
         let now = session.now;
         let leads = self.rest.is_none()
             && session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
@@ -316,7 +319,11 @@ impl AggregateRun {
     }
 
     /// Makes the records of the next kernels, limited in number so that neither list grows without bound.
-    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<NewRecord>)> {
+    async fn record(
+        &mut self,
+        session: &GroupTransaction,
+        source: &mut Source,
+    ) -> Result<(Vec<Unsettled>, Vec<NewRecord>)> {
         let (mut part, mut records) = (Vec::new(), Vec::new());
         while part.len() < PART
             && records.len() < PART
@@ -376,7 +383,7 @@ impl AggregateRun {
         }
     }
 
-    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<NewRecord>) {
+    fn slice(&mut self, session: &GroupTransaction, kernel: &Unsettled, records: &mut Vec<NewRecord>) {
         let run = Run {
             now: session.now,
             gap_policy: self.policy,
@@ -423,7 +430,7 @@ impl AggregateRun {
         }
     }
 
-    async fn store_gaps(&mut self, session: &Session) -> Result<()> {
+    async fn store_gaps(&mut self, session: &GroupTransaction) -> Result<()> {
         for (at, tally) in take(&mut self.gaps) {
             let gap = Gap {
                 id: 0,
@@ -441,11 +448,11 @@ impl AggregateRun {
     }
 
     /// Takes back what was recorded of a kernel for the future. Its cursor moves to the end of what is left.
-    async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
+    async fn come_back(&mut self, session: &GroupTransaction, kernel: &mut Unsettled) -> Result<()> {
         self.correct(session, kernel, session.now).await?;
         let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
         let until = kernel.cursor.unwrap_or(session.now);
-        let left = Stretch { kernel: kernel.key, after: kernel.started_at, until };
+        let left = RecordRange { kernel: kernel.key, after: kernel.started_at, until };
         let last = store::records::last_end(session.read(), self.key, left).await?;
         // If its records were purged, it is not known what is missing.
         kernel.cursor = last.or_else(|| purged.then_some(session.now));
@@ -454,8 +461,8 @@ impl AggregateRun {
     }
 
     /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
-    async fn correct(&mut self, session: &Session, kernel: &Unsettled, end: Timestamp) -> Result<()> {
-        let past = Stretch { kernel: kernel.key, after: end, until: kernel.cursor.unwrap_or(end) };
+    async fn correct(&mut self, session: &GroupTransaction, kernel: &Unsettled, end: Timestamp) -> Result<()> {
+        let past = RecordRange { kernel: kernel.key, after: end, until: kernel.cursor.unwrap_or(end) };
         let past = store::records::stretch(session.read(), self.key, past).await?;
         if past.is_empty() {
             return Ok(());
@@ -481,7 +488,7 @@ impl AggregateRun {
 
     /// Stores the last records, books the sums in buckets, folds chains again where days do not simply follow, and
     /// calculates the histories.
-    async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
+    async fn book(mut self, session: &mut GroupTransaction) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
         if let Some(first) = first {
@@ -498,7 +505,7 @@ impl AggregateRun {
             }
             refold
         };
-        let (inserted, refold) = beside(insert, book).await;
+        let (inserted, refold) = join_with_compute(insert, book).await;
         inserted?;
         let totals_anew =
             refold_entities(session, refold, Some(UnsavedUsage { added: &added, removed: &removed })).await?;

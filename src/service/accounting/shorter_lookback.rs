@@ -2,14 +2,14 @@
 
 use crate::domain::options::Options;
 use crate::domain::time::Day;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
 use crate::service::input::warning::InputWarning;
 use crate::service::{Result, Service};
 use crate::store::{ConnectionTrait, records};
 
 /// [`warnings_in`] for the state that a session has changed.
-pub async fn warnings(session: &Session, before: &Options) -> Result<Vec<InputWarning>> {
+pub async fn warnings(session: &GroupTransaction, before: &Options) -> Result<Vec<InputWarning>> {
     warnings_in(session.service(), session.read(), session.state(), before, session.now.day()).await
 }
 

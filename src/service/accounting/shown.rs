@@ -5,7 +5,7 @@ use super::difference::Difference;
 use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ranking::Placed;
 use crate::service::audit::label;
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::group::published::rows::{Row, Rows};
 use crate::service::people::Directory;
 use crate::store::groups::{Group, Revisions};
@@ -13,7 +13,7 @@ use crate::store::groups::{Group, Revisions};
 /// The first row of the snapshot that differs from the loaded group, with its hierarchy after weighing. A snapshot of
 /// another revision is not compared, because the writer of the later revision is about to publish it.
 pub fn first_difference(
-    picture: &PublishedGroup,
+    picture: &GroupSnapshot,
     group: &Group,
     weighed: &Hierarchy,
     people: &Directory,

@@ -7,7 +7,7 @@ use std::vec;
 use crate::domain::ids::KernelKey;
 use crate::domain::kernel::Unsettled;
 use crate::service::Result;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::MOST_AT_HAND;
 use crate::store;
 
@@ -18,7 +18,7 @@ const PAGE: u64 = 20_000;
 
 /// The range of keys whose new kernels a step has left to the next step.
 #[derive(Clone, Copy, Debug)]
-pub struct Rest {
+pub struct RemainingKernels {
     /// The first kernel that is left.
     pub from: KernelKey,
     /// The last kernel that the first step of the run knew.
@@ -42,7 +42,7 @@ pub struct Source {
 
 impl Source {
     /// The source of all kernels, or of those in `rest`.
-    pub fn new(session: &mut Session, rest: Option<Rest>) -> Self {
+    pub fn new(session: &mut GroupTransaction, rest: Option<RemainingKernels>) -> Self {
         let known = session.state_mut().take_unsettled();
         let anew = known.is_none() && rest.is_none();
         Self {
@@ -56,12 +56,12 @@ impl Source {
         }
     }
 
-    pub async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
+    pub async fn next(&mut self, session: &GroupTransaction) -> Result<Option<Unsettled>> {
         Ok(if self.has_ended(session).await? { None } else { self.page.next() })
     }
 
     /// True if no kernel is left.
-    pub async fn has_ended(&mut self, session: &Session) -> Result<bool> {
+    pub async fn has_ended(&mut self, session: &GroupTransaction) -> Result<bool> {
         if !self.has_ended {
             self.turn_page(session).await?;
             let next = self.page.as_slice().first();
@@ -71,7 +71,7 @@ impl Source {
     }
 
     /// Fetches the next page with kernels, if this page has none left.
-    async fn turn_page(&mut self, session: &Session) -> Result<()> {
+    async fn turn_page(&mut self, session: &GroupTransaction) -> Result<()> {
         while self.page.as_slice().is_empty() {
             let last = if let Some(known) = &self.known {
                 let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);

@@ -22,7 +22,7 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::input::warning::listed;
 use super::{Caller, Result, Service};
 
@@ -91,12 +91,12 @@ impl CheckOutcome {
 struct Subject<'a> {
     service: &'a Service,
     caller: &'a Caller,
-    groups: Vec<Arc<PublishedGroup>>,
+    groups: Vec<Arc<GroupSnapshot>>,
 }
 
 impl Subject<'_> {
     /// The names of the groups for which `is_doubtful` is true.
-    fn names(&self, is_doubtful: impl Fn(&PublishedGroup) -> bool) -> Vec<String> {
+    fn names(&self, is_doubtful: impl Fn(&GroupSnapshot) -> bool) -> Vec<String> {
         self.groups.iter().filter(|group| is_doubtful(group)).map(|group| group.facts.name.to_string()).collect()
     }
 }

@@ -15,7 +15,7 @@ use crate::service::share_parts::ShareParts;
 
 /// Whom an explanation or a part of it is about.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
-pub struct Whom {
+pub struct EntityRef {
     /// Only of users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_uuid: Option<Uuid>,
@@ -123,7 +123,7 @@ pub struct Explanation {
     /// `domain`, `project` or `user`.
     pub tier: &'static str,
     #[serde(flatten)]
-    pub whom: Whom,
+    pub whom: EntityRef,
     /// The most important of it in plain words.
     pub summary: String,
     /// Whether the ranking lists it.
@@ -252,7 +252,7 @@ pub struct Neighbour {
     pub decided_by: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub who: Option<Whom>,
+    pub who: Option<EntityRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub place: Option<u32>,

@@ -15,7 +15,7 @@ use super::audit::label;
 use super::audit_log::Author;
 use super::group::visible::VisibleGroup;
 use super::people::Called;
-use super::sequence::waiting::Waiting;
+use super::sequence::waiting::PendingEntry;
 use super::{Caller, Error, Result, Service};
 use crate::domain::explain::count::Recount;
 use crate::domain::ids::Owner;
@@ -39,8 +39,8 @@ pub struct ExplainInput {
 /// The number of times that an explanation is read again because a run came between its reads.
 const TRIES: usize = 5;
 
-fn waits(waiting: &Waiting, workload_id: String) -> WaitingWorkload {
-    let Waiting { sequenced_at, mode, position, of, explained, latest_first, .. } = *waiting;
+fn waits(waiting: &PendingEntry, workload_id: String) -> WaitingWorkload {
+    let PendingEntry { sequenced_at, mode, position, of, explained, latest_first, .. } = *waiting;
     WaitingWorkload {
         workload_id,
         sequenced_at,

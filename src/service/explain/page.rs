@@ -11,8 +11,8 @@ use crate::domain::bucket::Bucket;
 use crate::domain::decimal::f64_text;
 use crate::domain::explain::count::{Count, Recount, Scale};
 use crate::domain::explain::exact;
-use crate::domain::explain::outlook::Then;
-use crate::domain::explain::words::Story;
+use crate::domain::explain::outlook::DatedPosition;
+use crate::domain::explain::words::SummaryInput;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::options::Options;
@@ -42,7 +42,7 @@ fn parts(usage: &Usages, facts: &GroupSnapshotData, now: Timestamp) -> Beside {
     Beside { resource_usage: usage.clone(), normalized_usage: exact(scale.charge(usage, &facts.today)) }
 }
 
-fn date(then: &Then) -> OutlookDate {
+fn date(then: &DatedPosition) -> OutlookDate {
     let decayed = |(start, weight): &(Day, f64)| DecayedBucket { period_start: *start, decay_weight: exact(*weight) };
     OutlookDate {
         date: then.day,
@@ -66,7 +66,7 @@ impl Page<'_> {
         let Scale { today, options } = self.facts().scale(self.now);
         let standing = self.standing(place)?;
         let better = standing.outlook.as_ref().zip(standing.place);
-        let story = Story {
+        let story = SummaryInput {
             place: standing.place,
             count: standing.of,
             equals: standing.equals,

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::answer::{Compared, Cost, Neighbour, WeightForPlace, Whom};
+use super::answer::{Compared, Cost, EntityRef, Neighbour, WeightForPlace};
 use super::page::Page;
 use super::unrecorded::Sums;
 use super::whom::Subject;
 use crate::domain::decimal::f64_text;
-use crate::domain::explain::contest::{Contest, Entrant};
+use crate::domain::explain::candidate_order::{CandidateOrder, Siblings};
+use crate::domain::explain::contest::{Candidate, Comparison};
 use crate::domain::explain::count::Scale;
 use crate::domain::explain::exact;
 use crate::domain::explain::future::Unrecorded;
-use crate::domain::explain::line_up::{LineUp, Rivals};
 use crate::domain::explain::outlook::{self, outlook};
 use crate::domain::explain::reach::{Own, Used, cost, in_slots};
 use crate::domain::hierarchy::Share;
@@ -19,13 +19,13 @@ use crate::domain::ids::Owner;
 use crate::domain::ranking::Ranked;
 use crate::domain::tier::Tier;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::published::contest::Field;
+use crate::service::group::published::contest::ComparisonSet;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::{Error, Result};
 
 /// The parts of an explanation that follow from the comparison with others.
 #[derive(Default)]
-pub(super) struct Standing {
+pub(super) struct OwnerPosition {
     pub place: Option<u32>,
     pub of: usize,
     pub equals: u32,
@@ -38,11 +38,11 @@ pub(super) struct Standing {
 
 /// A tier of the comparison with the owner that is explained, and functions that read its rows.
 struct Seen<'a, R> {
-    field: &'a Field<R>,
+    field: &'a ComparisonSet<R>,
     /// The number of the owner that is explained; `None` if it is not in the group.
     number: Option<usize>,
     owner: fn(&R) -> Owner,
-    whom: fn(&R) -> Whom,
+    whom: fn(&R) -> EntityRef,
     /// The number of any owner of the tier.
     number_of: &'a dyn Fn(&Owner) -> Option<usize>,
 }
@@ -66,7 +66,7 @@ impl Page<'_> {
         Some([used(&domain.share), used(&project.share)])
     }
 
-    pub fn standing(&self, wanted: Option<i64>) -> Result<Standing> {
+    pub fn standing(&self, wanted: Option<i64>) -> Result<OwnerPosition> {
         let (facts, normalized_days) = (self.facts(), &self.normalized_days);
         let rows = &facts.rows;
         match self.subject {
@@ -82,7 +82,7 @@ impl Page<'_> {
                 self.stands(&seen, wanted)
             }
             Subject::Project(row) => {
-                let field = Field::projects(rows, &row.domain_name, normalized_days);
+                let field = ComparisonSet::projects(rows, &row.domain_name, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Project(id) => field.number(rows.project(*id)?),
                     _ => None,
@@ -93,7 +93,7 @@ impl Page<'_> {
                 self.stands(&seen, wanted)
             }
             Subject::Domain(row) => {
-                let field = Field::domains(rows, normalized_days);
+                let field = ComparisonSet::domains(rows, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Domain(name) => field.number(rows.domain(name)?),
                     _ => None,
@@ -106,28 +106,30 @@ impl Page<'_> {
         }
     }
 
-    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<i64>) -> Result<Standing> {
-        let line_up = seen.field.contest.now();
-        let of = line_up.count();
+    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<i64>) -> Result<OwnerPosition> {
+        let candidate_order = seen.field.contest.now();
+        let of = candidate_order.count();
         let is_there = |place: &u32| (1..=of).contains(&(*place as usize));
         let fault = || Error::about("/place", "out_of_range", format!("must be 1 to {of}: so many are compared"));
         let wanted = wanted.map(|place| u32::try_from(place).ok().filter(is_there).ok_or_else(fault)).transpose()?;
-        let Some(number) = seen.number else { return Ok(Standing { of, ..Standing::default() }) };
-        let (place, above) = (line_up.place(number), line_up.above(number));
-        let rivals = line_up.rivals(number);
-        let next = above.map(|above| line_up.place(above));
+        let Some(number) = seen.number else { return Ok(OwnerPosition { of, ..OwnerPosition::default() }) };
+        let (place, above) = (candidate_order.place(number), candidate_order.above(number));
+        let rivals = candidate_order.rivals(number);
+        let next = above.map(|above| candidate_order.place(above));
         let places: Vec<u32> = match wanted {
             Some(place) => vec![place],
             None => next.into_iter().chain(next.filter(|next| *next > 1).map(|_| 1)).collect(),
         };
         let own = (self.recount.normalized_usage, self.share().effective_weight);
-        let cost = cost(&rivals, own, line_up.climber(number).zip(self.outer_usage()));
-        Ok(Standing {
+        let cost = cost(&rivals, own, candidate_order.climber(number).zip(self.outer_usage()));
+        Ok(OwnerPosition {
             place: Some(place),
             of,
-            equals: line_up.equals(number),
-            above: above.map(|other| self.neighbour(seen, &line_up, number, other, true)),
-            below: line_up.below(number).map(|other| self.neighbour(seen, &line_up, number, other, false)),
+            equals: candidate_order.equals(number),
+            above: above.map(|other| self.neighbour(seen, &candidate_order, number, other, true)),
+            below: candidate_order
+                .below(number)
+                .map(|other| self.neighbour(seen, &candidate_order, number, other, false)),
             outlook: Some(self.outlook(seen, number)),
             weights: places.into_iter().map(|wanted| self.weight_for(&rivals, place, wanted)).collect(),
             costs: cost.map(|cost| self.cost(cost.normalized_usage, cost.place)),
@@ -135,7 +137,7 @@ impl Page<'_> {
     }
 
     /// The weight that leads from `place` to `wanted`.
-    fn weight_for(&self, rivals: &Rivals, place: u32, wanted: u32) -> WeightForPlace {
+    fn weight_for(&self, rivals: &Siblings, place: u32, wanted: u32) -> WeightForPlace {
         let own = Own { normalized_usage: self.recount.normalized_usage, effective: |weight| self.effective(weight) };
         let found = if wanted <= place {
             own.least_weight(rivals, wanted)
@@ -174,9 +176,9 @@ impl Page<'_> {
     fn not_recorded<R: Ranked>(&self, seen: &Seen<R>, sums: &Sums) -> Unrecorded {
         let (facts, field) = (self.facts(), seen.field);
         let mut unrecorded = Unrecorded::default();
-        let Contest { entrants, outer } = &field.contest;
+        let Comparison { entrants, outer } = &field.contest;
         for owner in sums.owners() {
-            let grown = |entrants: &[Entrant], at: usize| {
+            let grown = |entrants: &[Candidate], at: usize| {
                 (at, sums.normalized_days(owner, &entrants[at].normalized_days, facts))
             };
             if let Some(at) = (seen.number_of)(owner) {
@@ -201,13 +203,13 @@ impl Page<'_> {
     fn neighbour<R: Ranked>(
         &self,
         seen: &Seen<R>,
-        line_up: &LineUp,
+        candidate_order: &CandidateOrder,
         number: usize,
         other: usize,
         is_above: bool,
     ) -> Neighbour {
         let own_tier = self.subject.tier();
-        let decided = line_up.decides(number, other).filter(|_| own_tier == Tier::User).unwrap_or(own_tier);
+        let decided = candidate_order.decides(number, other).filter(|_| own_tier == Tier::User).unwrap_or(own_tier);
         let order = if is_above { "less" } else { "more" };
         let (who, of) = (own_tier.as_str(), decided.as_str());
         let what = match decided {
@@ -229,7 +231,7 @@ impl Page<'_> {
         Neighbour {
             decided_by: decided.as_str(),
             who: Some((seen.whom)(&seen.field.rows[other])),
-            place: Some(line_up.place(other)),
+            place: Some(candidate_order.place(other)),
             theirs: Some(theirs),
             yours: Some(yours),
             because,

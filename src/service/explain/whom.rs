@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ExplainInput;
-use super::answer::Whom;
+use super::answer::EntityRef;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::Placed;
@@ -15,7 +15,7 @@ use crate::service::{Error, Fault, Result, Service, VisibleGroup};
 
 /// The domain, project or user that a request names.
 #[derive(Clone, Debug)]
-pub(super) enum Asked {
+pub(super) enum ExplainTarget {
     Domain(Arc<str>),
     Project(ProjectId),
     /// A user; without a project, the user's best-ranked one.
@@ -78,7 +78,7 @@ impl Subject {
         }
     }
 
-    pub fn whom(&self) -> Whom {
+    pub fn whom(&self) -> EntityRef {
         match self {
             Self::Domain(row) => (&**row).into(),
             Self::Project(row) => (&**row).into(),
@@ -87,13 +87,13 @@ impl Subject {
     }
 }
 
-impl From<&DomainShare> for Whom {
+impl From<&DomainShare> for EntityRef {
     fn from(row: &DomainShare) -> Self {
         Self { domain_name: Arc::clone(&row.domain_name), ..Self::default() }
     }
 }
 
-impl From<&ProjectShare> for Whom {
+impl From<&ProjectShare> for EntityRef {
     fn from(row: &ProjectShare) -> Self {
         Self {
             project_id: Some(row.project_id.0),
@@ -104,7 +104,7 @@ impl From<&ProjectShare> for Whom {
     }
 }
 
-impl From<&UserShare> for Whom {
+impl From<&UserShare> for EntityRef {
     fn from(row: &UserShare) -> Self {
         Self {
             user_uuid: Some(row.member.user.0),
@@ -132,7 +132,7 @@ pub(super) fn asked(
     group: &VisibleGroup,
     input: &ExplainInput,
     waits: Option<Member>,
-) -> Result<Asked> {
+) -> Result<ExplainTarget> {
     let (user, project) = {
         let (people, fault) = (service.people(), |fault: Fault| Error::Invalid(vec![fault]));
         let user = input.user.as_deref().map(|text| who::user_of_text(&people, text, "/user"));
@@ -148,12 +148,12 @@ pub(super) fn asked(
         tier @ Tier::Domain => match (&input.domain, project, user) {
             (_, _, Some(_)) => Err(too_much("user", tier)),
             (_, Some(_), _) => Err(too_much("project", tier)),
-            (Some(name), ..) => Ok(Asked::Domain(Arc::from(name.as_str()))),
+            (Some(name), ..) => Ok(ExplainTarget::Domain(Arc::from(name.as_str()))),
             (None, ..) => Err(missing("domain", tier)),
         },
         tier @ Tier::Project => match (project, user) {
             (_, Some(_)) => Err(too_much("user", tier)),
-            (Some(id), None) => Ok(Asked::Project(id)),
+            (Some(id), None) => Ok(ExplainTarget::Project(id)),
             (None, None) => Err(missing("project", tier)),
         },
         tier @ Tier::User => {
@@ -161,8 +161,8 @@ pub(super) fn asked(
             match waits {
                 Some(owner) if owner.user != user => Err(other_owner("user")),
                 Some(owner) if project.is_some_and(|project| owner.project != project) => Err(other_owner("project")),
-                Some(owner) => Ok(Asked::User(user, Some(owner.project))),
-                None => Ok(Asked::User(user, project)),
+                Some(owner) => Ok(ExplainTarget::User(user, Some(owner.project))),
+                None => Ok(ExplainTarget::User(user, project)),
             }
         }
     }
@@ -195,19 +195,19 @@ fn unknown(code: &'static str, kind: &str, name: impl std::fmt::Display) -> Erro
 pub(super) async fn subject(
     service: &Service,
     group: &VisibleGroup,
-    asked: &Asked,
+    asked: &ExplainTarget,
     domain: Option<&str>,
 ) -> Result<Subject> {
     let subject = match asked {
-        Asked::Domain(name) => {
+        ExplainTarget::Domain(name) => {
             let row = service.domain_share(group, name).await?;
             Subject::Domain(row.ok_or_else(|| unknown("unknown_domain", "domain", format!("{name:?}")))?)
         }
-        Asked::Project(id) => {
+        ExplainTarget::Project(id) => {
             let row = service.project_share(group, *id).await?;
             Subject::Project(row.ok_or_else(|| unknown("unknown_project", "project", id))?)
         }
-        Asked::User(user, Some(project)) => {
+        ExplainTarget::User(user, Some(project)) => {
             let row = service.user_share(group, Member { user: *user, project: *project }).await?;
             Subject::User(row.ok_or_else(|| {
                 if service.knows_user(group, *user) {
@@ -217,7 +217,7 @@ pub(super) async fn subject(
                 }
             })?)
         }
-        Asked::User(user, None) => match service.user_place(group, *user).await? {
+        ExplainTarget::User(user, None) => match service.user_place(group, *user).await? {
             UserPlace::Row(row) => Subject::User(row),
             UserPlace::NoProject { .. } => {
                 return Err(Error::about("/project", "missing_field", "is missing: the user has no project yet"));

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use super::report::known_reports;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service, Work};
 use crate::store;
 
 pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
 
 /// The rows for the day of a snapshot's last calculation; none before the first calculation of this process.
-pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
+pub(in crate::service) fn day_rows(group: &GroupSnapshot, now: Timestamp) -> Vec<FairnessDay> {
     let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
     let day = last.lookback_end;
     let reports = known_reports(group, &[1], now).pop().unwrap_or_default();
@@ -48,10 +48,10 @@ impl Service {
     pub(in crate::service) async fn keep_fairness_of(
         self: &Arc<Self>,
         work: Work,
-        group: Arc<PublishedGroup>,
+        group: Arc<GroupSnapshot>,
     ) -> Result<usize> {
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let rows = day_rows(&group, service.certain_now());
             let (count, name) = (rows.len(), &group.facts.name);
             if count == 0 {

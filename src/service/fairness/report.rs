@@ -8,7 +8,7 @@ use super::window::Window;
 use crate::domain::fairness::{LENGTHS, Received, TierReport, report};
 use crate::domain::tier::Tier;
 use crate::domain::time::{Span, Timestamp};
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::group::published::entitlements::Entitlements;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::input::page::{Key, Page, Window as PageWindow, cut};
@@ -197,7 +197,7 @@ impl Service {
 
 /// The reports of all tiers over each of the lengths in days, which ascend, up to the day of the last calculation.
 /// Lengths beyond the look-back are left out.
-pub(super) fn known_reports(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
+pub(super) fn known_reports(group: &GroupSnapshot, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
     let tree = &group.entitlements().tree;
     blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
 }

@@ -11,7 +11,7 @@ use crate::domain::normalized_days::used_within;
 use crate::domain::outstanding::{Moment, OwnersKernels};
 use crate::domain::parallel;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::{Result, Service};
 use crate::store;
@@ -20,7 +20,7 @@ use crate::store;
 pub type Uses = Vec<Use>;
 
 impl Service {
-    pub(super) async fn uses(&self, group: &PublishedGroup, window: Window, now: Timestamp) -> Result<Uses> {
+    pub(super) async fn uses(&self, group: &GroupSnapshot, window: Window, now: Timestamp) -> Result<Uses> {
         if window == Window::Now {
             return Ok(held_now(group, now));
         }
@@ -33,7 +33,7 @@ impl Service {
             Some(days) => self.usage_of_days(group, days).await?,
             None => self.usage_of_span(group, window.span(now)).await?,
         };
-        let rest = Rest::of(&group.facts, window.span(now), now);
+        let rest = UnrecordedSpan::of(&group.facts, window.span(now), now);
         let of = |member: Member| {
             let recorded = recorded.get(&member).copied().unwrap_or_default();
             rest.with(Present::of(&group.facts, member), recorded)
@@ -42,7 +42,7 @@ impl Service {
     }
 
     /// The usage from buckets, each divided by its own capacity.
-    async fn usage_of_days(&self, group: &PublishedGroup, days: Days) -> Result<FastMap<Member, f64>> {
+    async fn usage_of_days(&self, group: &GroupSnapshot, days: Days) -> Result<FastMap<Member, f64>> {
         let facts = &group.facts;
         let weights = &facts.options.resource_weights;
         let mut normalizers = Normalizers::default();
@@ -57,7 +57,7 @@ impl Service {
     }
 
     /// The usage from records, divided by the capacity of today.
-    async fn usage_of_span(&self, group: &PublishedGroup, span: Span) -> Result<FastMap<Member, f64>> {
+    async fn usage_of_span(&self, group: &GroupSnapshot, span: Span) -> Result<FastMap<Member, f64>> {
         let facts = &group.facts;
         let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
         let mut used: FastMap<Member, f64> = FastMap::default();
@@ -70,7 +70,7 @@ impl Service {
 }
 
 /// The usage from memory for each length in days, if the last calculation was of today and looked back far enough.
-fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
+fn recent_uses(group: &GroupSnapshot, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
     let facts = &group.facts;
     let Some((normalized_days, last)) =
         facts.calculated_normalized_days().filter(|(_, last)| last.lookback_end == now.day())
@@ -78,14 +78,14 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
         return Vec::new();
     };
     let lengths = lengths.iter().filter(|days| **days <= last.options.lookback_days);
-    let windows =
-        lengths.map(|days| (Days::until(now.day(), *days), Rest::of(facts, Window::Last(*days).span(now), now)));
+    let windows = lengths
+        .map(|days| (Days::until(now.day(), *days), UnrecordedSpan::of(facts, Window::Last(*days).span(now), now)));
     let windows: SmallVec<[_; LENGTHS.len()]> = windows.collect();
     // Each user is looked up once for all lengths, because the data of users is scattered over the memory.
     let uses = parallel::map(&group.entitlements().users, |row| {
         let normalized_days = normalized_days.of(&row.share, || Owner::User(row.member));
         let present = Present::of(facts, row.member);
-        let of = |(days, rest): &(Days, Rest)| {
+        let of = |(days, rest): &(Days, UnrecordedSpan)| {
             rest.with(present, normalized_days.map_or(0.0, |normalized_days| used_within(normalized_days, *days)))
         };
         windows.iter().map(of).collect::<SmallVec<[Use; LENGTHS.len()]>>()
@@ -95,14 +95,14 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
 
 /// The usage that is known without the database, for each length: of that number of days up to the last calculation.
 /// Lengths beyond the look-back are left out.
-pub(super) fn known_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
+pub(super) fn known_uses(group: &GroupSnapshot, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
     let Some((_, last)) = group.facts.calculated_normalized_days() else { return Vec::new() };
     // A day that is over counts completely.
     recent_uses(group, lengths, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
 }
 
 /// The slots that running kernels of all users hold, as the usage of a day.
-fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
+fn held_now(group: &GroupSnapshot, now: Timestamp) -> Uses {
     let facts = &group.facts;
     let normalizer = Normalizer::new(&facts.capacity, &facts.options.resource_weights);
     let one = |member: Member| {
@@ -128,13 +128,13 @@ impl<'a> Present<'a> {
 }
 
 /// Adds unrecorded usage of a span. What users hold and ask for now does not count for a span that is over.
-struct Rest {
+struct UnrecordedSpan {
     normalizer: Normalizer,
     moment: Moment,
     is_over: bool,
 }
 
-impl Rest {
+impl UnrecordedSpan {
     fn of(facts: &GroupSnapshotData, span: Span, now: Timestamp) -> Self {
         let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
         let moment = Moment { since: span.start, now: span.end };

@@ -6,21 +6,21 @@ use std::sync::atomic::Ordering;
 use futures::future::join;
 
 use super::live_kernels::LiveKernels;
-use super::published::PublishedGroup;
-use super::session::Session;
+use super::published::GroupSnapshot;
+use super::session::GroupTransaction;
 use super::state::GroupState;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
-use crate::service::work::{beside, blocking, free_aside};
+use crate::service::work::{blocking, drop_in_background, join_with_compute};
 use crate::service::{Error, Result};
 use crate::store::{self, groups};
 
-impl Session {
+impl GroupTransaction {
     /// Does `change` and ends the session: commits what was changed, or leaves no trace if that failed.
     pub async fn conclude<T>(
         mut self,
         change: impl AsyncFnOnce(&mut Self) -> Result<T>,
-    ) -> Result<(T, Option<Arc<PublishedGroup>>)> {
+    ) -> Result<(T, Option<Arc<GroupSnapshot>>)> {
         match change(&mut self).await {
             // Every use-case that writes would be as large as the commit, on the stack of who asks for it.
             Ok(value) => Ok((value, Box::pin(self.finish()).await?)),
@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// Readers see all that the session saw, also what another process wrote, whether it changed anything or not.
-    async fn finish(self) -> Result<Option<Arc<PublishedGroup>>> {
+    async fn finish(self) -> Result<Option<Arc<GroupSnapshot>>> {
         if !self.has_changed() {
             let seen = self.state.group.revisions();
             let shown = self.service.published.get(self.group()).filter(|shown| shown.facts.revisions() == seen);
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Stores what changed, commits, and publishes. Returns the group's picture; `None`: the group was removed.
-    pub async fn commit(mut self) -> Result<Option<Arc<PublishedGroup>>> {
+    pub async fn commit(mut self) -> Result<Option<Arc<GroupSnapshot>>> {
         let moved = if self.deleted { None } else { self.save_buckets().await? };
         let before = self.service.published.get(self.group());
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
@@ -82,7 +82,7 @@ impl Session {
             people,
             starts,
             deleted,
-            goes_on,
+            has_more_steps,
             now,
             changed_shares,
             work,
@@ -105,7 +105,7 @@ impl Session {
             (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
                 old.after(moved, &state, &service.people.read(), kernels)
             }
-            _ => PublishedGroup::build(&state, &service.people.read(), kernels),
+            _ => GroupSnapshot::build(&state, &service.people.read(), kernels),
         };
         if deleted {
             save.await?;
@@ -118,7 +118,7 @@ impl Session {
             service.people.committed(people, lock);
             blocking(|| picture(kernels))
         } else if moved.is_some() {
-            let (saved, early) = beside(save, || picture(kernels)).await;
+            let (saved, early) = join_with_compute(save, || picture(kernels)).await;
             saved?;
             // Someone may have been renamed meanwhile.
             let is_right = early.facts.rows.show(&service.people.read());
@@ -130,7 +130,7 @@ impl Session {
         };
         service.people.starts_noted(starts);
         let published = Arc::new(published);
-        if !goes_on {
+        if !has_more_steps {
             state.ledger.forget_before(state.options.window_start(now.day()));
         }
         *slot = Some(state);
@@ -140,7 +140,7 @@ impl Session {
         if is_run {
             drop(before);
         } else {
-            free_aside(before);
+            drop_in_background(before);
         }
         Ok(Some(published))
     }
@@ -178,7 +178,7 @@ impl Session {
             let changed = histories.take().map(|histories| histories.take(ledger, hierarchy, options));
             (changed, hierarchy.weigh(options.default_weight))
         };
-        let (saved, (changed, weighed)) = beside(save, calculate).await;
+        let (saved, (changed, weighed)) = join_with_compute(save, calculate).await;
         saved?;
         changed_shares.extend(changed.into_iter().flatten().chain(weighed.refactored));
         group.shares_revision = group.shares_revision.next();
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
-    fn kernels_after(&mut self, before: &PublishedGroup) -> Option<LiveKernels> {
+    fn kernels_after(&mut self, before: &GroupSnapshot) -> Option<LiveKernels> {
         let follows = before.facts.kernels_revision == self.loaded.kernels_revision;
         let changes = self.kernels.take().filter(|_| follows)?;
         before.live.known_kernels()?.after(changes)

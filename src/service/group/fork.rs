@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::published::PublishedGroup;
+use super::published::GroupSnapshot;
 use super::state::GroupState;
 use crate::service::{Error, Result, Service};
 use crate::store::{Tx, groups};
@@ -10,7 +10,7 @@ use crate::store::{Tx, groups};
 /// A state that no other task has, the picture of it, and the database as of the same moment.
 pub struct Fork {
     pub state: GroupState,
-    pub picture: Arc<PublishedGroup>,
+    pub picture: Arc<GroupSnapshot>,
     pub snapshot: Tx,
 }
 

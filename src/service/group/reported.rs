@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::future::join;
 
 use super::live_kernels::{self, Change};
-use super::session::Session;
+use super::session::GroupTransaction;
 use super::state::GroupState;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
@@ -19,7 +19,7 @@ const KERNELS_BETWEEN_YIELDS: usize = 50;
 /// Kernels, each with what was known of it before.
 pub type Reported = Vec<(Option<Kernel>, Kernel)>;
 
-impl Session {
+impl GroupTransaction {
     /// Stores kernels that were reported at `seen_at`. Those that another group has claimed since this session looked are
     /// taken out and returned.
     pub async fn save_kernels(&mut self, kernels: &mut Reported, seen_at: Timestamp) -> Result<BTreeSet<KernelId>> {

@@ -30,7 +30,7 @@ use crate::store::{self, Tx};
 
 /// A write of one group: its lock, its transaction and its state.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that the commit has to do")]
-pub struct Session {
+pub struct GroupTransaction {
     pub(super) service: Arc<Service>,
     caller: Caller,
     pub(super) slot: SlotGuard,
@@ -59,7 +59,7 @@ pub struct Session {
     /// Whether the group itself is removed.
     pub(super) deleted: bool,
     /// Whether another step follows at once, which needs what of the past this one had to read.
-    pub goes_on: bool,
+    pub has_more_steps: bool,
     /// Whether the group's configuration is another than before.
     pub(super) reconfigured: bool,
     pub now: Timestamp,
@@ -71,9 +71,9 @@ impl Service {
         self: Arc<Self>,
         caller: Caller,
         group: String,
-        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+        change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<T> {
-        Ok(Session::open(&self, caller, &group).await?.conclude(change).await?.0)
+        Ok(GroupTransaction::open(&self, caller, &group).await?.conclude(change).await?.0)
     }
 
     /// [`Service::change`], and the group as the caller sees it then.
@@ -81,9 +81,9 @@ impl Service {
         self: Arc<Self>,
         caller: Caller,
         group: String,
-        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+        change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<(T, VisibleGroup)> {
-        let session = Session::open(&self, caller.clone(), &group).await?;
+        let session = GroupTransaction::open(&self, caller.clone(), &group).await?;
         let (value, picture) = session.conclude(change).await?;
         Ok((value, VisibleGroup::new(&caller, &group, || picture)?))
     }
@@ -92,9 +92,9 @@ impl Service {
     pub(in crate::service) async fn change_in_run<T>(
         self: Arc<Self>,
         work: Work,
-        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+        change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<T> {
-        let mut session = Session::open(&self, Caller::job(), &work.group).await?;
+        let mut session = GroupTransaction::open(&self, Caller::job(), &work.group).await?;
         session.work = Some(work);
         Ok(session.conclude(change).await?.0)
     }
@@ -104,16 +104,16 @@ impl Service {
         self: Arc<Self>,
         caller: Caller,
         group: String,
-        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+        change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<T> {
-        let mut session = Session::open(&self, caller, &group).await?;
+        let mut session = GroupTransaction::open(&self, caller, &group).await?;
         let outcome = change(&mut session).await;
         session.release();
         outcome
     }
 }
 
-impl Session {
+impl GroupTransaction {
     /// Opens a session; writers of one group wait for each other.
     async fn open(service: &Arc<Service>, caller: Caller, name: &str) -> Result<Self> {
         // Only groups that exist have a slot, whatever names requests invent.
@@ -188,7 +188,7 @@ impl Session {
             people: None,
             starts: Vec::new(),
             deleted: false,
-            goes_on: false,
+            has_more_steps: false,
             reconfigured: false,
             now,
         };

@@ -4,7 +4,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::published::PublishedGroup;
+use super::published::GroupSnapshot;
 use super::published::answers::Answers;
 use super::published::entitlements::Entitlement;
 use super::published::facts::GroupSnapshotData;
@@ -22,7 +22,7 @@ use crate::service::{Error, Result};
 /// caller.
 #[derive(Clone, Debug)]
 pub struct VisibleGroup {
-    group: Arc<PublishedGroup>,
+    group: Arc<GroupSnapshot>,
     access: Access,
     reach: KeyReach,
     /// Likely mistakes in the write that this follows.
@@ -42,7 +42,7 @@ impl VisibleGroup {
     pub(in crate::service) fn new(
         caller: &Caller,
         name: &str,
-        find: impl FnOnce() -> Option<Arc<PublishedGroup>>,
+        find: impl FnOnce() -> Option<Arc<GroupSnapshot>>,
     ) -> Result<Self> {
         caller.require_group(name)?;
         let group = find().ok_or_else(|| Error::unknown_group(name))?;
@@ -50,7 +50,7 @@ impl VisibleGroup {
     }
 
     /// The picture as the service itself works with it.
-    pub(in crate::service) fn published(&self) -> &Arc<PublishedGroup> {
+    pub(in crate::service) fn published(&self) -> &Arc<GroupSnapshot> {
         &self.group
     }
 

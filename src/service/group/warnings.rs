@@ -3,7 +3,7 @@
 use super::published::facts::GroupSnapshotData;
 use crate::domain::fault::escaped;
 use crate::domain::options::{Order, SequenceMode};
-use crate::domain::sequencer::Growing;
+use crate::domain::sequencer::ProgressiveMetric;
 use crate::domain::slots::SlotName;
 use crate::service::input::warning::InputWarning;
 
@@ -76,7 +76,7 @@ fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) 
 
 /// Domains have weights that the order delivers only by chance.
 fn flat_misses_domain_weights(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
-    if group.options.order != Order::Flat || group.scheduler.grows() != Some(Growing::Usage) {
+    if group.options.order != Order::Flat || group.scheduler.grows() != Some(ProgressiveMetric::Usage) {
         return;
     }
     let shown = group.rows.domains.iter().filter(|domain| !domain.hidden);

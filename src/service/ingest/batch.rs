@@ -31,8 +31,8 @@ use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::audit::INGEST;
 use crate::service::group::reported::Reported;
-use crate::service::group::session::Session;
-use crate::service::work::detached;
+use crate::service::group::session::GroupTransaction;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service, SlotGuard};
 use crate::store;
 use crate::store::audit::Tally;
@@ -90,21 +90,21 @@ struct Part {
     delivery: Delivery,
 }
 
-struct Waiting {
+struct PendingBatch {
     part: Part,
     answer: oneshot::Sender<Result<Ingested>>,
 }
 
 /// The deliveries that wait, by resource group, in the order of arrival.
 #[derive(Default)]
-pub struct Lines(Mutex<HashMap<String, VecDeque<Waiting>>>);
+pub struct CommitQueues(Mutex<HashMap<String, VecDeque<PendingBatch>>>);
 
-impl Lines {
-    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Waiting>>> {
+impl CommitQueues {
+    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<PendingBatch>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self, group: &str, waiting: Waiting) {
+    fn join(&self, group: &str, waiting: PendingBatch) {
         self.lines().entry(group.to_owned()).or_default().push_back(waiting);
     }
 
@@ -114,12 +114,12 @@ impl Lines {
     }
 
     /// Takes waiting deliveries of one time, up to `most` kernels, but at least the first delivery.
-    fn take(&self, group: &str, most: usize) -> Vec<Waiting> {
+    fn take(&self, group: &str, most: usize) -> Vec<PendingBatch> {
         let mut lines = self.lines();
         let Some(line) = lines.get_mut(group) else { return Vec::new() };
         let mut kernels = 0;
         let taken_at = line.front().and_then(|first| first.part.delivery.taken_at);
-        let fits = |waiting: &&Waiting| {
+        let fits = |waiting: &&PendingBatch| {
             kernels += waiting.part.delivery.reports.len();
             kernels <= most && waiting.part.delivery.taken_at == taken_at
         };
@@ -163,16 +163,16 @@ impl Service {
         caller.require_scheduler()?;
         let part = Part { caller: caller.clone(), delivery };
         let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move { hand_in(&service, &group, part).await }).await
+        run_to_completion(async move { enqueue(&service, &group, part).await }).await
     }
 }
 
 /// Waits in the queue until the delivery is committed, by this task or by another one.
-async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
+async fn enqueue(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
     // Only existing groups have a queue, whatever names requests contain.
     service.group(&part.caller, group)?;
     let (answer, mut answered) = oneshot::channel();
-    service.lines.join(group, Waiting { part, answer });
+    service.lines.join(group, PendingBatch { part, answer });
     loop {
         tokio::select! {
             biased;
@@ -189,7 +189,7 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     if service.lines.waiting(group) == 0 {
         return;
     }
-    let begun = Session::for_reports(service, group, slot).await;
+    let begun = GroupTransaction::for_reports(service, group, slot).await;
     // Deliveries that arrived while this one waited for the database are included.
     let waiting = service.lines.take(group, BATCH);
     let session = match begun {
@@ -208,20 +208,20 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
         Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
         Err(error) => {
             tracing::warn!(%error, group, requests = again.len(), "a group commit failed; each request is tried alone");
-            let waiting = again.into_iter().zip(answers).map(|(part, answer)| Waiting { part, answer }).collect();
+            let waiting = again.into_iter().zip(answers).map(|(part, answer)| PendingBatch { part, answer }).collect();
             one_by_one(service, group, waiting).await;
         }
     }
 }
 
 /// Gives each delivery its own transaction, so that a delivery that cannot be stored does not keep others out.
-async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) {
+async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<PendingBatch>) {
     let mut waiting = waiting.into_iter();
-    while let Some(Waiting { part, answer }) = waiting.next() {
+    while let Some(PendingBatch { part, answer }) = waiting.next() {
         let alone = async {
             service.group(&part.caller, group)?;
             let slot = service.slot(group).lock_owned().await;
-            let session = Session::for_reports(service, group, slot).await?;
+            let session = GroupTransaction::for_reports(service, group, slot).await?;
             take(session, &mut [part]).await
         };
         match alone.await {
@@ -236,8 +236,8 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) 
     }
 }
 
-fn refuse_all(waiting: Vec<Waiting>, error: &Error) {
-    for Waiting { answer, .. } in waiting {
+fn refuse_all(waiting: Vec<PendingBatch>, error: &Error) {
+    for PendingBatch { answer, .. } in waiting {
         tell(answer, Err(error.clone()));
     }
 }
@@ -248,7 +248,7 @@ fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
 }
 
 /// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log.
-async fn take(mut session: Session, parts: &mut [Part]) -> Result<Taken> {
+async fn take(mut session: GroupTransaction, parts: &mut [Part]) -> Result<CommittedBatch> {
     let taken = match take_in(&mut session, parts).await {
         Ok(taken) => taken,
         Err(error) => {
@@ -269,7 +269,7 @@ async fn take(mut session: Session, parts: &mut [Part]) -> Result<Taken> {
     Ok(taken)
 }
 
-struct Taken {
+struct CommittedBatch {
     /// The answers, in the order of the parts.
     done: Vec<Ingested>,
     tallies: Vec<Tally>,
@@ -279,14 +279,14 @@ struct Taken {
     batch: (Vec<Named>, Reported),
 }
 
-impl Taken {
+impl CommittedBatch {
     /// The number of kernels that were stored.
     fn kernels(&self) -> usize {
         self.batch.1.len()
     }
 }
 
-async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
+async fn take_in(session: &mut GroupTransaction, parts: &mut [Part]) -> Result<CommittedBatch> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
     let count = sizes.iter().sum();
     let (mut names, mut reports): (Vec<Named>, Placed) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -297,7 +297,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
             names.push(named);
         }
     }
-    if strangers(session, &names) {
+    if has_unknown_owners(session, &names) {
         session.learn_people().await?;
     }
     let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
@@ -328,7 +328,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
         done[part].warnings.push(warning);
     }
     let tallies = tallies(parts, &sizes, &done);
-    Ok(Taken { done, tallies, is_new, batch: (names, merged) })
+    Ok(CommittedBatch { done, tallies, is_new, batch: (names, merged) })
 }
 
 /// The result of each part of a batch.
@@ -374,7 +374,7 @@ fn by_part(
 }
 
 /// Adds to each part warnings about its reports that were taken in another domain than they name.
-fn warn(session: &Session, names: &[Named], kept: &[Kept], done: &mut [Ingested]) {
+fn warn(session: &GroupTransaction, names: &[Named], kept: &[Kept], done: &mut [Ingested]) {
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
         done.warnings = warnings(&session.people(), of_part(part));
@@ -399,7 +399,7 @@ fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
 }
 
 /// True if the batch names a user or a project that this process does not know.
-fn strangers(session: &Session, names: &[Named]) -> bool {
+fn has_unknown_owners(session: &GroupTransaction, names: &[Named]) -> bool {
     let people = session.people();
     let unknown = |n: &Named| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
     names.iter().any(unknown)
@@ -407,7 +407,7 @@ fn strangers(session: &Session, names: &[Named]) -> bool {
 
 /// Stores the merged kernels. A kernel that another group has claimed since `merge` is refused.
 async fn save(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     names: &[Named],
     merged: &mut Reported,
     refused: &mut Vec<Refused>,

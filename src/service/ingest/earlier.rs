@@ -22,7 +22,7 @@ use crate::domain::kernel::Report;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::audit::Change;
 use crate::service::group::reported::Reported;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Caller, Result, Service};
 use crate::store::day_totals::earlier::{self, EarlierKernel};
 use crate::store::day_totals::{self, Place, RECORDED, histories};
@@ -156,7 +156,7 @@ impl EarlierReports {
     }
 
     /// Stores the new rows of the history. Creates the history, with `caller` as its author, if it does not exist.
-    pub async fn store(&self, session: &mut Session, caller: &Caller) -> Result<()> {
+    pub async fn store(&self, session: &mut GroupTransaction, caller: &Caller) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl EarlierReports {
 }
 
 /// Creates the history, which counts from its first row on. Returns its number.
-async fn create(session: &mut Session, caller: &Caller) -> Result<i32> {
+async fn create(session: &mut GroupTransaction, caller: &Caller) -> Result<i32> {
     let key = session.key();
     let source = histories::create(session.write(), key, HISTORY, session.now).await?;
     histories::set_complete(session.write(), key, source, true).await?;
@@ -212,7 +212,7 @@ async fn limit(
 
 /// Notes new kernels that ended before every look-back. The purge that removes them waits a day; when they are reported
 /// again after it, they are known.
-pub async fn note_backfill(session: &mut Session, merged: &Reported) -> Result<()> {
+pub async fn note_backfill(session: &mut GroupTransaction, merged: &Reported) -> Result<()> {
     let before = session.now.day().back(session.service().longest_reach()).start();
     let new = merged.iter().filter(|(old, _)| old.is_none()).map(|(_, kernel)| &kernel.report);
     let old = new.filter_map(|report| Some((report.id, report.terminated_at.filter(|end| *end < before)?)));

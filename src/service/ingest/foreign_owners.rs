@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::{Caller, Service};
 
 /// By the index of the caller: the groups that it does not reach.
 #[derive(Default)]
-pub struct ForeignOwners(Vec<Vec<Arc<PublishedGroup>>>);
+pub struct ForeignOwners(Vec<Vec<Arc<GroupSnapshot>>>);
 
 impl ForeignOwners {
     pub fn new(service: &Service, callers: &[&Caller]) -> Self {
@@ -36,7 +36,7 @@ impl ForeignOwners {
         self.beyond(place).any(|group| group.facts.rows.has_user(user))
     }
 
-    fn beyond(&self, place: usize) -> impl Iterator<Item = &Arc<PublishedGroup>> {
+    fn beyond(&self, place: usize) -> impl Iterator<Item = &Arc<GroupSnapshot>> {
         self.0.get(place).into_iter().flatten()
     }
 }

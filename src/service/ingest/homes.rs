@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::foreign_owners::ForeignOwners;
-use super::incoming::{Named, Refused, Told};
+use super::incoming::{Named, OwnerNames, Refused};
 use crate::domain::ids::{KernelId, ProjectId};
 use crate::domain::kernel::{Changed, Kernel, Report};
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -25,7 +25,7 @@ pub struct Warning {
 
 /// A report that was taken in another domain than it names.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct DomainOverride {
     /// The index in the batch.
     pub at: usize,
     pub project: ProjectId,
@@ -47,7 +47,7 @@ pub fn settle_domains(
     foreign: &ForeignOwners,
     names: &mut [Named],
     reports: &mut Placed,
-) -> (Vec<Refused>, Vec<Kept>) {
+) -> (Vec<Refused>, Vec<DomainOverride>) {
     let (mut refused, mut elsewhere) = (Vec::new(), withhold_foreign(people, foreign, names, reports));
     let coming = new_domains(people, reports);
     reports.retain_mut(|(at, report)| {
@@ -61,7 +61,7 @@ pub fn settle_domains(
         let Some(current) = current.filter(|current| **current != report.domain) else { return true };
         if known.is_some_and(|project| project.domain_pinned) {
             let told = std::mem::replace(&mut report.domain, current.to_owned());
-            elsewhere.extend(named.has_domain.then_some(Kept { at, project: id, told, is_pinned: true }));
+            elsewhere.extend(named.has_domain.then_some(DomainOverride { at, project: id, told, is_pinned: true }));
         } else if !named.has_domain {
             current.clone_into(&mut report.domain);
         } else if named.stays {
@@ -85,21 +85,21 @@ fn withhold_foreign(
     foreign: &ForeignOwners,
     names: &mut [Named],
     reports: &mut Placed,
-) -> Vec<Kept> {
+) -> Vec<DomainOverride> {
     let mut elsewhere = Vec::new();
     for (at, report) in reports.iter_mut() {
         let (named, project) = (&mut names[*at], report.owner.project);
         if foreign.has_user(named.part, report.owner.user) {
-            named.user = Told::default();
+            named.user = OwnerNames::default();
         }
         if !foreign.has_project(named.part, project) {
             continue;
         }
-        named.project = Told::default();
+        named.project = OwnerNames::default();
         let told = std::mem::replace(&mut report.domain, UNKNOWN_DOMAIN.to_owned());
         let is_elsewhere = people.project(project).is_some_and(|known| *known.domain_name != *told);
         if std::mem::replace(&mut named.has_domain, false) && is_elsewhere {
-            elsewhere.push(Kept { at: *at, project, told, is_pinned: false });
+            elsewhere.push(DomainOverride { at: *at, project, told, is_pinned: false });
         }
     }
     elsewhere
@@ -126,9 +126,9 @@ fn new_domains(people: &Directory, reports: &Placed) -> BTreeMap<ProjectId, Stri
 }
 
 /// One warning for each project and domain that reports have named.
-pub fn warnings<'a>(people: &Directory, kept: impl Iterator<Item = &'a Kept>) -> Vec<Warning> {
+pub fn warnings<'a>(people: &Directory, kept: impl Iterator<Item = &'a DomainOverride>) -> Vec<Warning> {
     let mut counts: BTreeMap<(ProjectId, &str, bool), u64> = BTreeMap::new();
-    for Kept { project, told, is_pinned, .. } in kept {
+    for DomainOverride { project, told, is_pinned, .. } in kept {
         *counts.entry((*project, told, *is_pinned)).or_default() += 1;
     }
     let warning = |((id, told, is_pinned), kernels): ((ProjectId, &str, bool), u64)| {

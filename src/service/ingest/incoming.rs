@@ -85,7 +85,7 @@ pub struct KernelInput {
 
 /// The names that a report gives for a user or a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct OwnerNames {
     /// The name that the id is made from.
     pub name: Option<String>,
     /// The name that is shown beside the id if there is no other.
@@ -96,8 +96,8 @@ pub struct Told {
 #[derive(Clone, Debug)]
 pub struct Incoming {
     pub report: Box<Report>,
-    pub user: Told,
-    pub project: Told,
+    pub user: OwnerNames,
+    pub project: OwnerNames,
     /// True if the report cannot move its project to another domain.
     pub project_stays: bool,
 }
@@ -107,8 +107,8 @@ pub struct Incoming {
 pub struct Named {
     pub kernel: KernelId,
     pub owner: Member,
-    pub user: Told,
-    pub project: Told,
+    pub user: OwnerNames,
+    pub project: OwnerNames,
     /// True if the report names the project by name, so that it cannot move it to another domain.
     pub stays: bool,
     /// True if the report names a domain other than the placeholder.
@@ -226,8 +226,8 @@ impl KernelInput {
             },
         });
         let project_stays = self.project.is_some();
-        let user = Told { name: who::name_given_to(user.0, self.user), display_name: self.user_name };
-        let project = Told { name: who::name_given_to(project.0, self.project), display_name: self.project_name };
+        let user = OwnerNames { name: who::name_given_to(user.0, self.user), display_name: self.user_name };
+        let project = OwnerNames { name: who::name_given_to(project.0, self.project), display_name: self.project_name };
         Ok(Incoming { report, user, project, project_stays })
     }
 }

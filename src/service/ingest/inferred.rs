@@ -11,8 +11,8 @@ use crate::domain::slice::overlapping;
 use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::audit::{Change, INFERRED};
 use crate::service::group::reported::Reported;
-use crate::service::group::session::Session;
-use crate::service::work::detached;
+use crate::service::group::session::GroupTransaction;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 use crate::store::running::Running;
@@ -70,7 +70,7 @@ impl Service {
     ) -> Result<Vec<KernelId>> {
         caller.require_scheduler()?;
         let by = caller.clone();
-        let change = async move |session: &mut Session| {
+        let change = async move |session: &mut GroupTransaction| {
             let before = session.state().group.snapshot_at;
             check_order(before, snapshot.taken_at)?;
             let running = store::running::all(session.read(), session.key()).await?;
@@ -90,7 +90,7 @@ impl Service {
             session.state_mut().group.snapshot_at = Some(snapshot.taken_at);
             end_all(session, &by, &ends, "snapshot").await
         };
-        detached(Arc::clone(self).change(caller, group.to_owned(), change)).await
+        run_to_completion(Arc::clone(self).change(caller, group.to_owned(), change)).await
     }
 }
 
@@ -116,7 +116,7 @@ fn too_many(ends: usize, running: usize, present: usize) -> Error {
 
 /// Ends the kernels without a report within the group's `kernel_timeout_seconds`, at the time of their last report.
 /// Only time counts in which this server was up and other reports arrived.
-pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
+pub(in crate::service) async fn time_out(session: &mut GroupTransaction) -> Result<()> {
     let state = session.state();
     let Some(seconds) = state.options.kernel_timeout_seconds else { return Ok(()) };
     let (Some(reported_at), snapshot_at) = (state.group.reported_at, state.group.snapshot_at) else { return Ok(()) };
@@ -136,7 +136,7 @@ pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
 
 /// Stores inferred ends, with the reason in the audit log.
 async fn end_all(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     caller: &Caller,
     ends: &BTreeMap<KernelId, Timestamp>,
     why: &str,

@@ -13,7 +13,7 @@ use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
 use crate::service::group::reported::Reported;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::groups::Group;
 use crate::store::{self, ConnectionTrait};
@@ -54,7 +54,7 @@ impl Known {
         mut reports: Placed,
         names: &[Named],
         rule: InferredEndRule,
-        kept: Kept,
+        kept: RetentionLimits,
         refused: &mut Vec<Refused>,
     ) -> Reported {
         // The sort is stable, so reports of one kernel stay in their order.
@@ -95,7 +95,7 @@ fn take(
     known: Option<&Kernel>,
     report: Box<Report>,
     rule: InferredEndRule,
-    kept: Kept,
+    kept: RetentionLimits,
 ) -> std::result::Result<Kernel, Fault> {
     kept.check(known, &report)?;
     let is_kept = known.map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
@@ -111,14 +111,14 @@ pub(super) fn of_another_group(at: usize) -> Refused {
 
 /// The times from which on a group has kept its rows.
 #[derive(Clone, Copy)]
-struct Kept {
+struct RetentionLimits {
     /// Records before this time were purged, or are in a history.
     records_from: Timestamp,
     /// Kernels that ended before this time were removed.
     kernels_from: Timestamp,
 }
 
-impl Kept {
+impl RetentionLimits {
     fn of(group: &Group) -> Self {
         Self {
             records_from: group.records_from.map(Day::start).max(group.earlier_until).unwrap_or(Timestamp::EPOCH),
@@ -158,7 +158,7 @@ impl Kept {
 /// Merges every report with what is known about its kernel, in the order of the batch. Also returns the kernels whose
 /// time of report has to be stored. For a snapshot, the group notes its time.
 pub(super) async fn merge(
-    session: &Session,
+    session: &GroupTransaction,
     reports: Placed,
     names: &[Named],
     taken_at: Option<Timestamp>,
@@ -167,7 +167,7 @@ pub(super) async fn merge(
     let group = &session.state().group;
     let known = Known::look_up(session.read(), &group.name, &reports).await?;
     let rule = inferred_end_rule(&session.state().options, session.now);
-    let mut merged = known.merge(reports, names, rule, Kept::of(group), refused);
+    let mut merged = known.merge(reports, names, rule, RetentionLimits::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
     merged.retain(|(old, kernel)| old.as_ref() != Some(kernel));
     Ok((merged, seen))
@@ -175,7 +175,7 @@ pub(super) async fn merge(
 
 /// The kernels whose time of report has to be stored. If a whole group is reported again and again, this is not done
 /// every time. If snapshots are used it is, because they compare this time with their own.
-fn to_be_noted(session: &Session, merged: &Reported) -> Vec<KernelKey> {
+fn to_be_noted(session: &GroupTransaction, merged: &Reported) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
         (Some(_), _) => 0,
@@ -233,7 +233,7 @@ impl Service {
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
-        let kept = Kept::of(&stored);
+        let kept = RetentionLimits::of(&stored);
         let rule = inferred_end_rule(&picture.options, self.certain_now());
         let merged = known.merge(reports, &names, rule, kept, &mut refused);
         rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));

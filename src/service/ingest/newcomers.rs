@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::incoming::{Named, Told};
+use super::incoming::{Named, OwnerNames};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Phase, Report};
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -224,7 +224,7 @@ fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
 
 /// The new names in a report.
 fn fresh<'a>(
-    told: &'a Told,
+    told: &'a OwnerNames,
     is_unnamed: bool,
     display: Option<&str>,
     stored: Option<&str>,

@@ -11,7 +11,7 @@ use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::{Changed, Report};
 use crate::service::audit::Change;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Caller, Result};
 use crate::store;
 use crate::store::people::{People, PeopleLock, Project};
@@ -19,7 +19,7 @@ use crate::store::people::{People, PeopleLock, Project};
 /// Registers the people that the taken reports name. `callers` are those of the parts. Returns true if anything
 /// changed.
 pub async fn register(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     callers: &[&Caller],
     taken: &[&Named],
     merged: &Changed,
@@ -59,7 +59,7 @@ pub async fn register(
 }
 
 /// Adds new people to the group, and moves projects in it.
-fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
+fn know(session: &mut GroupTransaction, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
     let homes: Vec<Option<Arc<str>>> = {
         let people = session.people();
         let home = |id| {
@@ -87,7 +87,7 @@ fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, do
 
 /// Stores the changes of people, with an audit entry for each change that is not merely a new name.
 async fn book(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     lock: PeopleLock,
     callers: &[&Caller],
     taken: &[&Named],

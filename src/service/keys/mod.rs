@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::audit::{self, Change};
 use super::keys::table::Known;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Result, Role, Service};
 use crate::domain::ids::UserId;
 use crate::domain::names::{check_label, check_name};
@@ -66,7 +66,7 @@ impl Service {
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let now = service.clock.now();
             let key = ApiKey {
                 id: random::dated_id(),

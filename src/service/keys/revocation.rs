@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::ApiKey;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Role, Service};
 use crate::store;
 
@@ -39,7 +39,7 @@ impl Service {
         caller.require_admin()?;
         caller.require_all_groups()?;
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let now = service.clock.now();
             let tx = service.store.begin().await?;
             if !force {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{Known, hash, refused};
 use crate::domain::time::MICROS_PER_SECOND;
 use crate::process::random;
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store::ui_sessions::UiSession;
 use crate::store::{self, StoreError};
@@ -72,7 +72,7 @@ impl Service {
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let id = URL_SAFE_NO_PAD.encode(bytes);
         let (service, session_hash) = (Arc::clone(self), hash(&id));
-        detached(async move {
+        run_to_completion(async move {
             let now = service.clock.now();
             let session =
                 UiSession { key, created_at: now, expires_at: now.plus_micros(SESSION_SECONDS * MICROS_PER_SECOND) };
@@ -93,7 +93,7 @@ impl Service {
     #[tracing::instrument(name = "service.keys.close_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn close_session(self: &Arc<Self>, id: &str) -> Result<()> {
         let (service, session_hash) = (Arc::clone(self), hash(id));
-        detached(async move {
+        run_to_completion(async move {
             store::ui_sessions::delete(service.store.write(), &session_hash).await?;
             service.sessions.change(|all| {
                 all.remove(&session_hash);

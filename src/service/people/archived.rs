@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::ids::Member;
 use crate::service::Service;
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::warning::{InputWarning, listed};
 use crate::store::people::{Domain, Project, User};
@@ -39,7 +39,7 @@ impl Service {
             return Vec::new();
         }
         let now = self.clock().now();
-        let runs = |group: &Arc<PublishedGroup>| {
+        let runs = |group: &Arc<GroupSnapshot>| {
             let facts = &group.facts;
             members(&facts.rows).into_iter().any(|member| !facts.outstanding.held(member, now).is_empty())
         };

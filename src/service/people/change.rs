@@ -12,7 +12,7 @@ use crate::domain::names;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
 use crate::service::group::published::rows::Rows;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::{People, PeopleLock};
 use crate::store::{self, Tx};
@@ -202,7 +202,7 @@ pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &Rows) -
 }
 
 async fn publish_again(service: &Arc<Service>, group: &str) -> Result<()> {
-    let change = async |session: &mut Session| {
+    let change = async |session: &mut GroupTransaction| {
         session.show_again();
         session.reconfigure();
         Ok(())

@@ -9,7 +9,7 @@ use super::change::{Row, Set, Write, all_good, archive, check_display_name};
 use super::list::PeopleList;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::page::{Key, Page};
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
@@ -63,7 +63,7 @@ impl Service {
             all_good(faults)?;
         }
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let write = Write::begin(&service, &caller).await?;
             let known = write.read(|people| people.domain(&name).cloned());
             let fresh = || Domain::new(Arc::from(name.as_str()), write.now);

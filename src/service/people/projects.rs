@@ -12,7 +12,7 @@ use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::page::Page;
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
@@ -112,7 +112,7 @@ impl Service {
         caller.require_all_groups()?;
         change.check(id, &self.people())?;
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let write = Write::begin(&service, &caller).await?;
             let known = write.read(|people| people.project(id).cloned());
             let mut project =

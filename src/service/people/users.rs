@@ -11,7 +11,7 @@ use crate::domain::identity;
 use crate::domain::ids::UserId;
 use crate::service::group::published::rows::Rows;
 use crate::service::input::page::Page;
-use crate::service::work::detached;
+use crate::service::work::run_to_completion;
 use crate::service::{Caller, Fault, Result, Service};
 use crate::store::people::People;
 
@@ -78,7 +78,7 @@ impl Service {
         caller.require_all_groups()?;
         change.check(id, &self.people())?;
         let service = Arc::clone(self);
-        detached(async move {
+        run_to_completion(async move {
             let write = Write::begin(&service, &caller).await?;
             let known = write.read(|people| people.user(id).cloned());
             let mut user = known.as_deref().cloned().unwrap_or_else(|| User::new(id, write.now));

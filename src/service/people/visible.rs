@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLockReadGuard};
 
 use super::Directory;
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::GroupSnapshot;
 use crate::service::input::caller::KeyReach;
 use crate::service::{Caller, Service};
 
@@ -17,7 +17,7 @@ use crate::service::{Caller, Service};
 pub struct VisiblePeople<'a> {
     people: &'a Directory,
     /// The groups of a limited key; `None` if all people are visible.
-    groups: Option<Vec<Arc<PublishedGroup>>>,
+    groups: Option<Vec<Arc<GroupSnapshot>>>,
     own_user: Option<UserId>,
 }
 
@@ -35,7 +35,7 @@ impl VisiblePeople<'_> {
         self.people.user(id).is_some() && (is_own || self.in_a_group(|group| group.facts.rows.has_user(id)))
     }
 
-    fn in_a_group(&self, has: impl Fn(&PublishedGroup) -> bool) -> bool {
+    fn in_a_group(&self, has: impl Fn(&GroupSnapshot) -> bool) -> bool {
         self.groups.as_ref().is_none_or(|groups| groups.iter().any(|group| has(group)))
     }
 }

@@ -4,7 +4,7 @@ use super::{Homes, Known};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Order;
-use crate::domain::sequencer::{Standings, Workload};
+use crate::domain::sequencer::{ShareLookup, Workload};
 use crate::domain::slots::Usages;
 use crate::service::group::published::facts::GroupSnapshotData;
 
@@ -16,7 +16,7 @@ pub(super) struct Homed<'a> {
     pub known: &'a [Option<Known>],
 }
 
-impl Standings for Homed<'_> {
+impl ShareLookup for Homed<'_> {
     fn exponent(&self, member: Member) -> Exponent {
         self.facts.exponent(member)
     }

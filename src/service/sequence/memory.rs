@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 use crate::service::group::visible::VisibleGroup;
-use crate::service::work::free_aside;
+use crate::service::work::drop_in_background;
 
 /// The time for which a sequence is kept, in microseconds.
 const KEPT: i64 = 10 * MICROS_PER_MINUTE;
@@ -72,7 +72,7 @@ impl Memory {
         drop(kept);
         // Freeing a snapshot takes milliseconds, and no request should wait for that.
         if freed.iter().any(|one| one.holds_alone()) {
-            free_aside(freed);
+            drop_in_background(freed);
         }
     }
 

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 pub use self::explained::Explained;
 use self::homed::Homed;
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::group::published::division::Division;
 use super::group::published::entitlements::Part;
 use super::group::published::facts::GroupSnapshotData;
@@ -35,7 +35,7 @@ use crate::domain::options::{Order, SequenceMode};
 use crate::domain::parallel;
 use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::Homes;
-use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
+use crate::domain::sequencer::{Decision, ProgressiveMetric, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -223,7 +223,14 @@ impl Service {
                 (SequenceMode::Plain, plain(&group, input.workloads, owners, &standings, now, most, explain)?)
             }
             Some(growing) => {
-                let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most, explain };
+                let asked = progressive::ProgressiveRequest {
+                    workloads: input.workloads,
+                    owners,
+                    placed,
+                    homes,
+                    most,
+                    explain,
+                };
                 (SequenceMode::Progressive, asked.order(group.facts(), growing, self.certain(now)))
             }
         };
@@ -234,7 +241,7 @@ impl Service {
 }
 
 /// The metric of the progressive order; `None` if the order is plain.
-fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<Growing>> {
+fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<ProgressiveMetric>> {
     let growing = group.scheduler.grows();
     match (asked, growing) {
         (Some(SequenceMode::Progressive), None) => {
@@ -386,12 +393,7 @@ fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>
 type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
 
 /// The amounts that queues deserve; and for each workload its queue and its request.
-fn claims(
-    group: &PublishedGroup,
-    pending: &mut [PendingWorkload],
-    owners: &[Member],
-    now: Timestamp,
-) -> Result<Claims> {
+fn claims(group: &GroupSnapshot, pending: &mut [PendingWorkload], owners: &[Member], now: Timestamp) -> Result<Claims> {
     let division = group.division(now)?;
     let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {

@@ -4,29 +4,29 @@ use super::{Charged, Ordered, PendingWorkload, PlacedWorkload, workloads};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
-use crate::domain::sequencer::progressive::{self, GroupAccounts, Homes, Tariff};
-use crate::domain::sequencer::{Growing, Standings, Workload};
+use crate::domain::sequencer::progressive::{self, ChargeRate, GroupAccounts, Homes};
+use crate::domain::sequencer::{ProgressiveMetric, ShareLookup, Workload};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::group::published::facts::GroupSnapshotData;
 
 /// The request of a workload.
-struct Wish {
+struct ResourceRequest {
     slots: Option<Box<Amounts>>,
     seconds: Option<u32>,
 }
 
 /// The workloads, and the request of each.
-fn with_wishes(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<Workload<'_>>, Vec<Wish>) {
+fn with_wishes(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<Workload<'_>>, Vec<ResourceRequest>) {
     let mut wishes = Vec::with_capacity(pending.len());
     let workloads = workloads(pending, owners, |w| {
-        wishes.push(Wish { slots: w.requested_slots.take(), seconds: w.expected_seconds });
+        wishes.push(ResourceRequest { slots: w.requested_slots.take(), seconds: w.expected_seconds });
     });
     (workloads, wishes)
 }
 
 /// The input of a progressive order, and the wanted parts of its answer.
-pub(super) struct Asked<'a, 'p> {
+pub(super) struct ProgressiveRequest<'a, 'p> {
     pub workloads: Vec<PendingWorkload<'a>>,
     /// The owner of each workload.
     pub owners: Vec<Member>,
@@ -38,12 +38,12 @@ pub(super) struct Asked<'a, 'p> {
     pub explain: bool,
 }
 
-impl<'a> Asked<'a, '_> {
+impl<'a> ProgressiveRequest<'a, '_> {
     /// The workloads, the positions of the first ones, and their charges.
-    pub fn order(self, facts: &GroupSnapshotData, growing: Growing, now: Timestamp) -> Ordered<'a> {
+    pub fn order(self, facts: &GroupSnapshotData, growing: ProgressiveMetric, now: Timestamp) -> Ordered<'a> {
         match growing {
-            Growing::Usage => self.by_usage(facts, now),
-            Growing::DominantShare => self.by_dominant_share(facts),
+            ProgressiveMetric::Usage => self.by_usage(facts, now),
+            ProgressiveMetric::DominantShare => self.by_dominant_share(facts),
         }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Asked<'a, '_> {
             accounts.place(owner, entry.requested_slots.as_deref(), entry.expected_seconds);
         }
         let charges = parallel::each(wishes.len(), |at| {
-            let Wish { slots, seconds } = &wishes[at];
+            let ResourceRequest { slots, seconds } = &wishes[at];
             accounts.charge(by_owner.owner_of(at), slots.as_deref(), *seconds)
         });
         let turns = progressive::order(facts.options.order, &by_owner, &charges, &accounts, most);
@@ -75,7 +75,7 @@ impl<'a> Asked<'a, '_> {
     /// The order by dominant share. Usage costs nothing here; only the slots that are held count.
     fn by_dominant_share(self, facts: &GroupSnapshotData) -> Ordered<'a> {
         let Self { workloads: pending, owners, placed, most, explain, .. } = self;
-        let tariff = Tariff::new(&facts.today, &facts.options);
+        let tariff = ChargeRate::new(&facts.today, &facts.options);
         let second = MICROS_PER_SECOND.unsigned_abs();
         let request = |slots: &Option<Box<_>>| tariff.asked(slots.as_deref()).for_micros(second);
         let mut started = FastMap::<_, Usages>::default();

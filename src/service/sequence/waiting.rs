@@ -19,7 +19,7 @@ use crate::service::{Error, Result, Service};
 
 /// A workload in a sequence.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct PendingEntry {
     pub owner: Member,
     pub sequenced_at: Timestamp,
     pub mode: SequenceMode,
@@ -46,7 +46,7 @@ impl Service {
     /// The position of a workload in the last sequence of the group that contains it. A pending kernel, by its id, is
     /// known to every server of the database, whichever server made the sequence; its position is that in the present
     /// order of pending kernels. Keys of users may ask about the workloads of their own users.
-    pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
+    pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<PendingEntry> {
         let last = self.sequences.last(group, self.clock().now());
         let only = group.access().only_user();
         let find = |last: &Remembered| {
@@ -70,7 +70,7 @@ impl Service {
     }
 
     /// The position of a pending kernel among all pending kernels of the group.
-    async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<Waiting>> {
+    async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<PendingEntry>> {
         let Ok(kernel) = id.parse::<Uuid>() else { return Ok(None) };
         let (kernel, only) = (kernel.to_string(), group.access().only_user());
         let workloads = pending_workloads(self.store().read(), group.key).await?;
@@ -87,11 +87,11 @@ impl Service {
     }
 }
 
-fn in_order(sequenced: &Sequenced<'_>, id: &str) -> Option<Waiting> {
+fn in_order(sequenced: &Sequenced<'_>, id: &str) -> Option<PendingEntry> {
     let places = sequenced.order.iter().zip(&sequenced.explained).zip(1..);
     let find = |((at, explained), position): ((&u32, &Explained), u64)| {
         let workload = &sequenced.workloads[*at as usize];
-        (workload.id == id).then(|| Waiting {
+        (workload.id == id).then(|| PendingEntry {
             owner: workload.owner,
             sequenced_at: sequenced.at,
             mode: sequenced.mode,

@@ -6,13 +6,13 @@ use super::moves::{Move, moves};
 use crate::domain::ids::{Owner, ProjectId};
 use crate::service::Result;
 use crate::service::audit::{label, owner_of};
-use crate::service::group::changes::projects::{self, Home};
+use crate::service::group::changes::projects::{self, DomainAssignment};
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 
 /// The projects that an entry has moved to other domains.
 #[derive(Debug, Default)]
-pub struct Homes(Vec<Move<ProjectId, Home>>);
+pub struct Homes(Vec<Move<ProjectId, DomainAssignment>>);
 
 impl Homes {
     pub fn read(before: &Value, after: &Value) -> Option<Self> {
@@ -32,14 +32,14 @@ impl Homes {
     }
 
     /// The first project that is not in the domain that it had after the change.
-    pub fn differs(&self, session: &Session) -> Option<String> {
+    pub fn differs(&self, session: &GroupTransaction) -> Option<String> {
         let people = session.people();
-        let home = |id: ProjectId| people.project(id).map(|project| Home::of(project));
+        let home = |id: ProjectId| people.project(id).map(|project| DomainAssignment::of(project));
         let other = self.0.iter().find(|(id, _, after)| home(*id).as_ref() != Some(after));
         other.map(|(id, ..)| label(&Owner::Project(*id)))
     }
 
-    pub async fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
+    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut Record) -> Result<()> {
         let homes = self.0.iter().map(|(id, before, _)| (*id, before.clone())).collect();
         for (project, before, after) in projects::book(session, homes).await? {
             record.note("projects", &label(&Owner::Project(project)), json!(before), json!(after));

@@ -17,11 +17,11 @@ use super::audit_log::{AuditEntry, AuditFilter, Author};
 use super::audit_names;
 use super::group::changes::projects;
 use super::group::changes::record::Record;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::input::error::Found;
 use super::input::warning::InputWarning;
 use super::what_if::APPLY;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::store::audit;
 use crate::store::audit_targets::Targets;
@@ -63,8 +63,8 @@ impl Service {
             caller.require_all_groups()?;
         }
         let service = Arc::clone(self);
-        detached(async move {
-            let change = async |session: &mut Session| {
+        run_to_completion(async move {
+            let change = async |session: &mut GroupTransaction| {
                 if session.state().group.created_at > entry.at {
                     let detail = format!("the entry {id} is about a resource group that was removed since");
                     return Err(Error::invalid("/id", NOT_UNDOABLE, detail));
@@ -147,7 +147,7 @@ impl Recorded {
 
     /// Refuses if some value is not as the entry left it. Later entries about the same item alone do not matter,
     /// because their changes may have been reverted since.
-    async fn require_unchanged(&self, session: &Session, entry: &AuditEntry) -> Result<()> {
+    async fn require_unchanged(&self, session: &GroupTransaction, entry: &AuditEntry) -> Result<()> {
         let Some(Difference { target, path, shown }) = self.differs(session) else { return Ok(()) };
         let by = last_change(session, entry.id, &target, path.as_ref()).await?;
         let who = by.as_ref().map_or_else(String::new, |by| format!(" by {} (entry {} of {})", by.actor, by.id, by.at));
@@ -156,7 +156,7 @@ impl Recorded {
     }
 
     /// The first item that is not as it was after the change.
-    fn differs(&self, session: &Session) -> Option<Difference> {
+    fn differs(&self, session: &GroupTransaction) -> Option<Difference> {
         let named = |target: String| {
             let shown = audit_names::shown(&target, &session.people());
             Difference { target, path: None, shown }
@@ -171,7 +171,7 @@ impl Recorded {
     }
 
     /// Restores all values from before the change.
-    async fn take_back(&self, session: &mut Session, id: i64, reason: Option<String>) -> Result<i64> {
+    async fn take_back(&self, session: &mut GroupTransaction, id: i64, reason: Option<String>) -> Result<i64> {
         let mut record = Record::default();
         self.homes.take_back(session, &mut record).await?;
         self.weights.take_back(session, &mut record)?;
@@ -195,7 +195,12 @@ struct Difference {
 
 /// The author of the last change of `target` after the entry `since`, if the audit log has it. An entry about an option
 /// may have changed another value of it than the one at `path`.
-async fn last_change(session: &Session, since: i64, target: &str, path: Option<&ValuePath>) -> Result<Option<Author>> {
+async fn last_change(
+    session: &GroupTransaction,
+    since: i64,
+    target: &str,
+    path: Option<&ValuePath>,
+) -> Result<Option<Author>> {
     let targets = Targets { names: vec![target.to_owned()], prefix: None };
     let resource_group = Some(session.group().to_owned());
     let filter = AuditFilter { resource_group, target: Some(targets), ..AuditFilter::default() };

@@ -9,7 +9,7 @@ use crate::service::Result;
 use crate::service::audit::option_label;
 use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 
 /// The options before and after, as the audit log describes them; `None` if the entry is not about options.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Options {
 
     /// The first changed value that is not as it was after the change. Objects are compared key by key, because a patch
     /// merges them.
-    pub fn differs(&self, session: &Session) -> Option<ValuePath> {
+    pub fn differs(&self, session: &GroupTransaction) -> Option<ValuePath> {
         self.restored(session).err()
     }
 
@@ -42,7 +42,7 @@ impl Options {
         self.0.as_ref().is_some_and(|(before, after)| value(before) != value(after))
     }
 
-    pub async fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
+    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut Record) -> Result<()> {
         let Ok(Some(restored)) = self.restored(session) else { return Ok(()) };
         let opts = restored["scheduler_opts"].as_object().cloned().unwrap_or_default();
         let group = &session.state().group;
@@ -57,7 +57,7 @@ impl Options {
 
     /// The present options, with the values that the entry has changed set back. Fails with the path of a value that is
     /// not as the entry left it.
-    fn restored(&self, session: &Session) -> std::result::Result<Option<Value>, ValuePath> {
+    fn restored(&self, session: &GroupTransaction) -> std::result::Result<Option<Value>, ValuePath> {
         let Some((before, after)) = &self.0 else { return Ok(None) };
         let group = &session.state().group;
         let present = options::describe(&group.scheduler, &group.scheduler_opts);

@@ -11,7 +11,7 @@ use crate::domain::queues::QueueConfig;
 use crate::service::audit::{queue_label, queue_of};
 use crate::service::group::changes::queues;
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Error, Result};
 
 /// A queue with its configuration before and after; `None` if it did not exist.
@@ -40,7 +40,7 @@ impl Queues {
     }
 
     /// The first queue that is not as it was after the change.
-    pub fn differs(&self, session: &Session) -> Option<String> {
+    pub fn differs(&self, session: &GroupTransaction) -> Option<String> {
         let now = &session.state().queues;
         let other = self.0.iter().find(|change| !is_left(change, now.get(&change.0).map(Arc::as_ref)));
         other.map(|(name, ..)| queue_label(name))
@@ -48,7 +48,7 @@ impl Queues {
 
     /// Restores the queues. They are checked like a write, because the present queues may not fit together with the
     /// earlier ones.
-    pub async fn take_back(&self, session: &mut Session, record: &mut Record, id: i64) -> Result<()> {
+    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut Record, id: i64) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
         }

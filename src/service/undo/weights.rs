@@ -9,7 +9,7 @@ use crate::service::Result;
 use crate::service::audit::{label, owner_of};
 use crate::service::group::changes::record::Record;
 use crate::service::group::changes::weights::{self, WeightChange};
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 
 /// The weights that an entry has changed, by owner.
 #[derive(Debug, Default)]
@@ -25,13 +25,13 @@ impl Weights {
     }
 
     /// The first owner whose weight is not as it was after the change.
-    pub fn differs(&self, session: &Session) -> Option<String> {
+    pub fn differs(&self, session: &GroupTransaction) -> Option<String> {
         let hierarchy = &session.state().hierarchy;
         let weight = |owner: &Owner| hierarchy.share(owner).and_then(|share| share.weight);
         self.0.iter().find(|(owner, _, after)| weight(owner) != *after).map(|(owner, ..)| label(owner))
     }
 
-    pub fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
+    pub fn take_back(&self, session: &mut GroupTransaction, record: &mut Record) -> Result<()> {
         let inverse = |(target, before, after): &Move<Owner, Option<Weight>>| WeightChange {
             target: target.clone(),
             from: *after,

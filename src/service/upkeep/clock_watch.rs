@@ -41,7 +41,7 @@ impl ClockSkew {
 
 /// The reading that the clock is compared with.
 #[derive(Clone, Copy, Debug)]
-struct Anchor {
+struct ClockReference {
     wall: Timestamp,
     /// The reading of the steady clock at that time.
     steady: Duration,
@@ -55,7 +55,7 @@ struct Anchor {
 pub struct Watch {
     clock: Arc<dyn Clock>,
     /// `None` if there is nothing to compare with yet.
-    anchor: Mutex<Option<Anchor>>,
+    anchor: Mutex<Option<ClockReference>>,
 }
 
 impl Watch {
@@ -69,7 +69,7 @@ impl Watch {
         let held_lead = held.map(|held| (held.wall.micros() - held.reference.micros() - 1).max(TOLERANCE));
         let lead = held_lead.map_or(TOLERANCE_AT_START, |lead| lead.min(TOLERANCE_AT_START));
         let steady = self.clock.steady();
-        *self.anchor() = last_alive.map(|wall| Anchor { wall, steady, lead, since_start: true });
+        *self.anchor() = last_alive.map(|wall| ClockReference { wall, steady, lead, since_start: true });
         self.settle();
     }
 
@@ -114,7 +114,7 @@ impl Watch {
     /// Takes the present reading as right.
     pub fn trust(&self) {
         let (wall, steady) = (self.clock.now(), self.clock.steady());
-        *self.anchor() = Some(Anchor { wall, steady, lead: TOLERANCE, since_start: false });
+        *self.anchor() = Some(ClockReference { wall, steady, lead: TOLERANCE, since_start: false });
     }
 
     fn compare(&self) -> (Timestamp, Option<ClockSkew>) {
@@ -127,7 +127,7 @@ impl Watch {
         (wall, (!agrees).then_some(ClockSkew { wall, reference, since_start: anchor.since_start }))
     }
 
-    fn anchor(&self) -> MutexGuard<'_, Option<Anchor>> {
+    fn anchor(&self) -> MutexGuard<'_, Option<ClockReference>> {
         self.anchor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

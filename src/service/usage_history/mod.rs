@@ -9,11 +9,11 @@ use incoming::HistoryRow;
 use serde_json::json;
 
 use super::audit::Change;
-use super::group::session::Session;
+use super::group::session::GroupTransaction;
 use super::ingest::earlier::HISTORY;
 use super::ingest::foreign_owners::ForeignOwners;
 use super::people::Directory;
-use super::work::detached;
+use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::ProjectId;
@@ -83,8 +83,8 @@ impl Service {
             return Err(Error::Conflict { code: "history_of_kernels", detail });
         }
         let foreign = ForeignOwners::new(self, &[&caller]);
-        let change = async move |session: &mut Session| take(session, name, rows, foreign).await;
-        detached(Arc::clone(self).change(caller, group, change)).await
+        let change = async move |session: &mut GroupTransaction| take(session, name, rows, foreign).await;
+        run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
     /// Removes a history with its rows.
@@ -104,8 +104,8 @@ impl Service {
     ) -> Result<()> {
         caller.require_admin()?;
         let service = Arc::clone(self);
-        detached(async move {
-            let begin = async |session: &mut Session| {
+        run_to_completion(async move {
+            let begin = async |session: &mut GroupTransaction| {
                 let found = histories::find(session.read(), session.key(), &name).await?;
                 let History { source, .. } = found.ok_or_else(|| unknown(&name))?;
                 histories::set_complete(session.write(), session.key(), source, false).await?;
@@ -117,21 +117,21 @@ impl Service {
             let (mut from, last) = days.unwrap_or((Day::MAX, Day::MIN));
             while from <= last {
                 let to = from.plus(STEP_DAYS - 1);
-                let step = async |session: &mut Session| {
+                let step = async |session: &mut GroupTransaction| {
                     Ok(histories::remove_days(session.write(), session.key(), source, from, to).await?)
                 };
                 Arc::clone(&service).change(caller.clone(), group.clone(), step).await?;
                 from = to.plus(1);
             }
             loop {
-                let forget = async |session: &mut Session| {
+                let forget = async |session: &mut GroupTransaction| {
                     Ok(earlier::forget_some(session.write(), session.key(), source, STEP).await?)
                 };
                 if Arc::clone(&service).change(caller.clone(), group.clone(), forget).await? < STEP {
                     break;
                 }
             }
-            let end = async |session: &mut Session| {
+            let end = async |session: &mut GroupTransaction| {
                 // Reports may have added rows of other days meanwhile.
                 histories::remove_days(session.write(), session.key(), source, Day::MIN, Day::MAX).await?;
                 Ok(histories::remove(session.write(), session.key(), source).await?)
@@ -147,7 +147,7 @@ fn unknown(name: &str) -> Error {
 }
 
 async fn take(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     name: String,
     HistoryRows { rows, complete }: HistoryRows,
     foreign: ForeignOwners,
@@ -202,7 +202,7 @@ fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow
 
 /// Registers the people that rows are the first to name. They are not added to the group, because they have no kernels
 /// there.
-async fn introduce(session: &mut Session, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
+async fn introduce(session: &mut GroupTransaction, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
     let is_empty = |people: &People| people.domains.len() + people.projects.len() + people.users.len() == 0;
     if is_empty(&newcomers(&session.people(), rows, foreign, session.now)) {
         return Ok(());

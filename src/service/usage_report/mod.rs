@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use offered::{OfRows, OfferedCapacity};
 use order::RowOrder;
-pub use question::{Asked, Question, Range};
+pub use question::{Question, Range, ReportRequest};
 
 use super::input::page::{Page, Window, cut};
 use super::people::Directory;

@@ -21,7 +21,7 @@ pub struct Range {
 
 /// The parameters as a request contains them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct ReportRequest<'a> {
     pub from: &'a str,
     pub to: &'a str,
     /// Words separated by commas.
@@ -73,7 +73,12 @@ impl Question {
 
 impl Service {
     /// Checks the parameters for these groups; `None` stands for all groups.
-    pub fn report_question(&self, caller: &Caller, groups: Option<Vec<String>>, asked: Asked<'_>) -> Result<Question> {
+    pub fn report_question(
+        &self,
+        caller: &Caller,
+        groups: Option<Vec<String>>,
+        asked: ReportRequest<'_>,
+    ) -> Result<Question> {
         let range = range(asked.from, asked.to, self.certain_now().day())?;
         let by = asked.by.unwrap_or("user").parse().map_err(|error| Error::about("/by", "invalid_value", error))?;
         let people = self.people();

@@ -12,7 +12,7 @@ use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::projects::{self, Home};
 use crate::service::group::changes::record::Record;
 use crate::service::group::changes::weights;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::input::terms::Terms;
 use crate::service::{Caller, Result, Service};
 
@@ -28,7 +28,7 @@ pub async fn apply(
     terms: Terms,
 ) -> Result<Applied> {
     let moved: Vec<ProjectId> = changes.projects.iter().map(|(project, _)| *project).collect();
-    let change = async move |session: &mut Session| {
+    let change = async move |session: &mut GroupTransaction| {
         session.require_revision(terms.if_revision.as_deref()).await?;
         make(session, &changes, terms.reason).await
     };
@@ -38,7 +38,7 @@ pub async fn apply(
 }
 
 /// Returns the audit entry; `None` if nothing has changed.
-async fn make(session: &mut Session, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
+async fn make(session: &mut GroupTransaction, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
     let mut record = Record::default();
     changes.check_projects(session.state(), &session.people())?;
     let homes = changes.projects.iter().map(|(id, domain)| (*id, Home::pinned(domain))).collect();

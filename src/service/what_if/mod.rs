@@ -21,7 +21,7 @@ use self::request::FairShareSimulation;
 use super::accounting::shorter_lookback;
 use super::group::calculate::Moment;
 use super::group::fork::Fork;
-use super::group::published::PublishedGroup;
+use super::group::published::GroupSnapshot;
 use super::group::revision::ConfigRevision;
 use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
@@ -29,7 +29,7 @@ use super::input::json::read;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;
 use super::sequence::pending::pending_workloads;
-use super::work::{detached, free_aside};
+use super::work::{drop_in_background, run_to_completion};
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
 use crate::domain::parallel;
@@ -44,7 +44,7 @@ pub struct WhatIf {
 impl WhatIf {
     /// The answer without the snapshots. Freeing those of many users takes longer than writing the answer.
     pub fn into_answer(self) -> SimulatedFairShares {
-        free_aside((self.before, self.after));
+        drop_in_background((self.before, self.after));
         self.answer
     }
 }
@@ -78,7 +78,7 @@ impl Service {
             changes.require_applicable(&caller)?;
         }
         let seen_by = caller.clone();
-        let tried = detached(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
+        let tried = run_to_completion(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
         tried.map_err(|error| called.retell(error, &self.seen_people(&seen_by)))
     }
 
@@ -134,7 +134,7 @@ impl Service {
 /// A copy of a state with the changes made, before anything is calculated.
 struct Made {
     state: GroupState,
-    before: Arc<PublishedGroup>,
+    before: Arc<GroupSnapshot>,
     /// True if usage has to be calculated again.
     recalculates: bool,
     /// True if the next snapshot has other rows.
@@ -164,7 +164,7 @@ impl Made {
     }
 
     /// The snapshot that would follow from the changes.
-    fn picture(self, service: &Service, caller: &Caller, moment: Moment) -> Arc<PublishedGroup> {
+    fn picture(self, service: &Service, caller: &Caller, moment: Moment) -> Arc<GroupSnapshot> {
         let Self { mut state, before, recalculates, reshapes, mut changed, .. } = self;
         if recalculates {
             changed.extend(state.calculate(moment.certain));
@@ -175,7 +175,7 @@ impl Made {
         let after =
             if reshapes { before.rebuilt(&state, &people) } else { before.after(&changed, &state, &people, None) };
         drop(people);
-        free_aside(state);
+        drop_in_background(state);
         Arc::new(after)
     }
 }

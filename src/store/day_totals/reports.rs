@@ -57,7 +57,7 @@ struct Part {
 
 /// What tells the totals of a day, as lines.
 #[derive(Default)]
-struct Lines {
+struct ReportRows {
     /// Totals that have rows: user, project, usage and domain.
     rows: String,
     /// Projects whose totals buckets tell: project and domain.
@@ -66,9 +66,9 @@ struct Lines {
     buckets: String,
 }
 
-type Days = BTreeMap<Day, Lines>;
+type Days = BTreeMap<Day, ReportRows>;
 
-/// The sources of [`Lines`].
+/// The sources of [`ReportRows`].
 const ROWS: i32 = 0;
 const DOMAINS: i32 = 1;
 const BUCKETS: i32 = 2;
@@ -244,7 +244,7 @@ struct Reader<F> {
 
 impl<F: FnMut(DayTotal) -> ControlFlow<()>> Reader<F> {
     async fn days(&mut self, group: GroupKey, days: &Days) -> Result<ControlFlow<()>> {
-        for (day, Lines { rows, domains, buckets }) in days {
+        for (day, ReportRows { rows, domains, buckets }) in days {
             for line in rows.lines() {
                 let [user, project, usage, domain] = columns(line)?;
                 let place = (member(id(user, line)?, id(project, line)?), self.domains.named(domain));

@@ -148,7 +148,7 @@ pub async fn set_kinds(db: &impl ConnectionTrait, group: GroupKey, records: &[Ne
 
 /// Which of one kernel's records are wanted: those that end after `after`, of those that end by `until`.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch {
+pub struct RecordRange {
     pub kernel: KernelKey,
     pub after: Timestamp,
     pub until: Timestamp,
@@ -209,7 +209,7 @@ fn ending(backend: DbBackend, end: &str) -> String {
 
 /// Records of one kernel by start.
 #[tracing::instrument(name = "db.records.stretch", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: Stretch) -> Result<Vec<Record>> {
+pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordRange) -> Result<Vec<Record>> {
     let chains = chains(db.get_database_backend(), "SELECT CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT)");
     let sql = format!("{chains} SELECT {ROW} FROM chain s {ITS} ORDER BY s.period_end");
     let values = [wanted.kernel.0, wanted.after.micros(), wanted.until.micros()].map(Value::from);
@@ -218,7 +218,7 @@ pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: Stretch
 
 /// When the last record of a stretch ends.
 #[tracing::instrument(name = "db.records.last_end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn last_end(db: &impl ConnectionTrait, group: GroupKey, wanted: Stretch) -> Result<Option<Timestamp>> {
+pub async fn last_end(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordRange) -> Result<Option<Timestamp>> {
     let end = end_of_last!("w.kernel_key", "w.after_micros", "w.until_micros");
     let sql = format!(
         "SELECT {end} AS last_end FROM (SELECT CAST($2 AS BIGINT) AS kernel_key, CAST($3 AS BIGINT) AS after_micros, \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairshared::domain::outstanding::Moment;
 use fairshared::domain::run_times::{Expected, RunTimes};
-use fairshared::domain::sequencer::Standings;
+use fairshared::domain::sequencer::ShareLookup;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use fairshared::domain::weight::Weight;
 use fairshared::service::weights::{Target, WeightItem};

@@ -106,7 +106,7 @@ on_both! {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         let (living, gone) = (f.service.join().await.unwrap(), f.service.join().await.unwrap());
         let start = async |group: &str, holder| f.service.job_started("aggregate", group, "schedule", holder).await.unwrap();
-        let (goes_on, abandoned) = (start("a", living.id()).await, start("b", gone.id()).await);
+        let (has_more_steps, abandoned) = (start("a", living.id()).await, start("b", gone.id()).await);
         let older = start("c", uuid::Uuid::nil()).await;
         f.service.leave(&gone).await.unwrap();
         drop(gone);
@@ -114,7 +114,7 @@ on_both! {
         let next = runner(&other(&f).await);
         next.start().await.unwrap();
         let status = async |run: OpenRun| f.service.job_run(run.id).await.unwrap().unwrap();
-        assert_eq!(status(goes_on).await.status, "running");
+        assert_eq!(status(has_more_steps).await.status, "running");
         for id in [abandoned, older] {
             let run = status(id).await;
             assert_eq!((run.status.as_str(), run.ended_at), ("abandoned", Some(time("2026-01-13T10:00:30Z"))));
@@ -124,7 +124,7 @@ on_both! {
         f.service.job_finished(abandoned, &Ok(json!({}))).await.unwrap();
         assert_eq!(status(abandoned).await.status, "abandoned");
         next.shutdown().await;
-        assert_eq!(status(goes_on).await.status, "running");
+        assert_eq!(status(has_more_steps).await.status, "running");
     }
 
     async fn files_of_processes_that_are_gone_are_removed(db: TestDb) {

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{Client, GROUPS, Story, die_while_starting, draw, group, groups, kernels, name, numbers};
+use super::{Client, GROUPS, SummaryInput, die_while_starting, draw, group, groups, kernels, name, numbers};
 use crate::cli::program::Server;
 use crate::support::database::TestDb;
 use crate::support::fixture::id;
@@ -29,7 +29,7 @@ struct Acknowledged {
 
 struct Chaos {
     client: Client,
-    story: Story,
+    story: SummaryInput,
     yes: Mutex<Acknowledged>,
 }
 
@@ -143,7 +143,7 @@ async fn kill(db: TestDb, kills: u64) {
     client.put_groups(&server.address).await;
     server.kill();
     let began = SystemClock.now().plus_micros(-2 * 3_600_000_000);
-    let (before, after) = (Story { began, over: false }, Story { began, over: true });
+    let (before, after) = (SummaryInput { began, over: false }, SummaryInput { began, over: true });
     let chaos = Arc::new(Chaos { client, story: before, yes: Mutex::default() });
     let (mut seed, late_kills) = (20_260_101, kills / 5);
     // One kill stands before, and the last ones come while late ends are taken back.

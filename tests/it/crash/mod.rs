@@ -52,7 +52,7 @@ fn ends_late(n: u64) -> bool {
 }
 
 #[derive(Clone, Copy)]
-struct Story {
+struct SummaryInput {
     /// When those that end late have started.
     began: Timestamp,
     /// Whether their ends are known.
@@ -70,7 +70,7 @@ fn name(n: u64) -> String {
 }
 
 /// The kernels of one report, as NDJSON; most start at 23:50, so that they cross midnight.
-fn kernels(round: u64, of: u64, story: Story) -> String {
+fn kernels(round: u64, of: u64, story: SummaryInput) -> String {
     numbers(round, of).fold(String::new(), |text, n| {
         let (cpu, micros) = shape(n);
         let start = if ends_late(n) {
@@ -180,7 +180,7 @@ impl Client {
     }
 
     /// Reports everything; most of it is known already.
-    async fn report(&self, server: &str, rounds: u64, story: Story) {
+    async fn report(&self, server: &str, rounds: u64, story: SummaryInput) {
         for (round, of) in (0..rounds).flat_map(|round| (0..GROUPS).map(move |of| (round, of))) {
             let path = format!("/resource-groups/{}/kernels", group(of));
             let (status, answer) = self.send(server, Method::POST, &path, kernels(round, of, story)).await;

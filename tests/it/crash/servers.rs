@@ -11,7 +11,7 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Client, GROUPS, Story, group, groups, kernels};
+use super::{Client, GROUPS, SummaryInput, group, groups, kernels};
 use crate::cli::program::Server;
 use crate::support::database::{TestDb, postgres};
 use crate::support::fixture::{Fixture, kernel};
@@ -36,7 +36,7 @@ impl Client {
 }
 
 /// Reports by one server, with jobs in between. Returns which were acknowledged.
-async fn work(client: Arc<Client>, server: String, rounds: u64, story: Story) -> BTreeSet<(u64, u64)> {
+async fn work(client: Arc<Client>, server: String, rounds: u64, story: SummaryInput) -> BTreeSet<(u64, u64)> {
     let mut acknowledged = BTreeSet::new();
     for round in 0..rounds {
         for of in 0..GROUPS {
@@ -80,7 +80,7 @@ on_both! {
             client.until_seen(&second.address, &path, |answer| answer["name"] == group).await;
         }
         let began = SystemClock.now().plus_micros(-2 * 3_600_000_000);
-        let (before, after) = (Story { began, over: false }, Story { began, over: true });
+        let (before, after) = (SummaryInput { began, over: false }, SummaryInput { began, over: true });
         // Both are told the same, at the same time.
         let mut tasks = JoinSet::new();
         for server in [&first, &second] {

@@ -165,7 +165,7 @@ fn with_weight(world: &World, member: &Member, weight: Weight) -> Hierarchy {
 fn a_weight_leads_to_the_place_that_is_told_and_no_smaller_one_does() {
     worlds(30, |world, seed| {
         let (contest, order, default) = (world.contest(), world.options.order, world.options.default_weight);
-        let line_up = contest.now();
+        let candidate_order = contest.now();
         for (at, member) in world.members().iter().enumerate() {
             let (domain, project) = &world.hierarchy.projects()[&member.project];
             let of = |share: &Share| share.weight.unwrap_or(default);
@@ -174,10 +174,10 @@ fn a_weight_leads_to_the_place_that_is_told_and_no_smaller_one_does() {
                 normalized_usage: world.hierarchy.users()[member].history.normalized_usage,
                 effective: |weight| EffectiveWeight::product(domain, project, weight),
             };
-            let rivals = line_up.rivals(at);
+            let rivals = candidate_order.rivals(at);
             let really = |weight: Weight| place(&with_weight(&world, member, weight), member, order);
             let next = |weight: Weight, by: i64| Weight::from_ten_thousandths(weight.ten_thousandths() + by);
-            for wanted in 1..=u32::try_from(line_up.count()).unwrap() {
+            for wanted in 1..=u32::try_from(candidate_order.count()).unwrap() {
                 match own.least_weight(&rivals, wanted) {
                     Some(reached) => {
                         assert_eq!(really(reached.weight), reached.place, "{seed} {member:?} {wanted}");
@@ -203,17 +203,18 @@ fn a_weight_leads_to_the_place_that_is_told_and_no_smaller_one_does() {
 fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
     worlds_of(60, 1, |world, seed| {
         let (contest, order, slots) = (world.contest(), world.options.order, world.capacity());
-        let line_up = contest.now();
+        let candidate_order = contest.now();
         for (at, member) in world.members().iter().enumerate() {
             let used = |share: &Share| (share.history.normalized_usage, share.effective_weight);
             let (domain, project) = &world.hierarchy.projects()[&member.project];
             let outer = [used(&world.hierarchy.domains()[domain]), used(project)];
             let own = used(&world.hierarchy.users()[member]);
-            let now = line_up.place(at);
+            let now = candidate_order.place(at);
             // The user's project and domain use it too.
             let really =
                 |name: SlotName, usage: Usage| place(&world.with_more(*member, name, usage).hierarchy, member, order);
-            let Some(cost) = cost(&line_up.rivals(at), own, line_up.climber(at).zip(Some(outer))) else {
+            let Some(cost) = cost(&candidate_order.rivals(at), own, candidate_order.climber(at).zip(Some(outer)))
+            else {
                 for (name, usage) in in_slots(1e3, 1.0, &slots, &world.options) {
                     assert_eq!(really(name, usage), now, "{seed} {member:?}");
                 }
@@ -265,18 +266,26 @@ fn costs_are_exact_however_large_they_are() {
 fn neighbours_are_next_to_it_in_the_order() {
     worlds(40, |world, seed| {
         let (contest, order, members) = (world.contest(), world.options.order, world.members());
-        let line_up = contest.now();
+        let candidate_order = contest.now();
         let of = |at: usize| keys(&world.hierarchy, &members[at], order);
         for at in 0..members.len() {
-            assert_eq!(line_up.place(at), place(&world.hierarchy, &members[at], order), "{seed}");
+            assert_eq!(candidate_order.place(at), place(&world.hierarchy, &members[at], order), "{seed}");
             let others = (0..members.len()).filter(|other| *other != at);
-            assert_eq!(line_up.above(at).map(of), others.clone().map(of).filter(|keys| *keys < of(at)).max(), "{seed}");
-            assert_eq!(line_up.below(at).map(of), others.clone().map(of).filter(|keys| *keys > of(at)).min(), "{seed}");
+            assert_eq!(
+                candidate_order.above(at).map(of),
+                others.clone().map(of).filter(|keys| *keys < of(at)).max(),
+                "{seed}"
+            );
+            assert_eq!(
+                candidate_order.below(at).map(of),
+                others.clone().map(of).filter(|keys| *keys > of(at)).min(),
+                "{seed}"
+            );
             let equals = others.filter(|other| of(*other) == of(at)).count();
-            assert_eq!(line_up.equals(at) as usize, equals, "{seed}");
-            for other in [line_up.above(at), line_up.below(at)].into_iter().flatten() {
+            assert_eq!(candidate_order.equals(at) as usize, equals, "{seed}");
+            for other in [candidate_order.above(at), candidate_order.below(at)].into_iter().flatten() {
                 let first = of(at).iter().zip(of(other)).position(|(a, b)| *a != b).unwrap();
-                assert_eq!(line_up.decides(at, other).map(|tier| tier as usize), Some(first), "{seed}");
+                assert_eq!(candidate_order.decides(at, other).map(|tier| tier as usize), Some(first), "{seed}");
             }
         }
     });

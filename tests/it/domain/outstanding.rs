@@ -9,7 +9,7 @@ use fairshared::domain::ids::{KernelId, KernelKey, Member, ProjectId};
 use fairshared::domain::kernel::{Phase, Started, Unsettled};
 use fairshared::domain::options::Options;
 use fairshared::domain::outstanding::{Moment, Outstanding};
-use fairshared::domain::run_times::{Edition, Expected, RunTimes};
+use fairshared::domain::run_times::{CacheGeneration, Expected, RunTimes};
 use fairshared::domain::slots::{Amounts, Usages};
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
@@ -142,7 +142,7 @@ proptest! {
         let mut outstanding = Outstanding::default();
         let mut kernels: Vec<Given> = Vec::new();
         let (mut now, mut recorded) = (100, None);
-        let editions: BTreeMap<u32, Edition> = [40, 120].map(|seconds| (seconds, Edition::default())).into();
+        let editions: BTreeMap<u32, CacheGeneration> = [40, 120].map(|seconds| (seconds, CacheGeneration::default())).into();
         for step in steps {
             match step {
                 Step::Put(given) => {

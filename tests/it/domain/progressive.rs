@@ -7,8 +7,10 @@ use std::sync::Arc;
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::options::Order;
-use fairshared::domain::sequencer::progressive::{Account, Accounts, Charge, Turn, by_owner, dominant_order, order};
-use fairshared::domain::sequencer::{Sequencer, Standings, Workload};
+use fairshared::domain::sequencer::progressive::{
+    Account, Charge, Turn, UsageAccounts, by_owner, dominant_order, order,
+};
+use fairshared::domain::sequencer::{Sequencer, ShareLookup, Workload};
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Timestamp;
 use fairshared::domain::weight::{EffectiveWeight, Weight};
@@ -35,7 +37,7 @@ fn number(project: ProjectId) -> usize {
     usize::try_from(project.0.as_u128()).unwrap()
 }
 
-impl Accounts for Given {
+impl UsageAccounts for Given {
     fn user(&self, member: Member) -> Account {
         account(self.users.get(&member).copied().unwrap_or((0.0, 1)))
     }
@@ -100,7 +102,7 @@ fn quantised(value: f64, weight: EffectiveWeight) -> f64 {
 }
 
 /// What plain mode compares.
-impl Standings for Scene {
+impl ShareLookup for Scene {
     fn exponent(&self, member: Member) -> Exponent {
         exponent(self.given.user(member))
     }

@@ -2,7 +2,7 @@
 
 use fairshared::domain::division::algorithm_names;
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::sequencer::{Sequencer, Standings, Workload};
+use fairshared::domain::sequencer::{Sequencer, ShareLookup, Workload};
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::decay::Decay;
 use fairshared::domain::decimal::Usage;
-use fairshared::domain::explain::contest::{Contest, Entrant, Outer};
+use fairshared::domain::explain::contest::{Candidate, Comparison, Outer};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::{Outlook, outlook};
 use fairshared::domain::factor::{Decayer, Exponent, History};
@@ -164,9 +164,9 @@ impl World {
         after
     }
 
-    pub fn contest(&self) -> Contest {
+    pub fn contest(&self) -> Comparison {
         let normalized_days = self.normalized_days();
-        let entrant = |owner: Owner, share: &Share| Entrant {
+        let entrant = |owner: Owner, share: &Share| Candidate {
             normalized_days: normalized_days.get(&owner).cloned().unwrap_or_default(),
             weight: share.effective_weight,
             exponent: share.exponent,
@@ -184,7 +184,7 @@ impl World {
             projects: projects.iter().map(|(id, (_, share))| entrant(Owner::Project(**id), share)).collect(),
             domains: domains.iter().map(|(name, share)| entrant(Owner::Domain(Arc::clone(name)), share)).collect(),
         };
-        Contest {
+        Comparison {
             entrants: h.users().iter().map(|(member, share)| entrant(Owner::User(*member), share)).collect(),
             outer: (self.options.order == Order::Tiered).then(outer),
         }

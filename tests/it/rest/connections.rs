@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use fairshared::rest::Limits;
-use fairshared::server::{self, App, ConnectionLimits, Door};
+use fairshared::server::{self, App, ConnectionLimits, StartupRouter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -29,7 +29,7 @@ impl Listening {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let door = Door::opened(server::router(App { limits, ..app(&server.fixture) }));
+        let door = StartupRouter::opened(server::router(App { limits, ..app(&server.fixture) }));
         tokio::spawn(server::serve_behind(door, listener, connections, shutdown.clone()));
         Self { server, address, _until: shutdown.drop_guard() }
     }

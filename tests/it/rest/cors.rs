@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Request};
-use fairshared::server::{self, App, Door};
+use fairshared::server::{self, App, StartupRouter};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -127,7 +127,7 @@ on_both! {
 
 #[tokio::test]
 async fn a_server_that_starts_says_so_to_pages_as_well() {
-    let door = Door::closed(&[HeaderValue::from_static(ADMIN)]);
+    let door = StartupRouter::closed(&[HeaderValue::from_static(ADMIN)]);
     let request = Request::get("/resource-groups").header("origin", ADMIN).body(Body::empty()).unwrap();
     let answer = door.router().clone().oneshot(request).await.unwrap();
     assert_eq!(answer.status(), 503);

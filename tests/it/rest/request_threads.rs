@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::{get, post};
 use bytes::Bytes;
-use fairshared::server::{self, ConnectionLimits, Door};
+use fairshared::server::{self, ConnectionLimits, StartupRouter};
 use futures::future::join_all;
 use futures::{StreamExt, stream};
 use tokio::net::TcpListener;
@@ -40,7 +40,12 @@ fn thread_name() -> String {
 async fn serve(router: Router) -> (String, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, shutdown) = (listener.local_addr().unwrap(), CancellationToken::new());
-    tokio::spawn(server::serve_behind(Door::opened(router), listener, ConnectionLimits::default(), shutdown.clone()));
+    tokio::spawn(server::serve_behind(
+        StartupRouter::opened(router),
+        listener,
+        ConnectionLimits::default(),
+        shutdown.clone(),
+    ));
     (format!("http://{address}"), shutdown)
 }
 

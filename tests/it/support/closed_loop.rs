@@ -14,7 +14,7 @@ use fairshared::domain::options::{Options, Order, SequenceMode};
 use fairshared::domain::replay::group::{Group, Start};
 use fairshared::domain::replay::order::Request;
 use fairshared::domain::replay::policy::Policy;
-use fairshared::domain::sequencer::progressive::{Accounts, GroupAccounts, Homes};
+use fairshared::domain::sequencer::progressive::{GroupAccounts, Homes, UsageAccounts};
 use fairshared::domain::sequencer::{Sequencer, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};

@@ -4,7 +4,7 @@ use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::maps::FastMap;
 use fairshared::domain::options::Order;
-use fairshared::domain::sequencer::Standings;
+use fairshared::domain::sequencer::ShareLookup;
 use fairshared::domain::slots::Usages;
 
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub struct GivenStandings {
     pub dominant_shares: FastMap<UserId, f64>,
 }
 
-impl Standings for GivenStandings {
+impl ShareLookup for GivenStandings {
     fn exponent(&self, member: Member) -> Exponent {
         self.exponents.get(&member).copied().unwrap_or(Exponent::ZERO)
     }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::decimal::Amount;
 use crate::division::exact::mul_div;
-use crate::division::trace::{Gift, Step, Trace, WHOLE_UNITS};
+use crate::division::trace::{AllocationStep, Step, Trace, WHOLE_UNITS};
 use crate::division::tree::Tree;
 
 /// The explanation of one queue, as a sentence and as steps.
@@ -56,7 +56,7 @@ pub struct ShownStep {
     pub offer: Option<Amount>,
     /// A decimal; below 0 where whole devices take a fraction back.
     #[schema(value_type = String)]
-    pub gift: Gift,
+    pub gift: AllocationStep,
     /// `drf`: the dominant share over the weight that the queue had reached at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Amount>,

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::plugins::{Job, Kept, Plugin, Reclaimee, plugin};
+use super::plugins::{Job, PluginDenial, Plugin, Reclaimee, plugin};
 use super::{Allowed, Denied, Policy, by_age};
 use crate::decimal::Amount;
 use crate::division::report::order::Key;
@@ -51,7 +51,7 @@ impl Policy for Tiers<'_> {
         let queue = self.snapshot.queue();
         let position = holdings.position(queue);
         let kept = self.plugins().find_map(|plugin| plugin.gate(&position).err());
-        kept.map_or(Ok(()), |Kept { rule, column, ratio }| {
+        kept.map_or(Ok(()), |PluginDenial { rule, column, ratio }| {
             Err(Denied { column, ours: ratio, ..Denied::plain(rule, queue) })
         })
     }

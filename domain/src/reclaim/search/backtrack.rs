@@ -18,8 +18,8 @@ use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    Taken,
-    Kept,
+    FoundPlan,
+    PluginDenial,
 }
 
 /// A decision that can be undone.
@@ -95,7 +95,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         for at in 0..self.units.len() {
             let queue = self.units[at].queue;
             if *hopeless[queue].get_or_insert_with(|| self.is_hopeless(queue)) {
-                self.states[at] = State::Kept;
+                self.states[at] = State::PluginDenial;
             } else {
                 self.board.promise(&self.units[at]);
             }
@@ -138,7 +138,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         self.agents = self.kinds.agents_in_order();
         loop {
             budget.pay(self.taken.len() + self.snapshot.path.len())?;
-            let goes_on = match self.next(budget)? {
+            let has_more_steps = match self.next(budget)? {
                 Next::Done => {
                     let taken = self.taken.clone();
                     return self.order(taken, budget);
@@ -154,7 +154,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
                 Next::PutFrom(place) => self.put_from(place, budget)? || self.back(budget)?,
                 Next::DeadEnd => self.back(budget)?,
             };
-            if !goes_on {
+            if !has_more_steps {
                 return Ok(None);
             }
         }
@@ -262,7 +262,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
             return Ok(false);
         }
         self.board.vacate(unit);
-        self.states[at] = State::Taken;
+        self.states[at] = State::FoundPlan;
         self.taken.push(at);
         Ok(true)
     }
@@ -299,7 +299,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         let alike = self.kinds.alike(at).iter().copied();
         let kept: Vec<usize> = alike.filter(|other| self.states[*other] == State::Open).collect();
         for other in kept.iter().copied() {
-            self.states[other] = State::Kept;
+            self.states[other] = State::PluginDenial;
             self.board.withdraw(&self.units[other]);
         }
         self.decisions.push(Decision::Keep(kept));

@@ -49,7 +49,7 @@ pub struct Attempt<'a> {
 }
 
 /// The victims of a plan, and the state after they are evicted.
-pub struct Taken<'a> {
+pub struct FoundPlan<'a> {
     pub victims: Vec<Victim>,
     /// Pairs (member, agent).
     pub placed: Vec<(usize, usize)>,
@@ -69,7 +69,7 @@ impl From<Exhausted> for Failed {
 }
 
 impl<'a> Attempt<'a> {
-    pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
+    pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<FoundPlan<'a>, Failed> {
         let protections = Protections::new(self.snapshot, mode);
         let extents = self.extents(&protections, policy);
         let mut spared = HashMap::new();
@@ -123,7 +123,7 @@ impl<'a> Attempt<'a> {
             .collect()
     }
 
-    fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> Taken<'a> {
+    fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> FoundPlan<'a> {
         let mut in_order = search.victims.clone();
         in_order.sort_unstable();
         // The order in which victims were taken is certainly lawful. The order in which they arrived is easier to read,
@@ -141,7 +141,7 @@ impl<'a> Attempt<'a> {
             (kept.collect(), holdings)
         });
         let disruption_ratio = self.disruption(search);
-        Taken { victims: rows, placed, holdings, disruption_ratio }
+        FoundPlan { victims: rows, placed, holdings, disruption_ratio }
     }
 
     /// Takes the victims one after the other; `None` if one of them may not be evicted in this order.

@@ -17,7 +17,7 @@ use crate::hierarchy::Share;
 use crate::ids::{KernelKey, Member};
 use crate::run_times::Expected;
 use crate::sequencer::Workload;
-use crate::sequencer::progressive::Books;
+use crate::sequencer::progressive::GroupUsage;
 use crate::slots::Amounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::charge::{Account, Charge};
-use super::tariff::Tariff;
+use super::tariff::ChargeRate;
 use crate::hierarchy::Share;
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
 use crate::options::{MOST_EXPECTED_SECONDS, Options, Order};
 use crate::outstanding::{Moment, Outstanding};
-use crate::run_times::{Edition, Expected, RunTimes};
+use crate::run_times::{CacheGeneration, Expected, RunTimes};
 use crate::slots::Amounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 use crate::weight::EffectiveWeight;
 
 /// The usage and weights of owners before any workload is placed.
-pub trait Accounts {
+pub trait UsageAccounts {
     fn user(&self, member: Member) -> Account;
 
     fn project(&self, project: ProjectId) -> Account;
@@ -25,7 +25,7 @@ pub trait Accounts {
 }
 
 /// The data of a group from which accounts are computed.
-pub trait Books {
+pub trait GroupUsage {
     fn options(&self) -> &Options;
 
     /// The capacity of the day of the last calculation.
@@ -37,7 +37,7 @@ pub trait Books {
     fn run_times(&self) -> RunTimes;
 
     /// Identifies the expected runtimes. It changes whenever runtimes or options change.
-    fn edition(&self) -> &Edition;
+    fn edition(&self) -> &CacheGeneration;
 
     /// `None` if the group does not know the member yet.
     fn user(&self, member: Member) -> Option<&Share>;
@@ -54,7 +54,7 @@ pub type Homes = FastMap<ProjectId, Arc<str>>;
 /// The longest runtime that a workload is charged for, in microseconds.
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
-fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
+fn expected(books: &impl GroupUsage, share: Option<&Share>) -> Expected {
     let own = share.map(Share::run_times).unwrap_or_default();
     Expected::new(own, books.run_times(), books.options())
 }
@@ -72,7 +72,7 @@ pub struct GroupAccounts<'a, B> {
     books: &'a B,
     homes: &'a Homes,
     moment: Moment,
-    pub tariff: Tariff,
+    pub tariff: ChargeRate,
     /// The indices in `users`.
     numbers: FastMap<Member, u32>,
     users: Vec<Known>,
@@ -82,7 +82,7 @@ pub struct GroupAccounts<'a, B> {
     domains: FastMap<Option<Arc<str>>, Charge>,
 }
 
-impl<'a, B: Books> GroupAccounts<'a, B> {
+impl<'a, B: GroupUsage> GroupAccounts<'a, B> {
     /// Computes accounts. Only `owners` have user accounts, in their order. Projects and domains have accounts only if
     /// the order compares them.
     pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
@@ -91,7 +91,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
             books,
             homes,
             moment: Moment { since: options.window_start(now.day()).start(), now },
-            tariff: Tariff::new(books.today(), options),
+            tariff: ChargeRate::new(books.today(), options),
             numbers: FastMap::default(),
             users: Vec::new(),
             projects: FastMap::default(),
@@ -181,7 +181,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
     }
 }
 
-impl<B: Books> Accounts for GroupAccounts<'_, B> {
+impl<B: GroupUsage> UsageAccounts for GroupAccounts<'_, B> {
     fn user(&self, member: Member) -> Account {
         self.known(member).account
     }

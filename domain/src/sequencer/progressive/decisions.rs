@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Workload;
 use super::super::decision::{Decision, tie};
-use super::{Account, Accounts, Charge};
+use super::{Account, UsageAccounts, Charge};
 use crate::ids::{Member, ProjectId, UserId};
 use crate::maps::FastMap;
 use crate::options::Order;
@@ -13,7 +13,7 @@ use crate::slots::Usages;
 /// The accounts that have been read, with what was charged to them.
 struct Charged<'a> {
     order: Order,
-    accounts: &'a dyn Accounts,
+    accounts: &'a dyn UsageAccounts,
     users: FastMap<Member, Account>,
     projects: FastMap<ProjectId, (Option<Arc<str>>, Account)>,
     domains: FastMap<Option<Arc<str>>, Account>,
@@ -62,7 +62,7 @@ pub fn decisions(
     order: Order,
     workloads: &[Workload],
     charges: &[Charge],
-    accounts: &dyn Accounts,
+    accounts: &dyn UsageAccounts,
     placed: &[u32],
 ) -> Vec<Decision> {
     let (users, projects, domains) = Default::default();

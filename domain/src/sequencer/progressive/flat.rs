@@ -3,7 +3,7 @@
 
 use super::charge::{Account, Charge};
 use super::lists::{ByOwner, Next};
-use super::{Accounts, Turn};
+use super::{UsageAccounts, Turn};
 use crate::factor::fair_share_factor;
 use crate::ids::Member;
 use crate::parallel;
@@ -16,7 +16,7 @@ struct Placed {
 }
 
 /// The state of a user.
-struct Standing {
+struct Position {
     account: Account,
     /// The largest key of its workloads so far.
     reached: u128,
@@ -25,13 +25,13 @@ struct Standing {
 /// The first `most` of `workloads`. The smallest key comes next. If a workload has a smaller key than the previous one
 /// of the same user, it follows at once, because no other user had a smaller key at that time. So it gets the key of
 /// the previous one.
-pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
-    let of = |member: &Member| Standing { account: accounts.user(*member), reached: 0 };
-    let mut users: Vec<Standing> = workloads.owners().iter().map(of).collect();
+pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn UsageAccounts, most: usize) -> Vec<Turn> {
+    let of = |member: &Member| Position { account: accounts.user(*member), reached: 0 };
+    let mut users: Vec<Position> = workloads.owners().iter().map(of).collect();
     let count = workloads.count();
     let (mut keys, mut placed) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (place, Next { age, at, owner }) in (0u32..).zip(workloads.given()) {
-        let Standing { account, reached } = &mut users[owner as usize];
+        let Position { account, reached } = &mut users[owner as usize];
         let charge = charges[at as usize];
         let key = u128::from(account.key_before(charge)) << 32 | u128::from(age);
         *reached = key.max(*reached);

@@ -27,11 +27,11 @@ mod lists;
 mod tariff;
 mod tiers;
 
-pub use accounts::{Accounts, Books, GroupAccounts, Homes};
+pub use accounts::{UsageAccounts, GroupUsage, GroupAccounts, Homes};
 pub use charge::{Account, Charge};
 pub use decisions::{decisions, dominant_decisions};
 pub use lists::ByOwner;
-pub use tariff::Tariff;
+pub use tariff::ChargeRate;
 
 use super::Workload;
 use crate::ids::{Member, UserId};
@@ -57,7 +57,7 @@ pub fn order(
     order: Order,
     workloads: &ByOwner<Member>,
     charges: &[Charge],
-    accounts: &dyn Accounts,
+    accounts: &dyn UsageAccounts,
     most: usize,
 ) -> Vec<Turn> {
     match order {

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::slots::{Amounts, SlotName, Usages};
 
 /// Converts usage into a charge, in the same way as a bucket of today becomes normalised usage (FAIR_SHARE §6).
-pub struct Tariff {
+pub struct ChargeRate {
     normalizer: Normalizer,
     /// The decay weight of today, divided by the days of the window.
     scale: f64,
@@ -15,7 +15,7 @@ pub struct Tariff {
     unit: Amounts,
 }
 
-impl Tariff {
+impl ChargeRate {
     /// `capacity` is the one of today.
     pub fn new(capacity: &Amounts, options: &Options) -> Self {
         let weights = &options.resource_weights;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::charge::{Account, Charge};
 use super::heap::{Heap, settle};
 use super::lists::{Lists, Waiting, number};
-use super::{Accounts, Turn};
+use super::{UsageAccounts, Turn};
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
 
@@ -35,7 +35,7 @@ impl<K: Ord + Copy> Tier<K> {
 }
 
 /// The first `most` of the workloads in `lists`.
-pub fn order(lists: Lists<Member, Charge>, accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
+pub fn order(lists: Lists<Member, Charge>, accounts: &dyn UsageAccounts, most: usize) -> Vec<Turn> {
     let mut turns = Vec::with_capacity(lists.len().min(most));
     let mut tiers = Tiers::new(lists, accounts);
     turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
@@ -51,7 +51,7 @@ struct Tiers {
 }
 
 impl Tiers {
-    fn new(lists: Lists<Member, Charge>, accounts: &dyn Accounts) -> Self {
+    fn new(lists: Lists<Member, Charge>, accounts: &dyn UsageAccounts) -> Self {
         let users = lists.owners.iter().map(|member| accounts.user(*member)).collect();
         let mut tiers = Self { lists, users, projects: Vec::new(), domains: Vec::new(), top: Heap::new() };
         let homes = tiers.homes(accounts);
@@ -78,7 +78,7 @@ impl Tiers {
     }
 
     /// The number of each user's project and domain.
-    fn homes(&mut self, accounts: &dyn Accounts) -> Vec<(u32, u32)> {
+    fn homes(&mut self, accounts: &dyn UsageAccounts) -> Vec<(u32, u32)> {
         let mut known: FastMap<ProjectId, (u32, u32)> = FastMap::default();
         let mut names: FastMap<Option<Arc<str>>, u32> = FastMap::default();
         let Self { lists, projects, domains, .. } = self;

@@ -11,7 +11,7 @@ use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::service::accounting::day_totals;
 use crate::service::accounting::folding::rebuild_buckets;
 use crate::service::audit::option_label;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
 use crate::service::{Error, Result};
 use crate::store::{ConnectionTrait, StreamTrait};
@@ -75,7 +75,7 @@ impl OptionsChange {
     }
 
     /// Sets scheduler and options in a session. Buckets, factors and ranks follow.
-    pub(in crate::service) async fn make(self, session: &mut Session) -> Result<()> {
+    pub(in crate::service) async fn make(self, session: &mut GroupTransaction) -> Result<()> {
         if self.scheduler != session.state().group.scheduler || self.options != session.state().options {
             session.reconfigure();
         }

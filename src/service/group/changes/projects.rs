@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::people::publish_where;
 use crate::service::{Error, Result, Service};
 use crate::store::people::{Domain, People, Project};
 
 /// Where a project is, and whether it stays there whatever reports say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Home {
+pub struct DomainAssignment {
     pub domain_name: Arc<str>,
     pub domain_pinned: bool,
 }
 
-impl Home {
+impl DomainAssignment {
     /// Where an admin puts a project.
     pub fn pinned(domain: &Arc<str>) -> Self {
         Self { domain_name: Arc::clone(domain), domain_pinned: true }
@@ -42,7 +42,10 @@ impl Home {
 }
 
 /// Puts projects that the group has into their domains. Returns those that were not so, with where they were and are.
-pub async fn book(session: &mut Session, homes: BTreeMap<ProjectId, Home>) -> Result<Vec<(ProjectId, Home, Home)>> {
+pub async fn book(
+    session: &mut GroupTransaction,
+    homes: BTreeMap<ProjectId, DomainAssignment>,
+) -> Result<Vec<(ProjectId, DomainAssignment, DomainAssignment)>> {
     if homes.is_empty() {
         return Ok(Vec::new());
     }
@@ -53,7 +56,7 @@ pub async fn book(session: &mut Session, homes: BTreeMap<ProjectId, Home>) -> Re
         for (id, home) in homes {
             let known = people.project(id);
             let known = known.ok_or_else(|| Error::internal(format!("project {id} vanished")))?;
-            let before = Home::of(known);
+            let before = DomainAssignment::of(known);
             if before == home {
                 continue;
             }

@@ -9,7 +9,7 @@ use super::queue_slots;
 use crate::domain::division::{Warning, check};
 use crate::domain::queues::{QueueConfig, Queues};
 use crate::service::audit::{Change, queue_label};
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store;
 
@@ -43,7 +43,7 @@ impl QueuesChanged {
 /// Checks a write against the queues that are there, and says what it changes. `goes` tells which of those that are not written
 /// go. Faults point at `/queues/N/key`.
 pub(in crate::service) fn plan(
-    session: &Session,
+    session: &GroupTransaction,
     mut written: Vec<QueueConfig>,
     goes: impl Fn(&str) -> bool,
 ) -> Result<QueuesChanged> {
@@ -74,7 +74,7 @@ pub(in crate::service) fn plan(
 
 /// What the removal of one queue changes. One that has children is not removed. The others are not checked: that there are too
 /// many may be why this one goes.
-pub(in crate::service) fn plan_removal(session: &Session, name: &str) -> Result<QueuesChanged> {
+pub(in crate::service) fn plan_removal(session: &GroupTransaction, name: &str) -> Result<QueuesChanged> {
     let queues = &session.state().queues;
     let mut left = Queues::clone(queues);
     let removed = left.remove_entry(name);
@@ -97,7 +97,7 @@ fn require_parents<'a>(
 
 /// Stores the changes, with an entry in the audit log.
 pub(in crate::service) async fn book(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     action: &'static str,
     reason: Option<String>,
     changed: &QueuesChanged,
@@ -123,7 +123,7 @@ pub(in crate::service) async fn book(
 }
 
 /// Stores the changes.
-pub(in crate::service) async fn make(session: &mut Session, changed: &QueuesChanged) -> Result<()> {
+pub(in crate::service) async fn make(session: &mut GroupTransaction, changed: &QueuesChanged) -> Result<()> {
     let group = session.group().to_owned();
     let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
     let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();

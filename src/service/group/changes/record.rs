@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::options;
 use crate::service::Result;
 use crate::service::audit::Change;
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 
 /// What an entry of the audit log says of several changes.
 #[derive(Default)]
@@ -45,7 +45,12 @@ impl Record {
     }
 
     /// Writes the entry, unless nothing is noted. Returns its id.
-    pub async fn write(self, session: &Session, action: &'static str, reason: Option<String>) -> Result<Option<i64>> {
+    pub async fn write(
+        self,
+        session: &GroupTransaction,
+        action: &'static str,
+        reason: Option<String>,
+    ) -> Result<Option<i64>> {
         if self.targets.is_empty() {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
-use crate::service::group::session::Session;
+use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS, listed};
 use crate::service::people::Directory;
@@ -42,7 +42,10 @@ pub struct WeightChange {
 }
 
 /// What `items` mean for whom, in their order.
-pub(in crate::service) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
+pub(in crate::service) async fn plan(
+    session: &mut GroupTransaction,
+    items: &[WeightItem],
+) -> Result<Vec<WeightChange>> {
     session.learn_people().await?;
     plan_in(session.state(), &session.people(), items)
 }
@@ -100,7 +103,7 @@ fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &We
 
 /// Makes the changes, with an entry in the audit log. Weights that are so already are left out; without another there is no entry.
 pub(in crate::service) async fn book(
-    session: &mut Session,
+    session: &mut GroupTransaction,
     changes: &[WeightChange],
     reason: Option<String>,
 ) -> Result<()> {
@@ -182,7 +185,7 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
 }
 
 /// Sets the weights.
-pub(in crate::service) fn make(session: &mut Session, changes: &[WeightChange]) -> Result<()> {
+pub(in crate::service) fn make(session: &mut GroupTransaction, changes: &[WeightChange]) -> Result<()> {
     let service = Arc::clone(session.service());
     for WeightChange { target, to, .. } in changes {
         let mut known = Ok(());

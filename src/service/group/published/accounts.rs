@@ -7,11 +7,11 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::options::Options;
 use crate::domain::outstanding::Outstanding;
-use crate::domain::run_times::{Edition, RunTimes};
-use crate::domain::sequencer::progressive::Books;
+use crate::domain::run_times::{CacheGeneration, RunTimes};
+use crate::domain::sequencer::progressive::GroupUsage;
 use crate::domain::slots::Amounts;
 
-impl Books for GroupSnapshotData {
+impl GroupUsage for GroupSnapshotData {
     fn options(&self) -> &Options {
         &self.profile().options
     }
@@ -28,7 +28,7 @@ impl Books for GroupSnapshotData {
         self.run_times
     }
 
-    fn edition(&self) -> &Edition {
+    fn edition(&self) -> &CacheGeneration {
         &self.expectations
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::normalized_days::NormalizedDaysCache;
 use super::rows::{DomainShare, ProjectShare, Rows, UserShare};
-use crate::domain::explain::contest::{Contest, Entrant, Outer};
+use crate::domain::explain::contest::{Candidate, Comparison, Outer};
 use crate::domain::explain::future::Future;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};
@@ -15,9 +15,9 @@ use crate::domain::time::Day;
 
 /// A contest with the rows of its entrants, which have their numbers for places.
 #[derive(Debug)]
-pub struct Field<R> {
+pub struct ComparisonSet<R> {
     pub rows: Vec<Arc<R>>,
-    pub contest: Contest,
+    pub contest: Comparison,
     /// The numbers of the projects and the domains that users are compared by.
     pub projects: FastMap<ProjectId, usize>,
     pub domains: FastMap<Arc<str>, usize>,
@@ -25,9 +25,9 @@ pub struct Field<R> {
     future: Mutex<Option<Arc<Future>>>,
 }
 
-fn entrant(normalized_days: &NormalizedDaysCache, share: &Share, owner: impl FnOnce() -> Owner) -> Entrant {
+fn entrant(normalized_days: &NormalizedDaysCache, share: &Share, owner: impl FnOnce() -> Owner) -> Candidate {
     let normalized_days = normalized_days.of(share, owner).cloned().unwrap_or_default();
-    Entrant { normalized_days, weight: share.effective_weight, exponent: share.exponent }
+    Candidate { normalized_days, weight: share.effective_weight, exponent: share.exponent }
 }
 
 fn key<R: Ranked>(row: &R) -> (u64, &R::Id) {
@@ -38,9 +38,9 @@ fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-impl<R: Ranked> Field<R> {
-    fn of(rows: Vec<Arc<R>>, entrant: impl Fn(&R) -> Entrant) -> Self {
-        let contest = Contest { entrants: rows.iter().map(|row| entrant(row)).collect(), outer: None };
+impl<R: Ranked> ComparisonSet<R> {
+    fn of(rows: Vec<Arc<R>>, entrant: impl Fn(&R) -> Candidate) -> Self {
+        let contest = Comparison { entrants: rows.iter().map(|row| entrant(row)).collect(), outer: None };
         let (projects, domains) = Default::default();
         Self { rows, contest, projects, domains, future: Mutex::default() }
     }
@@ -60,7 +60,7 @@ impl<R: Ranked> Field<R> {
     }
 }
 
-impl Field<UserShare> {
+impl ComparisonSet<UserShare> {
     pub fn users(rows: &Rows, order: Order, normalized_days: &NormalizedDaysCache) -> Self {
         let users: Vec<Arc<UserShare>> = rows.users.iter().cloned().collect();
         let mut field = Self::of(users, |row| entrant(normalized_days, &row.share, || Owner::User(row.member)));
@@ -89,7 +89,7 @@ impl Field<UserShare> {
     }
 }
 
-impl Field<ProjectShare> {
+impl ComparisonSet<ProjectShare> {
     /// The projects of one domain.
     pub fn projects(rows: &Rows, domain: &str, normalized_days: &NormalizedDaysCache) -> Self {
         let projects = rows.projects_in(domain).cloned().collect();
@@ -97,7 +97,7 @@ impl Field<ProjectShare> {
     }
 }
 
-impl Field<DomainShare> {
+impl ComparisonSet<DomainShare> {
     pub fn domains(rows: &Rows, normalized_days: &NormalizedDaysCache) -> Self {
         let domains = rows.domains.iter().cloned().collect();
         let owner = |row: &DomainShare| Owner::Domain(Arc::clone(&row.domain_name));

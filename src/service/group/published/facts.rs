@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::OnceCell;
 
-use super::contest::Field;
+use super::contest::ComparisonSet;
 use super::normalized_days::NormalizedDaysCache;
 use super::profile::Profile;
 use super::rows::{ProjectShare, Rows, UserShare};
@@ -17,8 +17,8 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
-use crate::domain::run_times::{Edition, RunTimes};
-use crate::domain::sequencer::Standings;
+use crate::domain::run_times::{CacheGeneration, RunTimes};
+use crate::domain::sequencer::ShareLookup;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
 use crate::domain::weight::Weight;
@@ -54,7 +54,7 @@ pub struct GroupSnapshotData {
     /// How long all kernels ran that ended in the look-back window.
     pub run_times: RunTimes,
     /// What is expected of kernels; of other shares or options it is another one.
-    pub(super) expectations: Edition,
+    pub(super) expectations: CacheGeneration,
     /// What the day of the last calculation offers.
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
@@ -62,7 +62,7 @@ pub struct GroupSnapshotData {
     /// Where the normalised days of everybody are; read when an explanation needs them, unless a run has told.
     pub(in crate::service) normalized_days: Arc<OnceCell<NormalizedDaysCache>>,
     /// The users as explanations compare them.
-    contest: Arc<OnceLock<Arc<Field<UserShare>>>>,
+    contest: Arc<OnceLock<Arc<ComparisonSet<UserShare>>>>,
 }
 
 impl Deref for GroupSnapshotData {
@@ -85,7 +85,7 @@ impl GroupSnapshotData {
             asking: state.asking.clone(),
             active_changes: state.active_changes,
             run_times: state.hierarchy.run_times(),
-            expectations: Edition::default(),
+            expectations: CacheGeneration::default(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
             normalized_days: Arc::new(OnceCell::new_with(
@@ -108,8 +108,10 @@ impl GroupSnapshotData {
     }
 
     /// All users as explanations compare them; made for the first that asks.
-    pub(in crate::service) fn contest(&self, normalized_days: &NormalizedDaysCache) -> Arc<Field<UserShare>> {
-        let made = self.contest.get_or_init(|| Arc::new(Field::users(&self.rows, self.options.order, normalized_days)));
+    pub(in crate::service) fn contest(&self, normalized_days: &NormalizedDaysCache) -> Arc<ComparisonSet<UserShare>> {
+        let made = self
+            .contest
+            .get_or_init(|| Arc::new(ComparisonSet::users(&self.rows, self.options.order, normalized_days)));
         Arc::clone(made)
     }
 
@@ -201,7 +203,7 @@ impl GroupSnapshotData {
     }
 }
 
-impl Standings for GroupSnapshotData {
+impl ShareLookup for GroupSnapshotData {
     fn exponent(&self, member: Member) -> Exponent {
         self.rows.user(member).map_or(Exponent::ZERO, |row| row.share.exponent)
     }

@@ -18,7 +18,7 @@ use crate::service::{Error, Result};
 
 /// What was computed so far.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct DerivedValues {
     division: OnceLock<std::result::Result<Arc<Division>, Vec<Fault>>>,
     entitlements: OnceLock<Arc<Entitlements>>,
     pub cluster: OnceCell<Arc<ClusterSnapshot>>,
@@ -28,7 +28,7 @@ pub struct Live {
     pub answers: Answers,
 }
 
-impl Live {
+impl DerivedValues {
     pub fn with(kernels: Option<LiveKernels>) -> Self {
         Self { kernels, ..Self::default() }
     }

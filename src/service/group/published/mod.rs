@@ -21,7 +21,7 @@ use arc_swap::ArcSwap;
 use self::division::Division;
 use self::entitlements::Entitlements;
 use self::facts::GroupSnapshotData;
-use self::live::Live;
+use self::live::DerivedValues;
 use self::rows::Rows;
 use super::live_kernels::LiveKernels;
 use super::state::GroupState;
@@ -32,12 +32,12 @@ use crate::service::people::Directory;
 
 /// The picture of one resource group: its facts as of one revision, and what was computed from them so far.
 #[derive(Debug)]
-pub struct PublishedGroup {
+pub struct GroupSnapshot {
     pub facts: GroupSnapshotData,
-    pub live: Live,
+    pub live: DerivedValues,
 }
 
-impl PublishedGroup {
+impl GroupSnapshot {
     pub fn build(state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
         Self::of(state, Rows::build(&state.hierarchy, people), kernels)
     }
@@ -61,7 +61,7 @@ impl PublishedGroup {
     }
 
     fn of(state: &GroupState, rows: Rows, kernels: Option<LiveKernels>) -> Self {
-        Self { facts: GroupSnapshotData::of(state, rows), live: Live::with(kernels) }
+        Self { facts: GroupSnapshotData::of(state, rows), live: DerivedValues::with(kernels) }
     }
 
     /// The same picture with new occupancy and queues.
@@ -70,7 +70,11 @@ impl PublishedGroup {
         let facts = self.facts.with_queues(state);
         let same_are_active = facts.active_changes == self.facts.active_changes;
         let reconfigured = facts.config_revision != self.facts.config_revision;
-        let live = if same_are_active { Live::after(&self.live, reconfigured, kernels) } else { Live::with(kernels) };
+        let live = if same_are_active {
+            DerivedValues::after(&self.live, reconfigured, kernels)
+        } else {
+            DerivedValues::with(kernels)
+        };
         Self { facts, live }
     }
 
@@ -96,7 +100,7 @@ impl PublishedGroup {
     }
 }
 
-pub type Pictures = BTreeMap<Arc<str>, Arc<PublishedGroup>>;
+pub type Pictures = BTreeMap<Arc<str>, Arc<GroupSnapshot>>;
 
 /// All groups' pictures. Reading never waits.
 #[derive(Default)]
@@ -107,15 +111,15 @@ pub struct Published {
 }
 
 impl Published {
-    pub fn all(&self) -> Arc<BTreeMap<Arc<str>, Arc<PublishedGroup>>> {
+    pub fn all(&self) -> Arc<BTreeMap<Arc<str>, Arc<GroupSnapshot>>> {
         self.pictures.load_full()
     }
 
-    pub fn get(&self, name: &str) -> Option<Arc<PublishedGroup>> {
+    pub fn get(&self, name: &str) -> Option<Arc<GroupSnapshot>> {
         self.pictures.load().get(name).cloned()
     }
 
-    pub fn put(&self, group: &Arc<PublishedGroup>) {
+    pub fn put(&self, group: &Arc<GroupSnapshot>) {
         let name = &group.facts.name;
         let old = self.pictures.rcu(|old| {
             let mut next = BTreeMap::clone(old);
@@ -137,7 +141,7 @@ impl Published {
     }
 
     /// The last pictures that a group had on days before `today` whose history is to be written, the earlier day first.
-    pub fn closing(&self, name: &str, today: Day) -> Vec<Arc<PublishedGroup>> {
+    pub fn closing(&self, name: &str, today: Day) -> Vec<Arc<GroupSnapshot>> {
         let replaced = self.lock_closing().get(name).cloned();
         let shown = self.get(name).filter(|group| group.day().is_some_and(|day| day < today));
         replaced.into_iter().chain(shown).collect()
@@ -149,7 +153,7 @@ impl Published {
     }
 
     /// The history of the picture's day is written.
-    pub fn closed(&self, group: &Arc<PublishedGroup>) {
+    pub fn closed(&self, group: &Arc<GroupSnapshot>) {
         let mut closing = self.lock_closing();
         if closing.get(&group.facts.name).is_some_and(|last| Arc::ptr_eq(last, group)) {
             closing.remove(&group.facts.name);

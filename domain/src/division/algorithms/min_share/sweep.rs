@@ -32,7 +32,7 @@ pub(super) struct Solver {
 enum Phase {
     /// The child has its lower limit and does not grow yet.
     AtLower,
-    Growing,
+    ProgressiveMetric,
     AtUpper,
 }
 
@@ -111,7 +111,7 @@ impl Solver {
 
     /// True if the child's share follows from its weight, not from one of its limits.
     pub fn by_weight(&self, at: usize) -> bool {
-        self.phases[at] == Phase::Growing
+        self.phases[at] == Phase::ProgressiveMetric
     }
 
     /// Finds x and adds to the shares.
@@ -137,7 +137,7 @@ impl Solver {
                 fixed += u128::from(member.lower);
                 breakpoints.push(Breakpoint::new(child, member, true));
             } else {
-                phases.push(Phase::Growing);
+                phases.push(Phase::ProgressiveMetric);
                 weights += u128::from(member.weight);
             }
         }
@@ -150,7 +150,7 @@ impl Solver {
                 break;
             }
             if point.starts {
-                phases[point.child()] = Phase::Growing;
+                phases[point.child()] = Phase::ProgressiveMetric;
                 fixed -= u128::from(member.lower);
                 weights += weight;
             } else {
@@ -172,7 +172,7 @@ impl Solver {
             self.shares[at] += match phase {
                 Phase::AtLower => member.lower,
                 Phase::AtUpper => member.upper,
-                Phase::Growing => {
+                Phase::ProgressiveMetric => {
                     let (part, remainder) = mul_div(divided, u128::from(member.weight), self.weight_sum);
                     left -= part;
                     if remainder > 0 {

@@ -115,13 +115,13 @@ impl Level<'_> {
         let weight_sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
         let first = |a: usize, b: usize| tree.by_age(children[unmet[a]], children[unmet[b]]);
         let offers = apportion(left, &weights, first);
-        let wishes: Vec<Wish> = unmet
+        let wishes: Vec<ResourceRequest> = unmet
             .iter()
             .zip(&offers)
             .map(|(at, offer)| {
                 let ceiling = self.ceilings[(*at, column)] * parts;
                 let guarantee = self.guarantee(*at, column).saturating_mul(parts);
-                Wish::new(self.has[(*at, column)], *offer, ceiling, guarantee)
+                ResourceRequest::new(self.has[(*at, column)], *offer, ceiling, guarantee)
             })
             .collect();
         let mut gifts = gifts(left, &wishes, first);
@@ -227,7 +227,7 @@ impl RoundFigures {
 }
 
 /// The part of an offer that a queue takes.
-struct Wish {
+struct ResourceRequest {
     gift: u128,
     /// The most that the queue may have, including what it has already.
     most: u128,
@@ -236,7 +236,7 @@ struct Wish {
     guaranteed: bool,
 }
 
-impl Wish {
+impl ResourceRequest {
     fn new(has: u128, offer: u128, ceiling: u128, guarantee: u128) -> Self {
         let capped = has.saturating_add(offer).min(ceiling).max(has);
         Self { gift: capped.max(guarantee) - has, most: ceiling.max(guarantee), has, guaranteed: guarantee > capped }
@@ -270,7 +270,7 @@ struct Shift {
 /// although it deserves all of it.
 fn complete_by_last_digits(
     left: u128,
-    wishes: &[Wish],
+    wishes: &[ResourceRequest],
     gifts: &mut [u128],
     last_digits: u128,
     first: impl Fn(usize, usize) -> Ordering,
@@ -307,7 +307,7 @@ fn complete_by_last_digits(
 }
 
 /// Serves guarantees first, then the other queues. Each of the two is cut in proportion if there is not enough.
-fn gifts(left: u128, wishes: &[Wish], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
+fn gifts(left: u128, wishes: &[ResourceRequest], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
     let of = |guaranteed: bool| -> Vec<u128> {
         wishes.iter().map(|w| if w.guaranteed == guaranteed { w.gift } else { 0 }).collect()
     };

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products, mul_div};
-use crate::division::trace::{Gift, Step, Trace};
+use crate::division::trace::{AllocationStep, Step, Trace};
 use crate::division::tree::Tree;
 
 /// One whole device, in units of 10^-12.
@@ -131,7 +131,7 @@ impl Rounds<'_> {
     /// Records a step that gives `added` and takes `cut`.
     fn record(&mut self, queue: usize, rule: &'static str, cut: u128, added: u128) {
         if added != cut {
-            let gift = Gift::between(Amount::from_units(cut), Amount::from_units(added));
+            let gift = AllocationStep::between(Amount::from_units(cut), Amount::from_units(added));
             let column = Some(self.column);
             self.trace.push(|| Step { queue, column, rule, gift, ..Step::default() });
         }

@@ -1,6 +1,6 @@
 //! `conformance`: critical workloads, which the cluster needs, are never victims.
 
-use super::{Kept, Plugin, Reclaimee};
+use super::{PluginDenial, Plugin, Reclaimee};
 use crate::reclaim::Rule;
 
 /// Protects critical members.
@@ -11,8 +11,8 @@ impl Plugin for Conformance {
         "conformance"
     }
 
-    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
-        let kept = Kept { rule: Rule::Critical, column: None, ratio: None };
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
+        let kept = PluginDenial { rule: Rule::Critical, column: None, ratio: None };
         Some(if reclaimee.job.workload.critical { Err(kept) } else { Ok(()) })
     }
 }

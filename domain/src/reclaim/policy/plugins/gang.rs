@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Job, Kept, Plugin, Reclaimee};
+use super::{Job, PluginDenial, Plugin, Reclaimee};
 use crate::division::Fraction;
 use crate::reclaim::Rule;
 
@@ -19,12 +19,12 @@ impl Plugin for Gang {
         ready(a).cmp(&ready(b))
     }
 
-    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
         let Job { running, gang_min, .. } = reclaimee.job;
         if running > gang_min || gang_min == 1 {
             return Some(Ok(()));
         }
         let ratio = Some(Fraction::new(running as u128, gang_min as u128));
-        Some(Err(Kept { rule: Rule::Gang, column: None, ratio }))
+        Some(Err(PluginDenial { rule: Rule::Gang, column: None, ratio }))
     }
 }

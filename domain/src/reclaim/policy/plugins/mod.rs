@@ -35,7 +35,7 @@ pub struct Reclaimee<'a> {
 
 /// The reason why a plug-in forbids something, with the slot and the figure that show it.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
+pub struct PluginDenial {
     pub rule: Rule,
     pub column: Option<usize>,
     pub ratio: Option<Fraction>,
@@ -51,7 +51,7 @@ pub trait Plugin: Sync {
     }
 
     /// Checks that the queue of the pending workload may reclaim at all.
-    fn gate(&self, _reclaimer: &Position) -> Result<(), Kept> {
+    fn gate(&self, _reclaimer: &Position) -> Result<(), PluginDenial> {
         Ok(())
     }
 
@@ -80,7 +80,7 @@ pub trait Plugin: Sync {
     }
 
     /// Allows or denies the eviction of a member; `None` abstains.
-    fn reclaimable(&self, _reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+    fn reclaimable(&self, _reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
         None
     }
 

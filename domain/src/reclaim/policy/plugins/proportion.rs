@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Kept, Plugin, Reclaimee};
+use super::{PluginDenial, Plugin, Reclaimee};
 use crate::division::fraction::largest;
 use crate::division::{Fraction, Position};
 use crate::reclaim::Rule;
@@ -16,26 +16,26 @@ impl Plugin for Proportion {
     }
 
     /// Denies a reclaim by a queue that has all it deserves.
-    fn gate(&self, reclaimer: &Position) -> Result<(), Kept> {
+    fn gate(&self, reclaimer: &Position) -> Result<(), PluginDenial> {
         let mut slots = reclaimer.fair_share.iter().zip(reclaimer.allocated);
         if slots.any(|(deserved, held)| held < deserved) {
             return Ok(());
         }
         let (column, ratio) = largest(0..reclaimer.allocated.len(), |column| reclaimer.saturation(column));
-        Err(Kept { rule: Rule::GateFairShare, column, ratio: Some(ratio) })
+        Err(PluginDenial { rule: Rule::GateFairShare, column, ratio: Some(ratio) })
     }
 
     fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
         share(a).cmp(&share(b))
     }
 
-    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
         let queue = &reclaimee.queue;
         for (column, deserved) in queue.fair_share.iter().enumerate() {
             let rest = queue.allocated[column].saturating_sub(reclaimee.slots[column]);
             if rest < *deserved {
                 let ratio = Some(Fraction::of(rest, *deserved));
-                return Some(Err(Kept { rule: Rule::Strategy, column: Some(column), ratio }));
+                return Some(Err(PluginDenial { rule: Rule::Strategy, column: Some(column), ratio }));
             }
         }
         Some(Ok(()))
