@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairshared::domain::explain::contest::{Candidate, Comparison};
+use fairshared::domain::explain::comparison::{Candidate, Comparison};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;

@@ -3,17 +3,17 @@
 
 mod access;
 mod body_account;
+mod connection_timeouts;
 mod connections;
 mod cors;
-mod door;
 mod encodings;
 mod key_limits;
 mod layers;
 mod limits;
 mod new_groups;
-mod pace;
 mod request_runtime;
 mod slot_name_sources;
+mod startup_router;
 
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use connections::serve_behind;
-pub use door::StartupRouter;
 pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
+pub use startup_router::StartupRouter;
 
 use self::access::Authenticator;
 use self::key_limits::KeyLimits;

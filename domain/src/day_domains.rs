@@ -43,7 +43,8 @@ impl DayDomains {
         by_buckets: impl IntoIterator<Item = (ProjectId, Arc<str>)>,
         by_rows: impl IntoIterator<Item = ProjectId>,
     ) {
-        let mut told: FastMap<ProjectId, TotalsSource> = by_rows.into_iter().map(|project| (project, TotalsSource::ByRows)).collect();
+        let mut told: FastMap<ProjectId, TotalsSource> =
+            by_rows.into_iter().map(|project| (project, TotalsSource::ByRows)).collect();
         told.extend(by_buckets.into_iter().map(|(project, domain)| (project, TotalsSource::ByBuckets(domain))));
         self.0.insert(day, told);
     }

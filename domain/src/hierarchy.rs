@@ -330,7 +330,12 @@ impl Hierarchy {
             let others = owners.iter().zip(&taken).filter(|(_, taken)| **taken != HistoryChange::Same);
             others.for_each(|(owner, _)| self.touch(false, || owner.clone()));
         }
-        owners.into_iter().zip(taken).filter(|(_, taken)| *taken == HistoryChange::OtherSums).map(|(owner, _)| owner).collect()
+        owners
+            .into_iter()
+            .zip(taken)
+            .filter(|(_, taken)| *taken == HistoryChange::OtherSums)
+            .map(|(owner, _)| owner)
+            .collect()
     }
 
     fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {

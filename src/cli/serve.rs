@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 
 use super::command::Command;
 use super::failure::{Failure, Outcome};
-use super::front::RunningServer;
 use super::open::{self, awaited, job_settings, service_made};
 use super::output::print;
+use super::running_server::RunningServer;
 use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;

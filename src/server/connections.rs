@@ -18,11 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::door::StartupRouter;
+use super::connection_timeouts::{ConnectionTimeouts, TimedStream};
 use super::layers;
 use super::limits::ConnectionLimits;
-use super::pace::{ConnectionTimeouts, TimedStream};
 use super::request_runtime;
+use super::startup_router::StartupRouter;
 use crate::process::random;
 use crate::rest::problem::{self, Problem};
 

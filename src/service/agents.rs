@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::input::warning::{InputWarning, MAX_WARNINGS};
 use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Faults, Result, Service};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::group::changes::queues::{self, QueuesChanged};
 use super::group::changes::weights::{self, WeightChange, WeightItem};
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;
 use super::work::run_to_completion;

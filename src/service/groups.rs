@@ -9,7 +9,7 @@ use super::accounting::shorter_lookback;
 use super::audit::Change;
 use super::group::changes::options::{OptionsChange, OptionsPatch, changed, check_scheduler, describe, option_faults};
 use super::group::published::profile::is_etag_of;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
 use super::work::run_to_completion;

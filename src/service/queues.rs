@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::group::changes::queues;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::input::terms::Terms;
 use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Result, Service};

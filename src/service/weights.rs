@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::group::changes::weights;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;

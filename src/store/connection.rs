@@ -15,10 +15,10 @@ use sea_orm::{
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
 
+use super::availability::DatabaseAvailability;
 use super::fault::Fault;
-use super::gate::StatementGuard;
 use super::pool::Pool;
-use super::reach::DatabaseAvailability;
+use super::statement_guard::StatementGuard;
 use super::table_locks::TableLocks;
 
 /// Connections for single statements.

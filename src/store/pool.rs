@@ -11,8 +11,8 @@ use sea_orm::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::availability::DatabaseAvailability;
 use super::fault::Fault;
-use super::reach::DatabaseAvailability;
 
 /// How long a transaction waits for the lock of another process while a client waits for its answer.
 pub const PATIENCE: Duration = Duration::from_millis(1_500);

@@ -16,7 +16,7 @@ use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
 use tokio::sync::Mutex;
 
 use super::files::Files;
-use super::gate::StatementGuard;
+use super::statement_guard::StatementGuard;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::contest::{Comparison, Candidate};
 use super::candidate_order::CandidateOrder;
+use super::comparison::{Candidate, Comparison};
 use crate::factor::Exponent;
 use crate::normalized_days::{NormalizedBucket, NormalizedDays};
 use crate::options::Options;
@@ -152,7 +152,7 @@ impl Future {
     }
 
     pub fn correct(&self, contest: &Comparison, unrecorded: &Unrecorded) -> Corrections {
-        let outer = |pick: fn(&super::contest::Outer) -> &[Candidate], changed| {
+        let outer = |pick: fn(&super::comparison::Outer) -> &[Candidate], changed| {
             contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), changed))
         };
         Corrections {
@@ -163,7 +163,12 @@ impl Future {
     }
 
     /// The order on the day `at` days after the first.
-    pub fn candidate_order<'a>(&'a self, contest: &'a Comparison, corrections: &Corrections, at: usize) -> CandidateOrder<'a> {
+    pub fn candidate_order<'a>(
+        &'a self,
+        contest: &'a Comparison,
+        corrections: &Corrections,
+        at: usize,
+    ) -> CandidateOrder<'a> {
         let outer = contest.outer.as_ref().map(|outer| {
             let projects = corrected(&self.projects[at], &corrections.projects, at);
             let domains = corrected(&self.domains[at], &corrections.domains, at);

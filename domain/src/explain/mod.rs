@@ -1,10 +1,10 @@
 //! Explains the place of an owner, and what would change it (FAIR_SHARE §12). Every number is the one that runs and
 //! sequencers use, so that a reader who repeats the calculation from the shown values gets the same digits.
 
-pub mod contest;
+pub mod candidate_order;
+pub mod comparison;
 pub mod count;
 pub mod future;
-pub mod candidate_order;
 pub mod outlook;
 pub mod reach;
 pub mod words;

@@ -1,6 +1,6 @@
 //! The next changes of an owner's place and factor, if nothing runs from now on.
 
-use super::contest::Comparison;
+use super::comparison::Comparison;
 use super::future::{Future, Unrecorded};
 use crate::factor::fair_share_factor;
 use crate::normalized_days::NormalizedBucket;

@@ -2,19 +2,19 @@
 //! computed from the kernels at the moment of a request. Nothing of it is stored, so no stored value can become
 //! outdated.
 
-mod holding;
-mod kept;
-mod owned;
-mod roster;
+mod block_list;
+mod kernel_usage;
+mod owner_usage;
+mod project_kernels;
 mod sum;
 
 use std::sync::Arc;
 
-pub use owned::OwnersKernels;
+pub use owner_usage::OwnersKernels;
 
-use holding::KernelUsage;
-use owned::OwnerUsage;
-use roster::ProjectKernels;
+use kernel_usage::KernelUsage;
+use owner_usage::OwnerUsage;
+use project_kernels::ProjectKernels;
 use sum::Sum;
 
 use super::ids::{KernelId, KernelKey, Member, ProjectId};

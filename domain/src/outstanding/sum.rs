@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::holding::KernelUsage;
+use super::kernel_usage::KernelUsage;
 use super::{Moment, Recorded};
 use crate::run_times::Expected;
 use crate::slots::{Amounts, Usages};

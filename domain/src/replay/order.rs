@@ -2,7 +2,7 @@
 
 use super::group::Group;
 use super::policy::Policy;
-use crate::sequencer::progressive::{self, GroupUsage, Charge, GroupAccounts, Homes, ChargeRate};
+use crate::sequencer::progressive::{self, Charge, ChargeRate, GroupAccounts, GroupUsage, Homes};
 use crate::sequencer::{ProgressiveMetric, ShareLookup, Workload};
 use crate::slots::{Amounts, Usages};
 use crate::time::{MICROS_PER_SECOND, Timestamp};

@@ -16,7 +16,7 @@ use super::pulse;
 use super::welcome::Welcome;
 use crate::cli::command::Command;
 use crate::cli::failure::{Failure, Outcome};
-use crate::cli::front::RunningServer;
+use crate::cli::running_server::RunningServer;
 use crate::cli::{open, output, serve};
 use crate::config::Config;
 use crate::domain::time::MICROS_PER_SECOND;

@@ -24,7 +24,7 @@ use crate::service::agents::AgentSpec;
 use crate::service::groups::SchedulerPatch;
 use crate::service::ingest::batch::BATCH;
 use crate::service::ingest::incoming::Incoming;
-use crate::service::ingest::incoming::Told;
+use crate::service::ingest::incoming::OwnerNames;
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
@@ -216,7 +216,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         expected_seconds: None,
         traits: traits(kernel, seed),
     });
-    let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };
+    let told = |name: &str| OwnerNames { name: Some(name.to_owned()), display_name: None };
     Incoming { report, user: told(person.name), project: told(project), project_stays: true }
 }
 

@@ -14,7 +14,7 @@ use crate::domain::identity;
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
-use crate::service::ingest::incoming::{Incoming, Told};
+use crate::service::ingest::incoming::{Incoming, OwnerNames};
 use crate::service::input::page::Window;
 use crate::service::kernels::KernelFilter;
 use crate::service::sequence::{PendingWorkload, SequenceInput};
@@ -134,7 +134,7 @@ fn pending(report: &Report) -> PendingWorkload<'static> {
 fn incoming(report: Report) -> Incoming {
     let person = PEOPLE.iter().find(|person| identity::user(person.name) == report.owner.user);
     let project = PROJECTS.iter().find(|(project, _)| identity::project(project) == report.owner.project);
-    let told = |name: Option<&str>| Told { name: name.map(str::to_owned), display_name: None };
+    let told = |name: Option<&str>| OwnerNames { name: name.map(str::to_owned), display_name: None };
     let (user, project) = (told(person.map(|p| p.name)), told(project.map(|(project, _)| *project)));
     Incoming { report: Box::new(report), user, project, project_stays: true }
 }

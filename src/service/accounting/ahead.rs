@@ -2,7 +2,7 @@
 
 use crate::domain::time::Timestamp;
 use crate::service::Result;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::upkeep::clock_watch::TOLERANCE;
 use crate::store::division_days::DivisionDay;
 use crate::store::fairness_days::FairnessDay;

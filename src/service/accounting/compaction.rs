@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::background;
 use crate::service::{Error, Result, Service, Work};
 use crate::store::records::NewRecord;

@@ -17,7 +17,7 @@ use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Day;
 use crate::service::Result;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::store;
 use crate::store::day_totals::placeholder::{self, Totals};
 use crate::store::records::{self, NewRecord};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::time::{Day, Timestamp};
 use crate::service::group::published::GroupSnapshot;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::background;
 use crate::service::{Result, Service, Work};
 use crate::store::retention::STEP;

@@ -10,7 +10,7 @@ use crate::domain::slice::{GapPolicy, overlapping};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Result;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::store;
 use crate::store::records::{NewRecord, Record, RecordRange};
 

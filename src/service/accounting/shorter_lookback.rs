@@ -2,8 +2,8 @@
 
 use crate::domain::options::Options;
 use crate::domain::time::Day;
-use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::input::warning::InputWarning;
 use crate::service::{Result, Service};
 use crate::store::{ConnectionTrait, records};

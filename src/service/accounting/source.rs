@@ -7,8 +7,8 @@ use std::vec;
 use crate::domain::ids::KernelKey;
 use crate::domain::kernel::Unsettled;
 use crate::service::Result;
-use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::MOST_AT_HAND;
+use crate::service::group::transaction::GroupTransaction;
 use crate::store;
 
 /// The number of kernels that are taken from memory at once.

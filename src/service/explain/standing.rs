@@ -8,7 +8,7 @@ use super::unrecorded::Sums;
 use super::whom::Subject;
 use crate::domain::decimal::f64_text;
 use crate::domain::explain::candidate_order::{CandidateOrder, Siblings};
-use crate::domain::explain::contest::{Candidate, Comparison};
+use crate::domain::explain::comparison::{Candidate, Comparison};
 use crate::domain::explain::count::Scale;
 use crate::domain::explain::exact;
 use crate::domain::explain::future::Unrecorded;

@@ -7,8 +7,8 @@ use futures::future::join;
 
 use super::live_kernels::LiveKernels;
 use super::published::GroupSnapshot;
-use super::session::GroupTransaction;
 use super::state::GroupState;
+use super::transaction::GroupTransaction;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::service::work::{blocking, drop_in_background, join_with_compute};

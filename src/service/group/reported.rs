@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use futures::future::join;
 
 use super::live_kernels::{self, Change};
-use super::session::GroupTransaction;
 use super::state::GroupState;
+use super::transaction::GroupTransaction;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
 use crate::domain::time::Timestamp;

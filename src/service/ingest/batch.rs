@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::earlier::{EarlierReports, note_backfill};
 use super::foreign_owners::ForeignOwners;
-use super::homes::{Kept, Placed, Warning, late_domains, settle_domains, warnings};
+use super::homes::{DomainOverride, Placed, Warning, late_domains, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
 use super::merging::{merge, of_another_group};
 use super::registration::register;
@@ -31,7 +31,7 @@ use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::audit::INGEST;
 use crate::service::group::reported::Reported;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service, SlotGuard};
 use crate::store;
@@ -374,7 +374,7 @@ fn by_part(
 }
 
 /// Adds to each part warnings about its reports that were taken in another domain than they name.
-fn warn(session: &GroupTransaction, names: &[Named], kept: &[Kept], done: &mut [Ingested]) {
+fn warn(session: &GroupTransaction, names: &[Named], kept: &[DomainOverride], done: &mut [Ingested]) {
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
         done.warnings = warnings(&session.people(), of_part(part));

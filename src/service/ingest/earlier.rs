@@ -22,7 +22,7 @@ use crate::domain::kernel::Report;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::audit::Change;
 use crate::service::group::reported::Reported;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Result, Service};
 use crate::store::day_totals::earlier::{self, EarlierKernel};
 use crate::store::day_totals::{self, Place, RECORDED, histories};

@@ -11,7 +11,7 @@ use crate::domain::slice::overlapping;
 use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::audit::{Change, INFERRED};
 use crate::service::group::reported::Reported;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;

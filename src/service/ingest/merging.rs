@@ -13,7 +13,7 @@ use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
 use crate::service::group::reported::Reported;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::groups::Group;
 use crate::store::{self, ConnectionTrait};

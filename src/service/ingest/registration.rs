@@ -11,7 +11,7 @@ use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::{Changed, Report};
 use crate::service::audit::Change;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Result};
 use crate::store;
 use crate::store::people::{People, PeopleLock, Project};

@@ -12,7 +12,7 @@ use crate::domain::names;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
 use crate::service::group::published::rows::Rows;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::{People, PeopleLock};
 use crate::store::{self, Tx};

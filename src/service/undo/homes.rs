@@ -8,7 +8,7 @@ use crate::service::Result;
 use crate::service::audit::{label, owner_of};
 use crate::service::group::changes::projects::{self, DomainAssignment};
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 
 /// The projects that an entry has moved to other domains.
 #[derive(Debug, Default)]

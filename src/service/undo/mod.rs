@@ -17,7 +17,7 @@ use super::audit_log::{AuditEntry, AuditFilter, Author};
 use super::audit_names;
 use super::group::changes::projects;
 use super::group::changes::record::Record;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::input::error::Found;
 use super::input::warning::InputWarning;
 use super::what_if::APPLY;

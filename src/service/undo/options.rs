@@ -9,7 +9,7 @@ use crate::service::Result;
 use crate::service::audit::option_label;
 use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 
 /// The options before and after, as the audit log describes them; `None` if the entry is not about options.
 #[derive(Debug, Default)]

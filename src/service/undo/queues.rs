@@ -11,7 +11,7 @@ use crate::domain::queues::QueueConfig;
 use crate::service::audit::{queue_label, queue_of};
 use crate::service::group::changes::queues;
 use crate::service::group::changes::record::Record;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 
 /// A queue with its configuration before and after; `None` if it did not exist.

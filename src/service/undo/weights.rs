@@ -9,7 +9,7 @@ use crate::service::Result;
 use crate::service::audit::{label, owner_of};
 use crate::service::group::changes::record::Record;
 use crate::service::group::changes::weights::{self, WeightChange};
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 
 /// The weights that an entry has changed, by owner.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use crate::domain::names::{UNKNOWN_DOMAIN, check_display_name};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::Fault;
-use crate::service::ingest::incoming::Told;
+use crate::service::ingest::incoming::OwnerNames;
 use crate::service::people::{Directory, who};
 
 /// What one user used in one project on one day.
@@ -49,8 +49,8 @@ pub struct HistoryInput {
 pub struct HistoryRow {
     pub day: Day,
     pub owner: Member,
-    pub user: Told,
-    pub project: Told,
+    pub user: OwnerNames,
+    pub project: OwnerNames,
     pub domain: Arc<str>,
     pub usage: Usages,
     pub jobs: u64,
@@ -82,8 +82,8 @@ impl HistoryInput {
         Ok(HistoryRow {
             day: self.day,
             owner: Member { user, project },
-            user: Told { name: who::name_given_to(user.0, self.user), display_name: self.user_name },
-            project: Told { name: who::name_given_to(project.0, self.project), display_name: self.project_name },
+            user: OwnerNames { name: who::name_given_to(user.0, self.user), display_name: self.user_name },
+            project: OwnerNames { name: who::name_given_to(project.0, self.project), display_name: self.project_name },
             domain: Arc::from(self.domain_name.as_deref().unwrap_or(UNKNOWN_DOMAIN)),
             usage: self.resource_usage.filtered(|usage| !usage.is_zero()),
             jobs: u64::from(self.jobs.max(1)),

@@ -9,7 +9,7 @@ use incoming::HistoryRow;
 use serde_json::json;
 
 use super::audit::Change;
-use super::group::session::GroupTransaction;
+use super::group::transaction::GroupTransaction;
 use super::ingest::earlier::HISTORY;
 use super::ingest::foreign_owners::ForeignOwners;
 use super::people::Directory;

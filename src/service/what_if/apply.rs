@@ -9,10 +9,10 @@ use super::changes::{Changes, below_weights};
 use crate::domain::ids::{Owner, ProjectId};
 use crate::service::audit::label;
 use crate::service::group::changes::options::{self, OptionsChange};
-use crate::service::group::changes::projects::{self, Home};
+use crate::service::group::changes::projects::{self, DomainAssignment};
 use crate::service::group::changes::record::Record;
 use crate::service::group::changes::weights;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::input::terms::Terms;
 use crate::service::{Caller, Result, Service};
 
@@ -41,7 +41,7 @@ pub async fn apply(
 async fn make(session: &mut GroupTransaction, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
     let mut record = Record::default();
     changes.check_projects(session.state(), &session.people())?;
-    let homes = changes.projects.iter().map(|(id, domain)| (*id, Home::pinned(domain))).collect();
+    let homes = changes.projects.iter().map(|(id, domain)| (*id, DomainAssignment::pinned(domain))).collect();
     for (id, before, after) in projects::book(session, homes).await? {
         record.note("projects", &label(&Owner::Project(id)), json!(before), json!(after));
     }

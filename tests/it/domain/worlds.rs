@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::decay::Decay;
 use fairshared::domain::decimal::Usage;
-use fairshared::domain::explain::contest::{Candidate, Comparison, Outer};
+use fairshared::domain::explain::comparison::{Candidate, Comparison, Outer};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::{Outlook, outlook};
 use fairshared::domain::factor::{Decayer, Exponent, History};

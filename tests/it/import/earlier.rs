@@ -6,7 +6,7 @@ use std::process::Stdio;
 use fairshared::cli::import::command::ImportArgs;
 use fairshared::cli::import::report::Report;
 use fairshared::domain::slots::SlotName;
-use fairshared::service::usage_report::Asked;
+use fairshared::service::usage_report::ReportRequest;
 use fairshared::service::{Clock, SystemClock};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ async fn days(desk: &Desk) -> BTreeMap<String, String> {
     let cpu = SlotName::new("cpu").unwrap();
     let mut days = BTreeMap::new();
     for (from, to) in [("2016-12-01", "2016-12-31"), ("2023-02-01", "2023-02-28"), ("2026-01-01", "2026-02-10")] {
-        let asked = Asked { from, to, by: Some("day"), ..Default::default() };
+        let asked = ReportRequest { from, to, by: Some("day"), ..Default::default() };
         let question = desk.fixture.service.report_question(&admin(), None, asked).unwrap();
         for row in desk.fixture.service.usage_report(&admin(), &question).await.unwrap().rows {
             let seconds = row.usage.get(cpu).map_or_else(|| "0".to_owned(), |usage| usage.to_string());

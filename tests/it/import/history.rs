@@ -204,7 +204,7 @@ on_both! {
         let cpu = fairshared::domain::slots::SlotName::new("cpu").unwrap();
         let held = |job: &ImportedJob| job.slots.get(cpu).unwrap().units() / 1_000_000_000_000;
         let expected: u128 = jobs.iter().map(|job| ran(job) * held(job)).sum();
-        let question = fairshared::service::usage_report::Asked { from: "2020-09-01", to: "2020-12-31", by: Some("user,day"), ..Default::default() };
+        let question = fairshared::service::usage_report::ReportRequest { from: "2020-09-01", to: "2020-12-31", by: Some("user,day"), ..Default::default() };
         let question = desk.fixture.service.report_question(&admin(), None, question).unwrap();
         let rows = desk.fixture.service.usage_report(&admin(), &question).await.unwrap().rows;
         let mut sum = fairshared::domain::slots::Usages::default();

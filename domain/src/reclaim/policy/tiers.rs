@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::plugins::{Job, PluginDenial, Plugin, Reclaimee, plugin};
+use super::plugins::{Job, Plugin, PluginDenial, Reclaimee, plugin};
 use super::{Allowed, Denied, Policy, by_age};
 use crate::decimal::Amount;
 use crate::division::report::order::Key;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::charge::{Account, Charge};
-use super::tariff::ChargeRate;
+use super::charge_rate::ChargeRate;
 use crate::hierarchy::Share;
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;

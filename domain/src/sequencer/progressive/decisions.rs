@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Workload;
 use super::super::decision::{Decision, tie};
-use super::{Account, UsageAccounts, Charge};
+use super::{Account, Charge, UsageAccounts};
 use crate::ids::{Member, ProjectId, UserId};
 use crate::maps::FastMap;
 use crate::options::Order;

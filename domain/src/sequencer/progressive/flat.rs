@@ -3,7 +3,7 @@
 
 use super::charge::{Account, Charge};
 use super::lists::{ByOwner, Next};
-use super::{UsageAccounts, Turn};
+use super::{Turn, UsageAccounts};
 use crate::factor::fair_share_factor;
 use crate::ids::Member;
 use crate::parallel;

@@ -19,19 +19,19 @@
 
 mod accounts;
 mod charge;
+mod charge_rate;
 mod decisions;
 mod dominant;
 mod flat;
 mod heap;
 mod lists;
-mod tariff;
 mod tiers;
 
-pub use accounts::{UsageAccounts, GroupUsage, GroupAccounts, Homes};
+pub use accounts::{GroupAccounts, GroupUsage, Homes, UsageAccounts};
 pub use charge::{Account, Charge};
+pub use charge_rate::ChargeRate;
 pub use decisions::{decisions, dominant_decisions};
 pub use lists::ByOwner;
-pub use tariff::ChargeRate;
 
 use super::Workload;
 use crate::ids::{Member, UserId};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::charge::{Account, Charge};
 use super::heap::{Heap, settle};
 use super::lists::{Lists, Waiting, number};
-use super::{UsageAccounts, Turn};
+use super::{Turn, UsageAccounts};
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
 

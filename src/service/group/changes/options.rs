@@ -11,8 +11,8 @@ use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::service::accounting::day_totals;
 use crate::service::accounting::folding::rebuild_buckets;
 use crate::service::audit::option_label;
-use crate::service::group::session::GroupTransaction;
 use crate::service::group::state::GroupState;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store::{ConnectionTrait, StreamTrait};
 

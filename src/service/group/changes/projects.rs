@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::people::publish_where;
 use crate::service::{Error, Result, Service};
 use crate::store::people::{Domain, People, Project};

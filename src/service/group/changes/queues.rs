@@ -9,7 +9,7 @@ use super::queue_slots;
 use crate::domain::division::{Warning, check};
 use crate::domain::queues::{QueueConfig, Queues};
 use crate::service::audit::{Change, queue_label};
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::options;
 use crate::service::Result;
 use crate::service::audit::Change;
-use crate::service::group::session::GroupTransaction;
+use crate::service::group::transaction::GroupTransaction;
 
 /// What an entry of the audit log says of several changes.
 #[derive(Default)]

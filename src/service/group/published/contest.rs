@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::normalized_days::NormalizedDaysCache;
 use super::rows::{DomainShare, ProjectShare, Rows, UserShare};
-use crate::domain::explain::contest::{Candidate, Comparison, Outer};
+use crate::domain::explain::comparison::{Candidate, Comparison, Outer};
 use crate::domain::explain::future::Future;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};

@@ -1,6 +1,6 @@
 //! `conformance`: critical workloads, which the cluster needs, are never victims.
 
-use super::{PluginDenial, Plugin, Reclaimee};
+use super::{Plugin, PluginDenial, Reclaimee};
 use crate::reclaim::Rule;
 
 /// Protects critical members.

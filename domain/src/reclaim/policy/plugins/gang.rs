@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Job, PluginDenial, Plugin, Reclaimee};
+use super::{Job, Plugin, PluginDenial, Reclaimee};
 use crate::division::Fraction;
 use crate::reclaim::Rule;
 

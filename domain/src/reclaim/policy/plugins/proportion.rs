@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{PluginDenial, Plugin, Reclaimee};
+use super::{Plugin, PluginDenial, Reclaimee};
 use crate::division::fraction::largest;
 use crate::division::{Fraction, Position};
 use crate::reclaim::Rule;

@@ -36,7 +36,13 @@ impl ProjectKernels {
     }
 
     /// The usage and expected usage of all kernels. `make` computes the sum if it is not cached.
-    pub fn usage(&self, moment: Moment, recorded: Recorded, edition: &CacheGeneration, make: impl FnOnce() -> Sum) -> Usages {
+    pub fn usage(
+        &self,
+        moment: Moment,
+        recorded: Recorded,
+        edition: &CacheGeneration,
+        make: impl FnOnce() -> Sum,
+    ) -> Usages {
         self.last.with((moment.since, recorded, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
     }
 }

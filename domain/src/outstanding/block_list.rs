@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::holding::KernelUsage;
+use super::kernel_usage::KernelUsage;
 use crate::ids::KernelKey;
 
 /// The largest number of kernels in a block.

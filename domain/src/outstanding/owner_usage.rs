@@ -1,7 +1,7 @@
 //! The kernels of one owner.
 
-use super::holding::KernelUsage;
-use super::kept::BlockList;
+use super::block_list::BlockList;
+use super::kernel_usage::KernelUsage;
 use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
 use crate::ids::KernelKey;
