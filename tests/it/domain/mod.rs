@@ -13,6 +13,7 @@ mod factors;
 mod fairness;
 mod filters;
 mod hierarchy;
+mod job_schedules;
 mod kernels;
 mod ledger;
 mod normalization;
