@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use axum::http::uri::Scheme;
 use axum::http::{HeaderValue, Uri};
 
+use crate::domain::job_schedule::JobSchedule;
 use crate::store::Synchronous;
 use crate::store::address::Address;
 
@@ -23,7 +24,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 28] = [
+pub const SETTINGS: [Setting; 33] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -88,6 +89,31 @@ pub const SETTINGS: [Setting; 28] = [
         key: "stream_silence_seconds",
         default: "60",
         about: "how long a body that lists kernels or workloads may bring nothing",
+    },
+    Setting {
+        key: "schedule_aggregate",
+        default: "* * * * * *",
+        about: "when the job `aggregate` may start, as a cron expression with seconds in UTC; it runs in a group once its slice_interval_seconds have passed; empty: only on request",
+    },
+    Setting {
+        key: "schedule_divide",
+        default: "* * * * * *",
+        about: "when the job `divide` may start, as a cron expression with seconds in UTC; it runs in a group once its slice_interval_seconds have passed; empty: only on request",
+    },
+    Setting {
+        key: "schedule_compact",
+        default: "0 0 * * * *",
+        about: "when the job `compact` starts, as a cron expression with seconds in UTC; empty: only on request",
+    },
+    Setting {
+        key: "schedule_purge",
+        default: "0 0 3 * * *",
+        about: "when the job `purge` starts, as a cron expression with seconds in UTC; empty: only on request",
+    },
+    Setting {
+        key: "schedule_rebuild",
+        default: "",
+        about: "when the job `rebuild` starts, as a cron expression with seconds in UTC; empty: only on request",
     },
     Setting {
         key: "keep_buckets_days",
@@ -184,6 +210,12 @@ pub struct Config {
     pub head_timeout_seconds: u64,
     pub idle_timeout_seconds: u64,
     pub stream_silence_seconds: u64,
+    /// `None`: the job runs only on request. So it is for the other jobs.
+    pub schedule_aggregate: Option<JobSchedule>,
+    pub schedule_divide: Option<JobSchedule>,
+    pub schedule_compact: Option<JobSchedule>,
+    pub schedule_purge: Option<JobSchedule>,
+    pub schedule_rebuild: Option<JobSchedule>,
     pub keep_buckets_days: u32,
     /// 0: the longest look-back and a week.
     pub keep_kernels_days: u32,
@@ -297,6 +329,11 @@ impl Config {
             head_timeout_seconds: read(values, "head_timeout_seconds", positive)?,
             idle_timeout_seconds: read(values, "idle_timeout_seconds", positive)?,
             stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
+            schedule_aggregate: read_filled(values, "schedule_aggregate", str::parse)?,
+            schedule_divide: read_filled(values, "schedule_divide", str::parse)?,
+            schedule_compact: read_filled(values, "schedule_compact", str::parse)?,
+            schedule_purge: read_filled(values, "schedule_purge", str::parse)?,
+            schedule_rebuild: read_filled(values, "schedule_rebuild", str::parse)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             keep_kernels_days: read(values, "keep_kernels_days", whole)?,
             keep_history_days: read(values, "keep_history_days", positive)?,

@@ -21,6 +21,7 @@ pub mod identity;
 pub mod ids;
 pub mod increments;
 pub mod interned;
+pub mod job_schedule;
 pub mod kernel;
 pub mod ledger;
 mod letters;

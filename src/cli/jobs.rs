@@ -23,7 +23,7 @@ pub struct Jobs {
 
 #[derive(Subcommand)]
 enum JobsCommand {
-    /// List the jobs and their last runs
+    /// List the jobs, their schedules and their last runs
     List(OutputArgs),
     /// Run a job now and wait for its end
     Run {
@@ -66,7 +66,7 @@ async fn list(client: &Client, format: Format) -> Result<(), Failure> {
     if matches!(format, Format::Json | Format::Ndjson) {
         return list.print(format, &[]).await;
     }
-    let columns = &["name", "resource_group", "status", "started_at", "did", "description"];
+    let columns = &["name", "schedule", "next_run_at", "resource_group", "status", "started_at", "did", "description"];
     print_list(format, columns, list.rows().await?.iter().flat_map(lines))
 }
 
@@ -113,8 +113,8 @@ fn done(counts: &Map<String, Value>) -> String {
 fn lines(job: &Value) -> Vec<Value> {
     let line = |run: &Value| {
         json!({
-            "name": job["name"], "description": job["description"], "resource_group": run["resource_group"],
-            "status": run["status"], "started_at": run["started_at"], "did": run["counts"].as_object().map(done),
+            "name": job["name"], "description": job["description"], "schedule": job["schedule"],
+            "next_run_at": job["next_run_at"], "resource_group": run["resource_group"], "status": run["status"], "started_at": run["started_at"], "did": run["counts"].as_object().map(done),
         })
     };
     match job["last_runs"].as_array().map(Vec::as_slice) {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::counted::counted;
 use super::failure::Failure;
 use crate::config::Config;
-use crate::jobs::JobSettings;
+use crate::jobs::{JobSchedules, JobSettings};
 use crate::service::input::json::BYTE_ORDER_MARK;
 use crate::service::start::Start;
 use crate::service::{Service, SystemClock};
@@ -157,6 +157,13 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
 /// What the jobs take from the configuration.
 pub fn job_settings(config: &Config) -> JobSettings {
     JobSettings {
+        schedules: JobSchedules {
+            aggregate: config.schedule_aggregate.clone(),
+            divide: config.schedule_divide.clone(),
+            rebuild: config.schedule_rebuild.clone(),
+            compact: config.schedule_compact.clone(),
+            purge: config.schedule_purge.clone(),
+        },
         keep_buckets_days: config.keep_buckets_days,
         keep_audit_days: config.keep_audit_days,
         keep_kernels_days: config.keep_kernels_days,

@@ -6,11 +6,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Job, elapsed};
+use super::{Job, end_of_wait};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
-/// Records usage and recomputes factors and ranks, every `slice_interval_seconds` of the group.
+/// Records usage and recomputes factors and ranks, at most once in `slice_interval_seconds` of the group.
 pub(super) struct Aggregate;
 
 impl Job for Aggregate {
@@ -22,8 +22,8 @@ impl Job for Aggregate {
         "records usage slices, sums them in buckets, recomputes factors and ranks"
     }
 
-    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
-        elapsed(last, now, group.options.slice_interval_seconds.into())
+    fn held_until(&self, group: &VisibleGroup, last_start: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+        Some(end_of_wait(last_start?, now, group.options.slice_interval_seconds.into()))
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {

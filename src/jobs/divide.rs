@@ -6,11 +6,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Job, elapsed};
+use super::{Job, end_of_wait};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
-/// Keeps how fair the day was so far, and what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
+/// Keeps how fair the day was so far, and what every queue deserves as the day's division, at most once in
+/// `slice_interval_seconds` of the group.
 pub(super) struct Divide;
 
 impl Job for Divide {
@@ -22,8 +23,8 @@ impl Job for Divide {
         "keeps how fair the day was, divides the capacity over the queues and keeps the day's last division"
     }
 
-    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
-        elapsed(last, now, group.options.slice_interval_seconds.into())
+    fn held_until(&self, group: &VisibleGroup, last_start: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+        Some(end_of_wait(last_start?, now, group.options.slice_interval_seconds.into()))
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {

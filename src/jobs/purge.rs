@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Job, JobSettings, elapsed};
+use super::{Job, JobSettings, end_of_wait};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
 use crate::service::accounting::purge::PurgeLimits;
 use crate::service::{Result, Service, VisibleGroup, Work};
@@ -14,7 +14,7 @@ use crate::service::{Result, Service, VisibleGroup, Work};
 /// Days for which records of job runs are kept.
 const KEEP_RUNS_DAYS: u32 = 30;
 
-/// Removes records that no look-back reaches and buckets past their retention, once a day (FAIR_SHARE §8).
+/// Removes records that no look-back reaches and buckets past their retention (FAIR_SHARE §8).
 pub(super) struct Purge {
     pub(super) settings: JobSettings,
 }
@@ -29,8 +29,8 @@ impl Job for Purge {
     }
 
     /// An import may fill a new group, or one with years gone by: a person has a day to see what came of it.
-    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
-        elapsed(last, now, SECONDS_PER_DAY) && elapsed(Some(group.purge_waits_from()), now, SECONDS_PER_DAY)
+    fn held_until(&self, group: &VisibleGroup, _: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+        Some(end_of_wait(group.purge_waits_from(), now, SECONDS_PER_DAY))
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {

@@ -7,8 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::Job;
-use crate::domain::time::Timestamp;
-use crate::service::{Result, Service, VisibleGroup, Work};
+use crate::service::{Result, Service, Work};
 
 /// Makes buckets again from their records. It is needed only after storage was changed by hand.
 pub(super) struct Rebuild;
@@ -19,11 +18,7 @@ impl Job for Rebuild {
     }
 
     fn description(&self) -> &'static str {
-        "folds all buckets again from the usage records, then recomputes factors and ranks; only by hand"
-    }
-
-    fn is_due(&self, _: &VisibleGroup, _: Option<Timestamp>, _: Timestamp) -> bool {
-        false
+        "folds all buckets again from the usage records, then recomputes factors and ranks"
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {

@@ -1,7 +1,8 @@
 //! Runs jobs: one flight per job and group in this process, a lease in the database among processes, turns while there
-//! are many, a record of every run, and a drain at shutdown.
+//! are many, a record of every run, and a drain at shutdown. The trigger wakes the runner, which starts what is due.
 
 use std::collections::HashMap;
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,14 +10,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio::time::{Duration, timeout};
+use tokio_util::task::TaskTracker;
 
-use super::{Job, JobSettings, all, elapsed};
+use super::trigger::{EVERY_SECOND, Trigger, TriggerEntry};
+use super::{Job, JobSettings, ScheduledJob, all, elapsed};
 use crate::domain::time::Timestamp;
 use crate::service::jobs::leases::{Lease, Presence};
-use crate::service::jobs::{JobControl, JobFailure, JobRun};
-use crate::service::{Caller, Error, Result, Service, Work};
+use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, start_that_counts};
+use crate::service::{Caller, Error, Result, Service, VisibleGroup, Work};
 
 /// A request for a run is told after so long that the run still waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,14 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HEARTBEAT_SECONDS: i64 = 5;
 /// How often each process looks whether records lie in the partitions of their days.
 const WATCH_SECONDS: i64 = 600;
-/// How often the runner looks for what is due.
-const TICK: Duration = Duration::from_secs(1);
+/// How often all jobs are looked at, whatever their schedules. A job may be due at another time than one of its schedule: in a
+/// group that was just made, after its further rule has waited, or because it could not start at its time.
+const EVERY_FIVE_SECONDS: &str = "*/5 * * * * *";
 
 type Flight = Arc<tokio::sync::Mutex<()>>;
 
 pub struct Runner {
     service: Arc<Service>,
-    jobs: Vec<Arc<dyn Job>>,
+    jobs: Vec<Arc<ScheduledJob>>,
     /// This process as others see it, from its first run on.
     presence: OnceCell<Presence>,
     /// How many runs there may be at once.
@@ -45,8 +48,8 @@ pub struct Runner {
     beating: Flight,
     /// Runs that ended early because of the database, and are not in the log yet.
     interruptions: AtomicU64,
-    /// The task that ticks, once it is started.
-    ticks: Mutex<Option<AbortOnDropHandle<()>>>,
+    /// What wakes the runner, once it is started.
+    trigger: Mutex<Option<Trigger>>,
 }
 
 impl Runner {
@@ -65,7 +68,7 @@ impl Runner {
             refreshing: Flight::default(),
             beating: Flight::default(),
             interruptions: AtomicU64::new(0),
-            ticks: Mutex::default(),
+            trigger: Mutex::default(),
         })
     }
 
@@ -75,32 +78,63 @@ impl Runner {
         let past = self.service.last_job_runs(&Caller::internal("jobs")).await?;
         {
             let mut starts = lock(&self.last_starts);
-            // An abandoned run did nothing, so its job is still due.
-            for run in past.into_iter().filter(|run| run.status != "abandoned") {
-                if let (Some(job), Some(group)) = (self.job(&run.job), run.resource_group) {
-                    starts.insert((job.name(), group), run.started_at);
+            for run in past {
+                let start = start_that_counts(&run);
+                if let (Some(scheduled), Some(group), Some(start)) = (self.job(&run.job), run.resource_group, start) {
+                    starts.insert((scheduled.job.name(), group), start);
                 }
             }
         }
-        let runner = Arc::clone(self);
-        let ticks = tokio::spawn(async move {
-            let mut seconds = interval(TICK);
-            // Runs catch up from cursors, so a missed tick costs nothing.
-            seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
-            loop {
-                seconds.tick().await;
-                let runner = Arc::clone(&runner);
-                // On its own task: a panic ends this tick and nothing else.
-                runner.tracker.clone().spawn(async move { runner.tick() });
-            }
-        });
-        *lock(&self.ticks) = Some(AbortOnDropHandle::new(ticks));
+        let trigger = Trigger::start(self.trigger_entries()).await;
+        let failed = |error| Error::failed("the scheduler of the jobs does not start", error);
+        *lock(&self.trigger) = Some(trigger.map_err(failed)?);
         Ok(())
+    }
+
+    /// Housekeeping, a look at all jobs, and one entry for each job that has a schedule.
+    fn trigger_entries(self: &Arc<Self>) -> Vec<TriggerEntry> {
+        let mut entries = vec![
+            self.trigger_entry(EVERY_SECOND, Self::keep_house),
+            self.trigger_entry(EVERY_FIVE_SECONDS, |runner| runner.start_due(&runner.jobs)),
+        ];
+        for scheduled in &self.jobs {
+            if let Some(schedule) = &scheduled.schedule {
+                let scheduled = Arc::clone(scheduled);
+                let start = move |runner: &Arc<Self>| runner.start_due(slice::from_ref(&scheduled));
+                entries.push(self.trigger_entry(schedule.as_str(), start));
+            }
+        }
+        entries
+    }
+
+    /// An entry that lets the runner do something that never waits.
+    fn trigger_entry(
+        self: &Arc<Self>,
+        expression: &str,
+        action: impl Fn(&Arc<Self>) + Send + Sync + 'static,
+    ) -> TriggerEntry {
+        let (runner, action) = (Arc::downgrade(self), Arc::new(action));
+        let wake = move || {
+            let (runner, action) = (runner.clone(), Arc::clone(&action));
+            let woken = async move {
+                let Some(runner) = runner.upgrade() else { return };
+                // A drain waits until the token is given back, so that nothing starts after it.
+                let _token = runner.tracker.token();
+                if !runner.tracker.is_closed() {
+                    action(&runner);
+                }
+            };
+            woken.boxed()
+        };
+        TriggerEntry { expression: expression.to_owned(), wake: Arc::new(wake) }
     }
 
     /// Stops looking for what is due and waits for what runs; the last heartbeat marks the end of service.
     pub async fn shutdown(&self) {
-        drop(lock(&self.ticks).take());
+        let trigger = lock(&self.trigger).take();
+        if let Some(trigger) = trigger {
+            trigger.stop().await;
+        }
         // Runs that wait for their turn are given up; runs under way come to their end.
         self.turns.close();
         self.tracker.close();
@@ -117,39 +151,33 @@ impl Runner {
         self.service.heartbeat().await
     }
 
-    /// Starts whatever is due; never waits.
-    fn tick(self: &Arc<Self>) {
-        let now = self.service.clock().now();
-        self.service.note_storage();
-        // Everything below needs the database; what falls due meanwhile is due when it is back.
-        if self.service.store().reach().silence().is_some() {
+    /// Starts those of the jobs that are due; never waits.
+    fn start_due(self: &Arc<Self>, jobs: &[Arc<ScheduledJob>]) {
+        // Runs would only fail; what is due starts when the database is back, writes are taken again and the clock is trusted.
+        let service = &self.service;
+        if service.store().reach().silence().is_some()
+            || service.health.refuses_writes().is_some()
+            || service.check_clock().is_err()
+        {
             return;
         }
-        let runs = self.interruptions.swap(0, Ordering::Relaxed);
-        if runs > 0 {
-            tracing::warn!(
-                runs,
-                "the database was away or busy, and runs of jobs ended early; the next runs do the rest"
-            );
-        }
-        self.keep_house(now);
-        // Runs would only fail; what is due starts when writes are taken again and the clock is trusted.
-        if self.service.health.refuses_writes().is_some() || self.service.check_clock().is_err() {
-            return;
-        }
-        for group in self.service.groups(&Caller::job()) {
-            for job in &self.jobs {
-                let key = (job.name(), group.name.to_string());
-                let last = lock(&self.last_starts).get(&key).copied();
-                if !job.is_due(&group, last, now) {
+        for group in service.groups(&Caller::job()) {
+            for scheduled in jobs {
+                let key = (scheduled.job.name(), group.name.to_string());
+                // The flight comes before the looks at the clock and at the last start, because several entries are woken at the same
+                // time: otherwise one could start again what another has started and ended meanwhile.
+                let Ok(flight) = self.flight(&key).try_lock_owned() else { continue };
+                let now = service.clock().now();
+                let last_start = lock(&self.last_starts).get(&key).copied();
+                if scheduled.due_at(&group, last_start, now).is_none_or(|due_at| due_at > now) {
                     continue;
                 }
-                let Ok(flight) = self.flight(&key).try_lock_owned() else { continue };
-                let (runner, job) = (Arc::clone(self), Arc::clone(job));
+                let (runner, scheduled) = (Arc::clone(self), Arc::clone(scheduled));
                 self.tracker.spawn(async move {
                     let _flight = flight;
                     let Some(_turn) = runner.turn().await else { return };
-                    match runner.run_once(job.as_ref(), &key.1, "schedule").await {
+                    let job = scheduled.job.as_ref();
+                    match runner.run_once(job, &key.1, "schedule").await {
                         Ok(_) | Err(Error::Conflict { .. }) => {}
                         Err(error @ Error::Unavailable { .. }) => {
                             runner.note_interruption(job.name(), &key.1, &error.cause());
@@ -168,7 +196,20 @@ impl Runner {
     }
 
     /// News from other processes, and a sign of life; neither waits for the other.
-    fn keep_house(self: &Arc<Self>, now: Timestamp) {
+    fn keep_house(self: &Arc<Self>) {
+        let now = self.service.clock().now();
+        self.service.note_storage();
+        // Everything below needs the database.
+        if self.service.store().reach().silence().is_some() {
+            return;
+        }
+        let runs = self.interruptions.swap(0, Ordering::Relaxed);
+        if runs > 0 {
+            tracing::warn!(
+                runs,
+                "the database was away or busy, and runs of jobs ended early; the next runs do the rest"
+            );
+        }
         if let Ok(guard) = Arc::clone(&self.refreshing).try_lock_owned() {
             let runner = Arc::clone(self);
             self.tracker.spawn(async move {
@@ -196,8 +237,8 @@ impl Runner {
         }
     }
 
-    fn job(&self, name: &str) -> Option<&Arc<dyn Job>> {
-        self.jobs.iter().find(|j| j.name() == name)
+    fn job(&self, name: &str) -> Option<&Arc<ScheduledJob>> {
+        self.jobs.iter().find(|scheduled| scheduled.job.name() == name)
     }
 
     fn flight(&self, key: &(&'static str, String)) -> Flight {
@@ -297,8 +338,17 @@ async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<V
 }
 
 impl JobControl for Runner {
-    fn jobs(&self) -> Vec<(&'static str, &'static str)> {
-        self.jobs.iter().map(|j| (j.name(), j.description())).collect()
+    fn jobs(&self) -> Vec<JobDefinition> {
+        let definition = |scheduled: &Arc<ScheduledJob>| JobDefinition {
+            name: scheduled.job.name(),
+            description: scheduled.job.description(),
+            schedule: scheduled.schedule.as_ref().map(|schedule| schedule.as_str().to_owned()),
+        };
+        self.jobs.iter().map(definition).collect()
+    }
+
+    fn next_run_at(&self, job: &str, group: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp> {
+        self.job(job)?.due_at(group, last_start, self.service.clock().now())
     }
 
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {
@@ -309,7 +359,7 @@ impl JobControl for Runner {
         };
         let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
         // On its own task: the run goes on and is recorded even if the client goes away.
-        let run = tracker.spawn(async move { runner.run_in_turn(known.as_ref(), groups, begin).await });
+        let run = tracker.spawn(async move { runner.run_in_turn(known.job.as_ref(), groups, begin).await });
         async move {
             if timeout(PATIENCE, begun).await.is_err() {
                 return Some(Err(waits(&job)));

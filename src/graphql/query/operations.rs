@@ -1,6 +1,5 @@
 //! Queries for jobs, their runs and the audit log.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_graphql::{Context, Object, Result};
@@ -24,16 +23,11 @@ pub struct OperationsQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl OperationsQuery {
-    /// What the service does on its own, with the last runs.
+    /// What the service does on its own, with schedules and the last runs.
     async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
-        let mut last: HashMap<String, Vec<JobRun>> = HashMap::new();
-        for run in service(ctx)?.last_job_runs(caller(ctx)?).await? {
-            last.entry(run.job.clone()).or_default().push(JobRun(run));
-        }
-        let runs = last.values().map(Vec::len).sum();
-        guard::spend(ctx, runs)?;
-        let job = |(name, description)| Job { name, description, last_runs: last.remove(name).unwrap_or_default() };
-        Ok(jobs(ctx)?.jobs().into_iter().map(job).collect())
+        let jobs = service(ctx)?.jobs(caller(ctx)?, &**jobs(ctx)?).await?;
+        guard::spend(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;
+        Ok(jobs.into_iter().map(Job::from).collect())
     }
 
     /// Runs of jobs, newest first: of a job, for a group, or only those that have ended without success.

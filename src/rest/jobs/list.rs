@@ -1,4 +1,4 @@
-//! `GET /jobs`: all jobs by name, with their last runs.
+//! `GET /jobs`: all jobs by name, with their schedules and last runs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::service::input::page::Key;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Service};
 
-/// All jobs by name, with their last runs.
+/// All jobs by name, with their schedules and last runs.
 #[utoipa::path(
     get, path = "/jobs", operation_id = "list_jobs", tag = "Operations",
     params(PageQuery), responses((status = 200, body = List<JobView>))
@@ -26,8 +26,7 @@ pub async fn handle(
 ) -> Result<Json<List<JobView>>> {
     let cursor = ListCursor::new("jobs", "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let runs = service.last_job_runs(&caller).await?;
-    let mut jobs: Vec<JobView> = jobs.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
+    let mut jobs: Vec<JobView> = service.jobs(&caller, &*jobs).await?.into_iter().map(JobView::from).collect();
     jobs.sort_by_key(|job| job.name);
     Ok(Json(cursor.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
 }

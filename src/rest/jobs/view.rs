@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::jobs::JobRun;
+use crate::service::jobs::{JobRun, JobStatus};
 use crate::service::upkeep::clock_trust::Trusted;
 
 /// One run of a job over one resource group.
@@ -39,10 +39,11 @@ impl From<JobRun> for JobRunView {
     }
 }
 
-/// A job and its last run in each group.
+/// A job, when it runs, and its last run in each group.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Job, example = json!({
     "name": "aggregate", "description": "records usage slices, sums them in buckets, recomputes factors and ranks",
+    "schedule": "* * * * * *", "next_run_at": "2026-01-13T10:10:00Z",
     "last_runs": [
         {
             "id": 42, "job": "aggregate", "resource_group": "gpu-cluster", "trigger": "schedule",
@@ -55,14 +56,25 @@ impl From<JobRun> for JobRunView {
 pub struct JobView {
     pub name: &'static str,
     pub description: &'static str,
+    /// The cron expression in UTC by which the job starts by itself: second, minute, hour, day of month, month, day of week. Null:
+    /// the job runs only on request.
+    pub schedule: Option<String>,
+    /// The earliest time at which the job is due in a resource group that the key reaches. A time that has passed: the job is due
+    /// and has not started yet. Null: the job runs only on request, or there is no group.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub next_run_at: Option<Timestamp>,
     pub last_runs: Vec<JobRunView>,
 }
 
-impl JobView {
-    /// The job with its own runs among `runs`.
-    pub fn new((name, description): (&'static str, &'static str), runs: &[JobRun]) -> Self {
-        let last_runs = runs.iter().filter(|r| r.job == name).cloned().map(JobRunView::from).collect();
-        Self { name, description, last_runs }
+impl From<JobStatus> for JobView {
+    fn from(JobStatus { definition, next_run_at, last_runs }: JobStatus) -> Self {
+        Self {
+            name: definition.name,
+            description: definition.description,
+            schedule: definition.schedule,
+            next_run_at,
+            last_runs: last_runs.into_iter().map(JobRunView::from).collect(),
+        }
     }
 }
 

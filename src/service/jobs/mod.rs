@@ -9,16 +9,38 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::input::page::{Page, Window, id_page, id_window};
-use super::{Caller, Error, Result, Service};
-use crate::domain::time::MICROS_PER_DAY;
+use super::{Caller, Error, Result, Service, VisibleGroup};
+use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::store;
 
 pub use crate::store::jobs::{JobRun, OpenRun, RunFilter};
 
+/// A job as the runner knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDefinition {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// The cron expression in UTC by which the job starts by itself; `None`: it runs only on request.
+    pub schedule: Option<String>,
+}
+
+/// A job with its runs, as far as a caller may know them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobStatus {
+    pub definition: JobDefinition,
+    /// The earliest time at which the job is due in a group; a time that has passed, if the job has not started yet. `None`: it
+    /// runs only on request, or there is no group.
+    pub next_run_at: Option<Timestamp>,
+    /// The last run in each group.
+    pub last_runs: Vec<JobRun>,
+}
+
 /// What the runner offers to the layers above it.
 pub trait JobControl: Send + Sync {
-    /// Name and description of every job.
-    fn jobs(&self) -> Vec<(&'static str, &'static str)>;
+    fn jobs(&self) -> Vec<JobDefinition>;
+
+    /// When a job is due in a group whose last run of it started at `last_start`. `None`: it runs only on request.
+    fn next_run_at(&self, job: &str, group: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp>;
 
     /// Runs a job now, for one group or for all, and waits for its end. `None`: there is no such job.
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>>;
@@ -41,7 +63,7 @@ impl Service {
         if let Some(group) = filter.group {
             caller.require_group(group)?;
         }
-        if let Some(name) = filter.job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
+        if let Some(name) = filter.job.filter(|name| !jobs.jobs().iter().any(|known| known.name == *name)) {
             return Err(Error::unknown_job(name));
         }
         let found =
@@ -54,6 +76,23 @@ impl Service {
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
         Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
+    }
+
+    /// Every job, with its last runs and its next one.
+    #[tracing::instrument(name = "service.jobs.jobs", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn jobs(&self, caller: &Caller, control: &dyn JobControl) -> Result<Vec<JobStatus>> {
+        let runs = self.last_job_runs(caller).await?;
+        let groups = self.groups(caller);
+        let status = |definition: JobDefinition| {
+            let last_runs: Vec<JobRun> = runs.iter().filter(|run| run.job == definition.name).cloned().collect();
+            let next_run_at = |group: &VisibleGroup| {
+                let last = last_runs.iter().find(|run| run.resource_group.as_deref() == Some(&*group.name));
+                control.next_run_at(definition.name, group, last.and_then(start_that_counts))
+            };
+            let next_run_at = groups.iter().filter_map(next_run_at).min();
+            JobStatus { definition, next_run_at, last_runs }
+        };
+        Ok(control.jobs().into_iter().map(status).collect())
     }
 
     /// The last run of each job and group.
@@ -121,6 +160,11 @@ impl Service {
         let before = self.clock().now().plus_micros(-i64::from(keep_days) * MICROS_PER_DAY);
         Ok(store::jobs::purge_runs(self.store().write(), before).await?)
     }
+}
+
+/// When a run started, as far as the schedule is concerned: an abandoned run did nothing, so its job is still due.
+pub fn start_that_counts(run: &JobRun) -> Option<Timestamp> {
+    (run.status != "abandoned").then_some(run.started_at)
 }
 
 /// Why a run did not succeed.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use fairshared::config::{CONFIG_VARIABLE, Config, LogFormat, SETTINGS};
+use fairshared::jobs::JobSchedules;
 use tempfile::TempDir;
 
 use super::program::{end, file, program};
@@ -135,6 +136,40 @@ fn every_bad_setting_is_named_with_its_place() {
         assert!(detail.starts_with(&format!("{name}: ")), "{detail}");
     }
     assert!(settle(&[("listen", "x")], None, &[]).unwrap_err().starts_with("--listen: "));
+}
+
+#[test]
+fn a_schedule_that_cannot_be_used_is_refused_at_start() {
+    for (variable, value, reason) in [
+        ("FAIRSHARED_SCHEDULE_AGGREGATE", "0 61 * * * *", "is not a cron expression: the minute cannot be \"61\""),
+        ("FAIRSHARED_SCHEDULE_PURGE", "0 0 0 30 2 *", "is a cron expression that no time matches"),
+    ] {
+        let mut command = program();
+        command.arg("serve").env(variable, value);
+        assert_eq!(end(&mut command).refused(2), format!("{variable}: {value:?} {reason}"));
+    }
+    let folder = TempDir::new().unwrap();
+    let toml = file(folder.path(), "c.toml", "schedule_rebuild = \"weekly\"\n");
+    let refused = settle(&[], Some(&toml), &[]).unwrap_err();
+    assert!(
+        refused.starts_with(&format!("{toml}: schedule_rebuild: \"weekly\" is not a cron expression: ")),
+        "{refused}"
+    );
+    let config = settle(&[], None, &[("FAIRSHARED_SCHEDULE_DIVIDE", "")]).unwrap();
+    assert_eq!((config.schedule_divide, config.schedule_rebuild), (None, None));
+}
+
+#[test]
+fn schedules_of_the_settings_are_those_of_the_jobs() {
+    let config = settle(&[], None, &[]).unwrap();
+    let schedules = JobSchedules {
+        aggregate: config.schedule_aggregate,
+        divide: config.schedule_divide,
+        rebuild: config.schedule_rebuild,
+        compact: config.schedule_compact,
+        purge: config.schedule_purge,
+    };
+    assert_eq!(schedules, JobSchedules::default());
 }
 
 /// What Kubernetes puts into every container beside a Service, for the Service `prefix`.

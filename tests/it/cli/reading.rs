@@ -198,9 +198,11 @@ on_both! {
         let runs = run(&f.db, ["jobs", "run", "rebuild", "--group", GROUP, "-o", "json"]).json();
         assert_eq!((&items(&runs)[0]["status"], &items(&runs)[0]["trigger"]), (&json!("succeeded"), &json!("manual")));
         let list = run(&f.db, ["jobs", "list", "-o", "csv"]).ok();
-        assert!(list.starts_with("name,resource_group,status,started_at,did,description\n"), "{list}");
-        assert!(list.contains("rebuild,gpu-cluster,succeeded,"), "{list}");
-        assert!(list.contains("purge,,,,"), "{list}");
+        assert!(list.starts_with("name,schedule,next_run_at,resource_group,status,started_at,did,description\n"), "{list}");
+        assert!(list.contains("rebuild,,,gpu-cluster,succeeded,"), "{list}");
+        assert!(list.contains("purge,0 0 3 * * *,2026-01-14T"), "{list}");
+        let weekly = end(over(&f.db.url).args(["jobs", "list", "-o", "csv"]).env("FAIRSHARED_SCHEDULE_REBUILD", "0 0 4 * * SUN")).ok();
+        assert!(weekly.contains("rebuild,0 0 4 * * SUN,20"), "{weekly}");
         assert_eq!(run(&f.db, ["jobs", "run", "nothing"]).refused(2), "there is no job \"nothing\"");
         assert!(run(&f.db, ["jobs", "run", "purge", "--group", "nowhere"]).refused(2).contains("nowhere"));
     }

@@ -12,6 +12,7 @@ mod factors;
 mod fairness;
 mod filters;
 mod hierarchy;
+mod job_schedules;
 mod kernels;
 mod ledger;
 mod normalization;

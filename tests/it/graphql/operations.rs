@@ -17,8 +17,9 @@ on_both! {
         }]));
         api.ask(run).await;
         api.ask(run).await;
-        let data = api.ask("{ jobs { name description last_runs { resource_group status } } }").await;
+        let data = api.ask("{ jobs { name description schedule next_run_at last_runs { resource_group status } } }").await;
         assert_eq!(data["jobs"][0]["name"], "aggregate");
+        assert_eq!((&data["jobs"][0]["schedule"], &data["jobs"][0]["next_run_at"]), (&json!("0 30 * * * *"), &json!("2026-01-13T01:00:00Z")));
         assert_eq!(data["jobs"][0]["last_runs"], json!([{"resource_group": "gpu-cluster", "status": "succeeded"}]));
 
         let page = async |args: &str| api.ask(&format!("{{ job_runs({args}) {{ count edges {{ node {{ id }} }} pageInfo {{ hasNextPage endCursor }} }} }}")).await["job_runs"].clone();

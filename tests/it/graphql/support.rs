@@ -6,9 +6,10 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::{Extension, Router};
 use fairshared::domain::ids::UserId;
+use fairshared::domain::time::Timestamp;
 use fairshared::graphql;
-use fairshared::service::jobs::{JobControl, JobRun};
-use fairshared::service::{Caller, Role, Service};
+use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
+use fairshared::service::{Caller, Role, Service, VisibleGroup};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -20,8 +21,14 @@ use crate::support::fixture::{Fixture, admin, id, kernel, with};
 struct Jobs(Arc<Service>);
 
 impl JobControl for Jobs {
-    fn jobs(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("aggregate", "slices, buckets, factors and ranks")]
+    fn jobs(&self) -> Vec<JobDefinition> {
+        let description = "slices, buckets, factors and ranks";
+        vec![JobDefinition { name: "aggregate", description, schedule: Some("0 30 * * * *".to_owned()) }]
+    }
+
+    /// An hour after the last start.
+    fn next_run_at(&self, _: &str, _: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp> {
+        Some(last_start?.plus_micros(3_600_000_000))
     }
 
     fn run_now(

@@ -11,7 +11,7 @@ pub const LAYERS: [(&str, &[&str]); 12] = [
     ("process", &[]),
     ("store", &["domain", "process"]),
     ("service", &["domain", "process", "store"]),
-    ("config", &["store"]),
+    ("config", &["domain", "store"]),
     ("telemetry", &["config"]),
     ("jobs", &["domain", "service"]),
     ("rest", &["domain", "service"]),

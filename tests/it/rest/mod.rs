@@ -17,6 +17,7 @@ mod explain;
 mod fairness;
 mod foreign_groups;
 mod groups;
+mod job_schedules;
 mod json_faults;
 mod kernels;
 mod key_limits;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use fairshared::domain::time::Timestamp;
 use fairshared::rest::Limits;
 use fairshared::server;
-use fairshared::service::Result;
-use fairshared::service::jobs::{JobControl, JobRun};
+use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
+use fairshared::service::{Result, VisibleGroup};
 use futures::future::BoxFuture;
 use futures::stream;
 use serde_json::json;
@@ -23,8 +24,12 @@ use crate::support::on_both;
 struct Broken;
 
 impl JobControl for Broken {
-    fn jobs(&self) -> Vec<(&'static str, &'static str)> {
+    fn jobs(&self) -> Vec<JobDefinition> {
         panic!("a secret of the house")
+    }
+
+    fn next_run_at(&self, _: &str, _: &VisibleGroup, _: Option<Timestamp>) -> Option<Timestamp> {
+        None
     }
 
     fn run_now(self: Arc<Self>, _: String, _: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {

@@ -38,7 +38,7 @@ pub struct Profile {
     pub revision: Revision,
     pub kernels_revision: Revision,
     pub config_revision: ConfigRevision,
-    pub(super) created_at: Timestamp,
+    pub created_at: Timestamp,
     /// When reports last brought kernels that ended before every look-back.
     pub(super) backfilled_at: Option<Timestamp>,
     pub calculation: Option<Calculation>,

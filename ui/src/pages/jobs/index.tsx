@@ -1,4 +1,4 @@
-// The jobs of the service: their last runs, and running one now.
+// The jobs of the service: their schedules and last runs, and running one now.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
@@ -8,7 +8,7 @@ import { count } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
-import { duration } from "../../lib/time.ts";
+import { duration, exact } from "../../lib/time.ts";
 import { Button, Card, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
@@ -16,10 +16,11 @@ import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
+import { nextRun } from "./nextRun.ts";
 
 const JOBS = graphql(`
   query Jobs {
-    jobs { name description last_runs { resource_group status started_at ended_at error counts } }
+    jobs { name description schedule next_run_at last_runs { resource_group status started_at ended_at error counts } }
   }
 `);
 const RUNS = graphql(`
@@ -65,6 +66,8 @@ export default function Jobs({ group }: PageProps) {
                 <thead>
                   <tr>
                     <th scope="col" class="name wide">Job</th>
+                    <th scope="col">Schedule</th>
+                    <th scope="col">Next run</th>
                     <th scope="col">Last run for {group}</th>
                     {isAdmin() && <th scope="col">Run</th>}
                   </tr>
@@ -78,6 +81,8 @@ export default function Jobs({ group }: PageProps) {
                           {job.name}
                           <div class="muted small"><Said text={job.description} /></div>
                         </th>
+                        <td class="nowrap">{job.schedule ? <code title="UTC: second, minute, hour, day of month, month, day of week">{job.schedule}</code> : <span class="muted">on request</span>}</td>
+                        <td class="nowrap">{job.next_run_at ? <time dateTime={job.next_run_at} title={exact(job.next_run_at)}>{nextRun(job.next_run_at)}</time> : "–"}</td>
                         <td>
                           {last ? (
                             <>
