@@ -110,7 +110,7 @@ impl BucketSeries {
         self.buckets.iter().filter(|bucket| bucket.capacity.is_empty()).map(|bucket| bucket.start)
     }
 
-    /// Puts a stored bucket in its place, without slots that nobody used.
+    /// Puts a stored bucket in its place, without slots of which nothing was used.
     pub fn place(&mut self, bucket: Bucket) {
         let usage = bucket.usage.filtered(|usage| !usage.is_zero());
         self.insert(self.count_before(bucket.start), Bucket { usage, ..bucket });

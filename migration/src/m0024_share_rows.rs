@@ -1,4 +1,4 @@
-//! Fair shares of users have a row each again. On pages of packed shares nobody could read them with SQL.
+//! Fair shares of users have a row each again. Pages of packed shares could not be read with SQL.
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 

@@ -151,14 +151,12 @@ fn failure(error: &anyhow::Error, args: &ImportArgs) -> Failure {
     let Some(import_error) = error.downcast_ref::<ImportError>() else { return Failure::Failed(format!("{error:#}")) };
     // Errors of the other files have their path as context.
     let is_of_jobs = error.chain().len() == 1;
-    let text = match import_error.is_of_another_format() && is_of_jobs {
-        true => {
-            let file =
-                if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
-            let about = Format::named(&args.format).map_or("", |format| format.about);
-            format!("{file}: {error}; the format {} is of {about} (docs/IMPORTS.md shows the command)", args.format)
-        }
-        false => format!("{error:#}"),
+    let text = if import_error.is_of_another_format() && is_of_jobs {
+        let file = if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
+        let about = Format::named(&args.format).map_or("", |format| format.about);
+        format!("{file}: {error}; the format {} is of {about} (docs/IMPORTS.md shows the command)", args.format)
+    } else {
+        format!("{error:#}")
     };
     match import_error {
         ImportError::EndedEarly(_) => Failure::Failed(text),

@@ -13,7 +13,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::share_parts::ShareParts;
 
-/// Whom an explanation or a part of it is about.
+/// The domain, project or user that an explanation or a part of it is about.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct EntityRef {
     /// Only of users.

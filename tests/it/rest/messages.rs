@@ -228,11 +228,12 @@ on_both! {
             let answer = server.call("GET", &group(path), None).await.json(404);
             assert_eq!((&answer["code"], &answer["detail"]), (&json!("unknown_user"), &json!("there is no user \"ghost\"")), "{path}");
         }
-        // Who sees everybody hears of the nearest name.
-        for (path, status) in [("/explain?user=alcie", 404), ("/fair-share-status?user=alcie", 404), ("/kernels?user=alcie", 422)] {
+        // A caller who sees all people hears of the nearest name.
+        server.call("PUT", "/users/marie", Some(&json!({}))).await;
+        for (path, status) in [("/explain?user=mraie", 404), ("/fair-share-status?user=mraie", 404), ("/kernels?user=mraie", 422)] {
             let answer = server.call("GET", &group(path), None).await.json(status);
             let detail = answer["errors"][0]["detail"].as_str().or(answer["detail"].as_str()).unwrap();
-            assert_eq!(detail, "there is no user \"alcie\"; the nearest known name is \"alice\"", "{path}");
+            assert_eq!(detail, "there is no user \"mraie\"; the nearest known name is \"marie\"", "{path}");
         }
         // A list of what nobody has is mostly a slip of the keys; of a UUID it is empty.
         for path in [

@@ -2,7 +2,7 @@
 //! for victims in the same queue.
 //!
 //! The problem: among many running units, find a set that is lawful under the policy and makes room for all pending
-//! members. Any lawful set is acceptable, but units should be evicted in the order of §6.4 where possible.
+//! members. Any lawful set is acceptable, but units should be evicted in the order of DIVISION §6.4 where possible.
 //!
 //! One attempt has five parts:
 //! 1. `candidates` and `Attempt::extents` exclude workloads that may lose nothing;
