@@ -40,6 +40,9 @@ mod what_if;
 
 use std::process::{Command, ExitCode};
 
+/// The rules under the name that files shared with the tests of the rules use.
+pub(crate) use fairshared::domain as rules;
+
 use common::figure::Bench;
 use common::{report, rows};
 

@@ -1,8 +1,12 @@
-// Builds `dist`, which is checked in: stable names, no dates, nothing of the machine that built it.
+// Builds `dist`, which is checked in: stable names, no dates, nothing of the machine that built it. `npm run dev` serves the pages
+// as they are in `src`, and hands their requests to a server.
 import { defineConfig } from "vite";
 
-export default defineConfig({
-  base: "./",
+const SERVER = process.env["FAIRSHARED_SERVER"] ?? "http://127.0.0.1:8080";
+
+export default defineConfig(({ command }) => ({
+  base: command === "serve" ? "/ui/" : "./",
+  server: { proxy: { "/graphql": SERVER, "/ui/session": SERVER } },
   publicDir: "public",
   build: {
     outDir: "dist",
@@ -21,4 +25,4 @@ export default defineConfig({
     },
   },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node" },
-} as Parameters<typeof defineConfig>[0]);
+}) as ReturnType<Extract<Parameters<typeof defineConfig>[0], (...args: never[]) => object>>);

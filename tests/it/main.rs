@@ -3,10 +3,10 @@
 mod accounting;
 mod browser;
 mod cli;
+mod closed_loop;
 mod crash;
 mod demo;
 mod division;
-mod domain;
 mod faults;
 mod fuzz;
 mod graphql;
@@ -18,3 +18,6 @@ mod rest;
 mod support;
 mod traces;
 mod ui;
+
+/// The rules under the name that files shared with the tests of the rules use.
+pub(crate) use fairshared::domain as rules;

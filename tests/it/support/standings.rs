@@ -1,11 +1,11 @@
 //! Standings for sequencers, given by a test or a bench.
 
-use fairshared::domain::factor::Exponent;
-use fairshared::domain::ids::{Member, ProjectId, UserId};
-use fairshared::domain::maps::FastMap;
-use fairshared::domain::options::Order;
-use fairshared::domain::sequencer::ShareLookup;
-use fairshared::domain::slots::Usages;
+use crate::rules::factor::Exponent;
+use crate::rules::ids::{Member, ProjectId, UserId};
+use crate::rules::maps::FastMap;
+use crate::rules::options::Order;
+use crate::rules::sequencer::ShareLookup;
+use crate::rules::slots::Usages;
 
 #[derive(Default)]
 pub struct GivenStandings {

@@ -1,0 +1,271 @@
+//! Reports of kernels, in any order and any number of times.
+
+use domain::changes::Changes;
+use domain::ids::{KernelId, KernelKey, SessionId};
+use domain::kernel::{Advance, Common, Conflict, Kernel, Phase, Report, Traits, Unsettled};
+use domain::names::check_name;
+use domain::slots::{Amounts, SlotName, Usages};
+use domain::time::Timestamp;
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use crate::support::{amounts, cases, clock, member, slot, usages};
+
+fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Timestamp>) -> Report {
+    Report {
+        id: KernelId(Uuid::from_u128(1)),
+        session: SessionId(Uuid::from_u128(2)),
+        owner: member(1, 1),
+        domain: "research".to_owned(),
+        slots: amounts(&[("cpu", "2")]),
+        phase,
+        started_at,
+        terminated_at,
+        changes: Changes::default(),
+        expected_seconds: None,
+        traits: Traits::default(),
+    }
+}
+
+fn fold<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Result<Option<Kernel>, Conflict> {
+    reports.into_iter().try_fold(None, |known, report| Kernel::merge(known, report.clone()).map(Some))
+}
+
+#[test]
+fn a_late_earlier_report_only_fills_what_is_missing() {
+    let ended = report(Phase::Terminated, None, Some(clock("10:23")));
+    let mut running = report(Phase::Running, Some(clock("10:00")), None);
+    running.slots = amounts(&[("cpu", "9")]);
+    let kernel = Kernel::merge(None, ended.clone()).expect("a kernel");
+    assert!(kernel.settled, "as far as is known it never ran");
+    let kernel = Kernel::merge(Some(kernel), running).expect("a kernel");
+    assert!(!kernel.settled, "now there is something to record");
+    assert_eq!(*kernel.report, Report { started_at: Some(clock("10:00")), ..ended });
+}
+
+#[test]
+fn reports_that_contradict_recorded_facts_are_refused() {
+    let known = Kernel {
+        key: None,
+        report: report(Phase::Running, Some(clock("10:00")), None).into(),
+        cursor: Some(clock("10:05")),
+        settled: false,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
+    let merge = |report| Kernel::merge(Some(known.clone()), report).map_err(|c| (c, c.key()));
+    let foreign = Report { owner: member(2, 1), ..Report::clone(&known.report) };
+    assert_eq!(merge(foreign), Err((Conflict::Owner, "user_uuid")));
+    let elsewhere = Report { owner: member(1, 2), ..Report::clone(&known.report) };
+    assert_eq!(merge(elsewhere), Err((Conflict::Owner, "user_uuid")));
+    let rescheduled = report(Phase::Running, Some(clock("10:01")), None);
+    assert_eq!(merge(rescheduled), Err((Conflict::Start, "started_at")));
+    let backwards = report(Phase::Terminated, None, Some(clock("09:59")));
+    assert_eq!(merge(backwards.clone()), Err((Conflict::End, "terminated_at")));
+    let first = Kernel::merge(None, Report { started_at: Some(clock("10:00")), ..backwards });
+    assert_eq!(first, Err(Conflict::End));
+    // Before anything is recorded a start may still be corrected.
+    let fresh = Kernel { cursor: None, ..known };
+    let corrected = Kernel::merge(Some(fresh), report(Phase::Running, Some(clock("10:01")), None)).expect("a kernel");
+    assert_eq!(corrected.report.started_at, Some(clock("10:01")));
+    // A kernel that ended as it started used nothing: it may start anew.
+    let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
+    let empty = Kernel {
+        key: None,
+        report: empty.into(),
+        cursor: Some(clock("10:00")),
+        settled: true,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
+    let moved = report(Phase::Terminated, Some(clock("11:00")), Some(clock("11:30")));
+    let anew = Kernel::merge(Some(empty), moved.clone()).expect("a kernel");
+    assert_eq!(
+        anew,
+        Kernel {
+            key: None,
+            report: moved.into(),
+            cursor: None,
+            settled: false,
+            end_inferred: false,
+            applied: None,
+            seen_at: None
+        }
+    );
+}
+
+#[test]
+fn a_recorded_kernel_stays_settled_until_its_end_moves() {
+    let ended = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23")));
+    let known = Kernel {
+        key: Some(KernelKey(1)),
+        report: ended.clone().into(),
+        cursor: Some(clock("10:23")),
+        settled: true,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
+    assert_eq!(Kernel::merge(Some(known.clone()), ended.clone()), Ok(known.clone()));
+    let late = report(Phase::Running, Some(clock("10:00")), None);
+    assert_eq!(Kernel::merge(Some(known.clone()), late), Ok(known.clone()));
+    for (end, over_recorded) in [("10:30", false), ("10:10", true)] {
+        let moved = Report { terminated_at: Some(clock(end)), ..ended.clone() };
+        let kernel = Kernel::merge(Some(known.clone()), moved).expect("a kernel");
+        let unsettled = Unsettled::of(&kernel, &mut Common::default()).expect("nothing is settled yet");
+        assert_eq!((kernel.settled, unsettled.over_recorded()), (false, over_recorded), "{end}");
+    }
+    assert_eq!(Unsettled::of(&known, &mut Common::default()), None);
+}
+
+#[test]
+fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
+    let running = Kernel::merge(None, report(Phase::Running, Some(clock("10:00")), None)).expect("a kernel");
+    let ended = Kernel {
+        key: None,
+        report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))).into(),
+        cursor: Some(clock("10:10")),
+        settled: false,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
+    let after = |kernel: &Kernel, now: &str| {
+        let stored = Kernel { key: Some(KernelKey(1)), ..kernel.clone() };
+        let mut unsettled = Unsettled::of(&stored, &mut Common::default()).expect("a started kernel");
+        (unsettled.advance(clock(now)), unsettled.cursor)
+    };
+    assert_eq!(after(&running, "10:05"), (Advance::Moved, Some(clock("10:05"))));
+    // A clock that jumped back moves no cursor back.
+    assert_eq!(after(&running, "09:55"), (Advance::Stayed, None));
+    assert_eq!(after(&ended, "10:05"), (Advance::Stayed, Some(clock("10:10"))));
+    assert_eq!(after(&ended, "10:20"), (Advance::Moved, Some(clock("10:20"))));
+    assert_eq!(after(&ended, "10:23").0, Advance::Settled);
+}
+
+#[test]
+fn statuses_fold_into_three_phases() {
+    for (status, phase) in [
+        ("PENDING", Some(Phase::Pending)),
+        ("Preparing", Some(Phase::Pending)),
+        ("running", Some(Phase::Running)),
+        ("TERMINATING", Some(Phase::Running)),
+        ("Terminated", Some(Phase::Terminated)),
+        ("CANCELLED", Some(Phase::Terminated)),
+        ("", None),
+        ("unheard-of", None),
+    ] {
+        assert_eq!(Phase::parse(status), phase, "{status}");
+    }
+    for phase in [Phase::Pending, Phase::Running, Phase::Terminated] {
+        assert_eq!(Phase::parse(phase.as_str()), Some(phase));
+    }
+}
+
+#[test]
+fn names_that_paths_and_tables_can_hold() {
+    for name in ["default", "gpu-cluster", "Räume 3", "a", &"x".repeat(64)] {
+        assert!(check_name(name).is_ok(), "{name}");
+    }
+    for name in ["", ".", "..", " a", "a ", "a/b", "a\nb", "a\0b", "\u{7f}", &"x".repeat(65)] {
+        assert!(check_name(name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn slot_maps_are_data_with_limits() {
+    let map: Amounts = serde_json::from_str(r#"{"mem": "64", "cpu": 2, "cuda.shares": 0.5}"#).expect("a map");
+    assert_eq!(map.to_json(), r#"{"cpu":"2","cuda.shares":"0.5","mem":"64"}"#);
+    assert_eq!(Amounts::from_json(&map.to_json()).ok(), Some(map));
+    let many =
+        |count: usize| format!("{{{}}}", (0..count).map(|i| format!("\"s{i}\":1")).collect::<Vec<_>>().join(","));
+    assert!(Amounts::from_json(&many(64)).is_ok());
+    let long = format!("{{\"{}\":1}}", "x".repeat(65));
+    for json in [
+        many(65).as_str(),
+        long.as_str(),
+        r#"{"cpu": 1, "cpu": 2}"#,
+        r#"{"cpu": -1}"#,
+        r#"{"cpu": null}"#,
+        r#"{"": 1}"#,
+        r#"{"a b": 1}"#,
+        r#"{"\u0000": 1}"#,
+        r#"["cpu"]"#,
+        "3",
+        "null",
+    ] {
+        assert!(Amounts::from_json(json).is_err(), "{json}");
+    }
+    assert_eq!(slot("cpu"), slot("cpu"));
+    assert!(SlotName::new("cpu\u{e9}").is_none());
+    // Slots that were not used leave no trace in sums.
+    let mut sum = Usages::default();
+    sum.add(&usages(&[("cpu", "1"), ("mem", "0")]));
+    assert_eq!(sum, usages(&[("cpu", "1")]));
+    sum.subtract(&usages(&[("cpu", "1"), ("tpu", "5")]));
+    assert!(sum.is_empty() && sum.is_zero());
+}
+
+prop_compose! {
+    /// What one scheduler truthfully says about one kernel: later reports may leave out what earlier ones said.
+    fn history()(
+        start in 0i64..4, length in 0i64..4, ran in any::<bool>(), ended in any::<bool>(), end_names_start in any::<bool>()
+    ) -> Vec<Report> {
+        let started_at = Some(Timestamp::from_seconds(start));
+        let mut pending = report(Phase::Pending, None, None);
+        pending.slots = amounts(&[("cpu", "1")]);
+        pending.traits.priority = 7;
+        let mut reports = vec![pending];
+        if ran {
+            let mut running = report(Phase::Running, started_at, None);
+            running.traits.agent_id = Some("node-1".to_owned());
+            reports.push(running);
+        }
+        if ended {
+            let known = started_at.filter(|_| ran && end_names_start);
+            reports.push(report(Phase::Terminated, known, Some(Timestamp::from_seconds(start + length))));
+        }
+        reports
+    }
+}
+
+prop_compose! {
+    /// A history, and the same reports repeated and shuffled, each at least once.
+    fn told_twice()(reports in history())(
+        shuffled in proptest::sample::subsequence(reports.iter().cycle().take(3 * reports.len()).cloned().collect::<Vec<_>>(), 0..=3 * reports.len())
+            .prop_map({
+                let all = reports.clone();
+                move |mut some| { some.extend(all.clone()); some }
+            })
+            .prop_shuffle(),
+        reports in Just(reports),
+    ) -> (Vec<Report>, Vec<Report>) {
+        (reports, shuffled)
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn any_order_and_multiplicity_of_reports_gives_the_same_kernel((reports, shuffled) in told_twice()) {
+        let in_order = fold(&reports);
+        prop_assert!(in_order.is_ok());
+        prop_assert_eq!(fold(&shuffled), in_order);
+    }
+
+    #[test]
+    fn telling_again_changes_nothing((reports, shuffled) in told_twice(), recorded in 0i64..4) {
+        let mut known = fold(&reports).expect("consistent").expect("a kernel");
+        if let Some(start) = known.report.started_at {
+            let end = known.report.terminated_at.unwrap_or(Timestamp::MAX);
+            let cursor = start.plus_micros(recorded * 1_000_000).min(end);
+            known.cursor = Some(cursor);
+            known.settled = cursor == end;
+        }
+        let again = shuffled.into_iter().try_fold(known.clone(), |kernel, report| Kernel::merge(Some(kernel), report));
+        prop_assert_eq!(again, Ok(known));
+    }
+}

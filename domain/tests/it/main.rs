@@ -1,0 +1,36 @@
+//! Laws and worked examples of the pure rules.
+
+mod buckets;
+mod capacity;
+mod day_domains;
+mod decay;
+mod decimals;
+mod exact_sums;
+mod explain;
+mod factors;
+mod fairness;
+mod filters;
+mod hierarchy;
+mod job_schedules;
+mod kernels;
+mod ledger;
+mod normalization;
+mod options;
+mod outstanding;
+mod parallel;
+mod progressive;
+mod quantities;
+mod ranking;
+mod readings;
+mod replays;
+mod sequencing;
+mod slices;
+mod spans;
+mod statuses;
+mod support;
+mod suspensions;
+mod turns;
+mod worlds;
+
+/// The rules under the name that files shared with the tests of the server use.
+pub(crate) use domain as rules;

@@ -1,0 +1,69 @@
+//! Short ways to write domain values.
+
+#[path = "../../../../tests/it/support/dice.rs"]
+pub mod dice;
+#[path = "../../../../tests/it/support/standings.rs"]
+pub mod standings;
+
+use domain::ids::{Member, ProjectId, UserId};
+use domain::slots::{Amounts, SlotName, Usages};
+use domain::time::{Day, Span, Timestamp};
+use domain::weight::{EffectiveWeight, Weight};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+/// So many cases, and no regression files beside the sources.
+pub fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+pub fn slot(name: &str) -> SlotName {
+    SlotName::new(name).expect("a legal slot name")
+}
+
+pub fn amounts(pairs: &[(&str, &str)]) -> Amounts {
+    pairs.iter().map(|(name, amount)| (slot(name), amount.parse().expect("a legal amount"))).collect()
+}
+
+pub fn usages(pairs: &[(&str, &str)]) -> Usages {
+    pairs.iter().map(|(name, usage)| (slot(name), usage.parse().expect("a legal usage"))).collect()
+}
+
+pub fn at(text: &str) -> Timestamp {
+    text.parse().expect("a legal time")
+}
+
+/// A clock time on the day of the proposal's examples.
+pub fn clock(time: &str) -> Timestamp {
+    at(&format!("2026-01-13T{time}:00Z"))
+}
+
+pub fn span(start: Timestamp, end: Timestamp) -> Span {
+    Span::new(start, end).expect("time between start and end")
+}
+
+pub fn day(text: &str) -> Day {
+    text.parse().expect("a legal day")
+}
+
+pub fn weight(text: &str) -> Weight {
+    text.parse().expect("a legal weight")
+}
+
+pub fn own(text: &str) -> EffectiveWeight {
+    EffectiveWeight::single(weight(text))
+}
+
+pub fn member(user: u128, project: u128) -> Member {
+    Member { user: UserId(Uuid::from_u128(user)), project: ProjectId(Uuid::from_u128(project)) }
+}
+
+/// `a` and `b` differ by no more than rounding of sums in 64-bit floats.
+pub fn close(a: f64, b: f64) -> bool {
+    a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-12 * a.abs().max(b.abs()).max(1.0)
+}
+
+/// The UUID that tests have for a name.
+pub fn id(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+}
