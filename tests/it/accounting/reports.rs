@@ -31,7 +31,7 @@ fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Ar
     (rows.user(member).unwrap().user_name.clone(), rows.project(member.project).unwrap().project_name.clone())
 }
 
-/// What the group's picture says of kernels: how many have started, whose they are, what they occupy and ask for.
+/// What the group's snapshot says of kernels: how many have started, whose they are, what they occupy and ask for.
 fn state_of_kernels(f: &Fixture) -> String {
     let group = f.service.group(&admin(), GROUP).unwrap();
     let facts = group.whole().unwrap();

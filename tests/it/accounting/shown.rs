@@ -1,4 +1,4 @@
-//! What readers are shown: an audit finds where it is not what is stored, and a picture shares rows with the one before.
+//! What readers are shown: an audit finds where it is not what is stored, and a snapshot shares rows with the one before.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::on_both;
 
 const USERS: usize = 40;
 
-/// The rows of all users, as the picture has them.
+/// The rows of all users, as the snapshot has them.
 fn rows(f: &Fixture) -> Vec<Arc<UserShare>> {
     let group = f.service.group(&admin(), GROUP).unwrap();
     let rows = &group.whole().unwrap().rows;

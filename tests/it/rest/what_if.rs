@@ -17,7 +17,7 @@ const NAMES: [&str; 6] = ["ann", "bob", "cem", "dee", "eva", "fay"];
 const PROJECTS: [&str; 4] = ["ml", "bio", "hpc", "law"];
 const DOMAINS: [&str; 3] = ["research", "sales", "teaching"];
 
-/// Every row of a picture with its rank.
+/// Every row of a snapshot with its rank.
 #[derive(Debug, PartialEq)]
 struct Rows {
     domains: Vec<(u32, DomainShare)>,
