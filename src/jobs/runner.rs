@@ -1,7 +1,7 @@
 //! The runner of the jobs.
 //!
 //! Several processes may serve one database, a job may run for longer than its schedule allows, and any process may stop or
-//! lose the database at any moment. A job must still run once per group at a time, and no run may be lost.
+//! lose the database at any moment. No job may run twice at the same time in one group, and none may be forgotten.
 //!
 //! Therefore the runner holds three things for a run:
 //! - the flight: a mutex of this process for the job and the group;

@@ -13,7 +13,7 @@
 //! Invariants:
 //! - A transaction that is dropped is rolled back.
 //! - A transaction takes no further statement after one has failed.
-//! - Only [`Connection::pool`], which is for migrations and for closing, bypasses the checks.
+//! - Only statements on [`Connection::pool`] bypass the checks. It is for migrations, for idle connections and for closing.
 //!
 //! See "The database at arm's length" in ARCHITECTURE.
 

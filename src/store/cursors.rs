@@ -136,8 +136,8 @@ pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) 
 /// From this number of consecutive keys on, a statement of their own costs less than a place in one with others.
 const LONG_RUN: usize = 500;
 
-/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
-/// the first and the last of them are enough.
+/// Conditions that select the cursors of `keys`, one for each statement. Consecutive keys become a range, which the first
+/// and the last key determine.
 fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     let column = Column::KernelKey;
     let (runs, single) = in_runs(keys, |a, b| a.0 + 1 == b.0);
