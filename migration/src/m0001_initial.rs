@@ -159,7 +159,7 @@ fn capacity_days() -> TableCreateStatement {
         .col(string_len("source", 16))
         // Capacity times the time for which it was observed: a slot map of usages. Empty unless observed.
         .col(text("integral"))
-        // For how long it was observed, in microseconds.
+        // The time for which it was observed, in microseconds.
         .col(big_integer("observed_micros"))
         // The divisor of the day's usage: a slot map of amounts, the mean over the observed time.
         .col(text("capacity"))

@@ -30,7 +30,8 @@ impl MigrationTrait for Migration {
             db.execute(index(&["revision"]).name(format!("ix_{table}_revision")).table(table)).await?;
         }
         let latest = table("people_revision")
-            // Always 1: there is one row, and who changes a person holds its lock until the end of the transaction.
+            // Always 1, because there is one row. A writer that changes a person holds its lock until the end of the
+            // transaction.
             .col(integer("id").primary_key())
             // The newest revision of any row in domains, projects or users.
             .col(big_integer("revision"))
