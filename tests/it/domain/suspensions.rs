@@ -1,4 +1,4 @@
-//! When a kernel was suspended, from reports in any order.
+//! The suspensions of a kernel, from reports in any order.
 
 use fairshared::domain::changes::Changes;
 use fairshared::domain::time::{Span, Timestamp};

@@ -1,4 +1,4 @@
-//! Queues take turns by score (DIVISION §5): as if all scores were computed again at every turn.
+//! Queues take turns by score (DIVISION §5), as if all scores were calculated again at every turn.
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::report::order;
@@ -22,7 +22,7 @@ fn amounts(counts: &[u64]) -> Amounts {
     amounts
 }
 
-/// A queue: whom it is below, priority, fair share, allocation.
+/// A queue: its parent, priority, fair share, allocation.
 type QueueOf = (prop::sample::Index, i32, [u64; 3], [u64; 3]);
 /// A workload: its queue, and what it asks for.
 type Wish = (prop::sample::Index, [u64; 3]);

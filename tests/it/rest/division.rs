@@ -1,4 +1,4 @@
-//! What queues deserve on live state, over HTTP.
+//! The amounts that queues deserve in the current state, over HTTP.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ on_both! {
         assert_eq!(plan["placement"], json!([{"member": 0, "agent_id": "node-1"}]));
         let again = server.call("POST", &path, Some(&workload("p1", 8))).await.json(200);
         assert_eq!(plan, again);
-        // The second of two plans on one picture reads nothing again.
+        // The second of two plans on one snapshot reads nothing again.
         let before = server.service.store().statements();
         let refused = server.call("POST", &path, Some(&workload("p3", 20))).await.json(200);
         assert_eq!(server.service.store().statements(), before);
