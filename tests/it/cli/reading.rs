@@ -78,7 +78,7 @@ on_both! {
         assert!(get.ok().contains(r#"resource_weights={"nope":"1"}"#));
         let mended = run(&f.db, ["options", "set", GROUP, "resource_weights=null"]);
         assert!(!mended.stderr.contains("warning: "), "{mended:?}");
-        // Of two values for one option neither has precedence.
+        // Neither of two values for one option has precedence.
         let twice = run(&f.db, ["options", "set", GROUP, "half_life_days=7", "half_life_days=8"]);
         assert_eq!(twice.refused(2), "half_life_days is given twice");
         let twice = run(&f.db, ["agents", "set", GROUP, "n1", "--slot", "cpu=1", "--slot", "cpu=2"]);

@@ -150,7 +150,7 @@ fn exhausted_is_not_refused() {
     assert_eq!(plan_of(&case).verdict, Verdict::SearchExhausted);
 }
 
-/// Of two evicted workloads the small one could come back by its quota: `a` has far more than its quota.
+/// The smaller of two evicted workloads could come back by its quota: `a` has far more than its quota.
 #[test]
 fn nobody_may_take_back_a_part() {
     let plan = |quota: u32| {

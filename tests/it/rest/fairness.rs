@@ -132,7 +132,7 @@ on_both! {
 
     async fn one_answer_holds_what_all_pages_hold(db: TestDb) {
         let server = Server::new(db).await;
-        // So many rows that more than one thread writes them.
+        // More than one thread writes this number of rows.
         let all: Vec<Value> =
             (0..2_100).map(|n| waiting(&format!("w{n}"), &format!("u{n}"), "vision", "research")).collect();
         server.ingest(&all).await;
