@@ -12,7 +12,7 @@
 //!
 //! # Rolling upgrades: expand, then contract
 //! On `PostgreSQL` an old and a new version of the program may use one database at the same time, while servers are replaced
-//! one after the other. The old version goes on working only if each step keeps what the old version needs:
+//! one after the other. The old version still works only if each step keeps what the old version needs:
 //!
 //! 1. **Expand.** A version adds tables, columns and indexes. A new column has a default or may be NULL, because the old
 //!    version inserts rows without it. The new version reads old rows as well as new ones.

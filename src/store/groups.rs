@@ -243,7 +243,7 @@ pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub kernels: u64,
-    /// Those of `kernels` that run.
+    /// The running ones among `kernels`.
     pub running: u64,
     pub usage_records: u64,
     /// The buckets of all three tiers.

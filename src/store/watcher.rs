@@ -68,7 +68,7 @@ impl Watcher {
                 found
             } else {
                 lose();
-                // A database that was only paused answers when it goes on.
+                // A database that was only paused answers when it resumes.
                 timeout(GIVEN_UP, asked).await.unwrap_or(false)
             }
         };

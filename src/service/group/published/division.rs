@@ -11,7 +11,7 @@ use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 use crate::store::division_days::DivisionDay;
 
-/// The division of one picture.
+/// The division of one snapshot.
 #[derive(Debug)]
 pub struct Division {
     pub calculated_at: Timestamp,
