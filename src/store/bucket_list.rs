@@ -150,7 +150,7 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         Some(row) => row.try_get("", "total")?,
         None => 0,
     };
-    // The page is cut before its projects are joined, because PostgreSQL may otherwise read the buckets of every project first.
+    // The page is cut before its projects are joined. Otherwise PostgreSQL may read the buckets of every project first.
     let mut select = Query::select();
     select.from_as(table(query.tier), "b").cond_where(matching);
     if names_domain(&query.filter) {

@@ -232,7 +232,7 @@ impl GroupState {
         !moved.is_empty()
     }
 
-    /// True if everything except the kernels is as of `stored`, and `stored` is not a later group of the same name.
+    /// True if shares, options, capacities and names are as of `stored`, and `stored` is not a later group of this name.
     pub fn is_of(&self, stored: &Group) -> bool {
         self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
     }

@@ -246,7 +246,7 @@ impl GroupTransaction {
         &self.tx
     }
 
-    /// The database transaction, for writes; the rows are kept only if this transaction commits.
+    /// The database transaction, for writes. Marks that there are rows to commit.
     pub fn write(&self) -> &Tx {
         self.written.store(true, Ordering::Relaxed);
         &self.tx
