@@ -1,4 +1,4 @@
-//! One `aggregate` tick of a busy cluster, against a bulk insert of just the rows it records.
+//! One run of `aggregate` in a busy cluster, against a bulk insert of only the rows that it records.
 
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::grown::{self, USERS as EARLIER};
@@ -12,8 +12,8 @@ static TICK: Figure = Figure {
     name: "a tick with 50,000 running kernels of 5,000 users",
     floor: "bulk insert of its records",
     unit: Unit::Time,
-    // Five times what a tick of 10,000 kernels may take. The floor has the records alone, which are few bytes each; a tick also
-    // writes the buckets and the shares of 5,000 users.
+    // Five times the limit for a run over 10,000 kernels. The floor has only the records, which are few bytes each; a run
+    // also writes the buckets and the shares of 5,000 users.
     bars: &[Bar::Most(0.6)],
     on: FRESH_AND_GROWN,
 };
@@ -33,7 +33,7 @@ async fn measure(on: On) {
     world::ingest(&cluster, &world::running(0..KERNELS, USERS)).await;
     let twin = Twin::full(&store, RECORDS).await;
     let (mut ticks, mut floors) = (Vec::new(), Vec::new());
-    // The first tick makes all buckets and does not count.
+    // The first run makes all buckets and does not count.
     for tick in 0..=TICKS {
         cluster.clock.advance_seconds(300);
         cluster.service.heartbeat().await.unwrap();

@@ -1,5 +1,5 @@
-//! What orders deliver in a closed loop: 200 users who always wait, 64 devices, jobs of all lengths (FAIR_SHARE §10). The figures
-//! are no times: a share is that of the cluster in the wrong hands.
+//! The shares that orders deliver in a closed loop: 200 users who always wait, 64 devices, jobs of all lengths
+//! (FAIR_SHARE §10). The figures are not times: each is the misallocated share of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::support::closed_loop::{Got, LARGE, Lengths, Scene, delivered};
 
 pub const BENCH: Bench = Bench { name: "closed_loop", figures: FIGURES, run };
 
-/// Who is counted in a figure.
+/// The tier of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
     Users,

@@ -1,4 +1,4 @@
-//! Commands over a database of their own, from the start of the process to its end.
+//! Commands over a database of their own, measured from the start of the process to its end.
 
 use std::process::Command;
 
@@ -30,13 +30,13 @@ static SET: Figure = command("`weights set` of one user, 10,000 users");
 const USERS: usize = 10_000;
 const TIMES: usize = 20;
 
-/// The last day of a history is today: a command looks back from the time of the machine.
+/// The last day of the history is today, because a command looks back from the machine's time.
 async fn database(on: On) -> TestDb {
     let now = SystemClock.now();
     let cluster = world::cluster_at(grown::fresh(on).await, &now.to_string()).await;
     world::ingest(&cluster, &world::finished_before(0..USERS, USERS, now)).await;
     if matches!(on, On::Grown(_)) {
-        // A bucket for each day before.
+        // A bucket for each earlier day.
         let yesterday = now.plus_micros(-MICROS_PER_DAY);
         let earlier = world::over_days(USERS..2 * USERS, USERS, yesterday, grown::DAYS - 1, true);
         world::ingest(&cluster, &earlier).await;

@@ -1,5 +1,5 @@
-//! How long a scheduler waits for its sequence, and a probe for the server's health, while other keys ask the dearest requests
-//! that their roles allow.
+//! The times of a scheduler's sequence and of a health probe, while other keys send the most expensive requests that their
+//! roles allow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ const USERS: usize = 100_000;
 const DAYS: usize = 7;
 const WORKLOADS: usize = 1_000;
 const CLIENTS: usize = 16;
-/// Requests that are measured of each kind.
+/// Requests of each kind that are measured.
 const MEASURED: usize = 500;
 
 fn run() {
@@ -65,7 +65,7 @@ async fn measure(on: On) {
             tokio::spawn(async move { ask_dearly(&url, &key, number, &stop).await })
         })
         .collect();
-    // The crowd is there when each of its clients has asked everything once.
+    // The crowd is complete when each of its clients has sent every request once.
     let [sequences, healths] = ask_urgently(&server, &admin).await;
     stop.store(true, Ordering::Relaxed);
     let answered: usize = join_all(crowd).await.into_iter().map(Result::unwrap).sum();
@@ -74,7 +74,7 @@ async fn measure(on: On) {
     HEALTH.took(on, percentile(healths, 100), Some(alone.1));
 }
 
-/// The times of sequences and of answers about health, in turns.
+/// The times of sequences and of health answers, in turn.
 async fn ask_urgently(server: &Program, admin: &str) -> [Vec<Duration>; 2] {
     let workload = |number: usize| {
         let member = world::member(number);
@@ -100,7 +100,7 @@ async fn time(request: RequestBuilder) -> Duration {
     start.elapsed()
 }
 
-/// Asks one dear request after the other until it shall stop. Returns how many were answered.
+/// Sends one expensive request after the other until `stop` is set. Returns the number of answers.
 async fn ask_dearly(url: &str, key: &str, number: usize, stop: &AtomicBool) -> usize {
     let client = Client::new();
     let group = format!("{url}/resource-groups/{GROUP}");
@@ -111,14 +111,14 @@ async fn ask_dearly(url: &str, key: &str, number: usize, stop: &AtomicBool) -> u
                 return answered;
             }
             let answer = request.bearer_auth(key).send().await.unwrap();
-            // A request that is refused, because the role may not send it or because it is too large, counts as asked.
+            // A request that is refused, because of the role or because of its size, counts as well.
             answered += usize::from(answer.bytes().await.is_ok());
         }
     }
     answered
 }
 
-/// The dearest request of each kind. `round` makes filters that no request before had.
+/// The most expensive request of each kind. `round` makes filters that no earlier request had.
 fn dear_requests(client: &Client, url: &str, group: &str, round: usize) -> Vec<RequestBuilder> {
     let list = |at: usize| {
         format!(

@@ -1,4 +1,4 @@
-//! The division of a group's capacity: time by algorithm and size, beside floors of the same run.
+//! The division of a group's capacity: time by algorithm and size, with floors of the same run.
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
@@ -19,7 +19,7 @@ const fn once(name: &'static str, bars: &'static [Bar]) -> Figure {
     Figure { name, floor: "every figure read, every share written once", unit: Unit::Time, bars, on: MEMORY }
 }
 
-/// So many times the time of 1,000 queues do 100,000 take.
+/// The time of 100,000 queues as a multiple of that of 1,000 queues.
 const fn growth(name: &'static str, bars: &'static [Bar]) -> Figure {
     let floor = "what reading every figure and writing every share grows";
     Figure { name, floor, unit: Unit::Times, bars, on: MEMORY }
@@ -41,7 +41,7 @@ const GROWTH: [(&str, &Figure); 4] = [
     ("drf", &DRF_GROWTH),
 ];
 
-/// Four levels; every queue wants something of every slot.
+/// A tree of four levels, in which every queue asks for some of every slot.
 fn tree(leaves: usize, slots: usize) -> Tree {
     let names: Vec<SlotName> = (0..slots).filter_map(|s| SlotName::new(&format!("slot{s}"))).collect();
     let mut specs: Vec<QueueSpec> = Vec::with_capacity(leaves);

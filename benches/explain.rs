@@ -1,4 +1,4 @@
-//! Explanations: over HTTP, and the calculation alone where the group is large.
+//! Explanations: over HTTP, and the calculation alone for large groups.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,7 +63,7 @@ fn page() {
     });
 }
 
-/// Everybody has used something on each of the last 28 days.
+/// A comparison of users who all used something on each of the last 28 days.
 fn contest() -> Comparison {
     let entrant = |n: usize| {
         let used = |day: i32| 1e-6 * ((n * 31 + 7 * day.unsigned_abs() as usize) % 977) as f64;

@@ -44,7 +44,7 @@ const DAYS: i32 = 28;
 const TODAY: Day = Day(20_466);
 
 fn run() {
-    // First, because what a process has given back it takes again without growing.
+    // Measured first, because a process reuses memory that it has freed without growing.
     bucket();
     let (measured, floor) = measure(10_000, 20);
     SMALL.took(On::Memory, measured, Some(floor));
@@ -52,7 +52,7 @@ fn run() {
     LARGE.took(On::Memory, measured, Some(floor));
 }
 
-/// What the process grows by for the buckets of 100,000 users, and of their projects and domains.
+/// The growth of the process for the buckets of 100,000 users, their projects and domains.
 fn bucket() {
     let before = own_size();
     let histories = histories(100_000);
@@ -68,7 +68,7 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     ledger.normalize(&Decayer::new(&options, TODAY));
     let mut days = 0;
     let measured = repeat(times, || {
-        // Another day gives everybody another history.
+        // Another day changes the history of every owner.
         days = 1 - days;
         let decayer = Decayer::new(&options, TODAY.plus(days));
         hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
@@ -85,7 +85,7 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     (measured, repeat(times, || numbers.iter().sum::<f64>()))
 }
 
-/// One user, as far as a ranking needs it.
+/// The data of one user that a ranking needs.
 struct Standing(Member, Exponent);
 
 impl Ranked for Standing {

@@ -1,5 +1,5 @@
-//! The report of fairness over HTTP: what 10,000 users used beside what they are entitled to. The floor sends as many bytes that
-//! are ready already.
+//! The report of fairness over HTTP: the usage of 10,000 users and their entitled shares. The floor sends as many prepared
+//! bytes.
 
 use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
 use crate::common::http::Server;

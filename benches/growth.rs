@@ -1,4 +1,4 @@
-//! How costs grow: with what is stored, with users, and with what is taken in.
+//! The growth of costs: with stored data, with users, and with the size of ingests.
 
 mod imports;
 mod ingest;

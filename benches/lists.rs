@@ -1,4 +1,4 @@
-//! Pages of long lists: their slowest requests, and the SQL statements that each takes.
+//! Pages of long lists: the slowest requests, and the SQL statements of each.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::support::fixture::{Fixture, GROUP};
 pub const BENCH: Bench =
     Bench { name: "lists", figures: &[&RANKING, &RANKING_SQL, &BUCKETS, &BUCKETS_SQL, &KERNELS, &KERNELS_SQL], run };
 
-/// The slowest pages.
+/// The figure of the slowest pages.
 const fn slowest(name: &'static str) -> Figure {
     let floor = "p99 of a small answer of the server";
     Figure { name, floor, unit: Unit::Time, bars: &[Bar::Most(0.05)], on: FRESH }
 }
 
-/// The most statements that a page takes.
+/// The figure of the most statements for a page.
 const fn statements(name: &'static str) -> Figure {
     Figure { name, floor: "", unit: Unit::Statements, bars: &[Bar::Most(6.0)], on: FRESH }
 }
@@ -59,7 +59,7 @@ async fn measure(on: On) {
     }
 }
 
-/// Goes through a list; the times of its pages and the statements of the worst.
+/// Reads a list to its end. Returns the times of its pages and the most statements of one.
 async fn pages(cluster: &Fixture, server: &Server, list: &str) -> (Vec<Duration>, u64) {
     let store = cluster.service.store();
     let (mut times, mut most) = (Vec::new(), 0);

@@ -4,8 +4,8 @@
 //! - `cargo bench -- report` writes what was measured into `docs/PERFORMANCE.md`.
 //! - `cargo test` compares that page with the figures and with the rows that are published.
 //!
-//! A bench is one file that names its figures, and one line in [`BENCHES`]. Benches only tell; they fail when something does not
-//! work, and not when a bar is missed.
+//! A bench is one file with the list of its figures, and one line in [`BENCHES`]. Benches only report: they fail if
+//! something does not work, and not if a bar is missed.
 
 #![recursion_limit = "256"]
 
@@ -74,7 +74,7 @@ const BENCHES: &[&Bench] = &[
     &month::BENCH,
 ];
 
-/// How a process is told to run one bench; the identifier of the run follows.
+/// The argument by which a process runs one bench; the identifier of the run follows.
 const ONE: &str = "one";
 
 fn main() -> ExitCode {
@@ -82,14 +82,14 @@ fn main() -> ExitCode {
     match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [ONE, name, run] => one(name, run),
         ["report"] => report::write(BENCHES),
-        // Names that `cargo test` is given choose tests.
+        // With `cargo test`, names select tests.
         _ if !flags.iter().any(|flag| flag == "--bench") => report::check(BENCHES),
         ref names => return all(names),
     }
     ExitCode::SUCCESS
 }
 
-/// Runs the benches that are named, or all, one after the other.
+/// Runs the named benches, or all, one after the other.
 fn all(names: &[&str]) -> ExitCode {
     let run = fairshared::process::random::dated_id().to_string();
     let unknown = names.iter().find(|name| BENCHES.iter().all(|bench| bench.name != **name));

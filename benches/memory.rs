@@ -1,4 +1,5 @@
-//! Memory of the real program: servers with many users and kernels, and imports of files of two lengths, the median of three each.
+//! Memory of the real program: servers with many users and kernels, and imports of files of two lengths; each is the median
+//! of three.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "memory", figures: &[&SERVER, &PEAK, &LARGE, &IMPORT], run };
 
-/// The size of a server.
+/// The figure of a server's size.
 const fn server(name: &'static str, bars: &'static [Bar]) -> Figure {
     Figure { name, floor: "the server, idle", unit: Unit::Mebibytes, bars, on: FRESH }
 }
@@ -39,7 +40,7 @@ static IMPORT: Figure = Figure {
 const KERNELS: usize = 10_000;
 const MANY: usize = 100_000;
 const DAYS: usize = 28;
-/// Buffers go back to the system when nothing has happened for a while.
+/// After this idle time, buffers are freed.
 const QUIET: Duration = Duration::from_secs(15);
 
 fn run() {
@@ -60,7 +61,7 @@ async fn importing(on: On) {
     IMPORT.measured(on, peak(jobs_file::LONG).await, Some(floor));
 }
 
-/// A server over `db` that is asked for three runs and three rankings.
+/// A server over `db` after three runs and three rankings.
 async fn asked(db: &TestDb, lines: Option<String>) -> (f64, Program, Client, String) {
     let idle = Program::serve(&db.url).peak();
     let (key, server, client) = (key(&db.url), Program::serve(&db.url), Client::new());
@@ -77,7 +78,7 @@ async fn asked(db: &TestDb, lines: Option<String>) -> (f64, Program, Client, Str
     (idle, server, client, key)
 }
 
-/// Asks for a run until it is done; one that is in progress, or that waits for its turn, is waited for.
+/// Requests a run until one has succeeded, waiting for one that is in progress or waits for its turn.
 async fn aggregate(key: &str, client: &Client, server: &Program) {
     let run = || client.post(format!("{}/jobs/aggregate/run", server.address)).bearer_auth(key).send();
     loop {
@@ -97,10 +98,11 @@ async fn send(key: &str, request: RequestBuilder) {
 
 async fn serving(on: On) {
     let db = grown::fresh(on).await;
-    // The server's clock is the machine's: kernels that started in the bench's own time would have run for ages.
+    // The server uses the machine's clock, for which kernels that began at the bench's own time would have run for very
+    // long.
     let lines = world::running_since(0..KERNELS, KERNELS, SystemClock.now());
     let (idle, server, ..) = asked(&db, Some(lines)).await;
-    // Another process writes what this one has to read again.
+    // Another process writes data that this one has to read again.
     let user = world::member(1).user.to_string();
     for weight in ["2", "3", "4"] {
         let project = world::member(1).project.to_string();
@@ -113,7 +115,7 @@ async fn serving(on: On) {
     SERVER.measured(on, server.resident(), Some(idle));
 }
 
-/// The history is made in this process, as of the machine's time.
+/// The history is made in this process, up to the machine's time.
 async fn serving_many(on: On) {
     let db = grown::fresh(on).await;
     let now = SystemClock.now();

@@ -1,4 +1,4 @@
-//! A month of a full cluster, with all its ticks and jobs, on a clock that does not wait: how large the database gets.
+//! A month of a full cluster, with all its runs and jobs, on a simulated clock: the size of the database.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ static LATER: Figure = Figure {
     on: FRESH,
 };
 
-/// From the 37th day on, as many ended kernels are removed as are added. Buckets and day totals stay for three years.
+/// From the 37th day on, as many ended kernels are removed as added. Buckets and day totals stay for three years.
 static STEADY: Figure = Figure {
     name: "the same after 49 days",
     floor: "after 42 days",
@@ -46,7 +46,7 @@ const LAST: usize = 49;
 const TURNOVER: usize = KERNELS / 24;
 const TICKS_AN_HOUR: usize = 12;
 
-/// Both databases at once: what they hold does not depend on how fast the machine is.
+/// Both databases at the same time, because their sizes do not depend on the speed of the machine.
 fn run() {
     let [first, second] = [FRESH[0], FRESH[1]];
     block_on(async {
@@ -91,14 +91,14 @@ async fn live(on: On) {
     }
 }
 
-/// What ends and what begins with the `hour`.
+/// The kernels that end and those that begin at `hour`.
 fn turnover(start: Timestamp, hour: usize) -> String {
     let first = (hour - 1) * TURNOVER;
     let now = start.plus_micros(world::seconds(hour * 3_600));
     lines(start, first..first + TURNOVER, Some(now)) + &lines(start, KERNELS + first..KERNELS + first + TURNOVER, None)
 }
 
-/// When a kernel began: the first ones at the start, the others when one of those before them ended.
+/// The start of a kernel: the first ones begin at the start, the others when one of their predecessors ends.
 fn started(start: Timestamp, kernel: usize) -> Timestamp {
     let hour = kernel.checked_sub(KERNELS).map_or(0, |later| later / TURNOVER + 1);
     start.plus_micros(world::seconds(hour * 3_600))
@@ -110,7 +110,7 @@ fn lines(start: Timestamp, kernels: Range<usize>, end: Option<Timestamp>) -> Str
     })
 }
 
-/// In MiB, with SQLite's log.
+/// The size in MiB, including SQLite's log.
 async fn size(cluster: &Fixture, on: On) -> f64 {
     let bytes = if matches!(on, On::Fresh(Database::Sqlite)) {
         let file = cluster.db.url.strip_prefix("sqlite://").unwrap();

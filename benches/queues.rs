@@ -1,4 +1,4 @@
-//! Reads of the live division over HTTP while nothing changes, and just after kernels have changed.
+//! Reads of the current division over HTTP while nothing changes, and right after kernels have changed.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn measure(on: On) {
     let cluster = world::cluster(grown::database(on).await).await;
     world::ingest(&cluster, &world::running(0..KERNELS, KERNELS)).await;
     let server = Server::start(&cluster).await;
-    // One for each project, in one for each domain.
+    // One queue for each project, below one for each domain.
     let mut queues: Vec<_> =
         (0..world::DOMAINS).map(|d| json!({"name": world::domain_name(d), "quota": {"cpu": "50000"}})).collect();
     queues.extend((0..QUEUES).map(|n| {

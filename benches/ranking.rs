@@ -1,4 +1,4 @@
-//! Ranks over HTTP: all of them as one answer, and one user's. The floors send as many bytes that are ready already.
+//! Ranks over HTTP: all of them in one answer, and those of one user. The floors send as many prepared bytes.
 
 use axum::Router;
 use axum::routing::get;

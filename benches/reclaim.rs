@@ -1,4 +1,4 @@
-//! A reclaim plan over a large snapshot. The floor adds up what the running members hold, by queue and by agent.
+//! A reclaim plan over a large snapshot. The floor adds up the slots of the running members, by queue and by agent.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -67,8 +67,8 @@ fn queues(dice: &mut Dice) -> Vec<QueueSpec> {
     (0..QUEUES).map(spec).collect()
 }
 
-/// Ten kernels on every agent, which leave no gpu free, some in gangs over several agents; few queues hold much, many
-/// little.
+/// A cluster with ten kernels on every agent, which leave no gpu free, some in gangs over several agents. Few queues hold
+/// much, many little.
 fn cluster() -> Cluster {
     let mut dice = Dice(7);
     let agent = |at: usize| Agent {
@@ -106,7 +106,7 @@ fn cluster() -> Cluster {
     let tree = observed_tree(&queues(&mut dice), &capacity, &running, None).unwrap_or_else(|f| panic!("{f:?}"));
     let divide = algorithm("quota_over_quota").unwrap_or_else(|| panic!("no algorithm"));
     let mut wanting = tree.clone();
-    // All queues want more than there is, so that shares follow from weights and quotas.
+    // All queues ask for more than the capacity, so that shares follow from weights and quotas.
     for queue in 0..tree.len() {
         wanting.request.row_mut(queue).fill(Amount::whole(100_000));
     }
@@ -115,7 +115,7 @@ fn cluster() -> Cluster {
 }
 
 fn pending(dice: &mut Dice) -> Pending {
-    // From one gpu to 16 of them, on one node or several; the last asks for more than any queue deserves.
+    // From one gpu to 16, on one agent or several; the last one asks for more than any queue deserves.
     let (size, gpus) = [(1, 1), (1, 2), (1, 4), (1, 8), (2, 4), (8, 1), (16, 1), (8, 8)][dice.roll(8)];
     let member = PendingMember { slots: slots(4 * gpus, gpus), labels: std::collections::BTreeMap::new() };
     Pending {

@@ -37,7 +37,7 @@ const OWNERS: usize = 300;
 const CORES: u64 = 10_000;
 const SIZES: [u64; 8] = [1, 1, 2, 4, 8, 16, 32, 64];
 const DAYS: i64 = 100;
-/// Of the cluster, that the jobs need.
+/// The part of the cluster that the jobs need.
 const LOAD: f64 = 0.95;
 
 fn run() {
@@ -64,7 +64,7 @@ fn person(n: usize) -> Person {
     Person { member, user: user.into(), project: project.into(), domain: Arc::from(format!("domain-{}", n % 30 % 4)) }
 }
 
-/// Jobs of all lengths, whose owners are not equally busy.
+/// Jobs of all lengths, with owners who are not equally busy.
 fn history() -> History {
     let cpu = SlotName::new("cpu").unwrap_or_else(|| panic!("no slot cpu"));
     let cores = |count: u64| -> Amounts { [(cpu, Amount::whole(count))].into_iter().collect() };
@@ -76,9 +76,9 @@ fn history() -> History {
     let mut jobs: Vec<Job> = (0..JOBS)
         .map(|n| {
             let at = n as u64 * between + dice.roll(between);
-            // Of two dice the smaller: some owners have many times as many jobs as others.
+            // The smaller of two dice, so that some owners have many times as many jobs as others.
             let owner = dice.roll(OWNERS as u64).min(dice.roll(OWNERS as u64));
-            // One job in ten runs ten times as long as the others do.
+            // One job in ten may run ten times as long as the others.
             let part = if dice.one_in(10) { 10_000 } else { 1_000 };
             let length = mean_length * dice.roll(2 * part) as f64 / 1_900.0;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "days in microseconds")]

@@ -1,5 +1,5 @@
-//! Runs of `aggregate` at 100,000 users with a week of buckets, of whom none, few or all have used something since the run before.
-//! In a grown database 10,000 of them have four weeks of buckets.
+//! Runs of `aggregate` at 100,000 users with a week of buckets, of whom none, few or all have used something since the run
+//! before. In a grown database 10,000 of them have four weeks of buckets.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -21,7 +21,7 @@ static ALL: Figure = of("the same, all users have used something", &[Bar::Most(4
 const USERS: usize = 100_000;
 const DAYS: usize = 7;
 const TIMES: usize = 5;
-/// A run without changes is so short that what the work before it has left to do would be measured with few of them.
+/// A run without changes is so short that with few repetitions the leftover work of earlier runs would be measured.
 const IDLE_TIMES: usize = 51;
 
 fn run() {
@@ -41,13 +41,13 @@ async fn measure(on: On) {
     ALL.took(on, ticks(&cluster, USERS, TIMES).await, None);
 }
 
-/// Kernels that run from now on. The run that sees them first makes buckets and does not count.
+/// Starts kernels that run from now on. The first run that records them makes buckets and does not count.
 async fn start(cluster: &Fixture, kernels: Range<usize>) {
     world::ingest(cluster, &world::running_since(kernels, USERS, cluster.service.clock().now())).await;
     cluster.tick().await;
 }
 
-/// The median of some runs over so many kernels.
+/// The median time of `count` runs over `kernels` kernels.
 async fn ticks(cluster: &Fixture, kernels: usize, count: usize) -> Duration {
     let mut times = Vec::new();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Ordering pending workloads from published state.
+//! Sequences of pending workloads from snapshots.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub const BENCH: Bench = Bench {
     run,
 };
 
-/// Workloads ordered by the engine alone.
+/// The figure of workloads ordered by the engine alone.
 const fn engine_of(name: &'static str, bars: &'static [Bar]) -> Figure {
     Figure { name, floor: "sort of as many bare keys", unit: Unit::Time, bars, on: MEMORY }
 }
@@ -66,7 +66,7 @@ static SCORE: Figure = engine_of("`score`, 320,000 workloads in 2,000 sibling qu
 const ORDERED: &[Bar] = &[Bar::Most(0.06)];
 const IN_TURN: &[Bar] = &[Bar::Most(1.0)];
 
-/// Workloads charged one by one, by the engine alone.
+/// The figure of workloads charged one by one, by the engine alone.
 const fn charged_one_by_one(name: &'static str) -> Figure {
     let bars = &[Bar::Most(0.15), Bar::Floors(3.0)];
     Figure { name, floor: "the plain order of the same", unit: Unit::Time, bars, on: MEMORY }
@@ -128,12 +128,12 @@ static AWAY: Figure = Figure {
 const WORKLOADS: usize = 320_000;
 const USERS: usize = 10_000;
 const QUEUES: usize = 2_000;
-/// How often the whole queue is put in order.
+/// Repetitions of the sequence of all workloads.
 const WHOLE_TIMES: usize = 7;
 const CLIENTS: usize = 50;
 /// Requests of each client in a round.
 const EACH: usize = 100;
-/// Requests while runs follow each other. A p99 of 1,000 stands on ten of them, and moved by half from run to run.
+/// Requests while runs follow each other. The p99 of only 1,000 depends on ten of them, and varied by half from run to run.
 const BESIDE_RUNS: usize = 6_000;
 
 fn run() {
@@ -174,7 +174,7 @@ async fn whole_queue(on: On, cluster: &Fixture) {
     let server = Server::start(cluster).await;
     let bodies = [request(WORKLOADS, "plain"), request(WORKLOADS, "progressive")];
     let (mut times, mut answer) = ([Vec::new(), Vec::new()], Bytes::new());
-    // In turns, so that both meet the same moments of the machine.
+    // In turn, so that both run at the same speed of the machine.
     for _ in 0..WHOLE_TIMES {
         for (body, times) in bodies.iter().zip(&mut times).rev() {
             let took;
@@ -184,7 +184,7 @@ async fn whole_queue(on: On, cluster: &Fixture) {
     }
     let [plain_time, progressive_time] = times.map(median);
     let [body, _] = bodies;
-    // The floor sends the same bytes both ways without reading them.
+    // The floor sends the same bytes both ways without parsing them.
     let ready = answer.clone();
     let echo = post(move |_: Bytes| async move { ready }).layer(DefaultBodyLimit::disable());
     let plain = Server::of(Router::new().route("/sequence", echo)).await;
@@ -212,7 +212,7 @@ async fn many_clients(on: On, cluster: &Fixture) {
     RATE.measured(on, measured, Some(floor));
 }
 
-/// Small requests while one run follows the other.
+/// Small requests while runs follow each other.
 async fn during_aggregation() {
     for on in FRESH {
         let cluster = Arc::new(world::cluster(grown::database(*on).await).await);
@@ -236,7 +236,7 @@ async fn during_aggregation() {
     }
 }
 
-/// The same requests while the database does not answer; the floor is while it does.
+/// The same requests while the database does not answer; the floor is with a database that answers.
 async fn without_a_database() {
     let db = database::postgres().await;
     let proxy = Proxy::before(postgres::socket()).await;
@@ -256,7 +256,7 @@ async fn without_a_database() {
     AWAY.took(POSTGRES[0], away, Some(floor));
 }
 
-/// The slow end of so many requests by a client that shares no thread with the server.
+/// A high percentile of the times of `count` requests by a client that shares no thread with the server.
 async fn requests(server: &Server, count: usize, mode: &'static str) -> Duration {
     let server = server.of_another_client();
     let client = async move {
@@ -306,7 +306,7 @@ fn engine() {
     charged(&workloads, &standings);
 }
 
-/// Everybody has used something, and every workload costs a little.
+/// Accounts in which all users have used something and every workload costs a little.
 struct Used<'a>(&'a GivenStandings);
 
 impl UsageAccounts for Used<'_> {
@@ -341,7 +341,7 @@ fn charged(workloads: &[Workload], standings: &GivenStandings) {
     }
 }
 
-/// Queues that take turns; all of them are siblings, no two alike.
+/// Queues that take turns; all of them are siblings, and no two are alike.
 fn turns(workloads: &[Workload], standings: &dyn ShareLookup, floor: Duration) {
     let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
     let slots = [slot("cpu"), slot("mem")];

@@ -1,4 +1,4 @@
-//! What it costs that a commit on SQLite waits for the disk, against one that does not.
+//! The cost of a commit on SQLite that waits for the disk, against one that does not.
 
 use std::time::Duration;
 

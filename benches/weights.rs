@@ -45,7 +45,7 @@ async fn measure(on: On) {
         let body = json!({"items": items}).to_string();
         times.push(server.put("/fair-share-weights", body.into()).await.0);
     }
-    // All of these rows are there already: a twin with them could take none of them again.
+    // All these rows exist already, so a twin with them could not insert them again.
     let twin = Twin::of_another_group(&store, USER_SHARES).await;
     let rows = twin.lacking(&store).await;
     let floor = twin.insert(&store, &rows).await;

@@ -1,4 +1,4 @@
-//! Simulations of another half-life, which calculates everybody's usage again, against that calculation without a copy.
+//! Simulations of another half-life, which calculate the usage of all owners again, against that calculation without a copy.
 
 use std::time::Duration;
 

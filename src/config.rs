@@ -1,4 +1,5 @@
-//! Settings: flags over environment over file over defaults. An unknown setting is refused by name.
+//! Settings: flags override the environment, which overrides the file, which overrides the defaults. An unknown setting is
+//! refused by name.
 
 mod injected;
 mod origins;
@@ -15,7 +16,7 @@ use crate::domain::job_schedule::JobSchedule;
 use crate::store::Synchronous;
 use crate::store::address::Address;
 
-/// One setting, under its name in the file. The variable is `FAIRSHARED_` and the name in capitals.
+/// One setting, under its name in the file. Its variable is `FAIRSHARED_` and the name in capitals.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub key: &'static str,
@@ -23,7 +24,7 @@ pub struct Setting {
     pub about: &'static str,
 }
 
-/// Every setting there is; `.env.example` shows them all.
+/// All settings; `.env.example` lists them.
 pub const SETTINGS: [Setting; 33] = [
     Setting {
         key: "database_url",
@@ -169,7 +170,7 @@ pub const SETTINGS: [Setting; 33] = [
 ];
 
 const PREFIX: &str = "FAIRSHARED_";
-/// The variable that names the file.
+/// The variable that names the configuration file.
 pub const CONFIG_VARIABLE: &str = "FAIRSHARED_CONFIG";
 
 impl Setting {
@@ -190,12 +191,12 @@ pub struct Config {
     pub database_url: String,
     pub sqlite_synchronous: Synchronous,
     pub listen: SocketAddr,
-    /// Where browsers find the server, if not where it is asked.
+    /// The address of the server for browsers, if it is not the one that requests name.
     pub public_url: Option<Uri>,
-    /// Other servers whose pages may use the API from a browser.
+    /// The origins of other servers whose pages may use the API from a browser.
     pub cors_origins: Vec<HeaderValue>,
     pub log: String,
-    /// Whether a flag, a variable or the file set the log; otherwise it is the default.
+    /// True if a flag, a variable or the file sets the log; otherwise it is the default.
     pub log_chosen: bool,
     pub log_format: LogFormat,
     pub max_body_bytes: usize,
@@ -203,14 +204,14 @@ pub struct Config {
     /// 0: a quarter of the memory that the process may use.
     pub max_bodies_bytes: usize,
     pub max_requests_per_key: usize,
-    /// 0: any number.
+    /// 0: no limit.
     pub max_requests_per_second: u32,
     pub request_timeout_seconds: u64,
     pub max_connections: usize,
     pub head_timeout_seconds: u64,
     pub idle_timeout_seconds: u64,
     pub stream_silence_seconds: u64,
-    /// `None`: the job runs only on request. So it is for the other jobs.
+    /// `None`: the job runs only on request. The same holds for the other schedules.
     pub schedule_aggregate: Option<JobSchedule>,
     pub schedule_divide: Option<JobSchedule>,
     pub schedule_compact: Option<JobSchedule>,
@@ -221,19 +222,19 @@ pub struct Config {
     pub keep_kernels_days: u32,
     pub keep_history_days: u32,
     pub raw_days: u32,
-    /// 0: not at all.
+    /// 0: no wait.
     pub wait_for_database_seconds: u32,
-    /// 0: without limit.
+    /// 0: no limit.
     pub key_grace_seconds: u32,
     pub keep_audit_days: u32,
     pub migrate_on_start: bool,
-    /// The server that commands ask instead of the database.
+    /// The server to which commands send requests, in place of using the database.
     pub server: Option<Uri>,
     pub key: Option<String>,
     pub ca_file: Option<PathBuf>,
-    /// Whether a flag names the database.
+    /// True if a flag names the database.
     pub database_is_flag: bool,
-    /// Variables of the environment that look like settings and belong to Kubernetes.
+    /// Variables of the environment that look like settings and are set by Kubernetes.
     pub injected: Vec<String>,
 }
 
@@ -257,10 +258,10 @@ fn known_keys() -> Vec<String> {
     SETTINGS.iter().map(|s| s.key.to_owned()).collect()
 }
 
-/// How much two names have in common before one is taken for the other misspelt, from 0 to 1.
+/// The least similarity of two names, from 0 to 1, at which one counts as a misspelling of the other.
 const ALIKE: f64 = 0.8;
 
-/// What follows the name of an unknown setting: the one that was probably meant, and all there are.
+/// The end of a message about an unknown setting: the nearest name and all known names.
 fn nearest(name: &str, known: &[String]) -> String {
     let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
     let alike = known.iter().map(|other| (strsim::jaro_winkler(&bare(name), &bare(other)), other));
@@ -269,12 +270,12 @@ fn nearest(name: &str, known: &[String]) -> String {
     format!("{meant}; known are {}", known.join(", "))
 }
 
-/// Values by key, each with the place it comes from.
+/// Values by key, each with its origin.
 type Values = BTreeMap<&'static str, (String, String)>;
 
 impl Config {
-    /// Settles `flags` (key and value) over the variables of `environment` over the file that
-    /// `config_flag` or the environment names over the defaults.
+    /// Merges `flags` (key and value), the variables of `environment`, the file that `config_flag` or the environment names,
+    /// and the defaults; the former override the latter.
     pub fn settle(
         flags: &[(&'static str, String)],
         config_flag: Option<&Path>,
@@ -293,7 +294,7 @@ impl Config {
         let is_flag = |key: &str| flags.iter().any(|(flag, _)| *flag == key);
         let database_is_flag = is_flag("database_url");
         if database_is_flag && !is_flag("server") {
-            // Who names a database means it, whatever server the environment names.
+            // A flag that names a database overrides a server that the environment names.
             values.insert("server", (String::new(), "server".to_owned()));
         }
         values.extend(flags.iter().map(|(key, value)| (*key, (value.clone(), format!("--{}", key.replace('_', "-"))))));
@@ -360,7 +361,7 @@ fn read<T>(values: &Values, key: &str, parse: impl Fn(&str) -> Result<T, String>
     parse(&text).map_err(|detail| ConfigError::Value { source_name, detail })
 }
 
-/// A setting that may be left empty.
+/// Reads a setting that may be empty.
 fn read_filled<T>(
     values: &Values,
     key: &str,
@@ -390,7 +391,7 @@ fn server(text: &str) -> Result<Uri, String> {
     address.ok_or_else(|| format!("{text:?} is not the address of a server like https://fairshared.example.org"))
 }
 
-/// What the environment says.
+/// The settings in the environment.
 #[derive(Default)]
 struct Environment {
     values: Values,
@@ -451,7 +452,7 @@ fn read_file(file: &Path) -> Result<Values, ConfigError> {
     Ok(values)
 }
 
-/// The parser's message with its line, without the picture it draws.
+/// The parser's message with its line number, without the excerpt of the file.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line =
         error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);

@@ -1,4 +1,4 @@
-//! What a bench measures: one entry for each figure, beside the code that measures it.
+//! The figures of benches: one value for each, next to the code that measures it.
 
 use std::fmt::{Display, Formatter, Result};
 use std::time::Duration;
@@ -12,14 +12,14 @@ pub struct Bench {
     pub run: fn(),
 }
 
-/// What is measured, what it is compared with, and what it must keep to.
+/// A measured quantity, its floor, and its bars.
 pub struct Figure {
-    /// In words that no other figure of the bench has.
+    /// A name that is unique in the bench.
     pub name: &'static str,
-    /// What the floor is; empty without one.
+    /// The name of the floor; empty without one.
     pub floor: &'static str,
     pub unit: Unit,
-    /// All of them must be met.
+    /// All bars must be met.
     pub bars: &'static [Bar],
     pub on: &'static [On],
 }
@@ -42,11 +42,11 @@ pub enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
-    /// At most so much.
+    /// At most this value.
     Most(f64),
-    /// At most so many times the floor.
+    /// At most this multiple of the floor.
     Floors(f64),
-    /// At least so much of the floor, for rates: there the floor is what the machine can do at most.
+    /// At least this part of the floor. For rates, where the floor is the most that the machine can do.
     PartOfFloor(f64),
 }
 
@@ -56,12 +56,12 @@ pub enum Database {
     Postgres,
 }
 
-/// Where a figure is measured.
+/// The database that a figure is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// No database is asked.
+    /// No database is used.
     Memory,
-    /// A database that has nothing but what the bench puts there.
+    /// A database with nothing but the data of the bench.
     Fresh(Database),
     /// A database that has been in use for 28 days.
     Grown(Database),
@@ -79,7 +79,7 @@ pub const FRESH_AND_GROWN: &[On] = &[
 ];
 
 impl On {
-    /// The database that is asked.
+    /// The database that is used.
     pub fn database(self) -> Database {
         match self {
             Self::Memory => panic!("no database is asked"),
@@ -89,7 +89,7 @@ impl On {
 }
 
 impl Figure {
-    /// Notes what was measured.
+    /// Notes a measured value.
     pub fn measured(&'static self, on: On, measured: f64, floor: Option<f64>) {
         rows::note(self, on, measured, floor);
     }
@@ -98,7 +98,7 @@ impl Figure {
         self.measured(on, measured.as_secs_f64(), floor.map(|floor| floor.as_secs_f64()));
     }
 
-    /// Whether all bars are met; `None` without a bar.
+    /// True if all bars are met; `None` without a bar.
     pub fn is_met(&self, measured: f64, floor: Option<f64>) -> Option<bool> {
         let ratio = floor.map(|floor| measured / floor);
         let holds = |bar: &Bar| match *bar {
@@ -109,7 +109,7 @@ impl Figure {
         (!self.bars.is_empty()).then(|| self.bars.iter().all(holds))
     }
 
-    /// The bars in words; empty without one.
+    /// The bars as text; empty without one.
     pub fn bar(&self) -> String {
         let word = |bar: &Bar| match *bar {
             Bar::Most(limit) => self.unit.text(limit),
@@ -136,13 +136,13 @@ impl Unit {
         }
     }
 
-    /// Whether more is better.
+    /// True if more is better.
     pub fn rises(self) -> bool {
         self == Self::PerSecond
     }
 }
 
-/// Three digits are as many as two runs have in common.
+/// Three digits, because two runs agree in no more.
 fn digits(value: f64) -> String {
     let decimals = if value.abs() >= 100.0 {
         0

@@ -1,10 +1,10 @@
 //! Databases that have been in use for 28 days. They are made once for each schema, kept in the build folder, and copied.
 //!
-//! A real cluster of 10,000 kernels that are recorded every 5 minutes has 80 million slices in that time, and making them would
-//! take an hour. Here each of 10,000 users has one kernel a day that is recorded every 4 hours, and every 15 minutes on the last
-//! days. Days are closed as on a server: put together after three days, and purged. What stays are 2.2 million records and
-//! 280,000 kernels. That is enough: tables and indexes are several times larger than what a connection keeps of them, and each
-//! user has a bucket for each day of the look-back.
+//! A real cluster of 10,000 kernels that are recorded every 5 minutes has 80 million slices in that time, and making them
+//! would take an hour. Here each of 10,000 users has one kernel a day that is recorded every 4 hours, and every 15 minutes
+//! on the last days. Days are closed as on a server: compacted after three days, and purged. The result has 2.2 million
+//! records and 280,000 kernels. That is enough, because tables and indexes are several times larger than the cache of a
+//! connection, and each user has a bucket for each day of the look-back.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,11 +25,11 @@ use crate::support::postgres::Cluster;
 
 pub const DAYS: usize = 28;
 pub const USERS: usize = 10_000;
-/// The first kernel of the history; benches number theirs from 0 on.
+/// The number of the first kernel of the history. Benches number theirs from 0 on.
 const KERNELS: usize = 1 << 31;
-/// Changes with what [`live`] does.
+/// To be increased whenever [`live`] changes the data.
 const EDITION: u32 = 2;
-/// Seconds between the ticks of a day: before the first all kernels have begun, and after the last but one they end.
+/// Seconds between the runs of a day. All kernels begin before the first run, and end after the last but one.
 const COARSE: [i64; 6] = [4 * 3_600; 6];
 const FINE: [i64; 64] = [900; 64];
 const NAME: &str = "history";
@@ -51,7 +51,7 @@ pub async fn fresh(on: On) -> TestDb {
     }
 }
 
-/// Lives through the days before [`world::START`] in a migrated database.
+/// Makes the history of the days before [`world::START`] in a migrated database.
 async fn live(db: TestDb) {
     let first = crate::support::time(world::START).plus_micros(-world::seconds(DAYS * 86_400));
     let cluster = world::cluster_at(db, &first.to_string()).await;
@@ -86,7 +86,7 @@ async fn close(cluster: Fixture) {
     cluster.service.store().clone().close().await.unwrap();
 }
 
-/// Tells schemas apart: a new one makes a new history.
+/// The version of the schema, because a new schema needs a new history.
 async fn version() -> String {
     let db = database::sqlite().await;
     let store = db.store().await;
@@ -138,10 +138,10 @@ async fn postgres() -> TestDb {
     TestDb::at(cluster.url(&format!("grown_{name}")))
 }
 
-/// The same as of the cluster that fresh databases are in.
+/// The settings of the cluster that fresh databases are in.
 const SETTINGS: &[&str] = &["max_connections=300", "shared_buffers=128MB"];
 
-/// Copies a file or a folder; what is there under the name is whole.
+/// Copies a file or a folder. A copy that exists under its name is complete.
 fn copy(from: &Path, to: &Path) {
     let part = to.with_extension("part");
     let _ = std::fs::remove_dir_all(&part);

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{median, timed_async};
 use crate::support::fixture::{Fixture, GROUP, admin};
 
-/// How often each of two servers is asked in turn.
+/// Rounds in which each of two servers gets its requests.
 const ROUNDS: usize = 7;
 
 pub struct Server {
@@ -36,7 +36,7 @@ impl Server {
         Self { url: format!("{address}/resource-groups/{GROUP}"), key, client: reqwest::Client::new() }
     }
 
-    /// Serves `router` without anything around it.
+    /// Serves only `router`, without other layers.
     pub async fn of(router: Router) -> Self {
         let (listener, url) = port().await;
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -72,8 +72,8 @@ impl Server {
     }
 }
 
-/// How many requests a second each of two servers takes from so many clients, each of which sends one after the other. Clients have
-/// a thread of their own beside those of the servers. The servers are asked in turns, so that both meet the same moments of the
+/// The requests per second that each of two servers answers to `clients` clients, each of which sends one request after the
+/// other. Clients have a thread of their own. The servers are measured in turn, so that both run at the same speed of the
 /// machine.
 pub fn rates(servers: [&Server; 2], clients: usize, each: usize, send: impl AsyncFn(&Server) + Sync) -> [f64; 2] {
     let all = async |server: &Server, each: usize| {
@@ -87,7 +87,7 @@ pub fn rates(servers: [&Server; 2], clients: usize, each: usize, send: impl Asyn
     };
     let measure = |server: &Server| {
         let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // The first requests make the connections.
+        // The first requests open the connections.
         alone.block_on(async {
             all(server, each.div_ceil(10)).await;
             all(server, each).await

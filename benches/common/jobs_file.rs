@@ -1,4 +1,4 @@
-//! Files to import.
+//! Files of jobs to import.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub const SHORT: usize = 200_000;
 pub const LONG: usize = 4 * SHORT;
 
-/// The neutral CSV with so many rows: short jobs of many users over some weeks.
+/// Writes the neutral CSV with `rows` rows: short jobs of many users over some weeks.
 pub fn write(folder: &Path, rows: usize) -> PathBuf {
     let mut text = String::from("job_id,user,project,start_time,end_time,cpu\n");
     for row in 0..rows {

@@ -1,4 +1,4 @@
-//! Growth laws.
+//! The exponents of growth laws.
 
 /// The exponent `e` of the law `y = c * x^e` that fits the points best: the slope of the line of least squares through their
 /// logarithms.

@@ -1,4 +1,4 @@
-//! What all benches share: figures and their rows, repeating, databases, a cluster to measure on.
+//! Parts that all benches share: figures and their rows, repetition, databases, and a cluster to measure on.
 
 pub mod figure;
 pub mod grown;
@@ -21,7 +21,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (start.elapsed(), done)
 }
 
-/// The median time of `times` runs, after one that does not count.
+/// The median time of `times` executions, after one that does not count.
 pub fn repeat<T>(times: usize, mut work: impl FnMut() -> T) -> Duration {
     std::hint::black_box(work());
     median((0..times).map(|_| timed(|| std::hint::black_box(work())).0).collect())
@@ -31,7 +31,8 @@ pub fn median(times: Vec<Duration>) -> Duration {
     percentile(times, 50)
 }
 
-/// The median of three. A single short measurement differs by a fifth when neighbours of the machine keep its memory busy.
+/// The median of three. A single short measurement differs by a fifth while neighbours of the virtual machine keep its
+/// memory busy.
 pub async fn median_of_three(measure: impl AsyncFn() -> f64) -> f64 {
     let mut three = [measure().await, measure().await, measure().await];
     three.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A number that the database tells in SQL.
+//! Reads a number from the database with SQL.
 
 #![allow(clippy::disallowed_methods, reason = "what the database holds is asked in SQL")]
 

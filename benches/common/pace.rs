@@ -1,5 +1,5 @@
-//! How fast the machine is at the moment. The neighbours of a virtual machine share its memory and its caches, so that it may take
-//! half as long again from one minute to the next.
+//! The present speed of the machine. The neighbours of a virtual machine share its memory and its caches, so that the
+//! machine may take half as long again from one minute to the next.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::{percentile, repeat};
 
 const KEYS: u64 = 320_000;
 const TIMES: usize = 5;
-/// A moment is busy if the machine takes so many times as long as in good moments.
+/// A moment is busy if the machine takes longer than this multiple of its time in good moments.
 const BUSY: f64 = 1.15;
 
-/// How long it takes now to sort keys that are always the same.
+/// The time that sorting a fixed set of keys takes now.
 pub fn now() -> Duration {
     let keys: Vec<u64> = (1..=KEYS).map(scattered).collect();
     repeat(TIMES, || {
@@ -27,7 +27,7 @@ fn scattered(number: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// How long each machine takes in good moments, which one row in ten surpasses: the very best one is an accident.
+/// The time of each machine in good moments: the one that one row in ten is below, because the very best one is an accident.
 pub struct Good<'r>(BTreeMap<&'r str, Duration>);
 
 impl<'r> Good<'r> {
@@ -39,7 +39,7 @@ impl<'r> Good<'r> {
         Self(times.into_iter().map(|(machine, times)| (machine, percentile(times, 10))).collect())
     }
 
-    /// Whether the row is of a busy moment.
+    /// True if the row was measured in a busy moment.
     pub fn is_busy(&self, row: &Row) -> bool {
         self.0.get(&*row.machine).zip(row.sorted).is_some_and(|(good, sorted)| sorted > BUSY * good.as_secs_f64())
     }

@@ -1,10 +1,10 @@
-//! The real program as a process: what it takes of the machine.
+//! The real program as a process, and its use of the machine.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// The program over one database, without the environment of the machine.
+/// The program over one database, without the environment variables of the machine.
 pub fn program(url: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
     command.env_clear().env("FAIRSHARED_DATABASE_URL", url).stdin(Stdio::null());
@@ -16,14 +16,14 @@ pub fn key(url: &str) -> String {
     key_of(url, &["--role", "admin"])
 }
 
-/// A new key with what `flags` say of it.
+/// A new key with `flags`.
 pub fn key_of(url: &str, flags: &[&str]) -> String {
     let made = program(url).args(["keys", "create", "--label", "bench"]).args(flags).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 
-/// A server that dies with the value.
+/// A server whose process is killed when the value is dropped.
 pub struct Program {
     child: Child,
     _stdout: BufReader<ChildStdout>,
@@ -59,7 +59,7 @@ impl Drop for Program {
     }
 }
 
-/// What a command took.
+/// The cost of a command.
 pub struct Cost {
     /// The largest resident size, in MiB.
     pub peak: f64,
@@ -77,7 +77,7 @@ pub fn cost(command: &mut Command) -> Cost {
         if let Some(ended) = child.try_wait().unwrap() {
             break ended;
         }
-        // The figure only grows: nothing is missed in between but for the last moment.
+        // The peak only grows, so a sample misses nothing but the last moment.
         std::thread::sleep(std::time::Duration::from_millis(5));
     };
     assert!(ended.success(), "{ended}");
@@ -91,16 +91,16 @@ pub fn import(url: &str, file: &Path) -> Cost {
 
 /// Seconds of processor time of all processes that this one has started and that have ended.
 fn cpu_of_ended() -> f64 {
-    /// Ticks of the system's clock in a second, as every Linux tells them to programs.
+    /// Ticks of the system's clock per second, which are the same on every Linux.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The name of the process stands in parentheses; of the fields behind it, cutime and cstime are the 14th and 15th.
+    // The name of the process is in parentheses; of the fields after it, cutime and cstime are the 14th and 15th.
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
     (ticks(13) + ticks(14)) / TICKS
 }
 
-/// Bytes that this process has handed to the system to write, so far.
+/// The bytes that this process has written to the system so far.
 pub fn written() -> f64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse().unwrap()

@@ -1,5 +1,5 @@
-//! `docs/PERFORMANCE.md` as the benches tell it: their figures and bars, and what was measured. The rows that the page shows are
-//! kept beside the benches, so that the page follows from them and from nothing else.
+//! Writes the figures, the bars and the measured values into `docs/PERFORMANCE.md`. The rows that the page shows are stored
+//! with the benches, so that the page follows from them alone.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -9,7 +9,7 @@ use super::figure::{Bench, Figure, On};
 use super::pace::Good;
 use super::rows::{self, Row};
 
-/// The parts of the page that are written here, by the names in their marks.
+/// The parts of the page that are generated, by the names in their marks.
 const FIGURES: &str = "figures";
 const MEASURED: &str = "measured";
 
@@ -21,7 +21,7 @@ fn published() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/measured.jsonl")
 }
 
-/// Publishes the newest rows of this build folder. What was not measured here keeps its rows.
+/// Publishes the newest rows of this build folder. Figures that were not measured here retain their rows.
 pub fn write(benches: &[&Bench]) {
     let kept = rows::read(&std::fs::read_to_string(published()).unwrap_or_default());
     let all = [kept, rows::all()].concat();
@@ -34,7 +34,7 @@ pub fn write(benches: &[&Bench]) {
     std::fs::write(published(), lines).unwrap();
 }
 
-/// Fails unless the page is what [`write`] makes of the figures and of the rows that are published.
+/// Fails unless the page equals the result of [`write`] for the figures and the published rows.
 pub fn check(benches: &[&Bench]) {
     let rows = rows::read(&std::fs::read_to_string(published()).unwrap_or_default());
     for row in &rows {
@@ -47,22 +47,22 @@ pub fn check(benches: &[&Bench]) {
     assert!(text == wanted, "docs/PERFORMANCE.md differs, `cargo bench -- report` writes it: {differs:?}");
 }
 
-/// Every figure with every place where it is measured.
+/// Every figure with every database that it is measured on.
 fn each<'b>(benches: &'b [&'b Bench]) -> impl Iterator<Item = (&'b Bench, &'b Figure, On)> {
     let figures = benches.iter().flat_map(|bench| bench.figures.iter().map(move |figure| (*bench, *figure)));
     figures.flat_map(|(bench, figure)| figure.on.iter().map(move |on| (bench, figure, *on)))
 }
 
-/// The rows of one figure at the commit at which it was measured last, one for each run.
+/// The rows of one figure at the commit at which it was last measured, one for each run.
 fn newest(all: &[Row], bench: &Bench, figure: &Figure, on: On) -> Vec<Row> {
     let own: Vec<&Row> = all.iter().filter(|row| row.is_of(bench, figure, on)).collect();
     let commit = own.last().map(|row| &row.commit);
     let mut runs = BTreeSet::new();
-    // A run that is there twice counts once.
+    // A run that occurs twice counts once.
     own.into_iter().filter(|row| Some(&row.commit) == commit && runs.insert(row.run.clone())).cloned().collect()
 }
 
-/// The page with its two parts written again.
+/// The page with its two generated parts replaced.
 fn filled(text: &str, benches: &[&Bench], rows: &[Row]) -> String {
     let text = replaced(text, FIGURES, &figures(benches));
     replaced(&text, MEASURED, &measured(benches, rows))
@@ -118,7 +118,7 @@ fn measured(benches: &[&Bench], rows: &[Row]) -> String {
     out
 }
 
-/// Which commits were measured, where, and in how many runs.
+/// The measured commits, the machines, and the numbers of runs.
 fn machines(rows: &[Row]) -> String {
     let places: BTreeSet<(&str, &str)> = rows.iter().map(|row| (&*row.commit, &*row.machine)).collect();
     let mut out = String::new();
@@ -156,14 +156,14 @@ fn extremes(figure: &Figure, rows: &[Row]) -> (String, String) {
 enum Verdict {
     NotMeasured,
     NoBar,
-    /// In how many of all runs, and of those that are not of busy moments.
+    /// The number of runs that met the bar, among all runs and among those outside busy moments.
     Met {
         all: Met,
         quiet: Met,
     },
 }
 
-/// In so many of so many runs.
+/// The number of runs that met the bar, among `runs` runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Met {
     met: usize,
@@ -171,7 +171,7 @@ struct Met {
 }
 
 impl Met {
-    /// By the bar as it is now, whatever it was in those runs.
+    /// Counts by the present bar, not by the bar of those runs.
     fn of<'r>(figure: &Figure, rows: impl Iterator<Item = &'r Row>) -> Self {
         let met: Vec<bool> = rows.filter_map(|row| figure.is_met(row.measured, row.floor)).collect();
         Self { met: met.iter().filter(|met| **met).count(), runs: met.len() }

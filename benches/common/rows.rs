@@ -1,4 +1,4 @@
-//! What was measured: a row for people, and the same as a line of JSON in a file of the build folder.
+//! Measured values: a printed row, and the same as a line of JSON in a file of the build folder.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -22,12 +22,12 @@ pub struct Row {
     pub floor: Option<f64>,
     pub ratio: Option<f64>,
     pub bar: String,
-    /// By the bar of that run; absent without one.
+    /// By the bar of that run; absent without a bar.
     pub met: Option<bool>,
     pub run: String,
     pub commit: String,
     pub machine: String,
-    /// How long the machine took right after that to sort keys that are always the same. Rows of earlier versions lack it.
+    /// The time, in seconds, that sorting a fixed set of keys took right afterwards. Rows of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sorted: Option<f64>,
 }
@@ -38,7 +38,7 @@ impl Row {
     }
 }
 
-/// What all rows of this process have in common.
+/// The values that all rows of this process share.
 struct Run {
     bench: &'static Bench,
     id: String,
@@ -49,13 +49,13 @@ struct Run {
 
 static RUN: OnceLock<Run> = OnceLock::new();
 
-/// Begins to note the figures of `bench`. Benches that run together have one `id`.
+/// Begins to note the figures of `bench`. Benches that run together share one `id`.
 pub fn begin(bench: &'static Bench, id: &str) {
     let run = Run { bench, id: id.to_owned(), commit: commit(), machine: machine(), noted: Mutex::default() };
     assert!(RUN.set(run).is_ok(), "one bench a process");
 }
 
-/// The figures that the bench should have measured and has not.
+/// The figures that the bench should have measured but has not.
 pub fn missing() -> Vec<String> {
     let Some(run) = RUN.get() else { return Vec::new() };
     let noted = run.noted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ fn append(row: &Row) {
     writeln!(file, "{}", serde_json::to_string(row).unwrap()).unwrap();
 }
 
-/// Where benches keep things between runs, inside of the build folder.
+/// The folder for data of benches between runs, in the build folder.
 pub fn folder() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
@@ -130,7 +130,7 @@ pub fn read(lines: &str) -> Vec<Row> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
 
-/// The commit that is checked out, and whether what is measured differs from it.
+/// The commit that is checked out, with a mark if the files differ from it.
 fn commit() -> String {
     let git = |args: &[&str]| Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok();
     let head = git(&["rev-parse", "--short=12", "HEAD"]).filter(|output| output.status.success());
@@ -141,7 +141,7 @@ fn commit() -> String {
     format!("{}{}", head.trim(), if changed { " with changes" } else { "" })
 }
 
-/// The processor, how many cores of it there are, the system and the memory.
+/// The processor, the number of its cores, the system and the memory.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let value = |text: &str, key: &str| {

@@ -1,4 +1,4 @@
-//! Floors of writes: the same rows into a twin of a table that is as full, with raw SQL in one transaction.
+//! Floors of writes: the same rows inserted into a twin of a table, which has as many rows, with raw SQL in one transaction.
 
 #![allow(clippy::disallowed_methods, reason = "the floor is raw SQL")]
 
@@ -14,7 +14,7 @@ use super::timed_async;
 pub const KERNELS: &str = "kernels";
 pub const CURSORS: &str = "kernel_cursors";
 pub const USER_SHARES: &str = "user_fair_shares";
-/// Usage records, and the column that says when each ends.
+/// The table of usage records, and its column with the end of each.
 pub const RECORDS: &str = "usage_slices";
 pub const RECORD_END: &str = "period_end";
 
@@ -24,7 +24,7 @@ pub struct Twin {
     columns: Vec<(String, Kind)>,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy)]
 enum Kind {
     Uuid,
@@ -47,7 +47,7 @@ enum Column {
     Bytes(Vec<Option<Vec<u8>>>),
 }
 
-/// Does the same with the values of a column, whatever their type.
+/// Does the same with the values of a column of any type.
 macro_rules! each {
     ($column:expr, $values:ident => $work:expr) => {
         match $column {
@@ -75,21 +75,21 @@ impl Rows {
 const ROWS: usize = 500;
 
 impl Twin {
-    /// A twin with the rows that the table has now, so that indexes are as large.
+    /// A twin with the rows that the table has now, so that its indexes have the same size.
     pub async fn full(store: &Store, table: &'static str) -> Self {
         let twin = Self::empty(store, table).await;
         twin.fill(store, &twin.names()).await;
         twin
     }
 
-    /// A twin that has as many rows as the table, all of them of a group that is not there.
+    /// A twin with as many rows as the table, all of a group that does not exist.
     pub async fn of_another_group(store: &Store, table: &'static str) -> Self {
         let twin = Self::empty(store, table).await;
         twin.fill(store, &twin.names().replace("resource_group", "'another ' || resource_group")).await;
         twin
     }
 
-    /// Takes `values` of all rows of the table.
+    /// Fills the twin with `values` of all rows of the table.
     async fn fill(&self, store: &Store, values: &str) {
         let (table, names) = (self.table, self.names());
         let copy = format!("INSERT INTO twin_{table} ({names}) SELECT {values} FROM {table}");
@@ -115,7 +115,7 @@ impl Twin {
         self.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The rows of the table that the twin lacks.
+    /// The rows of the table that are not in the twin.
     pub async fn lacking(&self, store: &Store) -> Rows {
         let (names, table) = (self.names(), self.table);
         self.read(store, format!("SELECT {names} FROM {table} EXCEPT SELECT {names} FROM twin_{table} ORDER BY 1"))
@@ -203,7 +203,8 @@ impl Twin {
 }
 
 impl Kind {
-    /// From the type that a column was declared with. SQLite keeps integers of any size in a column of any integer type.
+    /// The kind of the type with which a column was declared. SQLite stores integers of any size in a column of any integer
+    /// type.
     fn of(declared: &str, is_sqlite: bool) -> Self {
         let declared = declared.to_ascii_lowercase();
         let is = |part: &str| declared.contains(part);
@@ -258,7 +259,7 @@ async fn columns(store: &Store, table: &str) -> Vec<(String, Kind)> {
     }
 }
 
-/// What gives a twin the parameters of the table on PostgreSQL, if it has any.
+/// The SQL that gives a twin the storage parameters of the table on PostgreSQL, if it has any.
 async fn parameters(store: &Store, table: &str) -> Option<String> {
     let sql = "SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = $1::regclass";
     let pool = store.write().pool();
@@ -267,7 +268,7 @@ async fn parameters(store: &Store, table: &str) -> Option<String> {
     found.map(|parameters| format!("ALTER TABLE twin_{table} SET ({parameters})"))
 }
 
-/// What makes a twin of the table and of its indexes on SQLite.
+/// The SQL that creates a twin of the table and of its indexes on SQLite.
 async fn definitions(store: &Store, table: &str) -> Vec<String> {
     let pool = store.write().pool();
     let found = sqlx::query("SELECT name, sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL")
@@ -277,13 +278,13 @@ async fn definitions(store: &Store, table: &str) -> Vec<String> {
         .unwrap();
     let definition = |row: &sqlx::sqlite::SqliteRow| {
         let (name, sql): (String, String) = (row.get(0), row.get(1));
-        // The definition of the table names the table; that of an index names itself and the table.
+        // The definition of the table contains the table's name; that of an index contains its own and the table's.
         [name.as_str(), table].into_iter().fold(sql, |sql, name| renamed(&sql, name))
     };
     found.iter().map(definition).collect()
 }
 
-/// `sql` with the name of its twin for `name`, with or without quotes.
+/// `sql` with `name` replaced by the name of its twin, with or without quotes.
 fn renamed(sql: &str, name: &str) -> String {
     let quoted = sql.replace(&format!("\"{name}\""), &format!("\"twin_{name}\""));
     quoted.replace(&format!(" {name} "), &format!(" twin_{name} "))

@@ -1,4 +1,4 @@
-//! A cluster of a given size: the same ids and amounts in every run.
+//! A cluster of a given size, with the same ids and amounts in every run.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::support::fixture::{Fixture, GROUP, admin};
 
 pub const DOMAINS: usize = 10;
 pub const PROJECTS: usize = 500;
-/// When every cluster starts.
+/// The time at which every cluster starts.
 pub const START: &str = "2026-01-13T00:00:00Z";
 
 /// Ids that are spread over their whole range, like random ones.
@@ -43,7 +43,7 @@ pub fn member(n: usize) -> Member {
     Member { user: UserId(spread(2, n)), project: ProjectId(spread(3, n % PROJECTS)) }
 }
 
-/// One kernel of the `n`th user as one line of NDJSON; the end only if it has ended.
+/// Appends one kernel of the `user`th user as one line of NDJSON, without an end while it runs.
 pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestamp, end: Option<Timestamp>) {
     let Member { user: user_uuid, project } = member(user);
     let id = kernel_id(kernel);
@@ -62,17 +62,17 @@ pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestam
     out.push_str("}\n");
 }
 
-/// So many seconds, in microseconds.
+/// `count` seconds, in microseconds.
 pub fn seconds(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(0) * MICROS_PER_SECOND
 }
 
-/// Kernels by their numbers, of so many users in turn, that run since the hour before the start.
+/// Running kernels of `users` users in turn, which began in the hour before the start.
 pub fn running(kernels: Range<usize>, users: usize) -> String {
     running_since(kernels, users, crate::support::time(START))
 }
 
-/// Kernels of the users with these numbers, in turn, that run since the hour before the start.
+/// Running kernels of the users with these numbers, in turn, which began in the hour before the start.
 pub fn running_of(kernels: Range<usize>, users: Range<usize>) -> String {
     let start = crate::support::time(START);
     lines(kernels, |out, kernel| {
@@ -81,25 +81,25 @@ pub fn running_of(kernels: Range<usize>, users: Range<usize>) -> String {
     })
 }
 
-/// Kernels of so many users in turn that run since the hour before `start`.
+/// Running kernels of `users` users in turn, which began in the hour before `start`.
 pub fn running_since(kernels: Range<usize>, users: usize, start: Timestamp) -> String {
     lines(kernels, |out, kernel| {
         kernel_line(out, kernel, kernel % users, start.plus_micros(-seconds(kernel % 3_600)), None);
     })
 }
 
-/// Kernels that run since the start, each of another user.
+/// Running kernels that began at the start, each of another user.
 pub fn running_alone(kernels: Range<usize>) -> String {
     let start = crate::support::time(START);
     lines(kernels, |out, kernel| kernel_line(out, kernel, kernel, start, None))
 }
 
-/// Kernels of so many users, each over before the start and not a day old.
+/// Kernels of `users` users that ended within a day before the start.
 pub fn finished(kernels: Range<usize>, users: usize) -> String {
     finished_before(kernels, users, crate::support::time(START))
 }
 
-/// The same before another time.
+/// [`finished`] before another time.
 pub fn finished_before(kernels: Range<usize>, users: usize, end: Timestamp) -> String {
     let start = end.plus_micros(-seconds(86_400));
     lines(kernels, |out, kernel| {
@@ -118,7 +118,7 @@ pub fn of_one_day(kernels: Range<usize>, users: usize, morning: Timestamp, ended
     })
 }
 
-/// Kernels that have run on all of the `days` before `end`.
+/// Kernels that ran on all of the `days` days before `end`.
 pub fn over_days(kernels: Range<usize>, users: usize, end: Timestamp, days: usize, ended: bool) -> String {
     let begin = end.plus_micros(-seconds(days * 86_400));
     lines(kernels, |out, kernel| kernel_line(out, kernel, kernel % users, begin, ended.then_some(end)))
@@ -136,7 +136,7 @@ pub async fn cluster(db: TestDb) -> Fixture {
     cluster_at(db, START).await
 }
 
-/// The same at another time.
+/// [`cluster`] at another time.
 pub async fn cluster_at(db: TestDb, now: &str) -> Fixture {
     let fixture = Fixture::new(db, now).await;
     for node in 0..10 {
@@ -146,14 +146,14 @@ pub async fn cluster_at(db: TestDb, now: &str) -> Fixture {
     fixture
 }
 
-/// The kernel of a line, another one in every call.
+/// The kernel of a line, with a new id in every call.
 pub fn changed(line: &str) -> Incoming {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
     let input = KernelInput { kernel_id: fairshared::process::random::dated_id(), ..input };
     input.check(&Directory::default(), crate::support::time(START)).unwrap()
 }
 
-/// Takes NDJSON in as the service does below HTTP.
+/// Ingests NDJSON by the service, without HTTP.
 pub async fn ingest(fixture: &Fixture, lines: &str) {
     let now = fixture.service.clock().now();
     let mut batch = Vec::with_capacity(BATCH);

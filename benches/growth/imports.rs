@@ -1,5 +1,5 @@
-//! Imports of ever longer files, in time of the processor: the program is a process of its own. Each length is the median of three
-//! imports.
+//! Imports of files of growing length, in processor time, because the program is a process of its own. Each length is the
+//! median of three imports.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! One body of kernels after the other into the same database.
+//! Bodies of kernels, one after the other, into the same database.
 
 use std::time::Duration;
 

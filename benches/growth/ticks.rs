@@ -1,4 +1,4 @@
-//! 300 ticks of the same kernels: the last must cost what the first ones do.
+//! 300 runs over the same kernels: the last ones must cost as much as the first ones.
 
 use std::time::Duration;
 
@@ -45,11 +45,11 @@ const fn row_of(bars: &'static [Bar], on: &'static [On]) -> Figure {
 
 const KERNELS: usize = 10_000;
 const TICKS: usize = 300;
-/// Ticks before those of the floor.
+/// Runs before those of the floor.
 const FIRST: usize = 20;
-/// Ticks whose median stands for one of them.
+/// Runs whose median stands for one of them.
 const AROUND: usize = 10;
-/// Ticks over which bytes are averaged: checkpoints come once in a while.
+/// Runs over which bytes are averaged, because checkpoints are rare.
 const MEAN: usize = 30;
 
 pub fn run() {
@@ -76,7 +76,7 @@ async fn measure(on: On) {
         let row = if on.database() == Database::Sqlite { &ROW_SQLITE } else { &ROW_POSTGRES };
         row.measured(on, bytes_of_a_row(&store, on).await, None);
     }
-    // In turns, so that both meet the same moments of the machine.
+    // In turn, so that both run at the same speed of the machine.
     let young = self::cluster(on).await;
     for _ in 0..FIRST {
         tick_of(&young).await;
@@ -104,7 +104,7 @@ async fn tick_of(cluster: &Fixture) -> Duration {
     .await
 }
 
-/// Bytes that were written for the database so far. SQLite writes in this process, which writes little else.
+/// The bytes written for the database so far. SQLite writes in this process, which writes little else.
 async fn bytes_written(store: &Store, on: On) -> f64 {
     match on.database() {
         Database::Sqlite => written(),

@@ -1,4 +1,4 @@
-//! Factors and ranks of ever more users.
+//! Factors and ranks of growing numbers of users.
 
 use crate::common::figure::{Bar, Figure, MEMORY, On, Unit};
 use crate::common::law;

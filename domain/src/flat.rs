@@ -1,5 +1,5 @@
-//! A JSON object whose keys are declared in several places. Every part reads, shows and documents its own keys; a key
-//! that no part has is refused with the names of all.
+//! A JSON object whose keys are declared in several parts. Every part reads, shows and documents its own keys. A key that no
+//! part has is refused with the names of all keys.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use super::fault::Fault;
 
 /// A part of the object: a struct whose keys all have defaults.
 pub trait Part: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToSchema {
-    /// The first key whose value is out of its range.
+    /// The fault of the first key whose value is out of range.
     fn fault(&self) -> Option<Fault> {
         None
     }
@@ -28,7 +28,7 @@ pub struct NoKeys {}
 
 impl Part for NoKeys {}
 
-/// The fault of a decimal above its most.
+/// The fault of a decimal above its maximum.
 pub fn too_large(key: &str, value: Amount, most: Amount) -> Option<Fault> {
     (value > most).then(|| Fault::new(format!("/{key}"), "out_of_range", format!("`{key}` must be at most {most}")))
 }
@@ -93,12 +93,12 @@ macro_rules! flat_object {
 }
 pub(crate) use flat_object;
 
-/// One schema with the properties of all.
+/// One schema with the properties of all parts.
 pub fn merged<const N: usize>(parts: [RefOr<Schema>; N]) -> RefOr<Schema> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next().unwrap_or_else(|| Schema::default().into());
     if let RefOr::T(Schema::Object(whole)) = &mut whole {
-        // What is said of the first part is not said of the whole.
+        // The description of the first part does not apply to the whole object.
         whole.description = None;
         for part in parts {
             if let RefOr::T(Schema::Object(part)) = part {
@@ -109,7 +109,7 @@ pub fn merged<const N: usize>(parts: [RefOr<Schema>; N]) -> RefOr<Schema> {
     whole
 }
 
-/// What an object gives for one part.
+/// The values that an object gives for the keys of one part.
 pub struct Gathered<P> {
     keys: &'static [&'static str],
     given: Map<String, Value>,
@@ -122,8 +122,8 @@ impl<P: Part> Gathered<P> {
         Self { keys: keys_of::<P>(), given: Map::new(), part: PhantomData }
     }
 
-    /// Reads the value of a key, if the part has that key. The value is read where it stands, so that the place of a
-    /// fault in it is known.
+    /// Reads the value of a key, if the part has that key. The value is read in place, so that a fault in it has its line
+    /// and column.
     pub fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
         let Some(key) = self.keys.iter().copied().find(|known| *known == key) else { return Ok(false) };
         if self.given.contains_key(key) {
@@ -172,7 +172,7 @@ impl<'de, D: Deserializer<'de>> MapAccess<'de> for Entry<D> {
     }
 }
 
-/// The keys of a struct as its deserialiser names them.
+/// The keys of a struct, as its deserialiser lists them.
 pub fn keys_of<P: DeserializeOwned>() -> &'static [&'static str] {
     let mut keys: &'static [&'static str] = &[];
     // Reading ends as soon as the keys are known.

@@ -1,4 +1,4 @@
-//! Values that many share, kept once.
+//! A set of values that many owners share, each stored once.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use hashbrown::Equivalent;
 
 use super::maps::FastSet;
 
-/// A set is looked through for values without a holder when it has grown to so many, and then to twice what was left.
+/// At this number of values the set is first searched for unused ones; then at twice the number that was left.
 const FIRST_LOOK: usize = 1_024;
 
-/// A value is forgotten some time after the last one who has it.
+/// The set of shared values. A value is removed some time after its last use has ended.
 #[derive(Debug)]
 pub struct Interned<T: ?Sized + Hash + Eq> {
     known: FastSet<Arc<T>>,
@@ -30,7 +30,7 @@ impl<T: ?Sized + Hash + Eq> Default for Interned<T> {
 }
 
 impl<T: ?Sized + Hash + Eq> Interned<T> {
-    /// The value that is kept; `make` makes it when it is new.
+    /// The shared value that equals `value`; `make` creates it if it is new.
     pub fn get<Q: ?Sized + Hash + Equivalent<Arc<T>>>(&mut self, value: &Q, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
         if let Some(known) = self.known.get(value) {
             return Arc::clone(known);

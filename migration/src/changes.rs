@@ -1,4 +1,4 @@
-//! Statements that the steps have in common, each run at once.
+//! Statements that several steps share, each executed at once.
 
 use sea_orm::sea_query::{ColumnDef, Index, Table, TableCreateStatement};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Statement, Value};

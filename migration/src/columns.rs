@@ -1,9 +1,9 @@
-//! Columns by their type, and the other parts of tables that the steps have in common. A column may be NULL only where its
-//! type says so.
+//! Columns by their type, and other parts of tables that several steps share. A column may be NULL only where its type says
+//! so.
 
 use sea_orm::sea_query::{ColumnDef, Index, IndexCreateStatement, Table, TableCreateStatement};
 
-/// Names that people give have at most so many characters.
+/// The most characters of a name that people give.
 const NAME: u32 = 64;
 
 /// Functions that make a column of a type that is never NULL.
@@ -44,7 +44,7 @@ pub fn name_null(column: &'static str) -> ColumnDef {
     string_len_null(column, NAME)
 }
 
-/// A number that the database gives to each new row.
+/// A number that the database assigns to each new row.
 pub fn serial(column: &'static str) -> ColumnDef {
     big_integer(column).auto_increment().primary_key().take()
 }
@@ -63,7 +63,7 @@ pub fn index(columns: &[&'static str]) -> IndexCreateStatement {
     index
 }
 
-/// A table that is to be made.
+/// A table that is to be created.
 pub fn table(name: &'static str) -> TableCreateStatement {
     Table::create().table(name).take()
 }

@@ -12,17 +12,17 @@
 //!
 //! # Rolling upgrades: expand, then contract
 //! On `PostgreSQL` an old and a new version of the program may use one database at the same time, while servers are replaced
-//! one after the other. The old version goes on working only if each step keeps what the old version needs:
+//! one after the other. The old version still works only if each step keeps what the old version needs:
 //!
 //! 1. **Expand.** A version adds tables, columns and indexes. A new column has a default or may be NULL, because the old
 //!    version inserts rows without it. The new version reads old rows as well as new ones.
-//! 2. **Move.** The step, or a job, fills the new columns of the rows that are there.
-//! 3. **Contract.** Only a later version drops or renames what no supported version reads any more, and only then adds
-//!    constraints that the older version would break.
+//! 2. **Move.** The step, or a job, fills the new columns of the existing rows.
+//! 3. **Contract.** Only a later version drops or renames columns that no supported version reads any more, and only then
+//!    adds constraints that the older version would break.
 //!
-//! A step that cannot be made in this way says so where it stands, and CHANGELOG.md tells that all servers have to stop for
-//! the upgrade. A step is never changed once a version with it was released: databases that have it would differ from those
-//! that get it later. Comments may change.
+//! A step that cannot be made in this way says so in its file, and CHANGELOG.md says that all servers have to stop for the
+//! upgrade. A step is never changed once a version with it was released, because databases that have it would differ from
+//! those that get it later. Comments may change.
 
 #![allow(clippy::disallowed_methods, reason = "SQL lives here too")]
 
@@ -71,7 +71,7 @@ macro_rules! steps {
             }
         }
 
-        /// The names of the steps, each with what its reversal loses.
+        /// The names of the steps, each with the data that its reversal loses.
         const LOSSES: &[(&str, &str)] = &[$((stringify!($module), $module::LOSES)),*];
     };
 }
@@ -91,11 +91,11 @@ steps! {
 pub struct Schema {
     pub applied: Vec<String>,
     pub pending: Vec<String>,
-    /// Applied by a newer version.
+    /// Steps that a newer version has applied.
     pub unknown: Vec<String>,
 }
 
-/// Reads which steps the database has. Needs no right to change it.
+/// Reads the steps that the database has. Needs no right to change it.
 pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
     let stored = applied_steps(db).await?;
     let is_stored = |name: &str| stored.iter().any(|stored| stored == name);
@@ -107,7 +107,8 @@ pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
     Ok(Schema { applied, pending, unknown })
 }
 
-/// The names of the steps that the database has. The migrator asks for the right to make its table even where it only reads.
+/// The names of the steps that the database has. Not asked of the migrator, because it requires the right to create its
+/// table even for reading.
 async fn applied_steps(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
     let backend = db.get_database_backend();
     let known = match backend {
@@ -121,11 +122,11 @@ async fn applied_steps(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> 
     Ok(rows.into_iter().map(|row| row.version).collect())
 }
 
-/// The lock under which steps are applied. Only its being always the same counts.
+/// The lock under which steps are applied. The number has no meaning, but must stay the same.
 const UPGRADE_LOCK: i64 = 0x6661_6972;
 
-/// Applies every step that the database lacks: all or none. Of two processes that do so at the same time the second waits for the
-/// first, and finds nothing to do.
+/// Applies every step that the database lacks: all or none. If two processes do so at the same time, the second one waits
+/// for the first one, and finds nothing to do.
 pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
     if schema(db).await?.pending.is_empty() {
         return Ok(());
@@ -153,7 +154,7 @@ async fn begin_upgrade(db: &DatabaseConnection) -> Result<sea_orm::DatabaseTrans
     Ok(transaction)
 }
 
-/// What the reversal of a step loses.
+/// The data that the reversal of a step loses.
 pub fn loses(name: &str) -> &'static str {
     LOSSES.iter().find(|(step, _)| *step == name).map_or("unknown data", |(_, loses)| *loses)
 }

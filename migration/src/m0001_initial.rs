@@ -1,4 +1,4 @@
-//! The first tables: groups and nodes, people, kernels, usage, shares, and what the service keeps about itself.
+//! The first tables: groups and nodes, people, kernels, usage, shares, and the service's own records.
 
 use sea_orm::sea_query::{ColumnDef, IndexCreateStatement, TableCreateStatement};
 use sea_orm::{ConnectionTrait, DbErr};
@@ -13,7 +13,7 @@ use super::columns::{
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "everything: resource groups, kernels, usage, weights, people, keys and the audit log";
 
 #[async_trait]
@@ -26,10 +26,10 @@ impl MigrationTrait for Migration {
         for index in indexes() {
             db.execute(&index).await?;
         }
-        // A run looks at unsettled kernels only; the index holds nothing else.
+        // A run reads unsettled kernels only, so the index contains no others.
         run(db, &["CREATE INDEX ix_kernels_unsettled ON kernels (resource_group, kernel_id) WHERE NOT settled"])
             .await?;
-        // Every run rewrites these rows in place; room on their page spares all their index entries.
+        // Every run rewrites these rows in place. With free space on their page, no index entry changes.
         for table in REWRITTEN {
             run_on_postgres(db, &[&format!("ALTER TABLE {table} SET (fillfactor = 45)")]).await?;
         }
@@ -45,7 +45,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// What every run of a group changes.
+/// Tables that every run of a group changes.
 const REWRITTEN: [&str; 7] = [
     "kernels",
     "domain_usage_buckets",
@@ -88,17 +88,17 @@ fn entities() -> Vec<TableCreateStatement> {
         capacity_days(),
         table("domains")
             .col(name("name").primary_key())
-            // When it was named first.
+            // The time at which it was first named.
             .col(big_integer("created_at"))
             .to_owned(),
         projects(),
         table("users")
             .col(uuid("id").primary_key())
-            // What is shown in place of the UUID; NULL: the UUID is shown.
+            // The name that is shown in place of the UUID; NULL: the UUID is shown.
             .col(string_len_null("display_name", 255))
             .col(big_integer("created_at"))
             .to_owned(),
-        // Which users have used which projects, in any group.
+        // The users that have used each project, in any group.
         table("memberships")
             .col(uuid("user_uuid"))
             .col(uuid("project_id"))
@@ -114,15 +114,16 @@ fn resource_groups() -> TableCreateStatement {
         .col(string_len("scheduler", 32))
         // The options that an admin set, as a JSON object; an option that is missing has its default.
         .col(text("scheduler_opts"))
-        // Grows with every change of shares, options, capacities or names; processes read again what is behind.
+        // Grows with every change of shares, options, capacities or names; processes compare it to find out what to read
+        // again.
         .col(big_integer("shares_revision").default(0))
         // Grows with every write of the group. A writer changes it first, and so holds the row's lock until it commits.
         .col(big_integer("kernels_revision").default(0))
-        // Until when the capacity of the group's nodes was observed; NULL: it never was.
+        // The time until which the capacity of the group's nodes was observed; NULL: it never was.
         .col(big_integer_null("capacity_observed_at"))
-        // The first day whose usage records are still there; NULL: none were purged.
+        // The first day whose usage records exist; NULL: none were purged.
         .col(integer_null("records_from_day"))
-        // When factors and ranks were last calculated; NULL: they never were.
+        // The time at which factors and ranks were last calculated; NULL: they never were.
         .col(big_integer_null("calculated_at"))
         // The options of that calculation, as a JSON object; NULL as above.
         .col(text_null("calculated_with"))
@@ -136,9 +137,9 @@ fn agents() -> TableCreateStatement {
     table("agents")
         .col(name("resource_group"))
         .col(name("agent_id"))
-        // What the node offers in all, used or not: a slot map of amounts.
+        // All slots of the node, used or not: a slot map of amounts.
         .col(text("available_slots"))
-        // Whether the node answers, and whether it takes new kernels. Its slots count only while both are true.
+        // True if the node answers, and true if it accepts new kernels. Its slots count only while both are true.
         .col(boolean("alive"))
         .col(boolean("schedulable"))
         // A JSON object of texts.
@@ -148,7 +149,7 @@ fn agents() -> TableCreateStatement {
         .to_owned()
 }
 
-/// What a group offered on one day.
+/// The capacity of a group on one day.
 fn capacity_days() -> TableCreateStatement {
     table("capacity_days")
         .col(name("resource_group"))
@@ -158,9 +159,9 @@ fn capacity_days() -> TableCreateStatement {
         .col(string_len("source", 16))
         // Capacity times the time for which it was observed: a slot map of usages. Empty unless observed.
         .col(text("integral"))
-        // For how long it was observed, in microseconds.
+        // The time for which it was observed, in microseconds.
         .col(big_integer("observed_micros"))
-        // What the day's usage is divided by: a slot map of amounts, the mean over the time that was observed.
+        // The divisor of the day's usage: a slot map of amounts, the mean over the observed time.
         .col(text("capacity"))
         .primary_key(&mut primary(&["resource_group", "day"]))
         .to_owned()
@@ -170,9 +171,9 @@ fn projects() -> TableCreateStatement {
     table("projects")
         .col(uuid("id").primary_key())
         .col(name("domain_name"))
-        // The newest start of a kernel that named the domain: reports in any order agree on it.
+        // The newest start of a kernel that named the domain, so that the result does not depend on the order of reports.
         .col(big_integer("domain_since"))
-        // What is shown in place of the UUID; NULL: the UUID is shown.
+        // The name that is shown in place of the UUID; NULL: the UUID is shown.
         .col(string_len_null("display_name", 255))
         .col(big_integer("created_at"))
         .to_owned()
@@ -203,7 +204,7 @@ fn kernels() -> TableCreateStatement {
         .col(uuid("project_id"))
         // The domain that the report named. Usage that is recorded from now on belongs to the project's domain.
         .col(name("domain_name"))
-        // What the kernel holds while it runs: a slot map of amounts.
+        // The slots that the kernel holds while it runs: a slot map of amounts.
         .col(text("occupied_slots"))
         // `PENDING`, `RUNNING` or `TERMINATED`; m0006 adds `SUSPENDED`.
         .col(string_len("status", 16))
@@ -211,9 +212,9 @@ fn kernels() -> TableCreateStatement {
         .col(big_integer_null("started_at"))
         // NULL: it has not ended.
         .col(big_integer_null("terminated_at"))
-        // Until when its usage is recorded; NULL: none is. m0003 moves it to kernel_cursors.
+        // The time until which its usage is recorded; NULL: none is. m0003 moves it to kernel_cursors.
         .col(big_integer_null("last_usage_recorded_at"))
-        // Whether it ended and all its usage is recorded. m0003 replaces it by a missing row in kernel_cursors.
+        // True if it has ended and all its usage is recorded. m0003 replaces it by a missing row in kernel_cursors.
         .col(boolean("settled"))
         // The node that it runs on; NULL: it was not reported.
         .col(name_null("agent_id"))
@@ -221,23 +222,23 @@ fn kernels() -> TableCreateStatement {
         .col(name_null("queue"))
         // A larger number comes first.
         .col(integer("priority"))
-        // Whether a plan may evict it.
+        // True if a plan may evict it.
         .col(boolean("preemptible"))
-        // Whether it is never evicted, whatever the plan.
+        // True if no plan may evict it.
         .col(boolean("critical"))
         // The gang that it belongs to; NULL: the kernels of one session are one workload.
         .col(name_null("gang_id"))
-        // How many members of the gang have to run together; NULL: all of them.
+        // The number of members of the gang that must run together; NULL: all of them.
         .col(integer_null("gang_min"))
         .to_owned()
 }
 
-/// What one kernel used in one slice, which lies inside one day.
+/// The usage of one kernel in one slice, which lies within one day.
 fn kernel_usage_records() -> TableCreateStatement {
     table("kernel_usage_records")
         .col(uuid("kernel_id"))
         .col(big_integer("period_start"))
-        // The end is no part of the slice.
+        // The end is not part of the slice.
         .col(big_integer("period_end"))
         .col(uuid("session_id"))
         .col(uuid("user_uuid"))
@@ -265,11 +266,11 @@ fn bucket(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
         // The first and the last day with usage, both inclusive.
         .col(integer("period_start"))
         .col(integer("period_end"))
-        // How many days the bucket may hold: the group's `decay_unit_days` when it was opened.
+        // The most days that the bucket may hold: the group's `decay_unit_days` when it was created.
         .col(integer("decay_unit_days"))
         // The sum of its records: a slot map of usages.
         .col(text("resource_usage"))
-        // How many records are in the sum.
+        // The number of records in the sum.
         .col(big_integer("records"))
         // The capacity of its last day: a slot map of amounts.
         .col(text("capacity_snapshot"))
@@ -293,9 +294,9 @@ fn shares(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
         .col(big_integer_null("weight"))
         // A slot map of usages, each day's multiplied by its decay.
         .col(text("total_decayed_usage"))
-        // Decayed usage as a part of what the group offered in its look-back, from 0 on, without a unit.
+        // Decayed usage as a part of the group's capacity in its look-back, from 0 on, without a unit.
         .col(double("normalized_usage"))
-        // From 0 to 1; 1 belongs to those who used nothing.
+        // From 0 to 1; 1 for owners without usage.
         .col(double("fair_share_factor"))
         .col(big_integer("created_at"))
         .col(big_integer("updated_at"))
@@ -303,14 +304,14 @@ fn shares(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
         .to_owned()
 }
 
-/// What the service keeps about itself.
+/// The service's own records.
 fn operations() -> Vec<TableCreateStatement> {
     vec![
         // One row for each start of a serving process. The time between two rows is downtime.
         table("service_runs")
             .col(serial("id"))
             .col(big_integer("started_at"))
-            // When the process last said that it lives.
+            // The time of the process's last heartbeat.
             .col(big_integer("last_heartbeat_at"))
             .to_owned(),
         usage_gaps(),
@@ -328,13 +329,13 @@ fn usage_gaps() -> TableCreateStatement {
         .col(name("resource_group"))
         .col(big_integer("started_at"))
         .col(big_integer("ended_at"))
-        // When the run was that met the downtime.
+        // The time of the run that found the downtime.
         .col(big_integer("handled_at"))
         // The group's `gap_policy` then: `interpolate` or `ignore`.
         .col(string_len("policy", 16))
-        // How many kernels spanned it.
+        // The number of kernels that spanned it.
         .col(big_integer("kernels"))
-        // What they used in it and was recorded, and what was left out: slot maps of usages.
+        // Their usage within it that was recorded, and the usage that was left out: slot maps of usages.
         .col(text("recorded_usage"))
         .col(text("dropped_usage"))
         .to_owned()
@@ -344,7 +345,7 @@ fn job_runs() -> TableCreateStatement {
     table("job_runs")
         .col(serial("id"))
         .col(string_len("job", 32))
-        // NULL: the run was of no single group.
+        // NULL: the run was not for a single group.
         .col(name_null("resource_group"))
         // `schedule` or `manual`.
         .col(string_len("trigger", 16))
@@ -353,14 +354,14 @@ fn job_runs() -> TableCreateStatement {
         .col(big_integer("started_at"))
         // NULL: it still runs.
         .col(big_integer_null("ended_at"))
-        // What the run did, as a JSON object; empty until it ended well.
+        // The counts of the run, as a JSON object; empty until it has succeeded.
         .col(text("counts"))
-        // Why it failed; NULL: it did not fail.
+        // The reason of its failure; NULL: it did not fail.
         .col(text_null("error"))
         .to_owned()
 }
 
-/// Who may run a job in a group. m0007 makes the table anew.
+/// The right to run a job in a group. m0007 replaces the table.
 fn job_leases() -> TableCreateStatement {
     table("job_leases")
         // JOB/GROUP.
@@ -402,16 +403,16 @@ fn audit_log() -> TableCreateStatement {
         // NULL: the change needed no key, because the command line or a job made it.
         .col(uuid_null("key_id"))
         .col(string_len("request_id", 128))
-        // What was done, such as `weights.put`.
+        // The action, such as `weights.put`.
         .col(string_len("action", 64))
-        // NULL: the change is of no single group.
+        // NULL: the change was not of a single group.
         .col(name_null("resource_group"))
-        // What was changed: a name or a UUID.
+        // The target of the change: a name or a UUID.
         .col(string_len("target", 255))
-        // What it was and what it became, as JSON; NULL: there was nothing, or there is nothing left.
+        // The values before and after, as JSON; NULL: there was no value before, or there is none after.
         .col(text_null("before"))
         .col(text_null("after"))
-        // What the request gave as its reason; NULL: it gave none.
+        // The reason that the request gave; NULL: it gave none.
         .col(text_null("reason"))
         .to_owned()
 }

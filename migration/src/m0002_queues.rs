@@ -1,4 +1,4 @@
-//! Queues of a group, and how the group was divided on each day.
+//! The queues of a group, and its division on each day.
 
 use sea_orm::DbErr;
 use sea_orm::sea_query::TableCreateStatement;
@@ -12,14 +12,14 @@ use super::columns::{
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "all queues and the history of their division";
 
 #[async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // Grows when the queues change; processes read again what is behind.
+        // Grows when the queues change; processes compare it to find out what to read again.
         add_column(db, "resource_groups", big_integer("queues_revision").default(0).take()).await?;
         create(db, queues()).await?;
         create(db, division_days()).await
@@ -34,7 +34,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Queues as they are configured; what they hold and ask for follows from the kernels.
+/// Queues as configured. Their allocation and request follow from the kernels.
 fn queues() -> TableCreateStatement {
     table("queues")
         .col(name("resource_group"))
@@ -45,7 +45,7 @@ fn queues() -> TableCreateStatement {
         .col(integer("priority"))
         // An exact decimal without a unit.
         .col(text("weight"))
-        // `fair` or `fifo`: how the queue serves its children.
+        // The mode by which the queue serves its children: `fair` or `fifo`.
         .col(string_len("mode", 16))
         // Slot maps of amounts, where `unlimited` may stand for an amount. A slot that a quota lacks has 0, one that a
         // limit lacks has no limit.
@@ -58,9 +58,9 @@ fn queues() -> TableCreateStatement {
         .col(string_len("children_over_quota_by", 16))
         // A part of the whole group from 0 to 1, an exact decimal.
         .col(text("min_share_ratio"))
-        // Whether other queues may take back what it holds above its share.
+        // True if other queues may reclaim what it holds above its share.
         .col(boolean("reclaimable"))
-        // For how many seconds after its start a workload is protected; NULL: what the parent says, else not at all.
+        // The seconds after its start for which a workload is protected; NULL: those of the parent, or none.
         .col(big_integer_null("preempt_min_runtime"))
         .col(big_integer_null("reclaim_min_runtime"))
         // Set with the queue, and part of its order among its siblings.
@@ -77,7 +77,7 @@ fn division_days() -> TableCreateStatement {
         .col(integer("day"))
         .col(name("queue"))
         .col(string_len("algorithm", 32))
-        // What the queue deserved, held and asked for: slot maps of amounts.
+        // The amounts that the queue deserved, held and asked for: slot maps.
         .col(text("fair_share"))
         .col(text("allocated"))
         .col(text("request"))

@@ -1,7 +1,7 @@
 //! Cursors in a table of their own: one narrow row for each kernel that runs still have to record.
 //!
-//! A kernel that a run has seen is in step with its group's `recorded_until`, so that a run writes one row instead of
-//! one for every running kernel, and one that has ended costs a delete instead of a new version of the wide row.
+//! A kernel that a run has recorded is in step: its cursor is the `recorded_until` of its group. So a run writes one row in
+//! place of one for every running kernel, and the end of a kernel costs a delete in place of a new version of the wide row.
 
 use sea_orm::DbErr;
 use sea_orm::sea_query::TableCreateStatement;
@@ -13,7 +13,7 @@ use super::columns::{big_integer_null, boolean, name, primary, table, uuid};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing; how far usage is recorded goes back to the kernels";
 
 const UP: [&str; 4] = [
@@ -42,7 +42,7 @@ const DOWN: [&str; 6] = [
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // Until when usage is recorded of every kernel that is in step; NULL: no run was yet.
+        // The time until which the usage of every kernel in step is recorded; NULL: there was no run yet.
         add_column(db, "resource_groups", big_integer_null("recorded_until")).await?;
         create(db, kernel_cursors()).await?;
         run(db, &UP).await?;
@@ -62,9 +62,9 @@ fn kernel_cursors() -> TableCreateStatement {
     table("kernel_cursors")
         .col(name("resource_group"))
         .col(uuid("kernel_id"))
-        // Until when its usage is recorded, unless it is in step; NULL: none is recorded.
+        // The time until which its usage is recorded, unless it is in step; NULL: none is recorded.
         .col(big_integer_null("recorded_until"))
-        // Whether the `recorded_until` of its group holds for it, and not its own.
+        // True if the `recorded_until` of its group applies to it in place of its own.
         .col(boolean("in_step"))
         .primary_key(&mut primary(&["resource_group", "kernel_id"]))
         .to_owned()

@@ -1,4 +1,4 @@
-//! Indexes in the order of bucket lists, so that a page is read from its place on.
+//! Indexes in the order of bucket lists, so that the database reads a page directly from its position.
 
 use sea_orm::{ConnectionTrait, DbErr};
 use sea_orm_migration::async_trait::async_trait;
@@ -9,10 +9,10 @@ use super::columns::index;
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing";
 
-/// Index, table, and what tells apart buckets of one day.
+/// Index, table, and the columns that distinguish buckets of one day.
 const INDEXES: [(&str, &str, &[&str]); 3] = [
     ("ix_domain_usage_bucket_period", "domain_usage_buckets", &["domain_name"]),
     ("ix_project_usage_bucket_period", "project_usage_buckets", &["project_id"]),

@@ -1,5 +1,4 @@
-//! Names of people that are unique in the server, projects that stay in their domain, who is archived, and keys that are
-//! limited to groups.
+//! Unique names of people, projects that stay in their domain, archived people, and keys that are limited to groups.
 
 use sea_orm::sea_query::ColumnDef;
 use sea_orm::{ConnectionTrait, DbErr};
@@ -11,7 +10,7 @@ use super::columns::{big_integer, big_integer_null, boolean, index, integer, str
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "names of users and projects, display names of domains, which projects stay in their domain, who is archived; and keys that are limited to resource groups reach all of them";
 
 /// Tables whose rows are read again when they change.
@@ -31,9 +30,10 @@ impl MigrationTrait for Migration {
             db.execute(index(&["revision"]).name(format!("ix_{table}_revision")).table(table)).await?;
         }
         let latest = table("people_revision")
-            // Always 1: there is one row, and who changes a person holds its lock until the end of the transaction.
+            // Always 1, because there is one row. A writer that changes a person holds its lock until the end of the
+            // transaction.
             .col(integer("id").primary_key())
-            // The newest revision that a row of domains, projects or users has.
+            // The newest revision of any row in domains, projects or users.
             .col(big_integer("revision"))
             .to_owned();
         create(db, latest).await?;
@@ -57,20 +57,20 @@ impl MigrationTrait for Migration {
 }
 
 fn columns() -> Vec<(&'static str, ColumnDef)> {
-    // The name that reports may give instead of the UUID, unique in its table; NULL: only the name from which the rule of
+    // The name that reports may give in place of the UUID, unique in its table; NULL: only the name from which the rule of
     // names makes this UUID.
     let name = || string_len_null("name", 255);
-    // When an admin archived the row, in microseconds since 1970; NULL: it is shown.
+    // The time at which an admin archived the row, in microseconds since 1970; NULL: it is not archived.
     let archived_at = || big_integer_null("archived_at");
-    // The value of people_revision when the row was changed last.
+    // The value of people_revision at the last change of the row.
     let revision = || big_integer("revision").default(0).take();
     vec![
-        // What is shown beside the name; NULL: only the name is shown.
+        // The name that is shown in addition; NULL: only the name is shown.
         ("domains", string_len_null("display_name", 255)),
         ("domains", archived_at()),
         ("domains", revision()),
         ("projects", name()),
-        // Whether an admin set the domain: reports that name another do not move the project.
+        // True if an admin set the domain: reports that name another one do not move the project.
         ("projects", boolean("domain_pinned").default(false).take()),
         ("projects", archived_at()),
         ("projects", revision()),

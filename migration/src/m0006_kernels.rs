@@ -1,4 +1,4 @@
-//! What is delivered is counted in the audit log by key, group and minute; kernels are suspended and go on.
+//! Counts of deliveries in the audit log by key, group and minute; suspension of kernels.
 
 use sea_orm::sea_query::ColumnDef;
 use sea_orm::{ConnectionTrait, DbErr};
@@ -10,7 +10,7 @@ use super::columns::{big_integer_null, boolean, index, text_null};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "when kernels were suspended: those that are suspended now run again, and use what they hold; which ends were inferred, when kernels were last reported, and when the last snapshot was taken; counts of delivered kernels become plain entries of the audit log";
 
 const USER_INDEX: &str = "ix_kernels_user";
@@ -27,7 +27,7 @@ impl MigrationTrait for Migration {
         let until_now = "UPDATE kernel_cursors SET seen_at = (SELECT g.recorded_until FROM resource_groups g \
                          WHERE g.name = kernel_cursors.resource_group)";
         run(db, &[until_now]).await?;
-        // The kernels of a user, to find their records by.
+        // An index of the kernels of a user, by which their records are found.
         let of_user = ["resource_group", "user_uuid", "kernel_id"];
         db.execute(index(&of_user).name(USER_INDEX).table("kernels")).await?;
         db.execute(index(&["tally_of"]).name(TALLY_INDEX).table("audit_log").unique()).await?;
@@ -51,25 +51,26 @@ impl MigrationTrait for Migration {
 
 fn columns() -> Vec<(&'static str, ColumnDef)> {
     vec![
-        // What is counted, in which group, in which minute since 1970, and for which key; NULL: an entry of one change,
-        // which counts nothing.
+        // The counted action, the group, the minute since 1970 and the key; NULL: an entry about one change, which counts
+        // nothing.
         ("audit_log", text_null("tally_of")),
-        // Rows that were taken; NULL: the entry counts nothing.
+        // The number of accepted rows; NULL: the entry counts nothing.
         ("audit_log", big_integer_null("accepted")),
-        // Rows that were refused; NULL: the entry counts nothing.
+        // The number of refused rows; NULL: the entry counts nothing.
         ("audit_log", big_integer_null("rejected")),
-        // When the kernel was suspended (`-`) and went on (`+`), in microseconds since 1970, by time; NULL: never.
+        // The times at which the kernel was suspended (`-`) and resumed (`+`), in microseconds since 1970, by time; NULL:
+        // never.
         ("kernels", text_null("status_changes")),
-        // Whether `terminated_at` was not reported: a snapshot or a time-out set it.
+        // True if `terminated_at` was not reported: a snapshot or a time-out set it.
         ("kernels", boolean("end_inferred").default(false).take()),
-        // The changes of status that the kernel's records were made by, where they have to be made again by those in
-        // `kernels`; NULL: they follow from those.
+        // The changes of status from which the kernel's records were made, if they have to be made again from those in
+        // `kernels`; NULL: they were made from those.
         ("kernel_cursors", text_null("applied_changes")),
-        // When the kernel was last reported, in microseconds since 1970 and to a few minutes; NULL: it is not known.
+        // The time of the kernel's last report, in microseconds since 1970 and to a few minutes; NULL: unknown.
         ("kernel_cursors", big_integer_null("seen_at")),
-        // When the last snapshot of all that runs was taken, in microseconds since 1970; NULL: there was none.
+        // The time of the last snapshot of all running kernels, in microseconds since 1970; NULL: there was none.
         ("resource_groups", big_integer_null("snapshot_at")),
-        // When reports last came in, in microseconds since 1970 and to a few minutes; NULL: they never did.
+        // The time of the last reports, in microseconds since 1970 and to a few minutes; NULL: there were none.
         ("resource_groups", big_integer_null("reported_at")),
     ]
 }

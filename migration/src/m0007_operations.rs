@@ -1,6 +1,6 @@
-//! Who runs jobs, under which lease, and whether the clock is right.
+//! The processes that run jobs, their leases, and the state of the clock checks.
 //!
-//! A lease lasts as long as its holder lives: there is no end of it to be stored, and none to be waited for.
+//! A lease lasts as long as its holder lives, so no end of it is stored or waited for.
 
 use sea_orm::DbErr;
 use sea_orm::sea_query::TableCreateStatement;
@@ -12,38 +12,38 @@ use super::columns::{big_integer, big_integer_null, integer, string_len, table, 
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "who runs jobs and what is known of clocks that went wrong; jobs begin anew";
 
 /// Processes that run jobs.
 fn holders() -> TableCreateStatement {
     table("job_holders")
         .col(uuid("id").primary_key())
-        // What messages call the process: its number and its machine.
+        // The name of the process in messages: its number and its machine.
         .col(string_len("label", 255))
-        // When it began, microseconds since 1970 by its own clock.
+        // The time of its start, in microseconds since 1970 by its own clock.
         .col(big_integer("started_at"))
-        // When it was last heard of, microseconds since 1970 by the database's clock. NULL on SQLite, where a locked file
-        // beside the database says that it lives.
+        // The time of its last heartbeat, in microseconds since 1970 by the database's clock. NULL on SQLite, where a locked
+        // file beside the database shows that it lives.
         .col(big_integer_null("beat_at"))
         .to_owned()
 }
 
-/// One row for each job and group that ever ran.
+/// One row for each job and group that ever had a run.
 fn leases() -> TableCreateStatement {
     table("job_leases")
         // JOB/GROUP.
         .col(string_len("name", 128).primary_key())
         // The process that may write; NULL: the lease is free.
         .col(uuid_null("holder"))
-        // Grows whenever the lease is taken: what was written under an earlier number is refused.
+        // Grows whenever the lease is taken. Writes under an earlier number are refused.
         .col(big_integer("fence"))
-        // When it was taken, microseconds since 1970 by the holder's clock.
+        // The time at which it was taken, in microseconds since 1970 by the holder's clock.
         .col(big_integer("taken_at"))
         .to_owned()
 }
 
-/// As it was before: an end that has to be renewed.
+/// The table before this step: leases with an end that has to be renewed.
 fn leases_that_expire() -> TableCreateStatement {
     table("job_leases")
         .col(string_len("name", 128).primary_key())
@@ -53,17 +53,17 @@ fn leases_that_expire() -> TableCreateStatement {
         .to_owned()
 }
 
-/// One row: what is known of clocks that went wrong.
+/// One row: the state of the clock checks.
 fn service_clock() -> TableCreateStatement {
     table("service_clock")
         // Always 1: there is one row.
         .col(integer("id").primary_key())
-        // Grows whenever an admin says that the clock is right.
+        // Grows whenever an admin confirms that the clock is right.
         .col(big_integer("revision").default(0))
-        // What the clock said then, microseconds since 1970; NULL: no admin ever had to say so.
+        // The time that the clock showed at the confirmation, in microseconds since 1970; NULL: no admin ever confirmed it.
         .col(big_integer_null("trusted_at"))
-        // The first reading that could not be right, and the time that it should have been, microseconds since 1970.
-        // NULL: no clock is held.
+        // The first reading that must be wrong, and the time that it should have been, in microseconds since 1970. NULL: no
+        // clock is distrusted.
         .col(big_integer_null("held_wall_at"))
         .col(big_integer_null("held_reference_at"))
         // The process that stored the reading; NULL as above.
@@ -73,16 +73,16 @@ fn service_clock() -> TableCreateStatement {
 
 #[async_trait]
 impl MigrationTrait for Migration {
-    // Leases of the version before are lost: servers of that version have to stop for this step.
+    // Leases of the version before are lost, so servers of that version have to stop for this step.
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
         drop_table(db, "job_leases").await?;
         for table in [leases(), holders(), service_clock()] {
             create(db, table).await?;
         }
-        // The process that runs it; NULL: the run is older than holders are.
+        // The process that runs it; NULL: the run is older than the registration of processes.
         add_column(db, "job_runs", uuid_null("holder")).await?;
-        // Runs that have not ended are few among all that ever were.
+        // Partial, because few runs have not ended.
         let open = "CREATE INDEX ix_job_runs_open ON job_runs (job, resource_group) WHERE status = 'running'";
         run(db, &[open, "INSERT INTO service_clock (id, revision) VALUES (1, 0)"]).await
     }

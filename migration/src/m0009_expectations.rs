@@ -1,4 +1,4 @@
-//! How long kernels are said to run and how long they ran, for progressive sequences.
+//! The expected and the actual run times of kernels, for progressive sequences.
 
 use sea_orm::DbErr;
 use sea_orm::sea_query::TableCreateStatement;
@@ -10,19 +10,20 @@ use super::columns::{boolean, integer, integer_null, primary, table, text, text_
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "how long kernels were said to run and how long they ran";
 
 /// One row for each owner and day on which kernels of the owner ended.
 fn run_times() -> TableCreateStatement {
     table("run_times")
         .col(integer("group_key"))
-        // On which the kernels ended, days since 1970.
+        // The day on which the kernels ended, in days since 1970.
         .col(integer("day"))
         .col(uuid("user_uuid"))
         .col(uuid("project_id"))
-        // Five numbers with a space between them: how many kernels ended; how long they ran, microseconds; the sum of the
-        // squares of that; and of the kernels whose reports said it, how long they were to run and ran, microseconds.
+        // Five numbers separated by spaces: the number of kernels that ended; the sum of their run times, in microseconds;
+        // the sum of the squares of these; and, for the kernels with a reported expectation, the sums of the expected and of
+        // the actual run times, in microseconds.
         .col(text("times"))
         .primary_key(&mut primary(&["group_key", "day", "user_uuid", "project_id"]))
         .to_owned()
@@ -33,9 +34,9 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
         create(db, run_times()).await?;
-        // Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
+        // True if `run_times` has all kernels that have ended in the look-back window; otherwise the next run rebuilds it.
         add_column(db, "resource_groups", boolean("run_times_made").default(false).take()).await?;
-        // Seconds from the kernel's start; NULL: no report said so.
+        // The expected run time in seconds from the kernel's start; NULL: not reported.
         add_column(db, "kernels", integer_null("expected_seconds")).await?;
         // The sums of `run_times` over the look-back window; NULL: no kernel has ended in it.
         add_column(db, "user_fair_shares", text_null("run_times")).await

@@ -1,4 +1,4 @@
-//! What was used on each day, for reports by day, week and month: buckets may be of several days.
+//! The usage of each day, for reports by day, week and month, because buckets may hold several days.
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
@@ -10,7 +10,7 @@ use super::columns::{big_integer, boolean, index, integer, name, primary, table,
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "usage that was imported as history; day totals of what was recorded are made again";
 
 /// One row for each day on which a user used something in a project.
@@ -24,11 +24,11 @@ fn day_totals(backend: DbBackend) -> TableCreateStatement {
         .col(uuid("project_id"))
         // The domain that the usage counts for; a project that moves later leaves it as it is.
         .col(name("domain_name"))
-        // 0: what runs recorded; else the row of `usage_histories` that it came with.
+        // 0: recorded by runs; otherwise the `source` of a row in `usage_histories`.
         .col(integer("source"))
         // A slot map of usages.
         .col(text("resource_usage"))
-        // How many slices it sums; of a history, how many jobs.
+        // The number of slices in the sum; in a history, the number of jobs.
         .col(big_integer("records"))
         .primary_key(&mut primary(&["group_key", "day", "user_uuid", "project_id", "domain_name", "source"]));
     if backend == DbBackend::Sqlite {
@@ -37,14 +37,14 @@ fn day_totals(backend: DbBackend) -> TableCreateStatement {
     totals
 }
 
-/// Usage of earlier times that was brought from elsewhere, each under the name of where it came from.
+/// Imported usage of earlier times, each under the name of its origin.
 fn usage_histories() -> TableCreateStatement {
     table("usage_histories")
         .col(integer("group_key"))
         // A number in the group, from 1 on.
         .col(integer("source"))
         .col(name("name"))
-        // Whether all its rows are there; before that none of them counts.
+        // True once all its rows are stored; before that none of them counts.
         .col(boolean("complete"))
         .col(big_integer("created_at"))
         .primary_key(&mut primary(&["group_key", "source"]))
@@ -59,7 +59,7 @@ impl MigrationTrait for Migration {
         create(db, usage_histories()).await?;
         db.execute(index(&["group_key", "name"]).name("ux_usage_histories_name").table("usage_histories").unique())
             .await?;
-        // Whether `day_totals` has all that was recorded; else the next run makes them.
+        // True if `day_totals` has all recorded usage; otherwise the next run completes it.
         add_column(db, "resource_groups", boolean("day_totals_made").default(false).take()).await
     }
 

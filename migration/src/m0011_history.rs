@@ -1,4 +1,4 @@
-//! How fair each day was, and the factors and ranks that it left behind.
+//! The fairness of each day, and the factors and ranks at its end.
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
@@ -10,7 +10,7 @@ use super::columns::{big_integer, double, integer, name, primary, string_len, ta
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "the history of fairness, factors and ranks";
 
 /// One row for each group, day and tier.
@@ -20,26 +20,26 @@ fn fairness_days() -> TableCreateStatement {
         .col(integer("day"))
         // `domain`, `project` or `user`.
         .col(string_len("tier", 16))
-        // Which part of the day's usage was in the wrong hands, 0 to 1.
+        // The misallocated part of the day's usage, 0 to 1.
         .col(double("misallocated_share"))
-        // Jain's index of what was used over what was due, 0 to 1.
+        // Jain's index of the ratios of usage to entitled usage, 0 to 1.
         .col(double("jains_index"))
-        // How many of the tier were active.
+        // The number of active owners in the tier.
         .col(integer("active"))
         .col(big_integer("calculated_at"))
         .primary_key(&mut primary(&["resource_group", "day", "tier"]))
         .to_owned()
 }
 
-/// What the last run of a day left of each domain, project and user: the key names it, with the day before it, so that the rows
-/// of a day are written side by side.
+/// The share of each domain, project and user after the last run of a day. The day comes first in the key, so that the rows
+/// of a day are written next to each other.
 fn share_days(backend: DbBackend) -> TableCreateStatement {
     let mut days = table("share_days");
     days.col(integer("group_key"))
         .col(integer("day"))
         // 0: a domain; 1: a project; 2: a user in a project.
         .col(integer("tier"))
-        // All zeros where the tier has none.
+        // All zeros if the tier has none.
         .col(uuid("user_uuid"))
         .col(uuid("project_id"))
         // The name of a domain; empty for projects and users.

@@ -1,4 +1,4 @@
-//! What each entry of the audit log has changed, to be found by its name; the revision of each group's configuration.
+//! The targets of each audit entry, by which it is found; the revision of each group's configuration.
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
@@ -10,7 +10,7 @@ use super::columns::{big_integer, index, name, primary, string_len, table};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "the revisions of configurations; they begin anew";
 
 const TARGET_INDEX: &str = "ix_audit_log_target";
@@ -18,7 +18,7 @@ const TARGET_INDEX: &str = "ix_audit_log_target";
 /// One row for each weight, option and project that an entry has changed; an entry may have changed thousands.
 fn audit_targets() -> TableCreateStatement {
     table("audit_targets")
-        // What was changed, such as `domain:research` or `option:half_life_days`.
+        // The target of the change, such as `domain:research` or `option:half_life_days`.
         .col(string_len("target", 255))
         .col(name("resource_group"))
         // The entry in `audit_log`.
@@ -27,7 +27,7 @@ fn audit_targets() -> TableCreateStatement {
         .to_owned()
 }
 
-/// What the entries that are there have changed of weights.
+/// The weights that existing entries have changed.
 const WEIGHTS: [&str; 2] = [
     "INSERT INTO audit_targets (target, resource_group, audit_id) \
      SELECT new.key, log.resource_group, log.id FROM audit_log log JOIN json_each(log.after) new \
@@ -39,7 +39,7 @@ const WEIGHTS: [&str; 2] = [
      AND new.value IS DISTINCT FROM (log.before::jsonb ->> new.key)",
 ];
 
-/// What they have changed of options: those that are another or new, those that are gone, and the scheduler.
+/// The options that existing entries have changed, added or removed, and the scheduler.
 const OPTIONS: [&str; 2] = [
     "WITH log AS (SELECT * FROM audit_log WHERE action IN ('scheduler_options.patch', 'resource_group.put') \
        AND resource_group IS NOT NULL AND before IS NOT NULL AND after IS NOT NULL) \

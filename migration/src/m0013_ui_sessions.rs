@@ -1,4 +1,4 @@
-//! Who is signed in to the web pages.
+//! Sessions of the web pages.
 
 use sea_orm::DbErr;
 use sea_orm::sea_query::TableCreateStatement;
@@ -10,7 +10,7 @@ use super::columns::{big_integer, string_len, table, uuid};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "who is signed in to the web pages; people sign in anew";
 
 /// One row for each browser that is signed in.
@@ -18,11 +18,11 @@ fn ui_sessions() -> TableCreateStatement {
     table("ui_sessions")
         // The sha256 of the cookie, in hexadecimal digits.
         .col(string_len("session_hash", 64).primary_key())
-        // The key that was shown at sign-in. The session is worth what the key is worth.
+        // The key that signed in. The session has the rights of the key.
         .col(uuid("key_id"))
         // Microseconds since 1970.
         .col(big_integer("created_at"))
-        // From then on the session is not believed, microseconds since 1970.
+        // The end of the session, in microseconds since 1970.
         .col(big_integer("expires_at"))
         .to_owned()
 }
@@ -32,7 +32,7 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
         create(db, ui_sessions()).await?;
-        // Sessions of one key, from the oldest on.
+        // The sessions of one key, from the oldest on.
         run(db, &["CREATE INDEX ix_ui_sessions_key ON ui_sessions (key_id, created_at)"]).await
     }
 

@@ -1,4 +1,4 @@
-//! What each day left of an entity's part of what its parent has.
+//! The entitled part of the parent's share, for each owner and day.
 
 use sea_orm::DbErr;
 use sea_orm_migration::async_trait::async_trait;
@@ -9,14 +9,14 @@ use super::columns::double_null;
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "which part of what its parent has each entity was entitled to on past days";
 
 #[async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // A part of what the parent has, 0 to 1; NULL: an earlier version wrote the day.
+        // A part of the parent's share, 0 to 1; NULL: an earlier version wrote the row.
         add_column(db, "share_days", double_null("entitled_share_of_parent")).await
     }
 

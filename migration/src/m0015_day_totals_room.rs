@@ -1,4 +1,4 @@
-//! Room for the day totals that every run rewrites.
+//! Free space beside the day totals that every run rewrites.
 
 use sea_orm::DbErr;
 use sea_orm_migration::async_trait::async_trait;
@@ -8,14 +8,15 @@ use super::changes::run_on_postgres;
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing";
 
 #[async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // Every run rewrites the rows of the open day in place; room on their page spares their index entries, as for buckets.
+        // Every run rewrites the rows of the current day in place. With free space on their page, no index entry changes, as
+        // for buckets.
         run_on_postgres(db, &["ALTER TABLE day_totals SET (fillfactor = 45)"]).await
     }
 

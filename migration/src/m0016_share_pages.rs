@@ -1,4 +1,5 @@
-//! Fair shares of users, many on a page: a row for each took a fifth of the time of a run in which all users used something.
+//! Fair shares of users, many on a page, because a row for each took a fifth of the time of a run in which all users used
+//! something.
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
@@ -14,12 +15,12 @@ use super::columns::{big_integer, big_integer_null, double, integer, name, prima
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "when the shares of users were stored first and last";
 
 /// The first byte of a page.
 const FORM: u8 = 1;
-/// A page has at most so many bytes, unless a single share has more.
+/// The most bytes of a page, unless a single share has more.
 const PAGE_BYTES: usize = 3_900;
 /// Rows of shares that are in memory at the same time.
 const ROWS: usize = 10_000;
@@ -37,16 +38,16 @@ struct Share<'a> {
     total_decayed_usage: &'a str,
     normalized_usage: f64,
     fair_share_factor: f64,
-    /// How long kernels ran that ended in the look-back window; `None`: none has.
+    /// The run times of kernels that ended in the look-back window; `None`: no kernel did.
     run_times: Option<&'a str>,
 }
 
 fn user_share_pages() -> TableCreateStatement {
     table("user_share_pages")
         .col(integer("group_key"))
-        // From 0 on. What a page says of a user is outdated by pages with higher numbers.
+        // From 0 on. The share of a user on a page is outdated if a page with a higher number has one.
         .col(integer("page"))
-        // A byte that says in which form shares follow, then shares, one after the other.
+        // A byte for the form of the shares, then shares, one after the other.
         .col(ColumnDef::new("shares").blob().not_null())
         .primary_key(&mut primary(&["group_key", "page"]))
         .to_owned()
@@ -72,10 +73,11 @@ fn user_fair_shares() -> TableCreateStatement {
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // What a server of the version before still writes would be lost.
+        // Rows that a server of the version before still writes would be lost.
         run_on_postgres(db, &["LOCK TABLE user_fair_shares IN ACCESS EXCLUSIVE MODE"]).await?;
         create(db, user_share_pages()).await?;
-        // A run rewrites a page in place: beside it is room for its next version, and it is not put elsewhere for its length.
+        // A run rewrites a page in place, so there is free space for its next version, and PostgreSQL does not move it out
+        // of the table for its length.
         let room = "ALTER TABLE user_share_pages SET (fillfactor = 45, toast_tuple_target = 4080)";
         run_on_postgres(db, &[room]).await?;
         for (key, name) in groups(db).await? {
@@ -147,7 +149,7 @@ async fn store(db: &SchemaManagerConnection<'_>, group: i32, number: &mut i32, p
     Ok(())
 }
 
-/// Gives each share on a group's pages a row.
+/// Writes a row for each share on a group's pages.
 async fn back(db: &SchemaManagerConnection<'_>, group: i32, name: &str) -> Result<(), DbErr> {
     let mut next = 0;
     loop {

@@ -1,8 +1,8 @@
-//! A bucket of one day is the day total as well, so that runs write one row where they wrote two. What a bucket does not tell is the
-//! domain that it counts for, and a project mostly counts for one domain on a day.
+//! A bucket of one day is the day total as well, so that runs write one row in place of two. A bucket does not contain the
+//! domain that it counts for, but a project mostly counts for one domain on a day.
 //!
-//! All servers have to stop for this step: the version before would go on writing totals that buckets tell already, which would
-//! count twice. A later step that alters `user_usage_buckets` has to drop the view first.
+//! All servers have to stop for this step, because the version before would write totals that follow from buckets already,
+//! and they would count twice. A later step that alters `user_usage_buckets` has to drop the view first.
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
@@ -14,10 +14,10 @@ use super::columns::{integer, name, primary, table, uuid};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing";
 
-/// One row for each day of a project whose users' buckets of that day alone are its totals.
+/// One row for each project and day whose totals follow from its users' buckets of that day alone.
 fn bucket_domains(backend: DbBackend) -> TableCreateStatement {
     let mut domains = table("bucket_domains");
     domains
@@ -34,9 +34,9 @@ fn bucket_domains(backend: DbBackend) -> TableCreateStatement {
     domains
 }
 
-/// The totals that buckets tell. Buckets of a range of days are read, and each finds its domain. The other way round each project
-/// would read the buckets of everyone. `CROSS JOIN` keeps this order on SQLite, and `OFFSET 0` on PostgreSQL, whatever they know of
-/// the tables.
+/// The totals that follow from buckets. Buckets of a range of days are read, and the domain is looked up for each. In the
+/// other order the buckets of all users would be read for each project. `CROSS JOIN` enforces this order on SQLite, and
+/// `OFFSET 0` on PostgreSQL, whatever their statistics are.
 fn bucket_totals(backend: DbBackend) -> String {
     let of_bucket = "d.group_key = g.group_key AND d.day = b.period_start AND d.project_id = b.project_id";
     let domain = match backend {
@@ -52,8 +52,8 @@ fn bucket_totals(backend: DbBackend) -> String {
     )
 }
 
-/// Projects that counted for one domain on a day, and whose totals of it are those of buckets wherever there is one of that day
-/// alone.
+/// Projects that counted for one domain on a day, and whose totals equal the buckets of that day alone wherever there is
+/// one.
 const FIND: &str = "INSERT INTO bucket_domains (group_key, day, project_id, domain_name) \
      SELECT t.group_key, t.day, t.project_id, MIN(t.domain_name) FROM day_totals t \
      JOIN resource_groups g ON g.group_key = t.group_key \
@@ -76,7 +76,7 @@ const SPELL_OUT: &str = "INSERT INTO day_totals \
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
-        // A run of the version before may be about to commit. One that begins later finds no table of shares.
+        // A run of the version before may be about to commit. A run that begins later does not find the table of shares.
         run_on_postgres(db, &["LOCK TABLE day_totals, user_usage_buckets IN EXCLUSIVE MODE"]).await?;
         let backend = db.get_database_backend();
         create(db, bucket_domains(backend)).await?;

@@ -1,5 +1,5 @@
-//! `SQLite` adds the key of its row to each entry of an index, and that is the key of the kernel: the index of the kernels of a
-//! user had it twice.
+//! The index of the kernels of a user loses the kernel's key on `SQLite`. Every index entry contains the key of its row
+//! there, which is that of the kernel, so the index contained it twice.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 use sea_orm_migration::async_trait::async_trait;
@@ -9,7 +9,7 @@ use super::changes::{drop_index, run};
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing";
 
 #[async_trait]

@@ -1,4 +1,5 @@
-//! Kernels that ended long before they were reported: where they count, and how long a purge waits for an import.
+//! Kernels that ended long before they were reported: the history in which they count, and the time for which a purge waits
+//! after an import.
 
 use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
@@ -10,19 +11,19 @@ use super::columns::{big_integer, big_integer_null, integer, primary, table, uui
 
 pub struct Migration;
 
-/// The knowledge that a reversal of this migration loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "which kernels count in the history of earlier kernels: reported again, they would count twice";
 
-/// One row for each kernel that ended long before it was reported, so that a second report of it adds nothing, also when the kernel
-/// is removed.
+/// One row for each kernel that ended long before it was reported, so that a second report of it adds nothing, even after
+/// the kernel was removed.
 fn earlier_kernels(backend: DbBackend) -> TableCreateStatement {
     let mut kernels = table("earlier_kernels");
     kernels
         .col(integer("group_key"))
         .col(uuid("kernel_id"))
-        // The row of `usage_histories` whose day totals have what the kernel used; 0: what runs recorded.
+        // The row of `usage_histories` whose day totals contain the kernel's usage; 0: the totals of runs.
         .col(integer("source"))
-        // The instant until which that is so.
+        // The time until which they contain it.
         .col(big_integer("counted_until"))
         .primary_key(&mut primary(&["group_key", "kernel_id"]));
     if backend == DbBackend::Sqlite {
@@ -36,9 +37,9 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let db = manager.get_connection();
         create(db, earlier_kernels(db.get_database_backend())).await?;
-        // No row of `earlier_kernels` is counted until a later instant. NULL: the group has none.
+        // No row of `earlier_kernels` has a later `counted_until`. NULL: the group has none.
         add_column(db, "resource_groups", big_integer_null("earlier_until")).await?;
-        // When reports last brought new kernels that ended before every look-back. NULL: none ever did.
+        // The time of the last reports of new kernels that ended before every look-back. NULL: there were none.
         add_column(db, "resource_groups", big_integer_null("backfilled_at")).await
     }
 

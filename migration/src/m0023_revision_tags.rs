@@ -1,5 +1,5 @@
-//! Tags beside revisions, so that servers notice when the database was taken back to an earlier state: after that another write
-//! gets a number that they have seen before.
+//! Tags of revisions, by which servers notice that the database was taken back to an earlier state, because another write
+//! then gets a number that they have seen before.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 use sea_orm_migration::async_trait::async_trait;
@@ -10,7 +10,7 @@ use super::columns::{big_integer, integer, string_len_null, table};
 
 pub struct Migration;
 
-/// The loss that its reversal brings.
+/// The data that its reversal loses.
 pub const LOSES: &str =
     "the tags of revisions, by which servers notice that the database was taken back to an earlier state";
 
@@ -40,13 +40,13 @@ impl MigrationTrait for Migration {
         let tags = table("people_revision_tags")
             // A recent value of people_revision.
             .col(big_integer("revision").primary_key())
-            // The tag that was beside it.
+            // The tag of that revision.
             .col(integer("tag"))
             .to_owned();
         create(db, tags).await?;
         run(db, &["INSERT INTO people_revision_tags (revision, tag) SELECT revision, tag FROM people_revision"])
             .await?;
-        // The beginning of the names under which PostgreSQL shows the sessions of the process. NULL: it is not known.
+        // The beginning of the names under which PostgreSQL shows the sessions of the process. NULL: unknown.
         add_column(db, "job_holders", string_len_null("session_name", 64)).await
     }
 

@@ -1,4 +1,4 @@
-//! Fair shares of users have a row each again. Pages of packed shares could not be read with SQL.
+//! Fair shares of users have a row each again, because pages of packed shares could not be read with SQL.
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
@@ -10,7 +10,7 @@ use super::m0016_share_pages;
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = m0016_share_pages::LOSES;
 
 #[async_trait]

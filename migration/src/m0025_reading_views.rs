@@ -1,8 +1,9 @@
-//! Views for people who read the database with SQL: usage records and usage by day under the names that a person knows, with
-//! instants, days and UUIDs in the database's own form. The program does not read them.
+//! Views for people who read the database with SQL: usage records and usage by day, with names in place of keys, and with
+//! instants, days and UUIDs in the database's own types. The program does not read them.
 //!
-//! Records come by the million, so they are stored with integer keys, and what many have in common is stored once. A day's usage
-//! of a user is stored once, too: as a bucket where a bucket says it all, and as a row of its own elsewhere.
+//! The tables are hard to read with SQL, because records come by the million: they have integer keys, and values that many
+//! records share are stored once. The usage of a user on a day is stored once as well: as a bucket if one equals it, and as
+//! a row of its own otherwise.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 use sea_orm_migration::async_trait::async_trait;
@@ -12,16 +13,16 @@ use super::changes::execute;
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "nothing";
 
 const VIEWS: [&str; 2] = ["kernel_usage_records", "usage_days"];
 
-/// Expressions in the language of one database.
+/// Expressions in the dialect of one database.
 struct Dialect {
-    /// An instant of so many microseconds since 1970.
+    /// An instant, from microseconds since 1970.
     instant: fn(&str) -> String,
-    /// A day of so many days since 1970.
+    /// A day, from days since 1970.
     day: fn(&str) -> String,
     uuid: fn(&str) -> String,
     /// The slots of a record times its seconds, as a JSON object. `SQLite` has no decimals, so that its products have about 15 digits.

@@ -1,4 +1,4 @@
-//! `fairshared jobs`: what the server does on a schedule, by hand.
+//! `fairshared jobs`: lists the jobs of the server, and runs one by hand.
 
 use std::process::ExitCode;
 
@@ -43,7 +43,7 @@ enum JobsCommand {
     },
 }
 
-/// The jobs there are, one a line.
+/// The help on job names, one job a line.
 fn help_on_names() -> String {
     let lines = jobs::described().into_iter().map(|(name, description)| format!("\n  {name:<10} {description}"));
     format!("One of{}", lines.collect::<String>())
@@ -99,7 +99,7 @@ async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Fail
     print(&format!("the clock is trusted: {}", trusted["trusted_at"].as_str().unwrap_or_default()))
 }
 
-/// The counts of a run, without zeros, with the day before which things went: `kernels 12 (before 2026-01-05)`.
+/// The counts of a run, without zeros, with the day up to which data was removed: `kernels 12 (before 2026-01-05)`.
 fn done(counts: &Map<String, Value>) -> String {
     let counted = counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
     let parts = counted.map(|(kind, count)| match counts.get(&format!("{kind}_before")).and_then(Value::as_str) {

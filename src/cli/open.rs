@@ -1,4 +1,4 @@
-//! Where commands find their database and their input.
+//! Opens the database and the input files of commands.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,12 +17,12 @@ use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
 use crate::store::{ConnectionTrait, Store, StoreError};
 
-/// Between two tries to reach a database at start.
+/// The first and the longest pause between two attempts to reach a database at start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How long a database may take to answer at all.
+/// The longest time in which a database must answer a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long connections to the database may take to end.
+/// The longest time that closing the connections may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects; a missing `SQLite` file is created.
@@ -38,7 +38,7 @@ pub async fn connect(config: &Config) -> Result<Store, Failure> {
     }
 }
 
-/// Connects to a database that is there.
+/// Connects to a database that must exist.
 pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
     if let Some(file) = sqlite_file(&config.database_url)
         && !Path::new(file).exists()
@@ -53,7 +53,7 @@ pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
     connect(config).await
 }
 
-/// Closes a database, so that what was written lies in the file itself. What was acknowledged is stored either way.
+/// Closes a database, so that an SQLite file contains all writes without its log. Acknowledged writes are stored either way.
 pub async fn close(store: &Store) {
     match tokio::time::timeout(CLOSE_TIMEOUT, store.clone().close()).await {
         Ok(Ok(())) => {}
@@ -62,7 +62,7 @@ pub async fn close(store: &Store) {
     }
 }
 
-/// The service of a command, over a database whose schema is of this version. It needs no keys.
+/// The service of a command, over a database whose schema must be of this version. It needs no keys.
 pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
     over(connect_existing(config).await?, config).await
 }
@@ -75,7 +75,7 @@ async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
     Ok(service)
 }
 
-/// The service over a database that is made, or brought to this version's schema, where it is not.
+/// The service over a database that is created, or migrated to this version's schema, if necessary.
 pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     let store = connect(config).await?;
     if config.migrate_on_start {
@@ -86,8 +86,8 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     Ok(service)
 }
 
-/// What `attempt` does with a database that may not answer yet: tries again after growing pauses, as long as the setting
-/// `wait_for_database_seconds` allows. A database that answers that it cannot be used is not waited for.
+/// Repeats `attempt` after growing pauses while the database does not answer, for at most `wait_for_database_seconds`. A
+/// database that answers that it cannot be used is not waited for.
 pub async fn awaited<T>(config: &Config, attempt: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
     let deadline = Instant::now() + Duration::from_secs(config.wait_for_database_seconds.into());
     let mut pause = FIRST_PAUSE;
@@ -118,7 +118,7 @@ pub async fn check_schema(db: &impl ConnectionTrait, url: &str) -> Result<(), Fa
     Err(Failure::Failed(format!("the database {shown} lacks {lacks}; `fairshared migrate up` applies {them}")))
 }
 
-/// Says how many migrations there are.
+/// The number of migrations, as messages show it.
 pub fn migrations(count: usize) -> String {
     counted(count as u64, "migration", "migrations")
 }
@@ -134,7 +134,7 @@ fn sqlite_file(url: &str) -> Option<&str> {
     Some(path.split('?').next().unwrap_or(path))
 }
 
-/// What messages call a file, or standard input for `-`.
+/// The name of a file in messages; standard input for `-`.
 pub fn input_name(file: &Path) -> String {
     if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
 }
@@ -154,7 +154,7 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// What the jobs take from the configuration.
+/// The settings of the jobs in the configuration.
 pub fn job_settings(config: &Config) -> JobSettings {
     JobSettings {
         schedules: JobSchedules {

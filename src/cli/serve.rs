@@ -50,7 +50,7 @@ impl Command for Serve {
     }
 
     async fn run(self, config: Config) -> Outcome {
-        // A process that does not get the address must not look like a restart of the service.
+        // The address is taken first, because a process that does not get it must not look like a restart of the service.
         let mut front = RunningServer::new(listen(&config).await?, &config)?;
         let Some(service) = front.unless_stopped(awaited(&config, || service_made(&config))).await else {
             return Ok(ExitCode::SUCCESS);
@@ -63,7 +63,7 @@ impl Command for Serve {
     }
 }
 
-/// Seconds, minutes or hours, as seconds; a bare number is one of seconds.
+/// Parses seconds, minutes or hours into seconds; a number without a unit is in seconds.
 fn parse_wait(text: &str) -> Result<u32, String> {
     let (digits, unit) = match text.chars().last() {
         Some('s') => (&text[..text.len() - 1], 1),
@@ -75,12 +75,12 @@ fn parse_wait(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("{text:?} is not a length of time like 90s, 5m or 1h"))
 }
 
-/// Takes the address of the settings.
+/// Listens on the address of the settings.
 pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
     bind(config.listen).await
 }
 
-/// Takes an address.
+/// Listens on an address.
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let hint = if error.kind() == ErrorKind::AddrInUse { "; --listen takes another address" } else { "" };
@@ -88,8 +88,8 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Serves and runs the jobs until SIGINT or SIGTERM, then lets requests and jobs in progress end; a
-/// second signal ends at once. `ready` hears the address when requests are answered.
+/// Serves and runs the jobs until SIGINT or SIGTERM, then lets requests and jobs in progress end; a second signal ends the
+/// process at once. `ready` gets the address when requests are answered.
 pub async fn until_stopped(
     service: Arc<Service>,
     mut front: RunningServer,
@@ -136,7 +136,8 @@ pub async fn until_stopped(
             tracing::warn!(%error, "last uses of keys not stored");
         }
         upkeep.abort();
-        // The last connection to an SQLite file tidies up, and that should not be the one that watched it.
+        // The last connection to an SQLite file writes the log back into it, and that should not be the connection of the
+        // watcher.
         let _ = upkeep.await;
         open::close(service.store()).await;
     };

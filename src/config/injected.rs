@@ -1,20 +1,20 @@
-//! Variables that Kubernetes puts into every container for each Service of its namespace. Those of a Service called
-//! `fairshared`, or `fairshared-` and something, look like settings and are none.
+//! Variables that Kubernetes sets in every container for each Service of its namespace. Those of a Service with the name
+//! `fairshared`, or a name that begins with `fairshared-`, look like settings and are none.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 const HOST: &str = "_SERVICE_HOST";
 
-/// The Services whose variables are among `variables`, as these spell them. A Service is known by the address of its
-/// host: without it, a variable that looks like one of the others is a misspelt setting.
+/// The prefixes of the Services whose variables are among `variables`. A Service is recognised by the variable with the
+/// address of its host: without that one, a variable that looks like the others is a misspelt setting.
 pub fn services(variables: &BTreeMap<String, Option<String>>) -> Vec<String> {
     let address = |value: &Option<String>| value.as_ref().is_some_and(|text| text.parse::<IpAddr>().is_ok());
     let hosts = variables.iter().filter(|(_, value)| address(value));
     hosts.filter_map(|(name, _)| name.strip_suffix(HOST).map(str::to_owned)).collect()
 }
 
-/// Whether `name` is what Kubernetes calls a variable of `service`.
+/// True if Kubernetes sets a variable `name` for `service`.
 pub fn belongs(name: &str, service: &str) -> bool {
     let Some(rest) = name.strip_prefix(service) else { return false };
     let is_port_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -25,7 +25,7 @@ pub fn belongs(name: &str, service: &str) -> bool {
         || rest.strip_prefix("_PORT_").is_some_and(is_address_part)
 }
 
-/// `8080_TCP`, or a part of that address.
+/// True for `8080_TCP`, or a part of such an address.
 fn is_address_part(text: &str) -> bool {
     let mut parts = text.split('_');
     let port = parts.next().is_some_and(|port| port.parse::<u16>().is_ok());

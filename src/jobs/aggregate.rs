@@ -1,4 +1,4 @@
-//! The job `aggregate`: usage is recorded, and factors and ranks follow.
+//! The job `aggregate`: records usage, from which factors and ranks follow.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The job `compact`: usage records of closed days are put together without loss.
+//! The job `compact`: merges usage records of closed days without loss.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::Job;
 use crate::service::{Result, Service, Work};
 
-/// Puts usage records of closed days together, without loss.
+/// Merges usage records of closed days, without loss.
 pub(super) struct Compact {
-    /// Days for which usage records stay as runs made them.
+    /// Days for which usage records stay as runs wrote them.
     pub(super) raw_days: u32,
 }
 

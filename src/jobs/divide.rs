@@ -1,4 +1,4 @@
-//! The job `divide`: how fair the day was so far and what every queue deserves are kept.
+//! The job `divide`: stores the fairness of the day so far, and what every queue deserves.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Job, end_of_wait};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
-/// Keeps how fair the day was so far, and what every queue deserves as the day's division, at most once in
+/// Stores the fairness of the day so far, and what every queue deserves as the day's division, at most once in
 /// `slice_interval_seconds` of the group.
 pub(super) struct Divide;
 

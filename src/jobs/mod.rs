@@ -1,5 +1,6 @@
-//! Scheduled tasks: a runner, what wakes it, and one file for each job. A job takes no input, scans in full, and
-//! can be run by hand at any time. A new job is one file here, one line in [`all`], and a setting for its schedule.
+//! Scheduled jobs: the runner, the trigger that wakes it, and one file for each job. A job takes no input, scans all data of
+//! its group, and can be run by hand at any time. A new job is one file here, one line in [`all`], and a setting for its
+//! schedule.
 
 mod aggregate;
 mod compact;
@@ -20,7 +21,7 @@ use crate::service::{KEEP_BUCKETS_DAYS, Result, Service, VisibleGroup, Work};
 
 pub use runner::Runner;
 
-/// When each job starts by itself; `None`: only on request.
+/// The schedule of each job; `None`: it runs only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSchedules {
     pub aggregate: Option<JobSchedule>,
@@ -43,19 +44,19 @@ impl Default for JobSchedules {
     }
 }
 
-/// What the jobs need to know besides the data.
+/// The settings of all jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSettings {
     pub schedules: JobSchedules,
-    /// Days for which buckets are kept, at least the longest look-back.
+    /// Days for which buckets stay, at least the longest look-back.
     pub keep_buckets_days: u32,
-    /// Days for which the audit log keeps what it counts of ingests.
+    /// Days for which the counts of ingests stay in the audit log.
     pub keep_audit_days: u32,
-    /// Days for which ended kernels are kept; 0: the longest look-back and a week.
+    /// Days for which ended kernels stay; 0: the longest look-back and a week.
     pub keep_kernels_days: u32,
-    /// Days for which the history of fairness, factors and ranks is kept.
+    /// Days for which the history of fairness, factors and ranks stays.
     pub keep_history_days: u32,
-    /// Days for which usage records stay as runs made them.
+    /// Days for which usage records stay as runs wrote them.
     pub raw_days: u32,
 }
 
@@ -72,22 +73,22 @@ impl Default for JobSettings {
     }
 }
 
-/// A task over one resource group.
+/// A job over one resource group.
 trait Job: Send + Sync {
     fn name(&self) -> &'static str;
 
     fn description(&self) -> &'static str;
 
-    /// The earliest time at which the job may start in the group by itself, besides its schedule. `None`: at any time.
+    /// The earliest time at which the job may start in the group, in addition to its schedule. `None`: at any time.
     fn held_until(&self, _group: &VisibleGroup, _last_start: Option<Timestamp>, _now: Timestamp) -> Option<Timestamp> {
         None
     }
 
-    /// Does the work; the answer counts what was done.
+    /// Does the work and returns counts of it.
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>>;
 }
 
-/// A job, and when it starts by itself.
+/// A job and its schedule.
 struct ScheduledJob {
     job: Box<dyn Job>,
     schedule: Option<JobSchedule>,
@@ -98,10 +99,10 @@ impl ScheduledJob {
         Arc::new(Self { job: Box::new(job), schedule })
     }
 
-    /// When the job is due in the group; a time that has passed since, if it has not started although it is due. `None`: it
-    /// starts only on request.
+    /// The time at which the job is due in the group; in the past if the job is due and has not started yet. `None`: it runs
+    /// only on request.
     ///
-    /// A job that never started in the group has been due since the group was made.
+    /// A job that never started in the group is due since the creation of the group.
     fn due_at(&self, group: &VisibleGroup, last_start: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         let schedule = self.schedule.as_ref()?;
         let by_schedule = match last_start {
@@ -123,18 +124,18 @@ fn all(settings: JobSettings) -> Vec<Arc<ScheduledJob>> {
     ]
 }
 
-/// The names of all jobs and what each does.
+/// The names and descriptions of all jobs.
 pub fn described() -> Vec<(&'static str, &'static str)> {
     all(JobSettings::default()).iter().map(|scheduled| (scheduled.job.name(), scheduled.job.description())).collect()
 }
 
-/// True once `seconds` have passed since `last`, and if nothing was before. A clock that jumped back stops nothing.
+/// True once `seconds` have passed since `last`, or if there is no `last`. A clock that was set back delays nothing.
 fn elapsed(last: Option<Timestamp>, now: Timestamp, seconds: i64) -> bool {
     last.is_none_or(|last| end_of_wait(last, now, seconds) <= now)
 }
 
-/// When `seconds` have passed since `since`. A start that lies so far ahead of `now` shows that the clock was set back: then
-/// nothing is left to wait for.
+/// The time at which `seconds` have passed since `since`. If `since` is as far as that ahead of `now`, the clock was set
+/// back, and the wait is over.
 fn end_of_wait(since: Timestamp, now: Timestamp, seconds: i64) -> Timestamp {
     let micros = seconds * MICROS_PER_SECOND;
     if since.micros() - now.micros() >= micros { now } else { since.plus_micros(micros) }

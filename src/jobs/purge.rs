@@ -1,4 +1,4 @@
-//! The job `purge`: what no look-back reaches and what is past its retention is removed.
+//! The job `purge`: removes the data that no look-back reaches, and data past its retention.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Job for Purge {
         "removes usage records, ended kernels and earlier starts of the service that no look-back reaches, and buckets, day totals, divisions, days of fairness and of ranks, job runs and counts of ingests past their retention"
     }
 
-    /// An import may fill a new group, or one with years gone by: a person has a day to see what came of it.
+    /// Gives an admin a day to check the result of an import, which may bring old usage into a group.
     fn held_until(&self, group: &VisibleGroup, _: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         Some(end_of_wait(group.purge_waits_from(), now, SECONDS_PER_DAY))
     }

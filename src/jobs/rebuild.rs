@@ -1,4 +1,4 @@
-//! The job `rebuild`: buckets are made again from their records.
+//! The job `rebuild`: makes buckets again from their usage records.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Job;
 use crate::service::{Result, Service, Work};
 
-/// Makes buckets again from their records. It is needed only after storage was changed by hand.
+/// Makes buckets again from their usage records. It is needed only after the database was changed by hand.
 pub(super) struct Rebuild;
 
 impl Job for Rebuild {

@@ -1,5 +1,24 @@
-//! Runs jobs: one flight per job and group in this process, a lease in the database among processes, turns while there
-//! are many, a record of every run, and a drain at shutdown. The trigger wakes the runner, which starts what is due.
+//! The runner of the jobs.
+//!
+//! Several processes may serve one database, a job may run for longer than its schedule allows, and any process may stop or
+//! lose the database at any moment. No job may run twice at the same time in one group, and none may be forgotten.
+//!
+//! Therefore the runner holds three things for a run:
+//! - the flight: a mutex of this process for the job and the group;
+//! - a turn: a permit of a semaphore, so that many groups do not use all connections to the database;
+//! - a lease in the database, which excludes other processes. Its fence makes a run without a valid lease fail at its
+//!   commit.
+//!
+//! The trigger only wakes the runner. The runner compares the last start of each job with the service's clock and starts the
+//! jobs that are due, so that a missed wake-up delays a job and loses nothing. Jobs go on from cursors in the database; the
+//! runner keeps no progress of theirs.
+//!
+//! Invariants:
+//! - Every run under a lease has a record in the database, also one that panics. The record of a run whose process has died
+//!   is closed as abandoned by another process.
+//! - Nothing starts after [`Runner::shutdown`] has begun to drain; runs under way come to their end.
+//!
+//! See "The runner" in ARCHITECTURE.
 
 use std::collections::HashMap;
 use std::slice;
@@ -20,14 +39,14 @@ use crate::service::jobs::leases::{Lease, Presence};
 use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, start_that_counts};
 use crate::service::{Caller, Error, Result, Service, VisibleGroup, Work};
 
-/// A request for a run is told after so long that the run still waits for its turn.
+/// After this time a request for a run is answered that the run still waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How precisely downtime is known afterwards.
+/// The interval of heartbeats, which is the precision of recorded downtimes.
 const HEARTBEAT_SECONDS: i64 = 5;
-/// How often each process looks whether records lie in the partitions of their days.
+/// The interval at which each process checks that records lie in the partitions of their days.
 const WATCH_SECONDS: i64 = 600;
-/// How often all jobs are looked at, whatever their schedules. A job may be due at another time than one of its schedule: in a
-/// group that was just made, after its further rule has waited, or because it could not start at its time.
+/// The interval at which all jobs are checked, in addition to their schedules. A job may be due outside its schedule: in a
+/// new group, at the end of the wait of [`Job::held_until`], or because it could not start at its time.
 const EVERY_FIVE_SECONDS: &str = "*/5 * * * * *";
 
 type Flight = Arc<tokio::sync::Mutex<()>>;
@@ -35,9 +54,9 @@ type Flight = Arc<tokio::sync::Mutex<()>>;
 pub struct Runner {
     service: Arc<Service>,
     jobs: Vec<Arc<ScheduledJob>>,
-    /// This process as others see it, from its first run on.
+    /// The registration of this process; made by its first run.
     presence: OnceCell<Presence>,
-    /// How many runs there may be at once.
+    /// Limits the number of runs at a time.
     turns: Arc<Semaphore>,
     flights: Mutex<HashMap<(&'static str, String), Flight>>,
     last_starts: Mutex<HashMap<(&'static str, String), Timestamp>>,
@@ -48,12 +67,12 @@ pub struct Runner {
     beating: Flight,
     /// Runs that ended early because of the database, and are not in the log yet.
     interruptions: AtomicU64,
-    /// What wakes the runner, once it is started.
+    /// The trigger that wakes the runner, once it is started.
     trigger: Mutex<Option<Trigger>>,
 }
 
 impl Runner {
-    /// A runner that does nothing by itself until it is started.
+    /// Creates a runner, which starts no job by itself before [`Self::start`].
     pub fn new(service: Arc<Service>, settings: JobSettings) -> Arc<Self> {
         Arc::new(Self {
             turns: Arc::new(Semaphore::new(service.store().runs_at_once())),
@@ -72,7 +91,7 @@ impl Runner {
         })
     }
 
-    /// Starts the schedule; jobs that fell due while no server ran start at once.
+    /// Starts the schedules. Jobs that became due while no server ran start at once.
     pub async fn start(self: &Arc<Self>) -> Result<()> {
         self.service.close_abandoned_runs(self.presence().await?).await?;
         let past = self.service.last_job_runs(&Caller::internal("jobs")).await?;
@@ -91,7 +110,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Housekeeping, a look at all jobs, and one entry for each job that has a schedule.
+    /// The entries for housekeeping, for the check of all jobs, and for each job that has a schedule.
     fn trigger_entries(self: &Arc<Self>) -> Vec<TriggerEntry> {
         let mut entries = vec![
             self.trigger_entry(EVERY_SECOND, Self::keep_house),
@@ -107,7 +126,7 @@ impl Runner {
         entries
     }
 
-    /// An entry that lets the runner do something that never waits.
+    /// An entry that calls `action`, which must not block.
     fn trigger_entry(
         self: &Arc<Self>,
         expression: &str,
@@ -118,7 +137,7 @@ impl Runner {
             let (runner, action) = (runner.clone(), Arc::clone(&action));
             let woken = async move {
                 let Some(runner) = runner.upgrade() else { return };
-                // A drain waits until the token is given back, so that nothing starts after it.
+                // A drain waits for the token, so that nothing starts after it.
                 let _token = runner.tracker.token();
                 if !runner.tracker.is_closed() {
                     action(&runner);
@@ -129,7 +148,7 @@ impl Runner {
         TriggerEntry { expression: expression.to_owned(), wake: Arc::new(wake) }
     }
 
-    /// Stops looking for what is due and waits for what runs; the last heartbeat marks the end of service.
+    /// Stops the trigger and waits for the runs under way. The last heartbeat marks the end of service.
     pub async fn shutdown(&self) {
         let trigger = lock(&self.trigger).take();
         if let Some(trigger) = trigger {
@@ -151,9 +170,9 @@ impl Runner {
         self.service.heartbeat().await
     }
 
-    /// Starts those of the jobs that are due; never waits.
+    /// Starts the given jobs that are due; never waits.
     fn start_due(self: &Arc<Self>, jobs: &[Arc<ScheduledJob>]) {
-        // Runs would only fail; what is due starts when the database is back, writes are taken again and the clock is trusted.
+        // Runs would only fail now. They start once the database answers, writes are accepted and the clock is trusted.
         let service = &self.service;
         if service.store().reach().silence().is_some()
             || service.health.refuses_writes().is_some()
@@ -164,8 +183,8 @@ impl Runner {
         for group in service.groups(&Caller::job()) {
             for scheduled in jobs {
                 let key = (scheduled.job.name(), group.name.to_string());
-                // The flight comes before the looks at the clock and at the last start, because several entries are woken at the same
-                // time: otherwise one could start again what another has started and ended meanwhile.
+                // The flight is taken before the clock and the last start are read, because several entries are woken at the
+                // same time. Otherwise an entry could start a job again that another one has started and ended meanwhile.
                 let Ok(flight) = self.flight(&key).try_lock_owned() else { continue };
                 let now = service.clock().now();
                 let last_start = lock(&self.last_starts).get(&key).copied();
@@ -189,13 +208,13 @@ impl Runner {
         }
     }
 
-    /// Counts a run that ended early because of the database. The log has one line of all of them.
+    /// Counts a run that ended early because of the database. The log has one line for all of them.
     fn note_interruption(&self, job: &str, group: &str, cause: &str) {
         tracing::debug!(job, group, cause, "job interrupted");
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// News from other processes, and a sign of life; neither waits for the other.
+    /// Reads the changes of other processes, and sends a heartbeat; neither waits for the other.
     fn keep_house(self: &Arc<Self>) {
         let now = self.service.clock().now();
         self.service.note_storage();
@@ -245,14 +264,14 @@ impl Runner {
         Arc::clone(lock(&self.flights).entry(key.clone()).or_default())
     }
 
-    /// Tells that this process lives, and tidies up after those that do not.
+    /// Sends a heartbeat, and closes the runs of processes that have died.
     async fn beat(&self) -> Result<()> {
         self.service.heartbeat().await?;
         self.service.close_abandoned_runs(self.presence().await?).await?;
         Ok(())
     }
 
-    /// Looks after what may go wrong without a fault.
+    /// Checks for conditions that get worse without causing an error.
     async fn watch(&self, now: Timestamp) -> Result<()> {
         if !elapsed(*lock(&self.last_watch), now, WATCH_SECONDS) {
             return Ok(());
@@ -271,7 +290,7 @@ impl Runner {
         Arc::clone(&self.turns).acquire_owned().await.ok()
     }
 
-    /// One run under the lease, recorded. The caller holds the flight and has its turn.
+    /// Runs a job under the lease and records the run. The caller holds the flight and a turn.
     #[tracing::instrument(name = "jobs.run_once", level = "debug", skip_all, fields(job = job.name(), group), err(level = "debug"))]
     async fn run_once(&self, job: &dyn Job, group: &str, trigger: &str) -> Result<JobRun> {
         self.service.check_clock()?;
@@ -304,7 +323,7 @@ impl Runner {
         self.service.job_run(run.id).await?.ok_or_else(lost)
     }
 
-    /// Runs a job in one group after the other, on request; tells when the first of them begins.
+    /// Runs a job on request in one group after the other. Sends `begun` when the first run begins.
     async fn run_in_turn(&self, job: &dyn Job, groups: Vec<String>, begun: oneshot::Sender<()>) -> Result<Vec<JobRun>> {
         let (mut runs, mut begun) = (Vec::new(), Some(begun));
         for group in groups {
@@ -317,7 +336,7 @@ impl Runner {
     }
 }
 
-/// The work itself. A panic ends this run and nothing else.
+/// Runs the work on a task of its own, so that a panic ends this run and nothing else.
 async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<Value, JobFailure> {
     let done = tokio::spawn(work).await;
     match done {
@@ -358,7 +377,7 @@ impl JobControl for Runner {
             None => self.service.groups(&Caller::job()).iter().map(|g| g.name.to_string()).collect(),
         };
         let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
-        // On its own task: the run goes on and is recorded even if the client goes away.
+        // On its own task, so that the run goes on and is recorded even if the client disconnects.
         let run = tracker.spawn(async move { runner.run_in_turn(known.job.as_ref(), groups, begin).await });
         async move {
             if timeout(PATIENCE, begun).await.is_err() {

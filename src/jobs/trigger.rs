@@ -1,10 +1,11 @@
-//! What wakes the runner: tokio-cron-scheduler, with one entry for each cron expression.
+//! The trigger that wakes the runner: tokio-cron-scheduler, with one entry for each cron expression.
 //!
-//! An entry only wakes. The runner decides by the service's clock what is due then, so a wake-up too many costs a look, and one
-//! that is missed is made up for by the next.
+//! An entry only wakes the runner, which decides by the service's clock what is due. Therefore an unneeded wake-up does no
+//! harm, and the next one makes up for a missed one.
 //!
-//! The scheduler waits for times of the system's clock. Once that is set back, it would wake no entry before the clock shows the
-//! old time again. So a task on the clock that cannot be set looks whether entries are still woken, and wakes all of them if not.
+//! The scheduler waits for times of the system's clock. If the clock is set back, the scheduler would wake no entry before
+//! the clock shows the old time again. Therefore a task with a monotonic clock checks whether entries are still woken, and
+//! wakes all of them otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,19 +18,19 @@ use tokio_cron_scheduler::{Context, Job, JobScheduler, JobSchedulerError};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-/// The expression of an entry that is woken once a second. One of the entries has to have it: then a pause in which no entry is
-/// woken is a sign of a clock that was set back.
+/// The expression of an entry that is woken once a second. One entry must have it, because the pause watch takes a pause of
+/// all entries as a sign of a clock that was set back.
 pub(super) const EVERY_SECOND: &str = "* * * * * *";
 /// After a pause of this length all entries are woken.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// What is done at the times of an expression.
+/// A cron expression and the action at its times.
 pub(super) struct TriggerEntry {
     pub expression: String,
     pub wake: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-/// A scheduler that runs. It goes on until it is stopped.
+/// A scheduler that runs until it is stopped.
 pub(super) struct Trigger {
     scheduler: JobScheduler,
     _pause_watch: AbortOnDropHandle<()>,
@@ -50,7 +51,7 @@ impl Trigger {
                 *last_wake.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
                 wake()
             })?;
-            // What `JobScheduler::add` does, without a line in the log for each entry.
+            // Does the same as `JobScheduler::add`, which would write a line into the log for each entry.
             ids.push(JobCreator::add(&context, job).await?);
         }
         scheduler.start().await?;
@@ -58,7 +59,7 @@ impl Trigger {
         Ok(Self { scheduler, _pause_watch: AbortOnDropHandle::new(watch) })
     }
 
-    /// Wakes no entry any more. A wake-up that has begun goes on.
+    /// Wakes no entry from now on. A wake-up that has begun goes on.
     pub async fn stop(mut self) {
         if let Err(error) = self.scheduler.shutdown().await {
             tracing::warn!(%error, "the scheduler of the jobs was not stopped");
@@ -75,7 +76,7 @@ async fn end_pauses(context: Arc<Context>, ids: Vec<Uuid>, last_wake: Arc<Mutex<
         tracing::info!(
             "the scheduler of the jobs woke nothing for a while, as after a clock that was set back; all jobs are looked at"
         );
-        // The scheduler wakes an entry whose time has passed, and then finds its next time by the clock as it is now.
+        // The scheduler wakes an entry whose time has passed, and then calculates its next time by the current clock.
         let passed = DateTime::from_timestamp(1, 0);
         for id in &ids {
             let setting = context.metadata_storage.write().await.set_next_and_last_tick(*id, passed, None);

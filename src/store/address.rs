@@ -1,4 +1,4 @@
-//! Addresses of databases. What is shown of one never has its password, whether or not it can be read.
+//! Addresses of databases. An address is shown without its password, also if it cannot be read.
 
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
@@ -10,7 +10,7 @@ pub enum Address {
     Postgres(Box<PgConnectOptions>),
 }
 
-/// Parameters of a PostgreSQL address that the driver reads, beside `options[NAME]`.
+/// Parameters of a PostgreSQL address that the driver reads, in addition to `options[NAME]`.
 const KNOWN: [&str; 18] = [
     "sslmode",
     "ssl-mode",
@@ -63,7 +63,7 @@ pub fn shown(url: &str) -> String {
     readable(url).unwrap_or_else(|| "postgres://…".to_owned())
 }
 
-/// `None`: what of the address is the password cannot be told.
+/// `None`: the position of the password in the address is unclear.
 fn readable(url: &str) -> Option<String> {
     postgres(url).ok().filter(|_| is_postgres(url))?;
     let (scheme, rest) = url.split_once("://")?;
@@ -71,7 +71,7 @@ fn readable(url: &str) -> Option<String> {
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
     let user = login.split(':').next().filter(|user| !user.is_empty()).map(|user| format!("{user}@"));
-    // An `@` behind the host belongs to a password with a character that ends it.
+    // An `@` after the host is part of a password that contains a separator.
     (!path.contains('@')).then(|| format!("{scheme}://{}{host}/{path}", user.unwrap_or_default()))
 }
 
@@ -79,7 +79,8 @@ fn is_postgres(url: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// The options of an address, and the names of its parameters that the driver does not know: it would log their values.
+/// The options of an address, and the names of its parameters that the driver does not know. They are taken out, because the
+/// driver would log their values.
 fn postgres(url: &str) -> Result<(PgConnectOptions, Vec<String>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let mut known = form_urlencoded::Serializer::new(String::new());
@@ -88,7 +89,7 @@ fn postgres(url: &str) -> Result<(PgConnectOptions, Vec<String>)> {
         if KNOWN.contains(&&*key) || key.starts_with("options[") {
             known.append_pair(&key, &value);
         } else if !query.contains('@') {
-            // With an `@` it would be the rest of a password.
+            // A name with an `@` is left out, because it is the end of a password.
             ignored.push(key.into_owned());
         }
     }

@@ -11,7 +11,7 @@ use super::{Result, bulk, decode};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// A node with what it offers.
+/// A node with the slots that it offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     pub agent_id: String,
@@ -23,7 +23,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether it counts for the group's capacity (FAIR_SHARE §1).
+    /// True if the node counts for the group's capacity (FAIR_SHARE §1).
     pub fn offers(&self) -> bool {
         self.alive && self.schedulable
     }

@@ -1,4 +1,4 @@
-//! Who changed what, when and why.
+//! The audit log: entries with the author, the time and the reason of each change.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Given by the database.
+    /// Assigned by the database.
     pub id: i64,
     pub at: Timestamp,
     /// The label of the key, or `cli`, or the job.
@@ -51,7 +51,7 @@ fn decode_row(row: Model) -> Result<Entry> {
     })
 }
 
-/// Returns the number that the database gives to the entry.
+/// Returns the id that the database assigns to the entry.
 #[tracing::instrument(name = "db.audit.add", level = "debug", skip_all, err(level = "debug"))]
 pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<i64> {
     let text = |value: Option<Value>| value.map(|v| v.to_string());
@@ -74,7 +74,7 @@ pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<i64> {
     Ok(Entity::insert(row).exec(db).await?.last_insert_id)
 }
 
-/// What one key delivered.
+/// The deliveries of one key.
 #[derive(Clone, Debug)]
 pub struct Tally {
     pub actor: String,
@@ -84,7 +84,7 @@ pub struct Tally {
     pub rejected: u64,
 }
 
-/// Adds to the counts of `action` in this minute: one entry for each key, group and minute.
+/// Adds to the counts of `action` in this minute. There is one entry for each key, group and minute.
 #[tracing::instrument(name = "db.audit.tally", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn tally(
     db: &impl ConnectionTrait,
@@ -124,14 +124,14 @@ pub async fn tally(
     Ok(())
 }
 
-/// Removes entries of `actions` from before `before`, in steps. Returns how many.
+/// Removes entries of `actions` from before `before`, in steps. Returns their number.
 #[tracing::instrument(name = "db.audit.purge", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, actions: &[&str], before: Timestamp) -> Result<u64> {
     let is_one = Column::Action.is_in(actions.iter().copied());
     remove_all(db, Entity::find().filter(Column::At.lt(before.micros())).filter(is_one)).await
 }
 
-/// The entries of `groups` with these ids, as far as they are there; `None`: all entries.
+/// The entries of `groups` with these ids that exist; `None`: those of all groups.
 #[tracing::instrument(name = "db.audit.by_ids", level = "debug", skip_all, err(level = "debug"))]
 pub async fn by_ids(
     db: &impl ConnectionTrait,
@@ -143,16 +143,16 @@ pub async fn by_ids(
     rows.into_iter().map(decode_row).collect()
 }
 
-/// What a list of entries may ask for.
+/// The conditions of a list of entries.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
     pub resource_group: Option<String>,
     pub action: Option<String>,
     pub actor: Option<String>,
-    /// What was changed, alone or among other things.
+    /// The targets of the change, alone or among others.
     pub target: Option<Targets>,
     pub from: Option<Timestamp>,
-    /// The first moment that does not count any more.
+    /// The first moment after the period.
     pub until: Option<Timestamp>,
     /// Only entries of these groups.
     pub groups: Option<Arc<[String]>>,
@@ -170,7 +170,8 @@ impl AuditFilter {
             .add_option(self.target.as_ref().map(|targets| self.about(targets)))
     }
 
-    /// Entries are found by two indexes: an entry about one thing names it, and one about many is among their targets.
+    /// Uses two indexes: an entry about one target contains its name, and the targets of an entry about several have rows of
+    /// their own.
     fn about(&self, targets: &Targets) -> Expr {
         let group = self.resource_group.as_deref();
         let mut alone = Entity::find().select_only().column(Column::Id).filter(targets.condition(Column::Target));

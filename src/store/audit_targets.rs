@@ -1,4 +1,4 @@
-//! What the entries of the audit log have changed: weights, options, projects and queues by their names.
+//! The targets of audit entries: weights, options, projects and queues by their names.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::entity::audit_target::{ActiveModel, Column, Entity};
 use super::{Result, bulk};
 use crate::domain::time::Timestamp;
 
-/// Who made a change, when and why.
+/// The author, the time and the reason of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
-    /// The entry of the audit log.
+    /// The id of the audit entry.
     pub id: i64,
     pub at: Timestamp,
     pub actor: String,
     pub reason: Option<String>,
 }
 
-/// Notes what an entry has changed; no target may come twice.
+/// Stores the targets of an entry; no target may occur twice.
 #[tracing::instrument(name = "db.audit_targets.add", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[String]) -> Result<()> {
-    // In the order of the index, of which neighbours share a page.
+    // In the order of the index, so that neighbours are written to one page.
     let mut targets: Vec<&String> = targets.iter().collect();
     targets.sort_unstable();
     let row = |target: &String| ActiveModel {
@@ -36,7 +36,7 @@ pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[Str
     Ok(())
 }
 
-/// Who changed each of `targets` last, of those that were changed at all: two statements for each 30,000 of them.
+/// The last author of a change for each of `targets` that was ever changed. Takes two statements for each 30,000 targets.
 #[tracing::instrument(name = "db.audit_targets.last", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<BTreeMap<String, Author>> {
     let mut authors = BTreeMap::new();
@@ -70,7 +70,7 @@ async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -
     Ok(rows.into_iter().map(author).collect())
 }
 
-/// What was changed: one of some targets, or one whose name begins so.
+/// Targets with one of some names, or with a name that begins with a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
     pub names: Vec<String>,
@@ -80,12 +80,12 @@ pub struct Targets {
 impl Targets {
     pub(super) fn condition(&self, column: impl ColumnTrait) -> Condition {
         let named = Condition::any().add(column.is_in(&self.names));
-        // Not as a range: databases have orders of text of their own.
+        // Not a range, because the order of texts differs between databases.
         named.add_option(self.prefix.as_ref().map(|prefix| column.starts_with(prefix)))
     }
 }
 
-/// The entries that have changed one of `targets`, among other things, in `group` or anywhere.
+/// The entries that have changed one of `targets`, among others, in `group` or in any group.
 pub(super) fn entries_about(targets: &Targets, group: Option<&str>) -> SelectStatement {
     let mut found = Entity::find().select_only().column(Column::AuditId).filter(targets.condition(Column::Target));
     if let Some(group) = group {

@@ -1,4 +1,4 @@
-//! Whether the database is within reach: while it is not, statements fail at once instead of waiting for it.
+//! The availability of the database: while it does not answer, statements fail at once instead of waiting for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::fault::Fault;
 #[derive(Clone, Debug)]
 pub struct DatabaseAvailability(Arc<watch::Sender<State>>);
 
-/// `None`: the database is within reach; else when it answered last.
+/// `None`: the database answers; otherwise the time of its last answer.
 pub type State = Option<Instant>;
 
 impl Default for DatabaseAvailability {
@@ -23,17 +23,17 @@ impl Default for DatabaseAvailability {
 }
 
 impl DatabaseAvailability {
-    /// How long ago the database answered last, while it is out of reach.
+    /// The time since the last answer of a database that does not answer; `None`: it answers.
     pub fn silence(&self) -> Option<Duration> {
         self.0.borrow().map(|at| at.elapsed())
     }
 
-    /// Tells when the database comes into or out of reach.
+    /// Receives every change of the availability.
     pub fn subscribe(&self) -> watch::Receiver<State> {
         self.0.subscribe()
     }
 
-    /// The database is out of reach; returns whether that is news.
+    /// Notes that the database does not answer. Returns true if it answered before.
     pub(super) fn lost(&self, answered: Instant) -> bool {
         self.0.send_if_modified(|state| {
             let news = state.is_none();
@@ -46,8 +46,8 @@ impl DatabaseAvailability {
         self.0.send_if_modified(|state| state.take().is_some());
     }
 
-    /// What `statement` answers, unless the database is or comes out of reach meanwhile: whether it was carried out is
-    /// not known then.
+    /// Awaits `statement`, unless the database does not answer or stops answering meanwhile. In that case the outcome of the
+    /// statement is unknown.
     pub(super) async fn race<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let mut state = self.0.subscribe();
         if state.borrow_and_update().is_some() {
@@ -60,7 +60,7 @@ impl DatabaseAvailability {
         }
     }
 
-    /// Returns when the database is out of reach.
+    /// Returns once the database does not answer.
     pub(super) async fn is_lost(&self) {
         gone(&mut self.0.subscribe()).await;
     }

@@ -11,13 +11,14 @@ use super::files::MODE;
 use super::{Result, Store, StoreError};
 
 impl Store {
-    /// Writes a copy into `file`, which must not be there, and returns once it is on the disk. Returns its size.
+    /// Writes a copy into `file`, which must not exist, and returns once it is on the disk. Returns its size in bytes.
     pub async fn copy_into(&self, file: &Path) -> Result<u64> {
         let refused = |error: io::Error| StoreError::Unusable(format!("cannot write {}: {error}", file.display()));
         // SQLite takes a name that begins with `file:` for an address.
         let path = std::path::absolute(file).map_err(refused)?;
         let name = path.to_str().ok_or_else(|| refused(io::Error::other("its name is not UTF-8 text")))?;
-        // Users of the machine that may not read the database may not read its copy either, at no moment.
+        // The copy must never be readable by users of the machine that may not read the database, not even while it is
+        // written.
         OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path).map_err(refused)?;
         let copy = Statement::from_sql_and_values(self.backend(), "VACUUM INTO ?", [name.into()]);
         let copied = self.read.execute_raw(copy).await.map_err(StoreError::from);

@@ -40,7 +40,7 @@ pub enum BucketCondition {
     PeriodEnd(DayMatch),
 }
 
-/// What a list is ordered by.
+/// The field that orders a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketField {
     PeriodStart,
@@ -60,7 +60,7 @@ impl BucketField {
     }
 }
 
-/// The place of a bucket in a list: order value, then what identifies it.
+/// The position of a bucket in a list: the value of the ordering field, then the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub value: i64,
@@ -70,7 +70,7 @@ pub struct Place {
     pub project: Option<Uuid>,
 }
 
-/// One bucket as listed.
+/// One bucket of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BucketRow {
     /// Absent in the tiers above users.
@@ -94,7 +94,7 @@ impl BucketRow {
         Some(Member { user: self.user?, project: self.project? })
     }
 
-    /// Where the row stands in a list ordered by `field`.
+    /// The position of the row in a list ordered by `field`.
     pub fn place(&self, tier: Tier, field: BucketField) -> Place {
         let value = match field {
             BucketField::PeriodStart => i64::from(self.period_start.0),
@@ -112,7 +112,7 @@ impl BucketRow {
     }
 }
 
-/// What is asked for.
+/// The conditions, the order and the window of a list.
 #[derive(Clone, Debug)]
 pub struct BucketQuery {
     pub tier: Tier,
@@ -120,23 +120,23 @@ pub struct BucketQuery {
     pub filter: Filter<BucketCondition>,
     pub field: BucketField,
     pub descending: bool,
-    /// Read from the other end; the answer is in list order all the same.
+    /// Reads from the other end; the rows are returned in list order all the same.
     pub from_end: bool,
     pub after: Option<Place>,
     pub before: Option<Place>,
     pub offset: u64,
-    /// Rows at most; one more is read to see whether there are more.
+    /// The most rows of a page. One more is read to find out whether more follow.
     pub limit: u64,
 }
 
-/// The rows, whether more follow on the side that was cut, and how many match in all.
+/// The rows, true if more rows follow on the side that was cut, and the number of all matching rows.
 pub struct BucketPage {
     pub rows: Vec<BucketRow>,
     pub cut: bool,
     pub total: u64,
 }
 
-/// Lists buckets with two statements; `domains` names every domain there is.
+/// Lists buckets with two statements. `domains` has the names of all domains.
 #[tracing::instrument(name = "db.bucket_list.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
     let matching = matching(query, domains, db.get_database_backend());
@@ -150,7 +150,7 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         Some(row) => row.try_get("", "total")?,
         None => 0,
     };
-    // The page is cut before its projects are joined: otherwise PostgreSQL may look at the buckets of every project first.
+    // The page is cut before its projects are joined. Otherwise PostgreSQL may read the buckets of every project first.
     let mut select = Query::select();
     select.from_as(table(query.tier), "b").cond_where(matching);
     if names_domain(&query.filter) {
@@ -188,7 +188,7 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
     Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
 }
 
-/// What is read of a bucket.
+/// The columns that are read of a bucket.
 fn columns(tier: Tier) -> impl Iterator<Item = &'static str> {
     let own = [
         "period_start",
@@ -202,7 +202,7 @@ fn columns(tier: Tier) -> impl Iterator<Item = &'static str> {
     own.into_iter().chain(keys(tier).iter().copied())
 }
 
-/// Orders buckets as they are read.
+/// Orders buckets for reading.
 fn in_order(select: &mut SelectStatement, query: &BucketQuery) {
     let reversed = query.descending != query.from_end;
     let order = if reversed { Order::Desc } else { Order::Asc };
@@ -218,7 +218,7 @@ fn join_projects(select: &mut SelectStatement, tier: Tier) {
     }
 }
 
-/// Whether a filter needs the domain that a project is in.
+/// True if a filter needs the domain of a project.
 fn names_domain(filter: &Filter<BucketCondition>) -> bool {
     match filter {
         Filter::All(parts) | Filter::Any(parts) => parts.iter().any(names_domain),
@@ -250,7 +250,8 @@ fn place_value(place: &Place, column: &str, first: bool) -> SimpleExpr {
     }
 }
 
-/// Rows whose sort key is above (or below) a place: compared as one value, so that an index finds the place.
+/// Rows whose sort key is above (or below) a position. The keys are compared as one tuple, so that an index finds the
+/// position.
 fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
     let columns = order_columns(query);
     let key = Expr::tuple(columns.iter().map(|name| column("b", name)));
@@ -295,8 +296,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Texts are matched here and not in SQL, where the two databases differ in case and wildcards. All
-    /// names are one value of the statement, or a filter over many domains would have more than it takes.
+    /// Texts are matched here and not in SQL, because the two databases differ in case and wildcards. All names are bound as
+    /// one value, because a filter over many domains would exceed the limit of values in a statement.
     fn in_domain(&self, text: &TextMatch) -> SimpleExpr {
         let names: Vec<&String> = self.domains.iter().filter(|d| text.holds(d)).collect();
         let table = if self.tier == Tier::Domain { "b" } else { "p" };

@@ -1,4 +1,4 @@
-//! Usage buckets of the three tiers: loaded into and saved from a ledger, and listed.
+//! Usage buckets of the three tiers: loaded into a ledger, saved from it, and listed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::domain::ledger::Ledger;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
 
-/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`. There may be millions:
-/// they are packed one by one as they come.
+/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`. There may be
+/// millions, so they are packed one by one while they are read.
 #[tracing::instrument(name = "db.buckets.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
@@ -77,7 +77,8 @@ pub async fn load(
     Ok(())
 }
 
-/// How many days the longest bucket of the group may take. Domains are few, and their buckets are as long as those of their users.
+/// The length of the group's longest bucket in days. Buckets of domains are read for it, because they are few and as long as
+/// those of their users.
 #[tracing::instrument(name = "db.buckets.longest", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn longest(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
     use domain_usage_bucket::{Column, Entity};
@@ -87,7 +88,7 @@ pub async fn longest(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
     Ok(longest.and_then(|days| u32::try_from(days).ok()).unwrap_or(1))
 }
 
-/// Every bucket of the group's users that has usage of some of `days`.
+/// Reads every bucket of the group's users that has usage on some of `days`.
 #[tracing::instrument(name = "db.buckets.of_users", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn of_users(
     db: &(impl ConnectionTrait + StreamTrait),
@@ -157,7 +158,7 @@ pub async fn of_owner(db: &impl ConnectionTrait, group: &str, owner: &Owner, fro
     }
 }
 
-/// The stored form of capacities. Most buckets have that of the bucket before.
+/// The stored form of capacities. It is cached, because most buckets have the capacity of the bucket before.
 #[derive(Default)]
 struct CapacityTexts(Option<(Arc<Amounts>, String)>);
 
@@ -168,7 +169,7 @@ impl CapacityTexts {
     }
 }
 
-/// Stores the named buckets of the ledger.
+/// Stores the buckets of the ledger with these keys.
 #[tracing::instrument(name = "db.buckets.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
@@ -177,7 +178,7 @@ pub async fn save(
     keys: &BTreeSet<(Owner, Day)>,
     now: Timestamp,
 ) -> Result<()> {
-    // In the order of the indexes by period, so that rows that are read together lie together.
+    // In the order of the indexes by period, so that rows that are read together are stored close together.
     let mut keys: Vec<&(Owner, Day)> = keys.iter().collect();
     keys.sort_by_key(|(_, start)| *start);
     macro_rules! row {
@@ -236,7 +237,7 @@ pub async fn save(
     Ok(())
 }
 
-/// Removes single buckets.
+/// Removes the buckets with these keys.
 #[tracing::instrument(name = "db.buckets.delete", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Owner, Day)>) -> Result<()> {
     for (owner, start) in keys {
@@ -254,7 +255,7 @@ pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Own
     Ok(())
 }
 
-/// On which day the last of the first `count` buckets of users begins that ended before `before`; `None`: they are fewer.
+/// The first day of the `count`th bucket of users that ended before `before`; `None`: there are fewer.
 #[tracing::instrument(name = "db.buckets.nth_day", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn nth_day(db: &impl ConnectionTrait, group: &str, before: Day, count: u64) -> Result<Option<Day>> {
     use user_usage_bucket::{Column, Entity};
@@ -265,7 +266,7 @@ pub async fn nth_day(db: &impl ConnectionTrait, group: &str, before: Day, count:
     retention::nth_day(db, old, Column::PeriodStart, count).await
 }
 
-/// Removes all buckets of a group that ended before `before`. Returns how many.
+/// Removes all buckets of a group that ended before `before`. Returns their number.
 #[tracing::instrument(name = "db.buckets.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let mut removed = 0;
@@ -273,7 +274,7 @@ pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Resul
         ($($table:ident)+) => {$(
             let done = $table::Entity::delete_many()
                 .filter($table::Column::ResourceGroup.eq(group))
-                // The index is by the start.
+                // Also by start, which the index has.
                 .filter($table::Column::PeriodStart.lt(before.0))
                 .filter($table::Column::PeriodEnd.lt(before.0))
                 .exec(db)

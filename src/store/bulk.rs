@@ -1,7 +1,20 @@
-//! Many rows in few statements.
+//! Writes of many rows in few statements.
 //!
-//! `SQLite` gets lists of rows. `PostgreSQL` gets one array for each column, which it plans far faster than as many parameters.
-//! A statement's text is built once and used for every part of the rows that has the same shape.
+//! A commit may store thousands of rows. In the inserts of the ORM every value is a parameter of its own, which `PostgreSQL`
+//! plans slowly, and the text of the statement is built again for each part of the rows.
+//!
+//! Therefore rows are written in parts of a few hundred to a thousand. `SQLite` gets lists of rows, up to its limit of
+//! parameters. `PostgreSQL` gets one array for each column, because it plans many parameters far slower. The text of a
+//! statement is built once and used for all parts with the same shape.
+//!
+//! This is not a loader with commits of its own: all statements of a call belong to the caller's transaction.
+//!
+//! Invariants:
+//! - Every column of a row is written; a column without a value becomes `NULL`.
+//! - No key occurs twice in one call.
+//! - After an error the caller must abandon the transaction, because some parts may be written.
+//!
+//! [`one_of()`] is the counterpart for reads: a condition with many ids.
 
 mod array_text;
 mod one_of;
@@ -16,15 +29,16 @@ use super::Result;
 use array_text::{array_text, is_set};
 pub use one_of::{MOST_IDS, one_of, one_of_place};
 
-/// `SQLite`'s limit on values in one statement.
+/// The limit of `SQLite` on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
 const SQLITE_ROWS_PER_STATEMENT: usize = 500;
 const POSTGRES_ROWS_PER_STATEMENT: usize = 1_250;
 
 type Column<A> = <<A as ActiveModelTrait>::Entity as EntityTrait>::Column;
 
-/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice. Returns how many rows were
-/// inserted or changed. A caller that gets an error abandons the transaction, because some rows may be there.
+/// Inserts rows with all columns set; `on_conflict` is the rule for rows that exist. No key may occur twice. Returns the
+/// number of rows that were inserted or changed. After an error the caller must abandon the transaction, because some rows
+/// may be written.
 pub async fn insert<A, I>(db: &impl ConnectionTrait, mut rows: I, on_conflict: Option<OnConflict>) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
@@ -59,7 +73,7 @@ where
     }
 }
 
-/// Inserts rows with all columns set; those whose `key` exists take the new values of `columns`. No key may come twice.
+/// Inserts rows with all columns set. Rows whose `key` exists get the new values of `columns`. No key may occur twice.
 pub async fn replace<A, I>(db: &impl ConnectionTrait, rows: I, key: &[Column<A>], columns: &[Column<A>]) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
@@ -69,12 +83,12 @@ where
     insert(db, rows, Some(rule)).await
 }
 
-/// The part of a statement that its text depends on.
+/// The properties of a part of the rows that determine the statement's text.
 #[derive(PartialEq)]
 enum Shape {
-    /// So many rows of single values, for `SQLite`.
+    /// The number of rows of single values, for `SQLite`.
     Rows(usize),
-    /// For `PostgreSQL`: for each column, how its values are sent.
+    /// The form of each column's values, for `PostgreSQL`.
     Arrays(Vec<ArrayForm>),
 }
 
@@ -85,13 +99,13 @@ enum ArrayForm {
     Text,
 }
 
-/// The values of a row in the order of `columns`. What is not set is null.
+/// The values of a row in the order of `columns`; null for those that are not set.
 fn values_of<A: ActiveModelTrait>(mut row: A, columns: &[Column<A>]) -> Vec<Value> {
     let null = || Value::Int(None);
     columns.iter().map(|column| row.take(*column).into_value().unwrap_or_else(null)).collect()
 }
 
-/// One value for each column, which holds those of all rows.
+/// Turns rows into one value for each column, which holds the values of all rows.
 fn as_arrays<C: ColumnTrait>(rows: Vec<Vec<Value>>, columns: &[C]) -> Result<(Shape, Vec<Value>)> {
     let mut by_column: Vec<Vec<Value>> = columns.iter().map(|_| Vec::with_capacity(rows.len())).collect();
     for row in rows {
@@ -127,7 +141,7 @@ fn build_insert<A: ActiveModelTrait>(
             for ((n, column), form) in (1..).zip(columns).zip(forms) {
                 let (kind, _) = types(*column)?;
                 let text = if *form == ArrayForm::Text { "::text" } else { "" };
-                // The inner SELECT hides from the planner how many rows there are, as in `one_of`.
+                // The inner SELECT hides the number of rows from the planner, as in `one_of`.
                 select.expr_as(Expr::cust(format!("UNNEST((SELECT ${n}{text}::{kind}[]))")), *column);
             }
             insert.select_from(select).map_err(refused)?;
@@ -144,7 +158,7 @@ fn build_insert<A: ActiveModelTrait>(
     Ok(backend.build(&insert).sql)
 }
 
-/// How `PostgreSQL` and its driver name the type of a column.
+/// The names of a column's type in `PostgreSQL` and in its driver.
 fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
     Ok(match column.def().get_column_type() {
         ColumnType::Uuid => ("uuid", ArrayType::Uuid),

@@ -1,4 +1,4 @@
-//! One capacity for each group and day.
+//! The capacity of each group on each day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
 /// Capacities by group and day.
 pub type ByGroup = BTreeMap<Arc<str>, BTreeMap<Day, Arc<Amounts>>>;
 
-/// The capacities of some groups by day, until `to`.
+/// The capacities of some groups by day, up to and including `to`.
 #[tracing::instrument(name = "db.capacity.until", level = "debug", skip_all, err(level = "debug"))]
 pub async fn until(db: &impl ConnectionTrait, groups: &[Arc<str>], to: Day) -> Result<ByGroup> {
     let rows: Vec<(String, i32, String)> = Entity::find()
@@ -54,7 +54,7 @@ pub async fn until(db: &impl ConnectionTrait, groups: &[Arc<str>], to: Day) -> R
     Ok(known)
 }
 
-/// Forgets what was observed on days after `today`, or copied to them; what was given stays.
+/// Removes capacities that were observed on days after `today`, or copied to them. Those that came with a back-fill stay.
 #[tracing::instrument(
     name = "db.capacity.forget_after",
     level = "debug",

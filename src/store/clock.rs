@@ -1,4 +1,4 @@
-//! What is known of clocks that went wrong: one row.
+//! The stored state of the clock checks: one row.
 
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
@@ -10,21 +10,21 @@ use super::revision::Revision;
 use crate::domain::time::Timestamp;
 use crate::process::random;
 
-/// The first reading that could not be right.
+/// The first clock reading that must be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     pub wall: Timestamp,
-    /// What the clock should have said.
+    /// The time that the clock should have shown.
     pub reference: Timestamp,
-    /// The process that noticed it.
+    /// The process that noticed the wrong reading.
     pub by: Option<Uuid>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockRecord {
-    /// Another one whenever an admin says that the clock is right.
+    /// Changed whenever an admin confirms that the clock is right.
     pub revision: Revision,
-    /// What it said then.
+    /// The time that the clock showed at the confirmation.
     pub trusted_at: Option<Timestamp>,
     pub held: Option<Held>,
 }
@@ -52,21 +52,21 @@ pub async fn read(db: &impl ConnectionTrait) -> Result<ClockRecord> {
     Ok(ClockRecord { revision, trusted_at: row.trusted_at.map(Timestamp::from_micros), held })
 }
 
-/// Keeps the first reading that could not be right.
+/// Stores the first wrong reading; later ones are ignored.
 #[tracing::instrument(name = "db.clock.hold", level = "debug", skip_all, err(level = "debug"))]
 pub async fn hold(db: &impl ConnectionTrait, held: Held) -> Result<()> {
     set_held(Some(held)).filter(Column::HeldWallAt.is_null()).exec(db).await?;
     Ok(())
 }
 
-/// Forgets the reading.
+/// Removes the stored reading.
 #[tracing::instrument(name = "db.clock.release", level = "debug", skip_all, err(level = "debug"))]
 pub async fn release(db: &impl ConnectionTrait) -> Result<()> {
     set_held(None).exec(db).await?;
     Ok(())
 }
 
-/// Notes that the clock is right at `wall`. Returns the new revision.
+/// Notes that an admin confirms the clock at `wall`. Returns the new revision.
 #[tracing::instrument(name = "db.clock.trust", level = "debug", skip_all, err(level = "debug"))]
 pub async fn trust(db: &impl ConnectionTrait, wall: Timestamp) -> Result<Revision> {
     set_held(None)

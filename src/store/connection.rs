@@ -1,4 +1,21 @@
-//! Connections and transactions as the rest of the store sees them: every statement passes the gate.
+//! Connections and transactions of the store.
+//!
+//! Every use of the database must obey rules that the ORM does not know. No statement may go to files that have replaced the
+//! database. No statement may wait for a database that does not answer, or for long while another program holds a lock.
+//! Refusals of the database must be noted, so that the service can report them.
+//!
+//! Therefore the store never hands out connections of the ORM. [`Connection`] is for single statements, [`Tx`] for
+//! transactions, and [`Rows`] for rows that are read one by one. The first two implement the traits of the ORM. Every
+//! statement passes the [`StatementGuard`], the availability of the database and the table locks.
+//!
+//! This is not the pool: `pool.rs` limits the connections in use and the time of waiting for one.
+//!
+//! Invariants:
+//! - A transaction that is dropped is rolled back.
+//! - A transaction takes no further statement after one has failed.
+//! - Only statements on [`Connection::pool`] bypass the checks. It is for migrations, for idle connections and for closing.
+//!
+//! See "The database at arm's length" in ARCHITECTURE.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,7 +43,7 @@ use super::table_locks::TableLocks;
 pub struct Connection {
     pool: Arc<Pool>,
     gate: Arc<StatementGuard>,
-    /// Locks of other programs that writes do not wait for; `None` for connections that only read.
+    /// The locks of other programs for which writes do not wait; `None` for connections that only read.
     table_locks: Option<TableLocks>,
 }
 
@@ -35,12 +52,12 @@ impl Connection {
         Self { pool, gate, table_locks }
     }
 
-    /// The pool itself, whose statements pass no gate.
+    /// The pool itself, whose statements bypass the guard.
     pub fn pool(&self) -> Arc<DatabaseConnection> {
         self.pool.inner()
     }
 
-    /// Replaces the connections for all that use them. Returns those so far.
+    /// Replaces the connections for all users of this value. Returns the previous ones.
     pub(super) fn renew(&self, pool: DatabaseConnection) -> Arc<DatabaseConnection> {
         self.pool.replace(pool)
     }
@@ -121,8 +138,8 @@ impl StreamTrait for Connection {
     }
 }
 
-/// An open transaction. Dropping it rolls back. After a statement that failed it takes no other: PostgreSQL refuses
-/// them, and `SQLite`, which may have rolled back by itself, would keep each of them at once.
+/// An open transaction. Dropping it rolls back. It refuses every statement after one that failed: PostgreSQL would refuse
+/// them too, and `SQLite`, which may have rolled back by itself, would commit each of them at once.
 pub struct Tx {
     inner: DatabaseTransaction,
     gate: Arc<StatementGuard>,
@@ -193,7 +210,7 @@ impl StreamTrait for Tx {
     }
 }
 
-/// Carries a statement out. One that may write is given up while it waits for a lock of another program.
+/// Awaits a statement. One that may write is given up while it waits for a lock of another program.
 async fn unless_locked<T>(
     table_locks: Option<&TableLocks>,
     statement: impl Future<Output = Result<T, DbErr>>,
@@ -204,7 +221,7 @@ async fn unless_locked<T>(
     }
 }
 
-/// Who hears how a statement went.
+/// A receiver of the outcomes of statements.
 pub trait Listener {
     fn settle<T>(&self, outcome: &Result<T, DbErr>);
 }
@@ -224,16 +241,16 @@ impl Listener for Tx {
     }
 }
 
-/// After so many rows others have their turn: rows that are there already would keep their thread, and with it the arrivals of all
-/// other connections, until the last one is read.
+/// After this number of rows the task yields. Otherwise rows that have arrived would keep their thread busy until the last
+/// one is read, and other connections on that thread would wait.
 const ROWS_IN_A_TURN: usize = 256;
 
-/// Rows as they come, as long as the database is within reach.
+/// Rows that are read one by one, as long as the database answers.
 pub struct Rows<S, L> {
     inner: S,
     of: L,
     read: usize,
-    /// Others have their turn until it ends.
+    /// The yield to other tasks, until it has ended.
     others: Fuse<BoxFuture<'static, ()>>,
     lost: Fuse<BoxFuture<'static, ()>>,
     _turn: Option<OwnedSemaphorePermit>,

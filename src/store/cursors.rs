@@ -1,4 +1,4 @@
-//! The accounting cursors of kernels that runs still have to record (FAIR_SHARE §3): in step with their group, or each on its own.
+//! The accounting cursors of kernels that runs still have to record (FAIR_SHARE §3): on the group's cursor, or on their own.
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict, Query, SelectStatement, SimpleExpr};
@@ -13,7 +13,7 @@ use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::kernel::{Changed, Kernel};
 use crate::domain::time::Timestamp;
 
-/// The cursor of a kernel that runs still have to record.
+/// The SQL of the cursor of a kernel that runs still have to record.
 pub(super) const CURSOR: &str =
     "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
 
@@ -21,7 +21,8 @@ pub(super) fn cursor_of_kernel() -> RelationDef {
     kernel::Entity::belongs_to(Entity).from(kernel::Column::KernelKey).to(Column::KernelKey).into()
 }
 
-/// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
+/// Inserts and removes cursors, so that exactly the kernels with something left to record have one. New cursors are of
+/// kernels that were reported at `seen_at`.
 #[tracing::instrument(name = "db.cursors.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
@@ -37,12 +38,12 @@ pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timesta
     close(db, &closed.collect::<Vec<_>>()).await
 }
 
-/// The cursor of a kernel that is not in step with its group.
+/// A cursor of its own, for a kernel that is not on its group's cursor.
 #[derive(PartialEq)]
 struct Cursor<'a> {
     key: KernelKey,
     recorded_until: Option<Timestamp>,
-    /// That nothing was applied is not the same as that all of it was.
+    /// `None` (no change applied) differs from all changes applied.
     applied: Option<&'a Changes>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Cursor<'a> {
         Some(Self { key: kernel.key?, recorded_until: kernel.cursor, applied: kernel.applied.as_ref() })
     }
 
-    /// Whether `next` is the same but for the key, which is the next one.
+    /// True if `next` differs only in its key, which is the next one.
     fn is_followed_by(&self, next: &Self) -> bool {
         *next == Self { key: KernelKey(self.key.0 + 1), ..*self }
     }
@@ -67,7 +68,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Adds cursors. Kernels that came together differ in nothing but their keys, which have no gap: the database makes their rows.
+/// Inserts cursors. Kernels that were reported together mostly have equal cursors and consecutive keys; the database
+/// generates their rows.
 async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>, seen_at: Timestamp) -> Result<()> {
     let new: Vec<Cursor> = new.collect();
     let (runs, single) = in_runs(&new, Cursor::is_followed_by);
@@ -78,7 +80,7 @@ async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>
     Ok(())
 }
 
-/// Adds cursors like `first` for all keys from its own to `last`.
+/// Inserts cursors like `first` for all keys from its own to `last`.
 async fn insert_run(db: &impl ConnectionTrait, first: &Cursor<'_>, last: KernelKey, seen_at: Timestamp) -> Result<()> {
     let backend = db.get_database_backend();
     let keys = match backend {
@@ -118,7 +120,8 @@ async fn close(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
     Ok(())
 }
 
-/// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
+/// Inserts cursors again, on the group's cursor, for kernels that end after `now` and were counted as recorded to their
+/// ends.
 #[tracing::instrument(name = "db.cursors.reopen", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) -> Result<()> {
     let sql = "INSERT INTO kernel_cursors (kernel_key, recorded_until, in_step) \
@@ -130,11 +133,11 @@ pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) 
     Ok(())
 }
 
-/// From so many keys without a gap on, a statement of their own is better than a place in one with others.
+/// From this number of consecutive keys on, a statement of their own costs less than a place in one with others.
 const LONG_RUN: usize = 500;
 
-/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
-/// the first and the last of them are enough.
+/// Conditions that select the cursors of `keys`, one for each statement. Consecutive keys become a range, which the first
+/// and the last key determine.
 fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     let column = Column::KernelKey;
     let (runs, single) = in_runs(keys, |a, b| a.0 + 1 == b.0);
@@ -143,7 +146,7 @@ fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     runs.chain(single).collect()
 }
 
-/// The first and the last of each long run in which one follows on the other, and all that are in none.
+/// The first and the last element of each long run of consecutive elements, and all elements outside such runs.
 fn in_runs<T>(all: &[T], follow: impl Fn(&T, &T) -> bool) -> (Vec<(&T, &T)>, Vec<&T>) {
     let (mut runs, mut single) = (Vec::new(), Vec::new());
     for run in all.chunk_by(follow) {
@@ -165,19 +168,19 @@ pub(super) fn open(group: GroupKey) -> SelectStatement {
     Query::select().column(Column::KernelKey).from(Entity).cond_where(of_group(Column::KernelKey, group)).to_owned()
 }
 
-/// Where a run at one time left the kernels that it looked at.
+/// The state in which a run leaves the kernels that it has recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Recorded to their ends.
+    /// Kernels that are recorded to their ends.
     pub settled: Vec<KernelKey>,
-    /// From now on as far as their group.
+    /// Kernels that are on the group's cursor from now on.
     pub in_step: Vec<KernelKey>,
-    /// Their records follow from the changes that are known now.
+    /// Kernels whose records follow from the changes of status that are known now.
     pub recounted: Vec<KernelKey>,
-    /// As far as the run, with cursors apart from that of their group. The group is further, because the clock jumped back, or it is
-    /// where an earlier step of the run has left it.
+    /// Kernels that are recorded until the run, with cursors of their own because the group's cursor is elsewhere: it is
+    /// later if the clock jumped back, or it is where an earlier step of the run has left it.
     pub apart: Vec<KernelKey>,
-    /// Nothing is recorded of them any more.
+    /// Kernels that no longer have any record.
     pub unrecorded: Vec<KernelKey>,
 }
 
@@ -188,7 +191,7 @@ impl Progress {
     }
 }
 
-/// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
+/// Moves cursors (FAIR_SHARE §3). Kernels that are on the group's cursor already need no write.
 #[tracing::instrument(name = "db.cursors.advance", level = "debug", skip_all, err(level = "debug"))]
 pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
     close(db, &progress.settled).await?;

@@ -1,4 +1,4 @@
-//! What tables with rows by day have in common: how a group's days before and after others are removed.
+//! Tables with rows by group and day: removal of days before or after a given one.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use super::Result;
 use super::retention::remove_all;
 use crate::domain::time::Day;
 
-/// Rows that each are of one group and one day.
+/// Rows that each belong to one group and one day.
 pub trait ByDay {
     type Entity: EntityTrait;
     const TABLE: &'static str;
@@ -27,7 +27,7 @@ pub async fn forget_after<T: ByDay>(
     Ok(())
 }
 
-/// Removes the rows of days before `before`, in steps. Returns how many.
+/// Removes the rows of days before `before`, in steps. Returns their number.
 #[tracing::instrument(name = "db.day_rows.purge", level = "debug", skip_all, fields(table = T::TABLE, group = ?group), err(level = "debug"))]
 pub async fn purge<T: ByDay>(db: &impl ConnectionTrait, group: impl Into<Value> + Debug, before: Day) -> Result<u64> {
     remove_all(db, T::Entity::find().filter(T::GROUP.eq(group)).filter(T::DAY.lt(before.0))).await

@@ -1,4 +1,4 @@
-//! From stored text back to domain values.
+//! Decodes stored text into domain values.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::domain::maps::FastMap;
 use crate::domain::slots::SlotMap;
 use crate::domain::weight::Weight;
 
-/// Parses slot maps; rows mostly repeat a few texts, so each distinct text is parsed once.
+/// Parses slot maps. Rows mostly repeat a few texts, so each distinct text is parsed once.
 pub struct SlotDecoder<V> {
     seen: FastMap<String, Arc<SlotMap<V>>>,
 }
 
-/// Distinct texts that are remembered at the same time.
+/// The most distinct texts that are remembered at a time.
 const REMEMBERED: usize = 10_000;
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
@@ -41,7 +41,7 @@ pub fn slots<V: for<'de> Deserialize<'de> + Copy>(text: &str) -> Result<SlotMap<
     SlotMap::from_json(text).map_err(|e| StoreError::Damaged(format!("slot map {text}: {e}")))
 }
 
-/// A share of which this is stored.
+/// Decodes a share from its stored columns.
 pub fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {
     let history = History { normalized_usage, total_decayed_usage: slots(decayed)?, ..History::default() };
     Ok(Share::new(weight.and_then(Weight::from_ten_thousandths), history).with_factor(factor))

@@ -1,4 +1,4 @@
-//! The room on the disk beside an `SQLite` database.
+//! The free space on the disk of an `SQLite` database.
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ pub struct DiskSpace {
 }
 
 impl Store {
-    /// The room beside the database's file; `None`: the database is not a file of this machine. Reading it may wait for the disk.
+    /// The disk space of the database's file; `None`: the database is not a file of this machine. The call may block on the
+    /// disk.
     pub fn disk_space(&self) -> Result<Option<DiskSpace>> {
         let Home::Sqlite(options) = &*self.home else { return Ok(None) };
         let file = options.get_filename();

@@ -1,4 +1,4 @@
-//! The last division of each day, by queue: what charts show.
+//! The last division of each day, by queue, for charts.
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr};
@@ -14,7 +14,7 @@ use crate::domain::queues::Bound;
 use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 
-/// What one queue got on one day.
+/// The division's result for one queue on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DivisionDay {
     pub day: Day,
@@ -24,7 +24,7 @@ pub struct DivisionDay {
     pub allocated: Amounts,
     pub request: Amounts,
     pub quota: SlotMap<Bound>,
-    /// Of algorithms that divide one ratio.
+    /// `None` for algorithms that do not divide by ratios.
     pub ratios: Option<Ratios>,
     pub calculated_at: Timestamp,
 }
@@ -67,7 +67,7 @@ impl TryFrom<Model> for DivisionDay {
     }
 }
 
-/// Replaces what is known of `day`.
+/// Replaces the rows of `day`.
 #[tracing::instrument(
     name = "db.division_days.replace",
     level = "debug",
@@ -97,7 +97,7 @@ pub async fn replace(db: &impl ConnectionTrait, group: &str, day: Day, rows: Vec
     Ok(())
 }
 
-/// Which rows of the history are wanted.
+/// The conditions of a list of rows.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryFilter {
     /// The first and the last day, both inclusive.
@@ -106,7 +106,7 @@ pub struct HistoryFilter {
     pub queue: Option<String>,
 }
 
-/// Names compare by their bytes, as everywhere, whatever the database's locale.
+/// Orders names by their bytes, as everywhere, regardless of the database's locale.
 fn by_bytes(db: &impl ConnectionTrait) -> Expr {
     Expr::cust(if db.get_database_backend() == DbBackend::Postgres { r#"queue COLLATE "C""# } else { "queue" })
 }

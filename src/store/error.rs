@@ -1,4 +1,4 @@
-//! What can go wrong below the service.
+//! The errors of the store.
 
 use std::io;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::fault::Fault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A later try may work.
+    /// A later attempt may succeed.
     #[error("{fault}: {source}")]
     Unavailable { fault: Fault, source: DbErr },
     #[error("database: {0}")]
     Database(#[source] DbErr),
     #[error("stored data is damaged: {0}")]
     Damaged(String),
-    /// The text says nothing of the password.
+    /// The text does not contain the password.
     #[error("{0}")]
     Address(String),
-    /// The database cannot be opened, and why.
+    /// The database cannot be opened; the text has the reason.
     #[error("{0}")]
     Unusable(String),
     #[error(
@@ -31,14 +31,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether it is worth while to wait for the database.
+    /// True if it makes sense to wait for the database.
     pub fn may_pass_soon(&self) -> bool {
         matches!(self, Self::Unavailable { fault: Fault::Unreachable | Fault::Busy, .. })
     }
 }
 
 impl From<io::Error> for StoreError {
-    /// A file beside the database that cannot be used.
+    /// The error of a file beside the database.
     fn from(error: io::Error) -> Self {
         DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error)))).into()
     }
@@ -54,7 +54,7 @@ impl From<DbErr> for StoreError {
 }
 
 impl From<JoinError> for StoreError {
-    /// What was read is understood in tasks of their own, and one has panicked.
+    /// The panic of a task that decodes rows.
     fn from(error: JoinError) -> Self {
         DbErr::Custom(error.to_string()).into()
     }

@@ -1,4 +1,4 @@
-//! How fair each tier of a group was on each day: what charts show.
+//! The fairness of each tier of a group on each day, for charts.
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, OnConflict};
@@ -11,14 +11,14 @@ use super::{Result, StoreError, bulk, key_list};
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 
-/// How fair one tier was on one day.
+/// The fairness of one tier on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FairnessDay {
     pub day: Day,
     pub tier: Tier,
     pub misallocated_share: f64,
     pub jains_index: f64,
-    /// How many were active.
+    /// The number of active owners.
     pub active: u32,
     pub calculated_at: Timestamp,
 }
@@ -44,7 +44,7 @@ impl TryFrom<Model> for FairnessDay {
     }
 }
 
-/// Puts rows in the place of what is known of their days and tiers.
+/// Inserts or replaces the rows of their days and tiers.
 #[tracing::instrument(name = "db.fairness_days.put", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn put(db: &impl ConnectionTrait, group: &str, rows: Vec<FairnessDay>) -> Result<()> {
     let rows = rows.into_iter().map(|row| ActiveModel {
@@ -62,7 +62,7 @@ pub async fn put(db: &impl ConnectionTrait, group: &str, rows: Vec<FairnessDay>)
     Ok(())
 }
 
-/// Which rows are wanted.
+/// The conditions of a list of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FairnessFilter {
     /// The first and the last day, both inclusive.

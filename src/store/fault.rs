@@ -1,5 +1,5 @@
-//! What an error of the database means: whether a later try may work, and why this one did not. The drivers' codes
-//! decide, never the words of a message.
+//! The meaning of database errors: whether a later attempt may succeed, and why this one did not. The drivers' codes decide,
+//! never the text of a message.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -8,18 +8,18 @@ use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 
-/// A fault that a later try may not meet.
+/// A fault that may be gone at a later attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The database does not answer, or the connection to it broke.
     Unreachable,
-    /// The database answers, and does not let the service in: a wrong password, no such database.
+    /// The database answers and refuses the connection: a wrong password, or no such database.
     Closed,
-    /// The database answers, and cannot do this now: a lock, a deadlock, too many connections.
+    /// The database answers and cannot execute this now: a lock, a deadlock, or too many connections.
     Busy,
-    /// What is written does not fit: the disk is full, or a limit is reached.
+    /// No space for the write: the disk is full, or a limit is reached.
     Full,
-    /// The database is there to be read only.
+    /// The database is read only.
     ReadOnly,
     /// The files of the database are not those that were opened.
     Replaced,
@@ -38,16 +38,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The fault as an error of its own, where a statement is refused before it reaches the driver.
+/// The fault as an error of its own, for statements that are refused before they reach the driver.
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// `None`: a later try fails as well.
+    /// `None`: a later attempt fails as well.
     pub fn of(error: &DbErr) -> Option<Self> {
         match error {
-            // All connections are in use, or none could be made in time: the pool does not say which.
+            // All connections are in use, or none could be opened in time; the pool does not distinguish the two.
             DbErr::ConnectionAcquire(ConnAcquireErr::Timeout) => Some(Self::Busy),
-            // It may be mended while the service runs, however long that takes.
+            // The cause may be repaired while the service runs, at any later time.
             DbErr::Conn(RuntimeErr::SqlxError(error)) => Some(of_driver(error).unwrap_or(Self::Closed)),
             DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed) | DbErr::Conn(RuntimeErr::Internal(_)) => {
                 Some(Self::Unreachable)
@@ -61,10 +61,10 @@ impl Fault {
     pub fn of_sqlite(code: i32) -> Option<Self> {
         const COMMIT_HOOK: i32 = 531;
         const READONLY_DBMOVED: i32 = 1032;
-        // WRITE, FSYNC, DIR_FSYNC, TRUNCATE and SHMSIZE: what cannot be written for lack of space, or beyond a limit.
+        // WRITE, FSYNC, DIR_FSYNC, TRUNCATE and SHMSIZE: failed writes for lack of space, or beyond a limit.
         const IOERR_WRITES: [i32; 5] = [778, 1034, 1290, 1546, 4874];
         match (code, code & 0xff) {
-            // The only hook there is refuses to commit into files that were replaced.
+            // The only commit hook refuses to commit into files that were replaced.
             (COMMIT_HOOK | READONLY_DBMOVED, _) => Some(Self::Replaced),
             (_, 13) => Some(Self::Full),
             (code, 10) if IOERR_WRITES.contains(&code) => Some(Self::Full),
@@ -82,16 +82,16 @@ impl Fault {
         match code {
             // Disk full.
             "53100" => Some(Self::Full),
-            // In a transaction that is read only: a standby, or a server that was set so.
+            // In a read-only transaction: on a standby, or on a server that is set so.
             "25006" => Some(Self::ReadOnly),
             // Query cancelled, lock not available, object in use.
             "57014" | "55P03" | "55006" => Some(Self::Busy),
-            // The session waited too long inside its transaction, and was ended.
+            // The session was idle in its transaction for too long, and the server ended it.
             "25P03" => Some(Self::Unreachable),
             _ => match code.get(..2) {
                 // Insufficient resources; the transaction was rolled back (serialization, deadlock).
                 Some("53" | "40") => Some(Self::Busy),
-                // Connection exceptions; intervention of an operator; errors of the server's system.
+                // Connection exceptions; operator intervention; system errors of the server.
                 Some("08" | "57" | "58") => Some(Self::Unreachable),
                 _ => None,
             },
@@ -116,7 +116,7 @@ fn of_driver(error: &sqlx::Error) -> Option<Fault> {
         }
         sqlx::Error::Io(error) => Some(of_io(error)),
         sqlx::Error::PoolTimedOut => Some(Fault::Busy),
-        // A message that broke off, or came on a connection that is out of step; the connection is given up.
+        // A message that broke off, or a protocol error; the connection is given up.
         sqlx::Error::Tls(_)
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolClosed

@@ -1,15 +1,15 @@
-//! The files of an `SQLite` database: made for their owner alone, and watched. A file that is deleted or replaced while it is
-//! open takes every write with it.
+//! The files of an `SQLite` database: created for their owner alone, and watched, because writes to a file that was deleted
+//! or replaced while open are lost.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Its owner reads and writes.
+/// Read and write for the owner only.
 pub const MODE: u32 = 0o600;
 
-/// The database file and what `SQLite` keeps beside it while it is open.
+/// The database file and the files that `SQLite` keeps beside it while it is open.
 #[derive(Clone, Debug)]
 pub struct Files(Vec<File>);
 
@@ -29,8 +29,8 @@ impl File {
 type Identity = (u64, u64);
 
 impl Files {
-    /// Makes the file where there is none. A file that is there is never opened here: closing it would end the locks that
-    /// connections of this process hold.
+    /// Creates the file if it is missing. An existing file is never opened here, because closing it would release the locks
+    /// that connections of this process hold on it.
     pub fn prepare(path: &Path) -> io::Result<()> {
         if !path.try_exists()? {
             match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
@@ -42,9 +42,9 @@ impl Files {
         Ok(())
     }
 
-    /// The files as they are now, while a connection keeps them open. The rights of others are taken away.
+    /// The files as they are now, while a connection keeps them open. Removes the access of other users.
     pub fn opened(path: &Path) -> io::Result<Self> {
-        // SQLite keeps the others beside the file itself, not beside a link to it.
+        // SQLite keeps the other files beside the file itself, not beside a symbolic link to it.
         let path = path.canonicalize()?;
         let all = [path.clone(), join_with_compute(&path, "-wal"), join_with_compute(&path, "-shm")];
         for path in &all {
@@ -53,12 +53,12 @@ impl Files {
         Ok(Self(all.into_iter().map(File::now).collect::<io::Result<_>>()?))
     }
 
-    /// Whether locks of this process still keep others away: they are held on the last of the files.
+    /// True if the locks of this process, which are on the last of the files, still exclude other processes.
     pub fn are_locked(&self) -> bool {
         self.0.last().is_some_and(|file| identity(&file.path).is_ok_and(|now| now == file.identity))
     }
 
-    /// Which file is gone or was replaced, in a sentence. It does not name the file, because clients may read it.
+    /// A message about the file that is missing or was replaced. It does not contain the path, because clients may read it.
     pub fn replaced(&self) -> Option<String> {
         let name = |file: &File| match file.path.to_string_lossy() {
             path if path.ends_with("-wal") => "the write-ahead log (-wal) of the database",
@@ -86,7 +86,7 @@ fn identity(path: &Path) -> io::Result<Identity> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-/// SQLite gives its other files the rights of the database file; those of earlier runs may be wider.
+/// SQLite gives its other files the rights of the database file; files of earlier runs may have wider ones.
 fn close_to_others(path: &Path) {
     let Ok(found) = fs::metadata(path) else { return };
     let mode = found.permissions().mode() & 0o7777;

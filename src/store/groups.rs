@@ -25,44 +25,44 @@ use crate::process::random;
 pub struct Group {
     pub name: String,
     pub key: GroupKey,
-    /// The number of the last kernel that the group got.
+    /// The number of the last kernel of the group.
     pub kernels_made: i64,
-    /// The number of the last kind of slices that the group got.
+    /// The number of the last kind of slices of the group.
     pub kinds_made: i32,
     pub scheduler: String,
-    /// What an admin set; defaults are not in it.
+    /// As set by an admin, without defaults.
     pub scheduler_opts: Map<String, Value>,
-    /// Another one with every change of shares, options, capacities or names.
+    /// Changes with every change of shares, options, capacities or names.
     pub shares_revision: Revision,
-    /// Another one with every write of the group.
+    /// Changes with every write of the group.
     pub kernels_revision: Revision,
-    /// Another one with every change of the queues.
+    /// Changes with every change of the queues.
     pub queues_revision: Revision,
-    /// Another one with every change of weights, options, agents, capacities, queues and people.
+    /// Changes with every change of weights, options, agents, capacities, queues and people.
     pub config_revision: Revision,
-    /// Until when the group's capacity has been observed.
+    /// The time until which the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
-    /// Until when usage is recorded of every kernel that is in step with the group's runs.
+    /// The group's cursor: the time until which the usage of every kernel on it is recorded.
     pub recorded_until: Option<Timestamp>,
-    /// When the last snapshot of what runs was taken.
+    /// The time of the last snapshot of the running kernels.
     pub snapshot_at: Option<Timestamp>,
-    /// When reports last came in, to a few minutes.
+    /// The time of the last reports, to a few minutes.
     pub reported_at: Option<Timestamp>,
-    /// Records of earlier days were purged.
+    /// The first day whose records are not purged.
     pub records_from: Option<Day>,
-    /// Buckets and day totals of earlier days were purged.
+    /// The first day whose buckets and day totals are not purged.
     pub totals_from: Option<Day>,
-    /// Records of earlier days were put together.
+    /// The first day whose records are not compacted yet.
     pub compacted_before: Option<Day>,
-    /// Kernels that ended before were removed.
+    /// Kernels that ended before this time were removed.
     pub kernels_from: Option<Timestamp>,
-    /// Kernels that ended before count in a history, or may.
+    /// Kernels that ended before this time count in a history, or may.
     pub earlier_until: Option<Timestamp>,
-    /// When reports last brought new kernels that ended before every look-back: a purge waits a day from then on.
+    /// The time of the last reports of new kernels that ended before every look-back. A purge waits a day from then on.
     pub backfilled_at: Option<Timestamp>,
-    /// Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
+    /// True if `run_times` has all kernels that have ended in the look-back window; otherwise the next run rebuilds it.
     pub run_times_made: bool,
-    /// Whether `day_totals` has all that was recorded; else the next run makes them.
+    /// True if `day_totals` has all recorded usage; otherwise the next run completes it.
     pub day_totals_made: bool,
     pub calculated_at: Option<Timestamp>,
     /// The options of the last calculation, as JSON.
@@ -76,7 +76,7 @@ impl Group {
         Revisions { created_at: self.created_at, shares: self.shares_revision, kernels: self.kernels_revision }
     }
 
-    /// Whether everything is the same that shares depend on, or are shown with.
+    /// True if all values are equal that shares depend on, or are shown with.
     pub fn has_same_conditions(&self, other: &Self) -> bool {
         fn conditions(group: &Group) -> impl PartialEq + '_ {
             (
@@ -133,13 +133,13 @@ pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>
     decoded(Entity::find_by_id(name.to_owned()).one(db).await?)
 }
 
-/// Takes the group's write lock for the transaction: writers of one group run one after the other. A session that holds it longer
-/// than `patience` makes this one fail. Returns `None` for an unknown group.
+/// Takes the group's write lock for the transaction, because writers of one group run one after the other. Fails if another
+/// session holds the lock for longer than `patience`. Returns `None` for an unknown group.
 #[tracing::instrument(name = "db.groups.lock", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn lock(db: &impl ConnectionTrait, name: &str, patience: Option<Duration>) -> Result<Option<Group>> {
     let group = || Entity::find_by_id(name.to_owned());
     let Some(patience) = patience else { return decoded(group().lock_exclusive().one(db).await?) };
-    // Mostly it is free, and then nothing has to be said of how long to wait.
+    // Mostly the lock is free, and then no timeout has to be set.
     let free = group().lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).one(db).await?;
     if free.is_some() {
         return decoded(free);
@@ -154,7 +154,7 @@ fn decoded(row: Option<Model>) -> Result<Option<Group>> {
     row.map(Group::try_from).transpose()
 }
 
-/// Creates the group unless there is one. Returns whether it is new.
+/// Creates the group if it does not exist. Returns true if it is new.
 #[tracing::instrument(name = "db.groups.create", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn create(
     db: &impl ConnectionTrait,
@@ -178,7 +178,7 @@ pub async fn create(
     Ok(created.rows_affected() > 0)
 }
 
-/// Stores what differs between the group's row as it was loaded and as it is to be. The caller has given it the next revisions.
+/// Stores the columns in which `group` differs from the row as it was loaded. The caller has set the next revisions.
 #[tracing::instrument(name = "db.groups.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now: Timestamp) -> Result<()> {
     let object = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
@@ -228,7 +228,7 @@ fn changed<T: PartialEq, V: Into<sea_orm::Value>>(
     if before == after { NotSet } else { Set(column(after)) }
 }
 
-/// Keeps the group from being deleted until the transaction ends. Returns whether it is there.
+/// Keeps the group from being deleted until the transaction ends. Returns true if it exists.
 #[tracing::instrument(name = "db.groups.hold", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
     let held = Entity::update_many()
@@ -239,18 +239,18 @@ pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
     Ok(held.rows_affected > 0)
 }
 
-/// What would be lost with a group and cannot be had again.
+/// The data that would be lost with a group and cannot be recovered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub kernels: u64,
-    /// Those of `kernels` that run.
+    /// The running ones among `kernels`.
     pub running: u64,
     pub usage_records: u64,
-    /// Of all three tiers.
+    /// The buckets of all three tiers.
     pub usage_buckets: u64,
-    /// What was used on each day, by whom: recorded here, or brought from elsewhere.
+    /// Day totals, recorded by runs or imported.
     pub day_totals: u64,
-    /// Histories that were brought from elsewhere, complete or not.
+    /// Imported histories, complete or not.
     pub usage_histories: u64,
 }
 
@@ -262,7 +262,7 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
     let totals = e::day_total::Entity::find().filter(e::day_total::Column::GroupKey.eq(key.0));
     let by_buckets = e::bucket_total::Entity::find().filter(e::bucket_total::Column::GroupKey.eq(key.0));
     let histories = e::usage_history::Entity::find().filter(e::usage_history::Column::GroupKey.eq(key.0));
-    // What runs has a cursor; kernels that ended are many more.
+    // Only kernels with a cursor can be running; the ended ones are many more.
     let running = super::kernels::live(key).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
     macro_rules! rows {
         ($table:ident) => {
@@ -281,8 +281,8 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
     })
 }
 
-/// Removes the group with its agents, capacities, kernels, records, buckets, day totals, histories, shares and queues. Returns
-/// how many rows of each kind that were, without those kinds of which there were none.
+/// Removes the group with its agents, capacities, kernels, records, buckets, day totals, histories, shares and queues.
+/// Returns the number of rows by kind, without kinds that had none.
 #[tracing::instrument(name = "db.groups.delete", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<BTreeMap<&'static str, u64>> {
     use super::entity as e;
@@ -293,7 +293,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
             *gone.entry($kind).or_default() += table.exec(db).await?.rows_affected;
         )*};
     }
-    // Those that buckets tell go with buckets.
+    // Totals that follow from buckets are removed with the buckets.
     let by_buckets =
         e::bucket_total::Entity::find().filter(e::bucket_total::Column::GroupKey.eq(key.0)).count(db).await?;
     e::bucket_domain::Entity::delete_many().filter(e::bucket_domain::Column::GroupKey.eq(key.0)).exec(db).await?;
@@ -322,7 +322,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     Ok(gone)
 }
 
-/// What tells one state of a group from another.
+/// The values that distinguish two states of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revisions {
     /// A group that was deleted and created again starts from the first revision.
@@ -332,21 +332,21 @@ pub struct Revisions {
 }
 
 impl Revisions {
-    /// True where writes alone cannot have led from `seen` to this state of the group.
+    /// True if writes alone cannot have led from `seen` to this state of the group: the database was taken back in between.
     pub fn contradicts(&self, seen: &Self) -> bool {
         self.created_at == seen.created_at
             && (self.shares.contradicts(seen.shares) || self.kernels.contradicts(seen.kernels))
     }
 }
 
-/// The revisions of a group as they are stored, and when the last of them was written.
+/// The stored revisions of a group, with the time of the last write.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRevisions {
     pub revisions: Revisions,
     pub updated_at: Timestamp,
 }
 
-/// The revisions of every group by name, to see what has to be read again.
+/// The revisions of every group by name, to find out which data has to be read again.
 #[tracing::instrument(name = "db.groups.revisions", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, StoredRevisions>> {
     let revisions = |row: RevisionRow| {

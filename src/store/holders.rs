@@ -1,9 +1,9 @@
-//! The processes that run jobs on a database, and which of them are gone.
+//! The processes that run jobs on a database, and the detection of those that have died.
 //!
-//! On `SQLite` a process holds a lock on a file of its own beside the database. The system gives the lock back however the
-//! process ends, so a process that obtains it knows that the other is gone; a process number would prove nothing, it is 1 in
-//! every container. On `PostgreSQL` a process is heard of every two seconds, and the database's own clock measures the
-//! silence, because the clocks of two machines differ.
+//! On `SQLite` a process holds a lock on a file of its own beside the database. The system releases the lock however the
+//! process ends, so a process that obtains it knows that the other one is dead. A process number would prove nothing,
+//! because it is 1 in every container. On `PostgreSQL` a process stores a heartbeat every two seconds. The database's own
+//! clock measures the time since then, because the clocks of two machines differ.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -24,19 +24,19 @@ use super::entity::job_holder::{ActiveModel, Column, Entity};
 use crate::domain::time::Timestamp;
 use crate::process::random;
 
-/// How often a process is heard of.
+/// The interval of heartbeats.
 pub const BEAT_EVERY: Duration = Duration::from_secs(2);
-/// A process that was silent for so long is gone, in microseconds.
+/// A process without a heartbeat for this time counts as dead, in microseconds.
 const SILENCE: i64 = 6_000_000;
 
-/// The database's clock, in microseconds since 1970.
+/// The database's clock, in microseconds since 1970 (UTC).
 const DATABASE_TIME: &str = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 
-/// How `PostgreSQL` shows the sessions of this process, without the number behind the name.
+/// The name under which `PostgreSQL` shows the sessions of this process, without the number after it.
 const SESSION_NAME: &str = "left(split_part(current_setting('application_name'), '/', 1), 64)";
 
-/// Ends the sessions in which a process that is gone has a transaction open that waits for the process to go on: it holds locks for
-/// which others wait. A process that was only slow for a while has sessions that work, or has asked for something since.
+/// The SQL that ends the sessions in which a dead process has an open transaction that waits for its client, because the
+/// transaction holds locks. The sessions of a process that was only slow are busy or were used since.
 fn end_silent_sessions() -> String {
     format!(
         "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a \
@@ -47,19 +47,19 @@ fn end_silent_sessions() -> String {
     )
 }
 
-/// This process among those that run jobs; it is gone when the value is.
+/// The registration of this process among those that run jobs. It ends when the value is dropped.
 #[derive(Debug)]
 pub struct Holder {
     pub id: Uuid,
     label: String,
     started_at: Timestamp,
-    /// The database file, where its neighbours are to be looked for.
+    /// The database file, beside which the other processes have their files.
     database: Option<PathBuf>,
     _mark: Option<Mark>,
 }
 
 impl Holder {
-    /// Makes this process known, and forgets those that are gone.
+    /// Registers this process, and removes those that have died.
     #[tracing::instrument(name = "db.holders.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(db: &impl ConnectionTrait, label: String, now: Timestamp) -> Result<Self> {
         let id = random::id();
@@ -73,7 +73,7 @@ impl Holder {
         Ok(holder)
     }
 
-    /// Tells the others that this process lives.
+    /// Stores a heartbeat.
     #[tracing::instrument(name = "db.holders.beat", level = "debug", skip_all, err(level = "debug"))]
     pub async fn beat(&self, db: &impl ConnectionTrait) -> Result<()> {
         let row = ActiveModel {
@@ -95,8 +95,8 @@ impl Holder {
         Ok(())
     }
 
-    /// Ends the transactions of processes that are gone, so that what they have locked is free. Returns how many there were. Without
-    /// this `PostgreSQL` itself would end them after a minute (`store/postgres.rs`).
+    /// Ends the transactions of dead processes, so that their locks are released. Returns their number. Without this,
+    /// `PostgreSQL` itself would end them after a minute (`store/postgres.rs`).
     #[tracing::instrument(name = "db.holders.end_silent_sessions", level = "debug", skip_all, err(level = "debug"))]
     pub async fn end_silent_sessions(&self, db: &impl ConnectionTrait) -> Result<usize> {
         if db.get_database_backend() != DbBackend::Postgres {
@@ -106,13 +106,13 @@ impl Holder {
         Ok(db.query_all_raw(end).await?.len())
     }
 
-    /// Whether that process is gone.
+    /// True if that process is dead.
     #[tracing::instrument(name = "db.holders.is_gone", level = "debug", skip_all, err(level = "debug"))]
     pub async fn is_gone(&self, db: &impl ConnectionTrait, id: Uuid) -> Result<bool> {
         Ok(!self.gone(db, &[id]).await?.is_empty())
     }
 
-    /// Those of `ids` that are gone.
+    /// The processes among `ids` that are dead.
     #[tracing::instrument(name = "db.holders.gone", level = "debug", skip_all, err(level = "debug"))]
     pub async fn gone(&self, db: &impl ConnectionTrait, ids: &[Uuid]) -> Result<BTreeSet<Uuid>> {
         let others = ids.iter().copied().filter(|id| *id != self.id);
@@ -139,7 +139,7 @@ impl Holder {
         Ok(())
     }
 
-    /// Tells the others at once that this process ends.
+    /// Removes the registration at once, because the process ends.
     #[tracing::instrument(name = "db.holders.leave", level = "debug", skip_all, err(level = "debug"))]
     pub async fn leave(&self, db: &impl ConnectionTrait) -> Result<()> {
         Entity::delete_by_id(self.id).exec(db).await?;
@@ -147,13 +147,13 @@ impl Holder {
     }
 }
 
-/// What messages call a process.
+/// The name of a process in messages.
 #[tracing::instrument(name = "db.holders.label", level = "debug", skip_all, err(level = "debug"))]
 pub async fn label(db: &impl ConnectionTrait, id: Uuid) -> Result<Option<String>> {
     Ok(Entity::find_by_id(id).one(db).await?.map(|row| row.label))
 }
 
-/// How many processes that run jobs live.
+/// The number of living processes that run jobs.
 #[tracing::instrument(name = "db.holders.living", level = "debug", skip_all, err(level = "debug"))]
 pub async fn living(db: &impl ConnectionTrait) -> Result<u64> {
     if db.get_database_backend() == DbBackend::Sqlite {
@@ -167,12 +167,12 @@ pub async fn living(db: &impl ConnectionTrait) -> Result<u64> {
     if known == Some(true) { Ok(Entity::find().filter(heard_of()).count(db).await?) } else { Ok(0) }
 }
 
-/// Whether a process was heard of lately; on `PostgreSQL`.
+/// True in SQL if the last heartbeat of a process is recent enough; on `PostgreSQL`.
 fn heard_of() -> SimpleExpr {
     Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE}")))
 }
 
-/// The file of an `SQLite` database; none for one in memory, or of another kind.
+/// The file of an `SQLite` database; `None` for one in memory, or for another database.
 async fn database_file(db: &impl ConnectionTrait) -> Result<Option<PathBuf>> {
     if db.get_database_backend() != DbBackend::Sqlite {
         return Ok(None);
@@ -195,13 +195,13 @@ impl Mark {
         join_with_compute(database, &id.to_string())
     }
 
-    /// Makes and locks the file of a process, and removes those of processes that are gone.
+    /// Creates and locks the file of a process, and removes those of dead processes.
     fn set(database: &Path, id: Uuid) -> io::Result<Self> {
         let path = Self::path(database, id);
         let lock = loop {
             let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
             file.lock()?;
-            // Another process, tidying up, removed the file before it was locked.
+            // Another process may have removed the file, as that of a dead process, before it was locked.
             if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|own| own.ino() == there.ino())) {
                 break file;
             }
@@ -212,7 +212,7 @@ impl Mark {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Whether a process holds the file. A file that none holds is removed.
+    /// True if a process holds the file. A file that no process holds is removed.
     fn is_held(path: &Path) -> bool {
         match OpenOptions::new().write(true).open(path) {
             Ok(file) => match file.try_lock() {

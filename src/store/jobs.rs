@@ -1,4 +1,4 @@
-//! Job runs: what was done, when, and what came of it.
+//! Job runs: their time, their counts and their outcome.
 
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::{Condition, Expr};
@@ -65,11 +65,12 @@ pub async fn start(
     Ok(OpenRun { id: row.insert(db).await?.id, holder })
 }
 
-/// The record of a run that a process has opened.
+/// The open record of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenRun {
     pub id: i64,
-    /// Another process may have got the number after the database has gone back to an earlier state.
+    /// The process that opened the record. Another process may have used the same id after the database was taken back to an
+    /// earlier state.
     pub holder: Uuid,
 }
 
@@ -101,7 +102,7 @@ pub async fn find(db: &impl ConnectionTrait, id: i64) -> Result<Option<JobRun>> 
     job_run::Entity::find_by_id(id).one(db).await?.map(decode_row).transpose()
 }
 
-/// Runs whose record is open, and the process that runs each; none: it is older than holders are.
+/// Runs whose record is open, with the process of each; `None`: the record is older than the registration of processes.
 #[tracing::instrument(name = "db.jobs.open", level = "debug", skip_all, err(level = "debug"))]
 pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>> {
     let columns = [job_run::Column::Id, job_run::Column::Holder];
@@ -109,13 +110,13 @@ pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>>
     Ok(running.into_tuple().all(db).await?)
 }
 
-/// Closes runs whose process is gone. Returns how many.
+/// Closes runs whose process is dead. Returns their number.
 #[tracing::instrument(name = "db.jobs.abandon", level = "debug", skip_all, err(level = "debug"))]
 pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
     abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
 }
 
-/// Closes the open runs of a job and group. The caller holds the lease, so no process goes on with them. Returns how many.
+/// Closes the open runs of a job and group. The caller holds the lease, so no process continues them. Returns their number.
 #[tracing::instrument(name = "db.jobs.abandon_open", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
     let of = Condition::all().add(job_run::Column::Job.eq(job)).add(job_run::Column::ResourceGroup.eq(group));
@@ -134,17 +135,17 @@ async fn abandon_where(db: &impl ConnectionTrait, which: Condition, now: Timesta
     Ok(done.rows_affected)
 }
 
-/// In the words of the index over open runs.
+/// Must repeat the condition of the index over open runs literally.
 fn is_open() -> Expr {
     Expr::cust("status = 'running'")
 }
 
-/// Which runs are wanted.
+/// The conditions of a list of runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunFilter<'a> {
     pub job: Option<&'a str>,
     pub group: Option<&'a str>,
-    /// Only those that have ended without success.
+    /// Only runs that have ended without success.
     pub failed: bool,
 }
 
@@ -170,7 +171,7 @@ fn of_groups(groups: Option<&[String]>) -> Condition {
     Condition::all().add_option(groups.map(|names| job_run::Column::ResourceGroup.is_in(names)))
 }
 
-/// The runs for `groups` with these ids, as far as they are there.
+/// The runs for `groups` with these ids that exist.
 #[tracing::instrument(name = "db.jobs.by_ids", level = "debug", skip_all, err(level = "debug"))]
 pub async fn by_ids(
     db: &impl ConnectionTrait,

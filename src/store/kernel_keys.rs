@@ -7,7 +7,7 @@ use sea_orm::sea_query::Condition;
 
 use crate::domain::ids::GroupKey;
 
-/// Whether a key is one of the group's kernels.
+/// True in SQL if a key belongs to one of the group's kernels.
 pub(super) fn of_group(key: impl ColumnTrait, group: GroupKey) -> Condition {
     let Range { start, end } = group.kernels();
     Condition::all().add(key.gte(start)).add(key.lt(end))

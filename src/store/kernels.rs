@@ -59,7 +59,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
             gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
         },
     });
-    // Usage of a settled kernel is recorded to its end.
+    // The usage of a settled kernel is recorded to its end.
     let cursor = if open { cursor } else { row.started_at.and(row.terminated_at) };
     Ok(Kernel {
         key: Some(KernelKey(row.kernel_key)),
@@ -72,12 +72,12 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
     })
 }
 
-/// How long a kernel was said to run.
+/// The reported expected run time of a kernel, in seconds.
 pub(super) fn expected(stored: Option<i32>) -> Option<u32> {
     stored.and_then(|seconds| u32::try_from(seconds).ok())
 }
 
-/// A kernel with what its row of `kernel_cursors` says.
+/// A kernel with the columns of its row in `kernel_cursors`.
 #[derive(FromQueryResult)]
 struct Row {
     #[sea_orm(nested)]
@@ -110,7 +110,7 @@ async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<K
     rows(db, query).await?.into_iter().map(|row| decode(row, &mut slots)).collect()
 }
 
-/// Those of `ids` that are known, with the group each is in.
+/// The known kernels among `ids`, with the group of each.
 #[tracing::instrument(name = "db.kernels.find_many", level = "debug", skip_all, err(level = "debug"))]
 pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Vec<(String, Kernel)>> {
     let mut slots = SlotDecoder::new();
@@ -124,7 +124,8 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     Ok(found)
 }
 
-/// Stores kernels of the group, each under its key. Returns how many were stored: one that another group has stays as it is.
+/// Stores kernels of the group, each under its key. Returns the number of stored kernels: one that belongs to another group
+/// stays as it is.
 #[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Changed) -> Result<u64> {
     let row = |kernel: &Kernel| {
@@ -153,7 +154,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
             gang_min: Set(report.traits.gang_min.map(|g| i32::try_from(g).unwrap_or(i32::MAX))),
         })
     };
-    // Two groups may claim one id at the same time; the first keeps it.
+    // Two groups may claim one id at the same time; the first one keeps it.
     let keep = OnConflict::column(Column::KernelId).do_nothing().to_owned();
     let new = kernels.iter().filter(|(before, _)| before.is_none());
     let made = bulk::insert(db, new.filter_map(|(_, kernel)| row(kernel)), Some(keep)).await?;
@@ -181,7 +182,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
     Ok(made + bulk::insert(db, known.filter_map(|(_, kernel)| row(kernel)), Some(replace)).await?)
 }
 
-/// What runs or waits in the group: it has a cursor, as there is something left to record. Kernels that ended are many more.
+/// The running and pending kernels of the group. The query starts from the cursors, which every such kernel has, because
+/// ended kernels are many more.
 pub(super) fn live(group: GroupKey) -> Select<Entity> {
     Entity::find()
         .join(JoinType::InnerJoin, cursor_of_kernel())
@@ -221,7 +223,7 @@ pub async fn remove(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()>
     Ok(())
 }
 
-/// What a list of kernels may ask for.
+/// The conditions of a list of kernels.
 #[derive(Clone, Debug, Default)]
 pub struct KernelFilter {
     pub user: Option<UserId>,
@@ -230,7 +232,7 @@ pub struct KernelFilter {
     pub phase: Option<Phase>,
 }
 
-/// One page by kernel id after `after`, and how many match in all.
+/// One page by kernel id after `after`, and the number of all matching kernels.
 #[tracing::instrument(name = "db.kernels.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
@@ -248,11 +250,11 @@ pub async fn page(
         .add_option(running.then(|| Column::KernelKey.in_subquery(open(group))));
     let counted = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(matching.clone());
     let total = counted.count(db).await?;
-    // The index by id has the keys too, so that kernels of other groups are passed over without being read. The sign
-    // keeps the database from finding kernels by key and sorting all of them by id.
+    // The index by id contains the keys too, so that kernels of other groups are skipped without reading their rows. The
+    // sign `+` keeps the database from finding kernels by key and sorting all of them by id.
     let Range { start, end } = group.kernels();
     let in_group = Expr::cust(format!("+kernels.kernel_key >= {start} AND +kernels.kernel_key < {end}"));
-    // Ids first: joined with their cursors, all kernels might be read for a page.
+    // The ids are selected first, because a join with the cursors might read all kernels for a page.
     let ids: Vec<Uuid> = Entity::find()
         .select_only()
         .column(Column::KernelId)

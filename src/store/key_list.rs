@@ -1,4 +1,4 @@
-//! Lists that are read in the order of a key, a window at a time.
+//! Lists that are read in the order of a key, one window at a time.
 
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
@@ -8,23 +8,23 @@ use sea_orm::{
 
 use super::Result;
 
-/// Which rows of such a list are wanted.
+/// The window of such a list.
 #[derive(Clone, Debug, Default)]
 pub struct KeyWindow<K> {
-    /// Only rows that follow this one.
+    /// Only rows after this one.
     pub after: Option<K>,
-    /// Only rows that precede this one.
+    /// Only rows before this one.
     pub before: Option<K>,
-    /// The last rows instead of the first; the answer is in the list's order all the same.
+    /// Takes the last rows instead of the first; they are returned in list order all the same.
     pub from_end: bool,
     pub offset: u64,
     pub limit: u64,
 }
 
-/// Of a list whose rows are numbered by the database, newest first.
+/// The window of a list whose rows are numbered by the database, newest first.
 pub type IdWindow = KeyWindow<i64>;
 
-/// The rows, whether more follow on the side that was cut, and how many there are in all.
+/// The rows, true if more rows follow on the side that was cut, and the number of all rows.
 pub struct KeyPage<T> {
     pub rows: Vec<T>,
     pub cut: bool,
@@ -32,7 +32,7 @@ pub struct KeyPage<T> {
 }
 
 impl<T> KeyPage<T> {
-    /// The page that a window shows: of one row more than it takes, in the order in which they were read.
+    /// Makes the page of a window from one row more than it takes, in the order in which they were read.
     pub(super) fn of<K>(mut rows: Vec<T>, total: u64, window: &KeyWindow<K>) -> Self {
         let wanted = usize::try_from(window.limit).unwrap_or(usize::MAX);
         let cut = rows.len() > wanted;
@@ -49,13 +49,13 @@ impl<T> KeyPage<T> {
     }
 }
 
-/// What identifies a row, the most significant column first, and whether larger ones come first.
+/// The columns of the key, the most significant one first, and true if larger values come first.
 pub(super) struct KeyOrder {
     pub columns: Vec<Expr>,
     pub descending: bool,
 }
 
-/// One window on the rows that `matching` selects, with two statements; `values` are those of a key's columns.
+/// Reads one window of the rows that `matching` selects, with two statements; `values` returns the columns of a key.
 pub(super) async fn page<E, K>(
     db: &impl ConnectionTrait,
     matching: Select<E>,
@@ -82,7 +82,7 @@ where
     Ok(KeyPage::of(query.all(db).await?, total, window))
 }
 
-/// [`page`] by the numbers that the database gave, newest first.
+/// [`page`] by the numbers that the database assigned, newest first.
 pub(super) async fn newest_first<E>(
     db: &impl ConnectionTrait,
     matching: Select<E>,

@@ -12,21 +12,21 @@ use super::{Result, StoreError, decode};
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
 
-/// Uses that one statement stores.
+/// Uses of keys that one statement stores.
 const USES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: Uuid,
     pub role: String,
-    /// Each request of its holder has it.
+    /// Shared, because each request of the key's holder carries it.
     pub label: Arc<str>,
     pub user: Option<UserId>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
-    /// The only resource groups that the key reaches; `None`: all.
+    /// The only resource groups within the key's reach; `None`: all.
     pub groups: Option<Arc<[String]>>,
 }
 
@@ -84,8 +84,8 @@ pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
     rows.into_iter().map(ApiKey::try_from).collect()
 }
 
-/// The keys of a role that are not revoked, locked until the transaction ends: the second of two clients that revoke one key each
-/// waits, and sees what the first has left. SQLite has one writer at a time and ignores the lock.
+/// The keys of a role that are not revoked, locked until the transaction ends. If two clients revoke one key each, the
+/// second one waits and sees which keys the first one has left. SQLite has one writer at a time and ignores the lock.
 #[tracing::instrument(name = "db.keys.lock_unrevoked", level = "debug", skip_all, err(level = "debug"))]
 pub async fn lock_unrevoked(db: &impl ConnectionTrait, role: &str) -> Result<Vec<ApiKey>> {
     let unrevoked = Entity::find().filter(Column::Role.eq(role)).filter(Column::RevokedAt.is_null());
@@ -105,7 +105,7 @@ pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Resu
     Ok(done.rows_affected > 0)
 }
 
-/// Stores when keys were last used, in few statements.
+/// Stores the last uses of keys, in few statements.
 #[tracing::instrument(name = "db.keys.touch", level = "debug", skip_all, err(level = "debug"))]
 pub async fn touch(db: &impl ConnectionTrait, uses: &[(Uuid, Timestamp)]) -> Result<()> {
     for part in uses.chunks(USES) {

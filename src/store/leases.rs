@@ -1,4 +1,4 @@
-//! Leases keep two processes from running one job of one group at once. A lease lasts as long as its holder lives.
+//! Leases, which keep two processes from running one job of one group at once. A lease lasts as long as its holder lives.
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
@@ -9,7 +9,7 @@ use super::Result;
 use super::entity::job_lease::{ActiveModel, Column, Entity};
 use crate::domain::time::Timestamp;
 
-/// A lease as it was taken: proof of who may write, as long as no process has taken it since.
+/// A lease as it was taken. Its holder may write as long as no other process has taken the lease since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// JOB/GROUP.
@@ -21,7 +21,7 @@ pub struct Fence {
 /// A lease as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// `None`: it is free.
+    /// `None`: the lease is free.
     pub holder: Option<Uuid>,
     pub number: i64,
     pub taken_at: Timestamp,
@@ -33,7 +33,7 @@ pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Lease>
     Ok(row.map(|row| Lease { holder: row.holder, number: row.fence, taken_at: Timestamp::from_micros(row.taken_at) }))
 }
 
-/// Takes the lease as it was `seen`. `None`: another process was faster.
+/// Takes the lease in its state `seen`. `None`: another process was faster.
 #[tracing::instrument(name = "db.leases.take", level = "debug", skip_all, err(level = "debug"))]
 pub async fn take(
     db: &impl ConnectionTrait,
@@ -79,7 +79,7 @@ pub async fn release(db: &impl ConnectionTrait, fence: &Fence) -> Result<()> {
     Ok(())
 }
 
-/// Whether the lease was not taken since; until the transaction ends no process can take it.
+/// True if the lease was not taken since. Until the transaction ends no process can take it.
 #[tracing::instrument(name = "db.leases.holds", level = "debug", skip_all, err(level = "debug"))]
 pub async fn holds(db: &impl ConnectionTrait, fence: &Fence) -> Result<bool> {
     let held = Entity::find_by_id(fence.lease.clone()).filter(Column::Fence.eq(fence.number)).lock_exclusive();

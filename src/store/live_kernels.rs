@@ -1,5 +1,5 @@
-//! Kernels that run or wait, or of which something is left to record, read in one statement each, so that what is read belongs
-//! together.
+//! Kernels that run or wait, or that runs still have to record. Each function reads them in one statement, so that the rows
+//! are consistent with each other.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ struct Row {
     cursor: Nullable<i64>,
 }
 
-/// Everything of the group that runs or waits, or that runs still have to record: what it holds or asks for, whose it is, and,
-/// once it has started, what is to be recorded of it.
+/// Reads every kernel of the group that runs or waits, or that runs still have to record: its slots, its owner and, once it
+/// has started, the usage that is still to be recorded.
 #[tracing::instrument(
     name = "db.live_kernels.portions",
     level = "debug",
@@ -64,7 +64,7 @@ pub async fn portions(
         rows.try_next().await?
     {
         let until = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
-        // What a run has to make again is of no concern here.
+        // The changes to be applied again matter only to a run.
         let unsettled = decoder.decode(&kernel, unsettled::Cursor { in_step, until, applied: None })?;
         let slots = &*decoder.slots.decode(&kernel.occupied_slots)?;
         let (owner, phase) = (kernel.owner(), phase(&kernel.status)?);
@@ -74,7 +74,7 @@ pub async fn portions(
     Ok(())
 }
 
-/// Everything that a reclaim plan needs to know of what runs or waits, by kernel id.
+/// The running and pending kernels with the data that a reclaim plan needs, by kernel id.
 #[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();

@@ -1,7 +1,7 @@
-//! The only place that knows SQL: connections, and one file for each aggregate.
+//! The only layer with SQL: connections, and one file for each aggregate.
 //!
-//! Functions take a connection, so that a use-case decides what is one transaction. Rows become
-//! domain types here; nothing above sees a column.
+//! Functions take a connection, so that a use-case decides the extent of its transaction. Rows become domain types here; the
+//! layers above know no columns.
 
 #![allow(clippy::disallowed_methods, reason = "SQL lives here")]
 
@@ -87,7 +87,7 @@ pub use statement_guard::WriteRefusal;
 use table_locks::TableLocks;
 use watcher::{Home, Watcher};
 
-/// Connections to one database: on `SQLite` one writer beside several readers, on `PostgreSQL` one pool.
+/// Connections to one database: on `SQLite` one writer and several readers, on `PostgreSQL` one pool.
 #[derive(Clone)]
 pub struct Store {
     write: Connection,
@@ -99,14 +99,14 @@ pub struct Store {
     statements: Arc<AtomicU64>,
     anchor: sqlite::KeepAliveConnection,
     partitions: partitions::Partitions,
-    /// Whether clients wait for answers.
+    /// True while [`Store::watch`] runs, because clients wait for answers.
     is_watched: Arc<AtomicBool>,
-    /// True where the role may not ask which history `PostgreSQL` continues.
+    /// True if the role may not read the timeline of `PostgreSQL`.
     origin_is_hidden: Arc<AtomicBool>,
 }
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Connections that were replaced are left to those who have them for so long, and then may take so long to end.
+/// Replaced connections are left for this time to the tasks that use them, and may then take up to [`END_TIMEOUT`] to end.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 const END_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -116,7 +116,7 @@ impl Store {
         Self::connect_with(url, Synchronous::default()).await
     }
 
-    /// Opens the database at `url`, and tells `SQLite` what a commit waits for.
+    /// Opens the database at `url`; `synchronous` is the setting of `SQLite` for commits.
     pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
         let (statements, reach, table_locks) = (Arc::default(), DatabaseAvailability::default(), TableLocks::default());
         let pool = |connections, count| Pool::new(counted(connections, &statements), count, reach.clone());
@@ -156,9 +156,9 @@ impl Store {
         })
     }
 
-    /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
-    /// answer, and none waits for more than that for a connection or for a lock of another process on a file. Never
-    /// ends by itself.
+    /// Watches the database for a server whose clients wait for answers. From here on statements fail within about 1.6 s if
+    /// the database does not answer, and none waits longer than that for a connection or for a file lock of another process.
+    /// Runs until it is dropped.
     pub async fn watch(&self) {
         self.renew();
         self.is_watched.store(true, Ordering::Relaxed);
@@ -170,24 +170,24 @@ impl Store {
         Watcher::new(self.clone()).watch().await;
     }
 
-    /// How long to wait for what another session of `PostgreSQL` holds, while clients wait for answers. `SQLite` minds that by
-    /// itself.
+    /// The longest wait for a lock of another session of `PostgreSQL`, while clients wait for answers. `SQLite` has a
+    /// setting of the connection for it.
     pub fn patience(&self) -> Option<Duration> {
         let is_limited = self.backend() == DbBackend::Postgres && self.is_watched.load(Ordering::Relaxed);
         is_limited.then_some(pool::PATIENCE)
     }
 
-    /// Whether the database is within reach, while [`Store::watch`] watches it.
+    /// The availability of the database, while [`Store::watch`] watches it.
     pub fn reach(&self) -> &DatabaseAvailability {
         &self.reach
     }
 
-    /// Locks of other programs that keep this one from writing, while [`Store::watch`] watches the database.
+    /// Locks of other programs that block writes, while [`Store::watch`] watches the database.
     pub fn table_locks(&self) -> &TableLocks {
         &self.table_locks
     }
 
-    /// Replaces all connections to `PostgreSQL`. Those so far end in their own time.
+    /// Replaces all connections to `PostgreSQL`. The previous ones end when their users are done.
     fn renew(&self) {
         let Home::Postgres(source) = &*self.home else { return };
         let old = self.write.renew(counted(source.renewed(), &self.statements));
@@ -217,12 +217,12 @@ impl Store {
         Ok(migration::down(&self.write.pool(), steps).await?)
     }
 
-    /// What the reversal of a migration loses.
+    /// The data that the reversal of a migration loses.
     pub fn migration_loses(name: &str) -> &'static str {
         migration::loses(name)
     }
 
-    /// The migrations that are applied and those that are pending. A schema that a newer version made is refused.
+    /// The applied and the pending migrations. A schema of a newer version is refused.
     pub async fn schema(&self) -> Result<Schema> {
         Self::schema_of(&self.write).await
     }
@@ -250,7 +250,7 @@ impl Store {
         Ok(self.write.begin(options).await?)
     }
 
-    /// Starts a transaction that reads everything as of one moment. Dropping it ends it.
+    /// Starts a transaction that reads all data as of one moment. Dropping it ends it.
     pub async fn begin_snapshot(&self) -> Result<Tx> {
         let isolation_level = (self.backend() == DbBackend::Postgres).then_some(IsolationLevel::RepeatableRead);
         let options = TransactionOptions { isolation_level, ..TransactionOptions::default() };
@@ -261,7 +261,7 @@ impl Store {
         self.write.backend()
     }
 
-    /// How many long writes are worth beginning at once: `SQLite` has one writer; on `PostgreSQL` most connections are
+    /// The number of long writes that should run at a time: `SQLite` has one writer; on `PostgreSQL` most connections are
     /// left to requests.
     pub fn runs_at_once(&self) -> usize {
         if self.backend() == DbBackend::Sqlite { 1 } else { 3 }
@@ -272,12 +272,12 @@ impl Store {
         self.statements.load(Ordering::Relaxed)
     }
 
-    /// Why the database does not take writes now; empty while it does.
+    /// The reasons why the database does not accept writes now; empty if it does.
     pub fn troubles(&self) -> Vec<WriteRefusal> {
         self.gate.troubles()
     }
 
-    /// Brings what was acknowledged from the log into the file that was opened, so that it is in both.
+    /// Writes acknowledged commits from the log into the database file that was opened, so that both have them.
     pub async fn save_log(&self) -> Result<()> {
         if self.gate.may_save() { self.anchor.checkpoint().await } else { Ok(()) }
     }
@@ -289,7 +289,7 @@ impl Store {
     }
 }
 
-/// Connections whose statements count.
+/// Connections whose statements are counted.
 fn counted(mut connections: DatabaseConnection, statements: &Arc<AtomicU64>) -> DatabaseConnection {
     let counter = Arc::clone(statements);
     connections.set_metric_callback(move |_| {
@@ -298,7 +298,7 @@ fn counted(mut connections: DatabaseConnection, statements: &Arc<AtomicU64>) -> 
     connections
 }
 
-/// What the pools of both databases have in common.
+/// The options that the pools of both databases share.
 fn pool_options<DB: Database>(connections: u32) -> PoolOptions<DB> {
     PoolOptions::new()
         .max_connections(connections)

@@ -3,8 +3,8 @@
 use sea_orm::sqlx::{Decode, Postgres, Row, Sqlite, Type};
 use sea_orm::{ColIdx, DbErr, QueryResult, RuntimeErr, TryGetError, TryGetable};
 
-/// A column that may be `NULL`. For an `Option` the ORM writes an error that names the column whenever it finds `NULL`, and then drops
-/// it, which takes longer than to read the rest of the row.
+/// A column that may be `NULL`. For an `Option` the ORM builds an error with the name of the column whenever it finds
+/// `NULL`, and then drops it, which takes longer than reading the rest of the row.
 pub struct Nullable<T>(pub Option<T>);
 
 impl<T> TryGetable for Nullable<T>

@@ -1,5 +1,5 @@
-//! Which history `PostgreSQL` continues: its cluster, and the timeline, which is another one after each failover and each recovery to
-//! a point in time.
+//! The origin of a `PostgreSQL` database: its cluster and its timeline. The timeline changes with each failover and each
+//! recovery to a point in time.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ struct OriginRow {
 }
 
 impl Store {
-    /// Which history the database continues. `None` on `SQLite`, on a standby, and where the role may not ask for it.
+    /// The origin of the database. `None` on `SQLite`, on a standby, and if the role may not read it.
     #[tracing::instrument(name = "db.origin.read", level = "debug", skip_all, err(level = "debug"))]
     pub async fn origin(&self) -> Result<Option<DatabaseOrigin>> {
         if self.backend() != DbBackend::Postgres || self.origin_is_hidden.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ impl Store {
             Ok(row) => Ok(row.and_then(|row| Some(DatabaseOrigin { system: row.system, timeline: row.timeline? }))),
             Err(error @ StoreError::Unavailable { .. }) => Err(error),
             Err(error) => {
-                // The tags of revisions show lost transactions by themselves.
+                // The tags of revisions show lost transactions as well.
                 tracing::debug!(%error, "PostgreSQL does not say which timeline it is on");
                 self.origin_is_hidden.store(true, Ordering::Relaxed);
                 Ok(None)

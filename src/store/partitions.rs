@@ -1,6 +1,6 @@
-//! On `PostgreSQL` the records of each day lie in a table of their own, a partition of `usage_slices`, so that a day is
-//! removed at once. Partitions are made before their day is written. What is written of a day without one lies in a partition
-//! for the rest, `usage_slices_other`, until the day gets its own.
+//! Partitions of the records: on `PostgreSQL` each day has a partition of `usage_slices`, so that a day is removed at once.
+//! A partition is created before its day is written. Records of a day without a partition are stored in `usage_slices_other`
+//! until the day gets its own.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +11,11 @@ use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use super::{Result, Store, Tx};
 use crate::domain::time::Day;
 
-/// Days of which this process knows that they have a partition.
+/// The days of which this process knows that they have a partition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partitions {
     days: Arc<Mutex<BTreeSet<Day>>>,
-    /// Records that were found in no partition of their day.
+    /// The number of records that were found outside the partition of their day.
     strays: Arc<AtomicU64>,
 }
 
@@ -30,25 +30,25 @@ impl Partitions {
     }
 }
 
-/// Partitions that are made in one transaction.
+/// Partitions that are created in one transaction.
 const AT_ONCE: usize = 20;
-/// Only one process at a time makes or removes partitions. No more than a readable number.
+/// The advisory lock with which one process at a time creates or removes partitions. The number has no meaning.
 const LOCK: i64 = 20_260_113;
-/// How long partitions wait for readers before they are left as they are. Others wait behind them for so long.
+/// The longest wait of a change of partitions for readers. Other statements wait behind it for as long.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '2s'";
 
 impl Store {
-    /// Whether records lie in partitions.
+    /// True if records are stored in partitions.
     pub fn has_partitions(&self) -> bool {
         self.backend() == DbBackend::Postgres
     }
 
-    /// Lets the days that have a partition be read again.
+    /// Forgets the days that have a partition, so that they are read again.
     pub fn forget_partitions(&self) {
         self.partitions.know(BTreeSet::new());
     }
 
-    /// Makes partitions for the days from `first` to `last` that have none.
+    /// Creates partitions for the days from `first` to `last` that have none.
     #[tracing::instrument(name = "db.partitions.prepare", level = "debug", skip_all, err(level = "debug"))]
     pub async fn prepare_days(&self, first: Day, last: Day) -> Result<()> {
         if !self.has_partitions() {
@@ -68,7 +68,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the partitions of days before `before` that no group has records of any more.
+    /// Removes the partitions of days before `before` in which no group has records any more.
     #[tracing::instrument(name = "db.partitions.drop", level = "debug", skip_all, err(level = "debug"))]
     pub async fn drop_purged_days(&self, before: Day) -> Result<()> {
         if !self.has_partitions() {
@@ -77,12 +77,12 @@ impl Store {
         let tx = self.begin().await?;
         let mut known = lock(&tx).await?;
         for day in known.range(..before).copied().collect::<Vec<_>>() {
-            // A day that is needed is not locked, so that its readers go on.
+            // A day that is still needed is not locked, so that its readers do not wait.
             if is_needed(&tx, day).await? {
-                // Purges go by day: later days are needed too.
+                // Purges go by day, so later days are needed too.
                 break;
             }
-            // First the whole and then its part, as every reader locks them: in the other order each may wait for the other.
+            // The table is locked before its partition, as every reader does. In the other order the two could deadlock.
             tx.execute_unprepared("LOCK TABLE ONLY usage_slices IN ACCESS EXCLUSIVE MODE").await?;
             let name = partition(day);
             tx.execute_unprepared(&format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")).await?;
@@ -99,7 +99,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the partition of a day anew, without the room that removed records left, once no group will remove more.
+    /// Rewrites the partition of a day without the space that removed records have left, once no group will remove more of
+    /// them.
     #[tracing::instrument(name = "db.partitions.tidy", level = "debug", skip_all, err(level = "debug"))]
     pub async fn tidy_day(&self, day: Day) -> Result<()> {
         if !self.has_partitions() {
@@ -123,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many records lie in no partition of their day, of days that have come since the first partition.
+    /// Counts the records outside the partition of their day, for days since the first partition.
     #[tracing::instrument(name = "db.partitions.strays", level = "debug", skip_all, err(level = "debug"))]
     pub async fn stray_records(&self) -> Result<u64> {
         if !self.has_partitions() {
@@ -141,13 +142,13 @@ impl Store {
         Ok(strays)
     }
 
-    /// What [`Store::stray_records`] found last.
+    /// The last result of [`Store::stray_records`].
     pub fn known_strays(&self) -> u64 {
         self.partitions.strays.load(Ordering::Relaxed)
     }
 }
 
-/// Keeps other processes from changing partitions until the transaction ends. Returns the days that have one.
+/// Keeps other processes from changing partitions until the transaction ends. Returns the days that have a partition.
 async fn lock(tx: &Tx) -> Result<BTreeSet<Day>> {
     tx.execute_unprepared(PATIENCE).await?;
     tx.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
@@ -167,14 +168,14 @@ fn partition(day: Day) -> String {
     format!("usage_slices_day_{}", day.0)
 }
 
-/// Makes the partition of a day, and moves into it what is already there of the day.
+/// Creates the partition of a day, and moves the existing records of the day into it.
 async fn make(tx: &Tx, day: Day) -> Result<()> {
     let name = partition(day);
     // A record that ends at midnight belongs to the day before.
     let (from, to) = (day.start().micros() + 1, day.plus(1).start().micros() + 1);
     for sql in [
         format!("CREATE TABLE {name} (LIKE usage_slices INCLUDING ALL)"),
-        // Records come in the order of the key, so that pages of the index need no room for more.
+        // Records are inserted in the order of the key, so that index pages need no free space.
         format!("ALTER INDEX {name}_pkey SET (fillfactor = 100)"),
         format!(
             "WITH moved AS (DELETE FROM usage_slices_other WHERE period_end >= {from} AND period_end < {to} RETURNING *) \
@@ -187,7 +188,7 @@ async fn make(tx: &Tx, day: Day) -> Result<()> {
     Ok(())
 }
 
-/// Whether a group has records of the day that were not purged.
+/// True if a group has records of the day that were not purged.
 async fn is_needed(tx: &Tx, day: Day) -> Result<bool> {
     let sql = format!(
         "SELECT 1 AS needed FROM resource_groups g WHERE (g.records_from_day IS NULL OR g.records_from_day <= {}) \

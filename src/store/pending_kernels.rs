@@ -1,4 +1,4 @@
-//! The kernels of a group that wait, in the order in which they became known.
+//! The pending kernels of a group, in the order in which they became known.
 
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -21,7 +21,7 @@ pub struct PendingKernel {
     pub expected_seconds: Option<u32>,
 }
 
-/// The first `limit` of them.
+/// The first `limit` pending kernels.
 #[tracing::instrument(name = "db.pending_kernels.first", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn first(db: &impl ConnectionTrait, group: GroupKey, limit: u64) -> Result<Vec<PendingKernel>> {
     let mut slots = SlotDecoder::<Amount>::new();

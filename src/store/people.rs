@@ -1,7 +1,8 @@
-//! Domains, projects, users and memberships. They come into being by being named, or by an admin.
+//! Domains, projects, users and memberships. They are registered when a report or a request names them, or by an admin.
 //!
-//! Who changes a row of the first three takes the next revision first, and holds its lock until the end of the
-//! transaction. So revisions commit in their order, and names stay unique even if two processes give them at once.
+//! A writer that changes a row of the first three takes the next revision first, and holds its lock until the end of the
+//! transaction. Therefore revisions are committed in their order, and names stay unique even if two processes assign them at
+//! once.
 
 use std::sync::Arc;
 
@@ -23,20 +24,20 @@ pub struct Domain {
     pub name: Arc<str>,
     pub display_name: Option<Arc<str>>,
     pub created_at: Timestamp,
-    /// When it was archived; `None`: it is shown.
+    /// The time at which it was archived; `None`: it is not archived.
     pub archived_at: Option<Timestamp>,
-    /// That of its last change.
+    /// The revision of the last change.
     pub revision: i64,
 }
 
-/// A project with the domain it is in now.
+/// A project with its current domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     pub id: ProjectId,
     pub domain_name: Arc<str>,
-    /// The newest start that named the domain.
+    /// The newest start of a kernel that named the domain.
     pub domain_since: Timestamp,
-    /// Reports do not move it.
+    /// True if reports do not move the project.
     pub domain_pinned: bool,
     /// Unique among projects.
     pub name: Option<Arc<str>>,
@@ -46,7 +47,7 @@ pub struct Project {
     pub revision: i64,
 }
 
-/// A user, in whatever projects.
+/// A user, who may be in any number of projects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     pub id: UserId,
@@ -79,7 +80,7 @@ impl Project {
         }
     }
 
-    /// What is shown beside the id.
+    /// The name that is shown with the id.
     pub fn shown(&self) -> Option<&Arc<str>> {
         self.name.as_ref().or(self.display_name.as_ref())
     }
@@ -90,7 +91,7 @@ impl User {
         Self { id, name: None, display_name: None, created_at: now, archived_at: None, revision: 0 }
     }
 
-    /// What is shown beside the id.
+    /// The name that is shown with the id.
     pub fn shown(&self) -> Option<&Arc<str>> {
         self.name.as_ref().or(self.display_name.as_ref())
     }
@@ -137,7 +138,7 @@ impl From<user::Model> for User {
     }
 }
 
-/// Rows of the three kinds.
+/// Rows of domains, projects and users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct People {
     pub domains: Vec<Domain>,
@@ -151,10 +152,10 @@ impl People {
     }
 }
 
-/// Revisions whose tags are kept. A server that is further behind reads everyone again.
+/// The number of revisions whose tags stay. A server that is further behind reads all people again.
 const KEPT_TAGS: i64 = 1_000;
 
-/// The newest revision that a row has.
+/// The newest revision of any row.
 #[tracing::instrument(name = "db.people.revision", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revision(db: &impl ConnectionTrait) -> Result<Revision> {
     Ok(revision_of(people_revision::Entity::find_by_id(1).one(db).await?))
@@ -167,9 +168,9 @@ fn revision_of(row: Option<people_revision::Model>) -> Revision {
 /// The right to change people until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct PeopleLock {
-    /// The revision that others have left.
+    /// The revision before the changes.
     pub before: Revision,
-    /// The revision that changes get.
+    /// The revision that the changes get.
     pub revision: Revision,
 }
 
@@ -183,7 +184,7 @@ pub async fn lock(db: &impl ConnectionTrait) -> Result<PeopleLock> {
         .col_expr(people_revision::Column::Tag, Expr::value(revision.tag()));
     next.exec(db).await?;
     let tag = people_revision_tag::ActiveModel { revision: Set(revision.number()), tag: Set(revision.tag()) };
-    // An earlier version, which may run beside this one, leaves the table as it is.
+    // Replaced, because an earlier version that runs at the same time does not write this table.
     let mut replace = OnConflict::column(people_revision_tag::Column::Revision);
     replace.update_column(people_revision_tag::Column::Tag);
     people_revision_tag::Entity::insert(tag).on_conflict(replace).exec_without_returning(db).await?;
@@ -194,7 +195,8 @@ pub async fn lock(db: &impl ConnectionTrait) -> Result<PeopleLock> {
     Ok(PeopleLock { before, revision })
 }
 
-/// Returns whether the database has had the revision `seen` on its way to the newest one; `None`: it is not known any more.
+/// Returns true if the database has had the revision `seen` on its way to the newest one; `None`: that is not known any
+/// more.
 #[tracing::instrument(name = "db.people.has_passed", level = "debug", skip_all, err(level = "debug"))]
 pub async fn has_passed(db: &impl ConnectionTrait, seen: Revision) -> Result<Option<bool>> {
     let stored = people_revision_tag::Entity::find_by_id(seen.number()).one(db).await?;
@@ -221,8 +223,8 @@ pub async fn all_but_users_since(db: &(impl ConnectionTrait + StreamTrait), revi
     Ok(People { domains: rows!(domain), projects: rows!(project), users: Vec::new() })
 }
 
-/// The users of [`changed_since`]. They are the most by far, and to find each value of a row by the name of its column takes
-/// longer than to read it.
+/// The users of [`changed_since`]. They are read without column names, because they are the most by far, and finding the
+/// values of a row by name takes longer than reading it.
 #[tracing::instrument(name = "db.people.users_since", level = "debug", skip_all, err(level = "debug"))]
 pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<Vec<User>> {
     use user::Column::{ArchivedAt, CreatedAt, DisplayName, Id, Name, Revision};
@@ -239,7 +241,7 @@ pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i6
     Ok(rows.map_ok(user).try_collect().await?)
 }
 
-/// Stores rows as they are given. They get the revision of the lock.
+/// Stores rows as given, with the revision of the lock.
 #[tracing::instrument(name = "db.people.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, people: &People, lock: PeopleLock) -> Result<()> {
     if people.is_empty() {
@@ -303,8 +305,8 @@ async fn save_users(db: &impl ConnectionTrait, users: &[User], revision: i64) ->
     Ok(())
 }
 
-/// Notes newer starts of kernels that named the domain in which their project is. That shows nowhere, and so takes
-/// no revision.
+/// Notes newer starts of kernels that named the current domain of their project. Readers never see these times, so the
+/// change needs no revision.
 #[tracing::instrument(name = "db.people.note_starts", level = "debug", skip_all, err(level = "debug"))]
 pub async fn note_starts(db: &impl ConnectionTrait, projects: &[Project]) -> Result<()> {
     let rows = projects.iter().map(|p| project::ActiveModel {
@@ -326,7 +328,7 @@ pub async fn note_starts(db: &impl ConnectionTrait, projects: &[Project]) -> Res
     Ok(())
 }
 
-/// The projects that a user is known in.
+/// The projects of a user.
 #[tracing::instrument(name = "db.people.memberships_of", level = "debug", skip_all, err(level = "debug"))]
 pub async fn memberships_of(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Member>> {
     let rows = membership::Entity::find().filter(membership::Column::UserUuid.eq(user.0)).all(db).await?;

@@ -1,4 +1,4 @@
-//! The connections of one kind: so many at once, first come first served, as long as the database is within reach.
+//! A pool of connections of one kind: a limited number at a time, first come first served, as long as the database answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,18 +14,18 @@ use tokio::time::Instant;
 use super::availability::DatabaseAvailability;
 use super::fault::Fault;
 
-/// How long a transaction waits for the lock of another process while a client waits for its answer.
+/// The longest wait of a transaction for the lock of another process while a client waits for its answer.
 pub const PATIENCE: Duration = Duration::from_millis(1_500);
-/// After one has waited in vain, others do not wait for the same for so long.
+/// The time for which others do not wait for a lock after a task has waited for it in vain.
 pub const PAUSE: Duration = Duration::from_millis(500);
 
 pub struct Pool {
     inner: ArcSwap<DatabaseConnection>,
-    /// Those that wait here wait for others of this process, which is no fault, however long it takes: the pool itself is
-    /// only ever asked for a connection that is free or can be made.
+    /// A task waits here while tasks of this process use all connections, which is no fault, however long it takes. The pool
+    /// itself is only asked for a connection that is free or can be opened.
     turns: Arc<Semaphore>,
     pub reach: DatabaseAvailability,
-    /// When one last waited in vain for a connection, or for the lock of another process on a file.
+    /// The time at which a task last waited in vain for a connection, or for the file lock of another process.
     in_vain: Mutex<Option<Instant>>,
 }
 
@@ -47,24 +47,24 @@ impl Pool {
         self.inner.load_full()
     }
 
-    /// Replaces the connections for all that use them. Returns those so far.
+    /// Replaces the connections for all users of this value. Returns the previous ones.
     pub fn replace(&self, inner: DatabaseConnection) -> Arc<DatabaseConnection> {
         self.inner.swap(Arc::new(inner))
     }
 
-    /// From here on a statement does not wait long for a lock that another process holds on an `SQLite` file.
+    /// Shortens the wait of statements for the lock of another process on an `SQLite` file.
     pub async fn shorten_lock_timeout(&self) -> Result<(), DbErr> {
         let _turn = self.turn().await?;
         let inner = self.inner();
         let pragma = format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis());
         inner.execute_unprepared(&pragma).await?;
-        // A connection that was given up has a successor.
+        // New connections must have the setting too.
         let pool = inner.get_sqlite_connection_pool();
         pool.set_connect_options(pool.connect_options().as_ref().clone().busy_timeout(PATIENCE));
         Ok(())
     }
 
-    /// A connection's turn.
+    /// Waits for the turn to use a connection.
     async fn turn(&self) -> Result<OwnedSemaphorePermit, DbErr> {
         self.check()?;
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Fault::Unreachable.refusal())?;
@@ -72,7 +72,8 @@ impl Pool {
         Ok(turn)
     }
 
-    /// Refuses to wait for what another has just waited for in vain: one after the other they would wait long.
+    /// Refuses to wait if another task has just waited in vain. Otherwise many tasks, one after the other, would wait for
+    /// long.
     fn check(&self) -> Result<(), DbErr> {
         let in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
         if in_vain.is_some_and(|at| at.elapsed() < PAUSE) && !self.has_idle() {
@@ -93,7 +94,7 @@ impl Pool {
         }
     }
 
-    /// A single statement in its turn.
+    /// Runs a single statement in its turn.
     pub async fn run<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let in_turn = async {
             let _turn = self.turn().await?;
@@ -104,7 +105,7 @@ impl Pool {
         self.reach.race(in_turn).await
     }
 
-    /// A single statement whose rows come one by one, with the turn that lasts as long.
+    /// Runs a single statement whose rows are read one by one. The turn lasts as long as the returned permit.
     pub async fn stream(&self, statement: Statement) -> Result<(QueryStream, OwnedSemaphorePermit), DbErr> {
         let in_turn = async {
             let turn = self.turn().await?;

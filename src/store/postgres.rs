@@ -13,24 +13,24 @@ use super::{Result, pool_options};
 use crate::process::random;
 
 pub const CONNECTIONS: u32 = 10;
-/// How long a connection may take to be made, or to show that it is alive, while a client waits for an answer.
+/// The longest time in which a connection must be opened, or must show that it is alive, while a client waits for an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// How long the first connection may take to be made, before it is asked why.
+/// The longest time for the first connection before a second one is opened to find out the cause.
 const AT_ONCE: Duration = Duration::from_millis(200);
-/// Longer than this, routers may have forgotten a connection that was not used.
+/// Connections that were idle for longer are closed, because routers may have forgotten them.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
-/// A connection that cannot end its transaction within this time is given up.
+/// A connection that cannot end its transaction within this time is closed.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The server notices after about half a minute that this machine is gone, and after a minute that this process does not go on,
-/// and frees what its transactions hold. What it remarks, as that a table is there already, is no news.
+/// With these settings the server notices after about half a minute that this machine is gone, and after a minute that this
+/// process hangs, and releases the locks of its transactions. Notices, such as that a table exists already, are not sent.
 const SETTINGS: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; \
                         SET idle_in_transaction_session_timeout = '1min'; SET client_min_messages = warning";
-/// No statement waits longer for what another session holds, while clients wait for answers.
+/// No statement waits longer for the lock of another session while clients wait for answers.
 const LIMIT_LOCKS: &str = "SET lock_timeout = '15s'";
-/// The same for the rest of a transaction that had another limit.
+/// The same limit for the rest of a transaction that had another one.
 pub const LIMIT_LOCKS_AGAIN: &str = "SET LOCAL lock_timeout = '15s'";
 
-/// Where connections come from. Each has a name that the server shows, and that tells which of them were left behind.
+/// The source of connections. Each connection has a name that the server shows, by which abandoned ones are found.
 pub struct Source {
     options: PgConnectOptions,
     instance: String,
@@ -49,10 +49,10 @@ impl Source {
         let pool = careful(pool_options(CONNECTIONS), &[SETTINGS]).connect_lazy_with(options.clone());
         let failed = |error: sqlx::Error| DbErr::Conn(RuntimeErr::SqlxError(error.into()));
         if let Ok(first) = timeout(AT_ONCE, pool.acquire()).await {
-            // A statement that came before it is back would make a second one.
+            // Returned to the pool first, because a statement would otherwise open a second connection.
             first.map_err(failed)?.return_to_pool().await;
         } else {
-            // The pool tries again and again, and says in the end that it took too long. A connection beside it says why.
+            // The pool tries repeatedly, and then only reports a timeout. A connection of its own shows the cause.
             let beside = options.connect().await.map_err(failed)?;
             if let Err(error) = beside.close().await {
                 tracing::debug!(%error, "a connection did not end cleanly");
@@ -61,19 +61,19 @@ impl Source {
         Ok(pool.into())
     }
 
-    /// New connections, to be made when they are needed, in place of all so far.
+    /// New connections, opened when they are needed, in place of the previous ones.
     pub fn renewed(&self) -> DatabaseConnection {
         self.generation.fetch_add(1, Ordering::Relaxed);
         let pool = pool_options(CONNECTIONS).acquire_timeout(CONNECT_TIMEOUT).idle_timeout(IDLE_TIMEOUT);
         careful(pool, &[SETTINGS, LIMIT_LOCKS]).connect_lazy_with(self.named(self.current())).into()
     }
 
-    /// A connection beside the others, to watch the database.
+    /// A connection of its own, to watch the database.
     pub async fn watch(&self) -> sqlx::Result<PgConnection> {
         self.named("watch").connect().await
     }
 
-    /// Ends the sessions that were left behind: the server may still take them for alive, with the locks of their
+    /// Ends the sessions of abandoned connections, which the server may still take for alive, with the locks of their
     /// transactions.
     pub async fn end_left_behind(&self, connection: &mut PgConnection) {
         let ended = sqlx::query(
@@ -102,12 +102,12 @@ impl Source {
     }
 }
 
-/// A pool that takes no connection back that may be in a transaction, and keeps no large buffers.
+/// A pool that takes back no connection in a transaction, and keeps no large buffers.
 fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOptions {
     let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
             for settings in settings {
-                // Something between here and the server may not know these settings.
+                // A proxy before the server may not know these settings.
                 if let Err(error) = connection.execute(*settings).await {
                     tracing::debug!(%error, "settings of a connection not made");
                 }
@@ -119,15 +119,16 @@ fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOpti
         Box::pin(async move {
             let Ok(ended) = timeout(RELEASE_TIMEOUT, end_transaction(connection)).await else { return Ok(false) };
             ended?;
-            // A run writes many megabytes in one statement; the connection would keep room for them for ever.
+            // A run writes many megabytes in one statement, and the connection would keep a buffer of that size for ever.
             connection.shrink_buffers();
             Ok(true)
         })
     })
 }
 
-/// Rolls back what is open, and nothing else: the server would log a warning. A `begin` that was cancelled half-way
-/// leaves a transaction that the driver does not count; it learns of it by a statement that does nothing.
+/// Rolls back an open transaction. Without one no rollback is sent, because the server would log a warning. A `begin` that
+/// was cancelled half-way leaves a transaction that the driver does not count; the driver finds it by a statement that does
+/// nothing.
 async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<()> {
     match connection.begin_with("-- released").await {
         Ok(open) => open.rollback().await,

@@ -1,4 +1,4 @@
-//! Queues as admins configure them. Every key of a queue is a column; how a value is stored follows from its type.
+//! Queues as configured by admins. Every key of a queue is a column; the stored form follows from the type of its value.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,16 +16,16 @@ use crate::domain::slots::SlotMap;
 use crate::domain::time::Timestamp;
 
 const TABLE: &str = "queues";
-/// Rows of one statement: their values are below the limits of both databases.
+/// Rows of one statement, so that their values stay below the limits of both databases.
 const ROWS: usize = 500;
 
-/// A value as a column holds it.
+/// The form of a value in a column.
 trait Stored: Sized {
     fn to_column(&self) -> Value;
     fn from_column(row: &QueryResult, column: &str) -> Result<Self>;
 }
 
-/// Values that a column holds as they are.
+/// Values that are stored without conversion.
 macro_rules! as_they_are {
     ($($type:ty)*) => {$(
         impl Stored for $type {
@@ -41,7 +41,7 @@ macro_rules! as_they_are {
 }
 as_they_are!(Option<String> i32 bool);
 
-/// Decimals and names of variants, which are stored as the texts that they are in JSON.
+/// Decimals and names of variants, which are stored as their texts in JSON.
 macro_rules! as_json_texts {
     ($($type:ty)*) => {$(
         impl Stored for $type {
@@ -101,12 +101,12 @@ impl Stored for OverQuotaWeight {
     }
     fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
         let stored: String = row.try_get("", column)?;
-        // Slots in it are known however many there are, as in every stored map.
+        // Stored slot names are accepted however many there are, as in every stored map.
         if stored.starts_with('{') { decode::slots(&stored).map(Self::BySlot) } else { decode::json(&stored) }
     }
 }
 
-/// The column of a key. `LIMIT` is a word of SQL.
+/// The column of a key. `LIMIT` is a keyword of SQL.
 fn column(key: &'static str) -> &'static str {
     if key == "limit" { "limits" } else { key }
 }
@@ -141,7 +141,7 @@ pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc
     rows.iter().map(|row| queue(row).map(|q| (Arc::from(q.name.as_str()), Arc::new(q)))).collect()
 }
 
-/// Creates or replaces queues, whose age is known.
+/// Creates or replaces queues, whose `created_at` must be set.
 #[tracing::instrument(name = "db.queues.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[Arc<QueueConfig>], now: Timestamp) -> Result<()> {
     let keys = || KEYS.iter().map(|key| Alias::new(column(key)));

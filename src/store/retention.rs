@@ -1,4 +1,4 @@
-//! Rows that are past their retention are removed in steps, so that no other writer waits for long.
+//! Removal of rows that are past their retention, in steps, so that no other writer waits for long.
 
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
@@ -9,10 +9,10 @@ use sea_orm::{
 use super::Result;
 use crate::domain::time::Day;
 
-/// Rows that are removed at once.
+/// The number of rows that are removed at once.
 pub const STEP: u64 = 20_000;
 
-/// On which day the last of the first `count` rows of `old` is, by their `day`; `None`: they are fewer.
+/// The day of the `count`th row of `old`, ordered by `day`; `None`: there are fewer.
 pub async fn nth_day<E: EntityTrait>(
     db: &impl ConnectionTrait,
     old: Select<E>,
@@ -23,7 +23,7 @@ pub async fn nth_day<E: EntityTrait>(
     Ok(nth.into_tuple().one(db).await?.map(Day))
 }
 
-/// Removes some of the rows of `old`, at most `most`. Returns how many.
+/// Removes at most `most` rows of `old`. Returns their number.
 pub async fn remove_some<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>, most: u64) -> Result<u64> {
     let key: Vec<E::Column> = E::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column).collect();
     let some = old.select_only().columns(key.iter().copied()).limit(most).into_query();
@@ -31,7 +31,7 @@ pub async fn remove_some<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<
     Ok(E::delete_many().filter(key.in_subquery(some)).exec(db).await?.rows_affected)
 }
 
-/// Removes all rows of `old`, each step in a transaction of its own. Returns how many.
+/// Removes all rows of `old`, each step in a transaction of its own. Returns their number.
 pub async fn remove_all<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>) -> Result<u64> {
     let mut removed = 0;
     loop {

@@ -1,10 +1,10 @@
-//! The revision of something that is stored and that servers keep in memory: a number that grows with each write, and a random tag
-//! that each write sets together with it.
+//! The revision of data that is stored and that servers keep in memory: a number that grows with each write, and a random
+//! tag that each write sets together with it.
 //!
 //! Two states can have the same number. A database can be taken back to an earlier state while servers go on: by a failover
-//! to a standby that lacks the last transactions, by a recovery to a point in time, or by a dump that is restored. The writes that
-//! follow get numbers that servers have seen before, of states that are gone. Two revisions are the same only if number and tag are,
-//! and the comparison of this type has both. See "A database that goes back" in `docs/OPERATIONS.md`.
+//! to a standby that lacks the last transactions, by a recovery to a point in time, or by a dump that is restored. The
+//! following writes get numbers that servers have seen before, of states that are lost. Therefore two revisions are equal
+//! only if both number and tag are, and this type compares both. See "A database that goes back" in `docs/OPERATIONS.md`.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl Revision {
         self.tag
     }
 
-    /// True where writes alone cannot have led from `seen` to this revision: the database was taken back in between.
+    /// True if writes alone cannot have led from `seen` to this revision: the database was taken back in between.
     pub fn contradicts(self, seen: Self) -> bool {
         self.number < seen.number || (self.number == seen.number && self.tag != seen.tag)
     }

@@ -1,4 +1,4 @@
-//! The rights of a `PostgreSQL` user in the database. Since version 15 a database lets no user but its owner make tables in the
+//! The rights of a `PostgreSQL` user in the database. Since version 15 only the owner of a database may create tables in the
 //! schema `public`.
 
 use sea_orm::sqlx::postgres::PgDatabaseError;
@@ -10,10 +10,10 @@ use super::{Result, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseRights {
     pub user: String,
-    /// Where tables are made; `None`: in no schema that the user may use.
+    /// The schema in which tables are created; `None`: the user may use none.
     schema: Option<String>,
     may_make_tables: bool,
-    /// Tables of the schema that the user may not read and write.
+    /// The number of tables in the schema that the user may not both read and write.
     closed_tables: i64,
 }
 
@@ -41,7 +41,7 @@ impl DatabaseRights {
         }))
     }
 
-    /// A sentence about the rights that the user lacks, and the SQL that gives them.
+    /// A message about the missing rights, and the SQL that grants them.
     pub fn lacking(&self) -> Option<(String, String)> {
         let Self { user, schema, may_make_tables, closed_tables } = self;
         let (schema, name) = (quoted(schema.as_deref().unwrap_or("public")), quoted(user));
@@ -65,14 +65,14 @@ impl DatabaseRights {
     }
 }
 
-/// A name as SQL takes it: quoted where it is not plain.
+/// A name in SQL: quoted unless it is plain.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-/// The same error, or one that says which rights are lacking and how to give them, if the database refused for lack of rights.
+/// Adds the missing rights and their remedy to an error that was caused by missing rights.
 pub(super) async fn explain(db: &impl ConnectionTrait, error: StoreError) -> StoreError {
     if !is_denied(&error) {
         return error;

@@ -1,4 +1,4 @@
-//! How long the kernels of each owner ran that ended on a day.
+//! The run times of kernels by owner and by the day of their end.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::run_times::RunTimes;
 use crate::domain::time::{Day, Timestamp};
 
-/// By the day on which kernels ended, and by their owner.
+/// Run times by the day on which kernels ended, and by their owner.
 pub type ByDay = BTreeMap<(Day, Member), RunTimes>;
 
 pub(super) fn decode(text: &str) -> Result<RunTimes> {
@@ -28,7 +28,7 @@ fn member(user: Uuid, project: Uuid) -> Member {
     Member { user: UserId(user), project: ProjectId(project) }
 }
 
-/// Adds to what is stored. What becomes nothing stays as a row of zeros until it is purged.
+/// Adds to the stored run times. A row that becomes zero stays until it is purged.
 #[tracing::instrument(name = "db.run_times.add", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &ByDay) -> Result<()> {
     let mut sums = more.clone();
@@ -94,7 +94,7 @@ pub async fn since(
     Ok(sums)
 }
 
-/// Makes the sums of all days from `from` on anew, from the kernels of the group whose usage is recorded to their end.
+/// Rebuilds the sums of all days from `from` on, from the kernels of the group whose usage is recorded to the end.
 #[tracing::instrument(name = "db.run_times.rebuild", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey, from: Day) -> Result<()> {
     type Row = (Uuid, Uuid, i64, i64, Option<String>, Option<i32>);
@@ -129,7 +129,7 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey,
     put(db, group, &sums).await
 }
 
-/// Removes sums of days before `before`, at most `most`. Returns how many.
+/// Removes at most `most` sums of days before `before`. Returns their number.
 #[tracing::instrument(name = "db.run_times.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
     let old = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0));

@@ -1,4 +1,4 @@
-//! Kernels that run as far as is known, with when they were last reported.
+//! Kernels that are known to be running, with the time of their last report.
 
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
@@ -11,16 +11,16 @@ use crate::domain::ids::{GroupKey, KernelId};
 use crate::domain::kernel::Phase;
 use crate::domain::time::Timestamp;
 
-/// One that runs or is suspended.
+/// A kernel that runs or is suspended.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
     pub id: KernelId,
     pub started_at: Timestamp,
-    /// `None`: it is not known.
+    /// The time of the last report; `None`: unknown.
     pub seen_at: Option<Timestamp>,
 }
 
-/// Everything that runs or is suspended in the group, by kernel id.
+/// All kernels of the group that run or are suspended, by kernel id.
 #[tracing::instrument(name = "db.running.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn all(db: &impl ConnectionTrait, group: GroupKey) -> Result<Vec<Running>> {
     let rows: Vec<(Uuid, Option<i64>, Option<i64>)> = live(group)

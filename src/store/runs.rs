@@ -1,4 +1,4 @@
-//! When the service ran, and the gaps that downtime left (FAIR_SHARE §4).
+//! The times in which the service ran, and the gaps that downtime left (FAIR_SHARE §4).
 
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::Expr;
@@ -30,7 +30,7 @@ pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timest
     Ok(ServiceRun { id: row.id, started_at, last_heartbeat_at: now })
 }
 
-/// Notes that the run is alive at `now`. Returns false if what is stored of it is not what `run` says.
+/// Notes that the run is alive at `now`. Returns false if the stored row differs from `run`.
 #[tracing::instrument(name = "db.runs.beat", level = "debug", skip_all, err(level = "debug"))]
 pub async fn beat(db: &impl ConnectionTrait, run: ServiceRun, now: Timestamp) -> Result<bool> {
     let beat = service_run::Entity::update_many()
@@ -39,20 +39,20 @@ pub async fn beat(db: &impl ConnectionTrait, run: ServiceRun, now: Timestamp) ->
     Ok(of_run(beat, run).exec(db).await?.rows_affected > 0)
 }
 
-/// When the run was alive last, as it is stored; `None`: the run is not there.
+/// The stored time of the last heartbeat; `None`: the run is not stored.
 #[tracing::instrument(name = "db.runs.last_heartbeat", level = "debug", skip_all, err(level = "debug"))]
 pub async fn last_heartbeat(db: &impl ConnectionTrait, run: ServiceRun) -> Result<Option<Timestamp>> {
     let row = of_run(service_run::Entity::find(), run).one(db).await?;
     Ok(row.map(|row| Timestamp::from_micros(row.last_heartbeat_at)))
 }
 
-/// Another run may have got the number of one that was lost.
+/// Compares the start too, because another run may have the id of one that was lost.
 fn of_run<Q: QueryFilter>(query: Q, run: ServiceRun) -> Q {
     let started = service_run::Column::StartedAt.eq(run.started_at.micros());
     query.filter(service_run::Column::Id.eq(run.id)).filter(started)
 }
 
-/// Forgets that the service was alive after `now`, as a clock said that was ahead.
+/// Cuts runs off at `now`, because later times came from a clock that was ahead.
 #[tracing::instrument(name = "db.runs.cut", level = "debug", skip_all, err(level = "debug"))]
 pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
     service_run::Entity::delete_many().filter(service_run::Column::StartedAt.gt(now.micros())).exec(db).await?;
@@ -64,7 +64,8 @@ pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Removes runs that ended before `before`. The last of them stays: the downtime after it reaches on.
+/// Removes runs that ended before `before`. The last of them stays, because the downtime after it may extend beyond
+/// `before`.
 #[tracing::instrument(name = "db.runs.purge", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
     let ended = || service_run::Column::LastHeartbeatAt.lt(before.micros());
@@ -97,7 +98,7 @@ pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ServiceRun>> {
         .collect())
 }
 
-/// A downtime that kernels spanned, and what became of it.
+/// A downtime that kernels spanned, and its treatment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
     pub id: i64,
@@ -105,7 +106,7 @@ pub struct Gap {
     pub handled_at: Timestamp,
     pub policy: String,
     pub kernels: u64,
-    /// Slot-seconds recorded and dropped inside the spans of the kernels touched.
+    /// Slot-seconds recorded and dropped within the downtime, for the kernels that it affected.
     pub recorded_usage: Usages,
     pub dropped_usage: Usages,
 }
@@ -127,7 +128,7 @@ pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Resul
     Ok(())
 }
 
-/// Forgets gaps that were handled after `limit`.
+/// Removes gaps that were handled after `limit`.
 #[tracing::instrument(
     name = "db.runs.forget_gaps_after",
     level = "debug",

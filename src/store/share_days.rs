@@ -1,4 +1,4 @@
-//! The factors and ranks that the last run of each day left behind.
+//! The factors and ranks after the last run of each day.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::domain::ids::{GroupKey, Member, Owner, ProjectId, UserId};
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 
-/// What one day left of a domain, project or user.
+/// The share of a domain, project or user at the end of one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareDay {
     pub day: Day,
@@ -28,16 +28,16 @@ pub struct ShareDay {
     pub fair_share_factor: f64,
     pub normalized_usage: f64,
     pub effective_weight: String,
-    /// Of the whole group.
+    /// The part of the whole group; 0 to 1.
     pub entitled_share: f64,
-    /// Of what the parent has; `None`: an earlier version wrote the day.
+    /// The part of the parent's share; `None`: an earlier version wrote the row.
     pub entitled_share_of_parent: Option<f64>,
 }
 
-/// What orders the rows of a day: the user, the project, the domain; none where the tier has none.
+/// The key that orders the rows of a day: user, project, domain; nil or empty where the tier has none.
 pub type Id = (Uuid, Uuid, String);
 
-/// The tier of an owner, and what it is called in it.
+/// The tier of an owner, and its key in the tier.
 fn place(owner: &Owner) -> (Tier, Id) {
     match owner {
         Owner::Domain(name) => (Tier::Domain, (Uuid::nil(), Uuid::nil(), name.to_string())),
@@ -90,7 +90,7 @@ impl TryFrom<Model> for ShareDay {
     }
 }
 
-/// Puts rows in the place of what is known of their days and owners.
+/// Inserts or replaces the rows of their days and owners.
 #[tracing::instrument(name = "db.share_days.put", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>) -> Result<()> {
     let rows = rows.into_iter().map(|row| {
@@ -124,21 +124,21 @@ pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>
     Ok(())
 }
 
-/// Whose rows, and of when.
+/// The conditions of a list of rows.
 #[derive(Clone, Debug)]
 pub struct ShareFilter {
     pub tier: Tier,
     pub days: Days,
     pub user: Option<UserId>,
-    /// Any of these.
+    /// Any of these projects.
     pub projects: Option<Vec<ProjectId>>,
     pub domain: Option<String>,
-    /// Any of these of the tier: names of domains, or ids of projects or users without hyphens.
+    /// Any of these owners of the tier: names of domains, or ids of projects or users without hyphens.
     pub among: Option<Vec<String>>,
 }
 
 impl ShareFilter {
-    /// Whether few rows of each day are wanted, which the key finds.
+    /// True if only few rows of each day match, which the primary key finds.
     pub fn names_someone(&self) -> bool {
         match self.tier {
             Tier::Domain => self.domain.is_some(),
@@ -147,7 +147,7 @@ impl ShareFilter {
         }
     }
 
-    /// All of `among` is one value of the statement, which does not take as many as there may be.
+    /// All of `among` is bound as one value, because it may exceed the limit of values in a statement.
     fn is_among(&self, of: &[String], backend: DbBackend) -> SimpleExpr {
         let (column, id) = match (self.tier, backend) {
             (Tier::Domain, _) => ("domain_name", "value"),
@@ -166,7 +166,7 @@ impl ShareFilter {
     fn matching(&self, group: GroupKey, backend: DbBackend) -> Condition {
         let Days { first, last } = self.days;
         let days = if self.names_someone() {
-            // Each day is looked up by itself: the rows of a day are many.
+            // Each day is looked up by itself, because a day has many rows.
             Column::Day.is_in(first.0..=last.0)
         } else {
             Column::Day.between(first.0, last.0)
@@ -185,14 +185,14 @@ impl ShareFilter {
     }
 }
 
-/// Names compare by their bytes, as everywhere, whatever the database's locale.
+/// Orders names by their bytes, as everywhere, regardless of the database's locale.
 fn by_bytes(db: &impl ConnectionTrait) -> Expr {
     let column =
         if db.get_database_backend() == DbBackend::Postgres { r#"domain_name COLLATE "C""# } else { "domain_name" };
     Expr::cust(column)
 }
 
-/// What orders the rows of a day, of which equals are ordered by id.
+/// The order of the rows of a day. Equal rows are ordered by id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareOrder {
     #[default]
@@ -200,10 +200,10 @@ pub enum ShareOrder {
     Rank,
 }
 
-/// What orders all rows: the day, the rank where it counts, the id.
+/// The key that orders all rows: the day, the rank if it is part of the order, the id.
 pub type Place = (Day, u32, Id);
 
-/// One window on the rows by day, and then by rank, or by user, project and domain.
+/// One window of the rows by day, and then by rank, or by user, project and domain.
 #[tracing::instrument(name = "db.share_days.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
@@ -226,7 +226,7 @@ pub async fn page(
     key_list::page(db, matching, order, window, values).await?.try_map(ShareDay::try_from)
 }
 
-/// The ranks that one day left, of all tiers.
+/// The ranks of all tiers at the end of one day.
 #[tracing::instrument(name = "db.share_days.ranks", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(Owner, u32)>> {
     let columns = [Column::Tier, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Rank];
@@ -239,7 +239,7 @@ pub async fn ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Resu
     rows.into_iter().map(rank).collect()
 }
 
-/// Who has another rank in the order of users than the day before.
+/// A user whose rank differs from that of the day before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankMove {
     pub member: Member,
@@ -247,7 +247,8 @@ pub struct RankMove {
     pub rank_before: u32,
 }
 
-/// The users who rose, or who fell, farthest from what the day before left to what `day` left; equals by rank and then by id.
+/// The users who rose, or who fell, farthest between the end of the day before and that of `day`; equal ones by rank and
+/// then by id.
 #[tracing::instrument(name = "db.share_days.movers", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn movers(
     db: &impl ConnectionTrait,

@@ -1,4 +1,5 @@
-//! Fair shares of the three tiers, a row for each domain, project and user: the weight an admin set and what was calculated.
+//! Fair shares of the three tiers, one row for each domain, project and user: the weight that an admin set and the
+//! calculated values.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 
-/// Rows of users that are decoded together, on another thread while the next are read.
+/// Rows of users that are decoded together, on another thread while the next ones are read.
 const DECODED_TOGETHER: usize = 2_000;
 
-/// Reads the shares of a group; `domain_of` returns a project's current domain. The returned future ends when the last rows are
-/// decoded, which goes on while other rows of the group are read. Ranks are not stored.
+/// Reads the shares of a group; `domain_of` returns a project's current domain. The returned future ends when the last rows
+/// are decoded, so that the caller can read other rows of the group meanwhile. Ranks are not stored.
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),

@@ -1,5 +1,5 @@
-//! What many records have in common: for which domain they count, and what was held. It is stored once, and records have its
-//! number.
+//! Kinds of slices: the values that many records share, namely the domain that they count for and the slots that were held.
+//! Each kind is stored once, and records have its number.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,17 +18,18 @@ use crate::domain::maps::FastMap;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
 
-/// Kinds of one group that are in memory at the same time. One that is not may be stored a second time, which does no harm.
+/// The most kinds of one group that are in memory. A kind that is not in memory may be stored a second time, which does no
+/// harm.
 const MOST_KNOWN: usize = 50_000;
 
-/// The kinds of one group, and what of them has to be stored.
+/// The kinds of one group, and those among them that have to be stored.
 #[derive(Clone, Debug, Default)]
 pub struct SliceKinds {
     known: FastMap<Arc<str>, FastMap<Amounts, Kind>>,
     count: usize,
-    /// The number of the last one that was made.
+    /// The number of the last kind.
     last: i32,
-    /// By number: what has to be stored.
+    /// The kinds that have to be stored, by number.
     unsaved: BTreeMap<i32, (Arc<str>, Amounts, Day)>,
 }
 
@@ -39,7 +40,7 @@ struct Kind {
 }
 
 impl SliceKinds {
-    /// The kinds that were made last, of which `last` is the number of the very last.
+    /// Loads the most recent kinds; `last` is the number of the last one.
     #[tracing::instrument(name = "db.slice_kinds.load", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
     pub async fn load(db: &impl ConnectionTrait, group: GroupKey, last: i32) -> Result<Self> {
         let mut slots = SlotDecoder::<Amount>::new();
@@ -66,7 +67,7 @@ impl SliceKinds {
         self.count += usize::from(of_domain.insert(slots.clone(), kind).is_none());
     }
 
-    /// The number of the last kind that was made.
+    /// The number of the last kind.
     pub fn last(&self) -> i32 {
         self.last
     }
@@ -90,7 +91,7 @@ impl SliceKinds {
         number
     }
 
-    /// Stores what is new, and when it was last used.
+    /// Stores new kinds, and the last days of use of others.
     #[tracing::instrument(name = "db.slice_kinds.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
     pub async fn save(&mut self, db: &impl ConnectionTrait, group: GroupKey) -> Result<()> {
         let unsaved = std::mem::take(&mut self.unsaved);
@@ -116,7 +117,8 @@ impl SliceKinds {
     }
 }
 
-/// Removes kinds of a group that were last used before `day`, as no record has them any more, at most `most`. Returns how many.
+/// Removes at most `most` kinds of a group that were last used before `day`, because no record has them any more. Returns
+/// their number.
 #[tracing::instrument(name = "db.slice_kinds.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, day: Day, most: u64) -> Result<u64> {
     let old = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::UsedOn.lt(day.0));

@@ -1,4 +1,4 @@
-//! Space that removed rows leave in the file of an `SQLite` database goes back to the system.
+//! Returns the space that removed rows leave in the file of an `SQLite` database to the system.
 
 use std::iter;
 
@@ -7,13 +7,13 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
 use super::{Result, Store};
 
-/// The value of `PRAGMA auto_vacuum` that lets the file shrink when it is told to.
+/// The value of `PRAGMA auto_vacuum` with which the file shrinks on request.
 const INCREMENTAL: i64 = 2;
-/// Pages that are given back at once. So many hold the rows of a step of a purge and more.
+/// Pages that are returned at once: about as many as the rows of one step of a purge need, or more.
 const PAGES: u32 = 2_000;
 
 impl Store {
-    /// Has idle connections to an `SQLite` database forget what they keep of it in memory.
+    /// Frees the page caches of idle connections to an `SQLite` database.
     #[tracing::instrument(name = "db.space.give_back_memory", level = "debug", skip_all, err(level = "debug"))]
     pub async fn give_back_memory(&self) -> Result<()> {
         if self.backend() != DbBackend::Sqlite {
@@ -30,8 +30,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives the free pages of the file back, in steps that keep no other writer waiting for long: pages at its end are moved. The
-    /// file itself gets smaller when the log is written into it ([`Store::save_log`]).
+    /// Returns the free pages of the file to the system. Pages at its end are moved for this, in steps that keep no other
+    /// writer waiting for long. The file itself shrinks when the log is written into it ([`Store::save_log`]).
     #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
     pub async fn give_back_space(&self) -> Result<()> {
         if self.backend() != DbBackend::Sqlite {
@@ -43,7 +43,7 @@ impl Store {
             let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({PAGES})"));
             self.write().query_all_raw(shrink).await?;
             let free = self.pragma("freelist_count").await?.unwrap_or(0);
-            // Others may remove rows meanwhile; what they leave is for the next time.
+            // Other tasks may remove rows meanwhile; their pages are left to the next call.
             if free == 0 || free >= left {
                 return Ok(());
             }
@@ -51,13 +51,13 @@ impl Store {
         }
     }
 
-    /// The number that a pragma of `SQLite` tells.
+    /// The number that a pragma of `SQLite` returns.
     async fn pragma(&self, name: &str) -> Result<Option<i64>> {
         let asked = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA {name}"));
         Ok(self.write().query_one_raw(asked).await?.map(|row| row.try_get_by_index(0)).transpose()?)
     }
 
-    /// Makes the file anew if it is of a version that did not let it shrink.
+    /// Rewrites the file if it was created by a version that did not let it shrink.
     pub(super) async fn let_shrink(&self) -> Result<()> {
         if self.backend() != DbBackend::Sqlite {
             return Ok(());

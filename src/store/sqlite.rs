@@ -19,25 +19,26 @@ use super::files::Files;
 use super::statement_guard::StatementGuard;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
-/// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
-/// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
+/// The page cache of a connection, in KiB (negative values are KiB in `SQLite`). A batch changes index pages all over the
+/// file, which stay in memory until the commit. An idle connection frees its cache. Readers find pages in the system's
+/// cache.
 const WRITER_CACHE: &str = "-40960";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;
-/// How many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
-/// the time.
+/// Rows that a connection reads ahead. A connection has a thread of its own; with few rows the two threads would wait for
+/// each other all the time.
 const ROWS_AHEAD: usize = 4096;
 
-/// How many statements a connection keeps. Those of many rows take 200 KiB each, and there is one for every number of rows.
+/// Statements that a connection caches. Those with many rows take 200 KiB each, and there is one for every number of rows.
 const STATEMENTS: usize = 24;
 
-/// What a commit waits for.
+/// The moment at which a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
-    /// For the disk: what was acknowledged outlasts a power cut.
+    /// When it is on the disk: acknowledged commits survive a power failure.
     #[default]
     Full,
-    /// For the system only: a power cut may take the last moments.
+    /// When the system has it: a power failure may lose the last moments.
     Normal,
 }
 
@@ -60,12 +61,13 @@ pub struct Pools {
     pub anchor: KeepAliveConnection,
 }
 
-/// A connection that is never used: while it is open, `SQLite` keeps its files, however often the others are made again.
+/// A connection that is never used. While it is open, `SQLite` keeps its files, however often the other connections are
+/// opened again.
 #[derive(Clone, Default)]
 pub struct KeepAliveConnection(Arc<Mutex<Option<SqliteConnection>>>);
 
 impl KeepAliveConnection {
-    /// Writes what the log holds into the database file that this connection has open, wherever that is now.
+    /// Writes the contents of the log into the database file that this connection has open, wherever that file is now.
     pub async fn checkpoint(&self) -> Result<()> {
         if let Some(connection) = self.0.lock().await.as_mut() {
             connection.execute("PRAGMA wal_checkpoint").await.map_err(connecting)?;
@@ -73,7 +75,7 @@ impl KeepAliveConnection {
         Ok(())
     }
 
-    /// The last connection that closes writes the log into the database file.
+    /// Closes the connection. The last connection that closes writes the log into the database file.
     pub async fn release(&self) -> Result<()> {
         match self.0.lock().await.take() {
             Some(connection) => Ok(connection.close().await.map_err(connecting)?),
@@ -87,15 +89,15 @@ pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) ->
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;
     let options = configured(options, synchronous);
-    // What shrinks a file later is settled when it is made. Where it stands already, every connection would write it again,
+    // Set only when the file is created. With the setting on an existing file, every new connection would write it again,
     // and on a full disk none could be opened.
     let is_new = path.metadata().is_ok_and(|file| file.len() == 0);
     let options = if is_new { options.auto_vacuum(SqliteAutoVacuum::Incremental) } else { options };
     let reader = options.clone().pragma("cache_size", READER_CACHE);
     let anchor = anchored(&reader).await.map_err(|error| explained(&path, error))?;
     let files = Files::opened(&path).map_err(|error| unusable(&path, &error))?;
-    // Each connection has a thread, which takes over the priority of the thread that opens the connection. All are opened here,
-    // so that none belongs to a request whose threads have a lower priority.
+    // Each connection has a thread, which inherits the priority of the thread that opens it. All are opened here, so that
+    // none inherits the lower priority of a request.
     let read = clean(READERS).min_connections(READERS).connect_with(reader).await.map_err(connecting)?;
     let writer = guarded(clean(1), files.clone());
     let write = writer.connect_with(options.pragma("cache_size", WRITER_CACHE)).await.map_err(connecting)?;
@@ -109,7 +111,7 @@ pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) ->
 
 fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> SqliteConnectOptions {
     options
-        // A file that is deleted later must not come back empty.
+        // A file that is deleted later must not be created again, because it would be empty.
         .create_if_missing(false)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(match synchronous {
@@ -120,27 +122,26 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
         .row_buffer_size(ROWS_AHEAD)
         .foreign_keys(true)
         .pragma("temp_store", "memory")
-        // Written pages reach the file once for several batches (in pages of 4 KiB).
+        // Written pages are copied to the file once for several batches (in pages of 4 KiB).
         .pragma("wal_autocheckpoint", "32768")
         .statement_cache_capacity(STATEMENTS)
         .disable_statement_logging()
 }
 
-/// A connection that has read, so that all files are there.
+/// A connection that has read once, so that all files exist.
 async fn anchored(options: &SqliteConnectOptions) -> sqlx::Result<SqliteConnection> {
     let mut connection = options.connect().await?;
     connection.execute("SELECT count(*) FROM sqlite_master").await?;
     Ok(connection)
 }
 
-/// A pool that uses no connection again that is not cleanly outside of a transaction. When `SQLite` rolls back by itself,
-/// as on a full disk, the driver goes on counting the transaction. What came next on that connection would be a part of
-/// a transaction that is never committed.
+/// A pool that reuses no connection in a transaction. When `SQLite` rolls back by itself, as on a full disk, the driver
+/// still counts a transaction. The next statements on that connection would belong to a transaction that is never committed.
 fn clean(connections: u32) -> PoolOptions<Sqlite> {
     pool_options(connections).after_release(|connection: &mut SqliteConnection, _| {
         Box::pin(async move {
             if connection.is_in_transaction() {
-                // A rollback that was asked for may still be under way.
+                // A rollback may still be in progress.
                 connection.ping().await?;
             }
             Ok(!connection.is_in_transaction())
@@ -148,7 +149,7 @@ fn clean(connections: u32) -> PoolOptions<Sqlite> {
     })
 }
 
-/// Lets connections commit only into the files that were opened.
+/// Refuses commits unless the files are those that were opened.
 fn guarded(pool: PoolOptions<Sqlite>, files: Files) -> PoolOptions<Sqlite> {
     pool.after_connect(move |connection, _| {
         let files = files.clone();
@@ -159,7 +160,7 @@ fn guarded(pool: PoolOptions<Sqlite>, files: Files) -> PoolOptions<Sqlite> {
     })
 }
 
-/// Fails at once where the process may not write; otherwise only the first write would show it.
+/// Fails at once if the process may not write; otherwise only the first write would fail.
 fn check_rights(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     access(path, Access::READ_OK | Access::WRITE_OK).map_err(|error| {
@@ -182,7 +183,7 @@ fn unusable(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unusable(format!("the file {} cannot be made or seen: {error}", path.display()))
 }
 
-/// What is wrong with the file, where `SQLite` says it only in its own words.
+/// An explanation of an error with the file, where the message of `SQLite` is unclear.
 fn explained(path: &Path, error: sqlx::Error) -> StoreError {
     const CORRUPT: &str = "11";
     const NOT_A_DATABASE: &str = "26";

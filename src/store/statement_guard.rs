@@ -1,5 +1,5 @@
-//! What every statement passes on its way to the database and back: it is refused where it could only do harm, and what
-//! its outcome says of the database is noted.
+//! The guard of all statements: it refuses statements that could do harm, and notes refusals of the database in their
+//! outcomes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,19 @@ use sea_orm::DbErr;
 use super::fault::Fault;
 use super::files::Files;
 
-/// A refused write is forgotten when others have gone well, but not before this time: while a disk is full, small ones
-/// still fit now and then.
+/// A refused write is forgotten once others have succeeded, but not before this time, because on a full disk small writes
+/// still succeed now and then.
 const SETTLED: Duration = Duration::from_secs(5);
 
-/// Why the database does not take writes now.
+/// The reason why the database does not accept writes now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteRefusal {
     pub fault: Fault,
-    /// More than the fault says, in a sentence.
+    /// Details in addition to the fault, as a sentence.
     pub detail: Option<String>,
 }
 
-/// One for each store; all its connections pass it.
+/// The guard of one store, shared by all its connections.
 #[derive(Default)]
 pub struct StatementGuard {
     /// The files of an `SQLite` database.
@@ -31,7 +31,7 @@ pub struct StatementGuard {
     any_refused: AtomicBool,
 }
 
-/// The last write that was refused for a fault that lasts.
+/// The last write that was refused for a lasting fault.
 struct Refused {
     fault: Fault,
     at: Instant,
@@ -43,18 +43,19 @@ impl StatementGuard {
         Self { files: Some(files), ..Self::default() }
     }
 
-    /// Refuses a statement while the files are not those that were opened: a connection made now would be to others.
+    /// Refuses a statement while the files are not those that were opened, because a new connection would open the other
+    /// files.
     pub fn admit(&self) -> Result<(), DbErr> {
         let replaced = self.files.as_ref().and_then(Files::replaced);
         replaced.map_or(Ok(()), |_| Err(Fault::Replaced.refusal()))
     }
 
-    /// Whether files that are no longer in their places can still be written without harm to others.
+    /// True if files that have been moved away can still be written without harm to other processes.
     pub fn may_save(&self) -> bool {
         self.files.as_ref().is_some_and(Files::are_locked)
     }
 
-    /// Notes what the outcome of a statement, or of a commit, says of the database.
+    /// Notes the fault, or the success, that the outcome of a statement or commit shows.
     pub fn note<T>(&self, outcome: &Result<T, DbErr>, writes: bool) {
         match outcome {
             Err(error) => {
@@ -71,7 +72,7 @@ impl StatementGuard {
         }
     }
 
-    /// What the driver says is for the log: clients read the other words.
+    /// The driver's message goes to the log only; clients get the text of the fault.
     fn refuse(&self, fault: Fault, error: &DbErr) {
         let mut refused = self.refused();
         let before = refused.len();
@@ -83,7 +84,7 @@ impl StatementGuard {
         self.any_refused.store(true, Ordering::Relaxed);
     }
 
-    /// Why writes are refused now, if they are.
+    /// The reasons why writes are refused now; empty if they are not.
     pub fn troubles(&self) -> Vec<WriteRefusal> {
         let mut refused = self.refused();
         refused.retain(|refused| !(refused.written_since && refused.at.elapsed() >= SETTLED));

@@ -1,7 +1,7 @@
-//! Locks on the server's tables that other programs hold: `LOCK TABLE` or `ALTER TABLE` in a shell, `VACUUM FULL`.
+//! Locks of other programs on the server's tables: `LOCK TABLE` or `ALTER TABLE` in a shell, `VACUUM FULL`.
 //!
-//! While one of them keeps rows from being written, `PostgreSQL` lets each write wait, up to `lock_timeout`. Clients get an answer
-//! sooner: the watcher of the database looks for such locks, and writes that wait then are given up.
+//! While such a lock blocks writes, `PostgreSQL` lets each write wait, up to `lock_timeout`. Clients must get an answer
+//! sooner, so the watcher of the database looks for such locks, and waiting writes are given up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use tokio::time::sleep;
 
 use super::fault::Fault;
 
-/// How long a statement may go on while a lock is held: most statements touch other tables and end meanwhile.
+/// The time for which a statement may continue while a lock is held, because most statements use other tables and end within
+/// it.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Locks that keep others from writing, held by sessions that are not of this program.
+/// Locks that block writes, held by sessions of other programs.
 const HELD: &str = "SELECT c.relname, l.mode, l.pid, coalesce(a.application_name, '') AS program \
     FROM pg_locks l JOIN pg_class c ON c.oid = l.relation LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
     WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
@@ -35,7 +36,7 @@ pub struct TableLock {
 }
 
 impl TableLock {
-    /// Looks for a lock that keeps rows from being written.
+    /// Looks for a lock that blocks writes.
     pub(super) async fn find(connection: &mut PgConnection) -> sqlx::Result<Option<Self>> {
         let Some(row) = sqlx::query(HELD).fetch_optional(connection).await? else { return Ok(None) };
         Ok(Some(Self {
@@ -46,7 +47,7 @@ impl TableLock {
         }))
     }
 
-    /// The lock in a sentence for an administrator.
+    /// A message about the lock for an administrator.
     pub fn describe(&self) -> String {
         let Self { table, mode, pid, program } = self;
         let program = if program.is_empty() { "another program" } else { program };
@@ -68,7 +69,7 @@ impl Default for TableLocks {
 }
 
 impl TableLocks {
-    /// Tells when a lock is taken or released.
+    /// Receives every change of the lock.
     pub fn subscribe(&self) -> watch::Receiver<Option<TableLock>> {
         self.0.subscribe()
     }
@@ -81,7 +82,7 @@ impl TableLocks {
         });
     }
 
-    /// What a statement that writes answers, unless it still waits some time after a lock is held.
+    /// Awaits a statement that writes, unless it still waits some time after a lock was found.
     pub(super) async fn race<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let mut held = self.subscribe();
         let given_up = async {

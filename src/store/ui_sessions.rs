@@ -55,7 +55,7 @@ pub async fn delete(db: &impl ConnectionTrait, session_hash: &str) -> Result<()>
     Ok(())
 }
 
-/// Removes the sessions that have ended, and all but the `keep` newest of one key.
+/// Removes expired sessions, and all but the `keep` newest ones of a key.
 #[tracing::instrument(name = "db.ui_sessions.tidy", level = "debug", skip_all, err(level = "debug"))]
 pub async fn tidy(db: &impl ConnectionTrait, key: Uuid, keep: u64, now: Timestamp) -> Result<()> {
     Entity::delete_many().filter(Column::ExpiresAt.lte(now.micros())).exec(db).await?;

@@ -1,4 +1,4 @@
-//! Kernels of which runs still have something to record.
+//! Kernels that runs still have to record.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) const COLUMNS: [Column; 11] = [
     Column::ExpectedSeconds,
 ];
 
-/// What is stored of a kernel, as far as runs need it.
+/// The columns of a kernel that runs need.
 #[derive(FromQueryResult)]
 pub(super) struct Row {
     kernel_key: i64,
@@ -59,7 +59,7 @@ impl Row {
     }
 }
 
-/// How far a kernel is recorded.
+/// The recorded time of a kernel.
 #[derive(Default)]
 pub(super) struct Cursor {
     pub in_step: bool,
@@ -67,7 +67,7 @@ pub(super) struct Cursor {
     pub applied: Option<Changes>,
 }
 
-/// Reads many kernels; what they have in common is kept once.
+/// Decodes many kernels; values that they share are stored once.
 pub(super) struct Decoder {
     pub slots: SlotDecoder<Amount>,
     domains: HashSet<Arc<str>>,
@@ -98,7 +98,8 @@ impl Decoder {
     }
 }
 
-/// The next of them, by key, of a group that is recorded until `recorded_until`; and the key to go on after, none at the end.
+/// The next kernels, by key, of a group that is recorded until `recorded_until`; and the key after which to go on, `None` at
+/// the end.
 #[tracing::instrument(name = "db.unsettled.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
@@ -107,7 +108,7 @@ pub async fn page(
     after: Option<KernelKey>,
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
-    // Two statements: one that joins kernels may read all of them for each page.
+    // Two statements, because one that joins kernels may read all of them for each page.
     let stored: Vec<(i64, bool, Nullable<i64>, Nullable<String>)> = kernel_cursor::Entity::find()
         .select_only()
         .columns([

@@ -1,5 +1,5 @@
-//! Asks the database all the time whether it is there, on a connection of its own, so that a busy database is told from
-//! one that is away: other statements may wait for a lock, but never for a database that does not answer.
+//! The watcher asks the database regularly, on a connection of its own, whether it answers. This distinguishes a busy
+//! database from one that is away: other statements may wait for a lock, but never for a database that does not answer.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ use super::fault::Fault;
 use super::postgres::Source;
 use super::table_locks::TableLock;
 
-/// Between an answer and the next question.
+/// The time between an answer and the next question.
 const EVERY: Duration = Duration::from_millis(400);
-/// A question that is not answered for so long means that the database is out of reach.
+/// The database counts as away if a question is not answered within this time.
 const LATE: Duration = Duration::from_millis(1_200);
-/// A connection that has not answered for so long after that is given up.
+/// The connection is given up if it does not answer within this further time.
 const GIVEN_UP: Duration = Duration::from_secs(4);
 
-/// Where the database is.
+/// The address of the database.
 pub enum Home {
     Postgres(Source),
     Sqlite(SqliteConnectOptions),
 }
 
-/// A connection to ask on.
+/// The watcher's connection.
 enum Line {
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
@@ -37,7 +37,7 @@ pub struct Watcher {
     store: Store,
     line: Option<Line>,
     answered: Instant,
-    /// The lock that was found the last time; one that is found twice is believed, because many are short.
+    /// The lock that was found by the last look. Only a lock that is found twice in a row counts, because many are short.
     found_lock: Option<TableLock>,
 }
 
@@ -46,7 +46,7 @@ impl Watcher {
         Self { store, line: None, answered: Instant::now(), found_lock: None }
     }
 
-    /// Notes what becomes of the database; never ends by itself.
+    /// Keeps the availability of the database up to date; runs until it is dropped.
     pub async fn watch(mut self) {
         loop {
             self.look().await;
@@ -58,7 +58,7 @@ impl Watcher {
         let (store, answered) = (self.store.clone(), self.answered);
         let lose = || {
             if store.reach.lost(answered) {
-                // What hangs is left behind, and a connection that broke is never used again.
+                // Connections that hang are left behind, and broken ones are never used again.
                 store.renew();
             }
         };
@@ -68,7 +68,7 @@ impl Watcher {
                 found
             } else {
                 lose();
-                // One that was only paused answers when it goes on.
+                // A database that was only paused answers when it resumes.
                 timeout(GIVEN_UP, asked).await.unwrap_or(false)
             }
         };
@@ -83,7 +83,7 @@ impl Watcher {
 
     async fn look_for_locks(&mut self) {
         let Some(Line::Postgres(line)) = &mut self.line else { return };
-        // A question that fails is asked again the next time, when the connection was checked.
+        // A question that fails is repeated the next time, when the connection was checked.
         let Ok(Ok(lock)) = timeout(LATE, TableLock::find(line)).await else {
             self.line = None;
             return;
@@ -92,7 +92,7 @@ impl Watcher {
         self.store.table_locks.set(lock.filter(|lock| before.as_ref() == Some(lock)));
     }
 
-    /// Whether the database answers. A connection that broke says nothing of it: a new one does.
+    /// True if the database answers. An error of an old connection proves nothing, so a new one is opened.
     async fn ask(&mut self) -> bool {
         if let Some(mut line) = self.line.take()
             && self.ask_on(&mut line).await.is_ok()
@@ -110,7 +110,7 @@ impl Watcher {
                 self.line = Some(line);
                 true
             }
-            // It answers that it does not want this connection.
+            // The server answers, but refuses the connection.
             Err(error) => Fault::of(&DbErr::Query(RuntimeErr::SqlxError(error.into()))) != Some(Fault::Unreachable),
         }
     }
@@ -130,7 +130,7 @@ impl Watcher {
                     source.end_left_behind(line).await;
                 }
             }
-            // The least that reads the file.
+            // The smallest statement that reads the file.
             Line::Sqlite(line) => {
                 line.execute("PRAGMA schema_version").await?;
             }

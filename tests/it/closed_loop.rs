@@ -1,4 +1,4 @@
-//! What orders deliver in a closed loop: the short form of the bench of that name.
+//! The shares that orders deliver in a closed loop: the short form of the bench with that name.
 
 use std::collections::BTreeMap;
 
@@ -39,9 +39,9 @@ fn progressive_delivers_what_weights_say_whatever_the_length_of_jobs() {
     }
 }
 
-/// Who was away for longer than the look-back reaches, and comes back with many jobs, has credit and no more than that: no job of
-/// its own takes it further above its part. (At midnight recorded usage counts less, and what runs does not, so that anybody may
-/// stand higher for a moment.)
+/// A user who was away for longer than the look-back, and comes back with many jobs, has a credit and no more than that: no
+/// job of the user takes it further above its share. (At midnight recorded usage decays, and outstanding usage does not, so
+/// that any user may rank higher for a moment.)
 #[test]
 fn a_flood_after_silence_ends_at_its_part() {
     flood(&[Order::Flat]);
@@ -80,7 +80,7 @@ fn flood(orders: &[Order]) {
 
 /// The liar's part of its share, and the smallest part that anybody else in its domain, or elsewhere, got of its own.
 fn lie(cast: &Cast, order: Order, length: i64, told: u32) -> (f64, f64) {
-    // Somebody with a large weight.
+    // A user with a large weight.
     let liar = (0..cast.users).find(|user| cast.weight(*user) >= 4.0).unwrap();
     let mut scene = Scene::new(cast, order, SequenceMode::Progressive, 7, Lengths::All(length));
     scene.interval_seconds = HOUR;

@@ -1,4 +1,4 @@
-//! Buckets of one entity (FAIR_SHARE §5): whatever order days arrive in, the series is the fold of the sorted days.
+//! Buckets of one owner (FAIR_SHARE §5): in any order of the days' arrival, the series is the fold of the sorted days.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ proptest! {
         for at in order {
             series.place(buckets[at].clone());
         }
-        // What is zero is left out.
+        // Zero usage is left out.
         let usage = |bucket: &Bucket| bucket.usage.filtered(|usage| !usage.is_zero());
         let buckets: Vec<Bucket> = buckets.into_iter().map(|b| Bucket { usage: usage(&b), ..b }).collect();
         prop_assert_eq!(series.buckets(), &buckets[..]);

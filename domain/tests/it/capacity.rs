@@ -179,7 +179,7 @@ proptest! {
         let (first, last) = (spans[0].start.day(), spans[spans.len() - 1].end.day());
         let past: Vec<Day> = asked.iter().map(|d| first.plus(*d)).filter(|d| *d < last).collect();
         let settled: Vec<_> = past.iter().map(|d| calendar.settle(*d).map(|(c, _)| Amounts::clone(&c))).collect();
-        // Life goes on: new days, another capacity, more questions.
+        // More changes: new days, another capacity, more queries.
         let tomorrow = last.plus(1);
         let part = span(tomorrow.start(), tomorrow.plus(2).start());
         calendar.observe(Some(part), part.end.day(), &gpus(later));

@@ -1,4 +1,4 @@
-//! Which totals of a day buckets tell.
+//! The totals of a day that follow from buckets.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ fn buckets_tell_the_totals_of_projects_that_count_for_one_domain() {
     known.learn(DAY, [(ml, Arc::clone(&research))], [ml, old]);
     assert!(known.knows(DAY) && !known.knows(DAY.plus(1)));
     let (new, long) = (ProjectId(id("new")), ProjectId(id("long")));
-    // (project, its domain in a run, whether it lies in buckets of the day, what that changes, whether buckets tell its totals then)
+    // (project, its domain in a run, true if it has buckets of the day, the expected change, true if its totals follow from
+    // buckets then)
     for (project, domain, in_buckets, turn, told) in [
         (ml, Some(&research), true, Turn::Stays, true),
         (old, Some(&research), true, Turn::Stays, false),

@@ -1,4 +1,4 @@
-//! Usages times a proportion: sums of them lose nothing before they are rounded.
+//! Usages times a proportion: their sums are exact until they are rounded.
 
 use ethnum::U256;
 

@@ -1,4 +1,4 @@
-//! Explanations (FAIR_SHARE §12) against the engine: what they print redoes the number, and what they foretell comes true.
+//! Explanations (FAIR_SHARE §12) against the engine: the printed values lead to the number, and the predictions come true.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
 
 use crate::support::amounts;
-use crate::worlds::{TODAY, World, below, keys, place, worlds, worlds_of};
 use crate::support::dice::Dice;
+use crate::worlds::{TODAY, World, below, keys, place, worlds, worlds_of};
 
 #[test]
 fn what_is_printed_redoes_the_number_to_the_last_digit() {
@@ -222,13 +222,13 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
             };
             assert!(cost.place > now);
             for (name, usage) in in_slots(cost.normalized_usage, 1.0, &slots, &world.options) {
-                // What is printed is rounded up, and in tiers a little more may pass those with an equal domain or project.
+                // The printed cost is rounded up, and in tiers a little more may pass those with an equal domain or project.
                 let found = really(name, usage);
                 assert!(
                     found == cost.place || order == Order::Tiered && found > cost.place,
                     "{seed} {member:?} {name} {usage}"
                 );
-                // Places are told apart to twelve digits of what was used over the weight.
+                // Places differ if usage over weight differs in the first twelve digits.
                 let less = usage.times(Proportion::new(1.0 - 1e-3)).rounded().saturating_sub("0.001".parse().unwrap());
                 assert!(less.is_zero() || really(name, less) == now, "{seed} {member:?} {name} {usage}");
             }

@@ -27,7 +27,7 @@ fn the_proposals_rows() {
     for (usage, share, expected) in table {
         let factor = fair_share_factor(usage, own(share));
         assert_eq!(format!("{factor:.12}"), expected, "2^(-{usage}/{share})");
-        // What is shown can be checked by hand from what is shown.
+        // The printed factor follows from the printed values.
         let shown: f64 = f64_text(factor).parse().expect("a number");
         assert!((shown - (-usage / own(share).to_f64()).exp2()).abs() < 1e-12);
     }
@@ -105,7 +105,7 @@ fn a_weight_may_be_text_number_or_null() {
 #[test]
 fn order_is_decided_where_factors_tie() {
     let exponent = |usage| Exponent::new(usage, own("1"));
-    // Heavy users all show 0, light ones all 1; the exponent still tells them apart.
+    // Heavy users all show 0, and light ones all 1; the exponents still differ.
     for (less, more) in [(2000.0, 4000.0), (1e-12, 2e-12)] {
         let shown = [less, more].map(|usage| f64_text(fair_share_factor(usage, own("1"))));
         assert_eq!(shown[0], shown[1]);

@@ -1,4 +1,5 @@
-//! Entitled shares and the report of fairness (FAIR_SHARE §11): worked examples, laws, and references that go another way.
+//! Entitled shares and the report of fairness (FAIR_SHARE §11): worked examples, laws, and independent reference
+//! calculations.
 
 use domain::fairness::{Claimant, Entity, TierReport, Tree, Use, fill, jains_index, report};
 use proptest::prelude::*;
@@ -49,7 +50,7 @@ fn what_one_does_not_need_goes_to_the_others_by_weight() {
     let unlimited = f64::INFINITY;
     assert_eq!(fill(12.0, &[claimant(1.0, unlimited), claimant(2.0, unlimited)]), [4.0, 8.0]);
     assert_eq!(fill(12.0, &[claimant(1.0, unlimited), claimant(2.0, 3.0)]), [9.0, 3.0]);
-    // What all have enough without is divided by weight.
+    // Capacity beyond the needs of all is divided by weight.
     assert_eq!(fill(12.0, &[claimant(1.0, 1.0), claimant(2.0, 2.0)]), [4.0, 8.0]);
     assert_eq!(fill(12.0, &[]), [0.0; 0]);
 }
@@ -174,7 +175,7 @@ proptest! {
                 let is_child = |place: usize| tier == 0 || tiers[tier][place].0 == parent;
                 let children = told.entities.iter().filter(|e| is_child(e.place));
                 let parts: Vec<f64> = children.map(|e| e.entitled_share_of_parent).collect();
-                // Of what is entitled to nothing there is nothing to divide.
+                // If no owner is entitled to anything, nothing is divided.
                 let some = parts.iter().any(|part| *part > 0.0);
                 prop_assert!(is_one_or_nothing(parts.iter().sum(), some), "{parts:?}");
             }
@@ -200,7 +201,7 @@ proptest! {
         }
     }
 
-    /// Nobody is entitled to less because another wanted less.
+    /// No owner is entitled to less because another one asked for less.
     #[test]
     fn what_others_do_not_want_is_not_lost((tiers, mut uses) in scenes(), who in any::<prop::sample::Index>()) {
         let tiers = vec![tiers[2].iter().map(|(_, weight)| (0, *weight)).collect::<Vec<_>>()];

@@ -121,7 +121,7 @@ fn only_those_whom_a_change_reaches_are_weighed_again() {
     let mut hierarchy = cluster();
     assert_eq!(hierarchy.weigh(Weight::ONE).moved.len(), 7);
     assert_eq!(hierarchy.weigh(Weight::ONE), Weighed::default());
-    // What a domain used says nothing of its members.
+    // The usage of a domain has no effect on its members.
     let more = History { normalized_usage: 0.9, ..History::default() };
     take(&mut hierarchy, &domain("research"), &more);
     assert_eq!(hierarchy.weigh(Weight::ONE).moved, [domain("research")]);

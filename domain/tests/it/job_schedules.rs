@@ -1,4 +1,4 @@
-//! Schedules of jobs: which expressions are taken, and when a job is due.
+//! Schedules of jobs: the expressions that are accepted, and the times at which a job is due.
 
 use domain::job_schedule::JobSchedule;
 

@@ -69,7 +69,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     let fresh = Kernel { cursor: None, ..known };
     let corrected = Kernel::merge(Some(fresh), report(Phase::Running, Some(clock("10:01")), None)).expect("a kernel");
     assert_eq!(corrected.report.started_at, Some(clock("10:01")));
-    // A kernel that ended as it started used nothing: it may start anew.
+    // A kernel that ended at its start used nothing, so it may start again.
     let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
     let empty = Kernel {
         key: None,
@@ -209,7 +209,7 @@ fn slot_maps_are_data_with_limits() {
 }
 
 prop_compose! {
-    /// What one scheduler truthfully says about one kernel: later reports may leave out what earlier ones said.
+    /// Truthful reports of one scheduler about one kernel. Later reports may leave out values of earlier ones.
     fn history()(
         start in 0i64..4, length in 0i64..4, ran in any::<bool>(), ended in any::<bool>(), end_names_start in any::<bool>()
     ) -> Vec<Report> {

@@ -1,4 +1,4 @@
-//! All tiers of a group together (FAIR_SHARE §5): usage is conserved, and a rebuild from records is the live result.
+//! All tiers of a group together (FAIR_SHARE §5): usage is conserved, and a rebuild from records equals the live result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn calendar() -> CapacityCalendar {
     calendar
 }
 
-/// What a run does with new records: place them, fold again what cannot be placed, settle capacities.
+/// Does the same as a run with new records: places them, folds again those that cannot be placed, and settles capacities.
 fn take(ledger: &mut Ledger, known: &mut Vec<Record>, batch: &[Record], unit: u32) {
     known.extend_from_slice(batch);
     for (entity, day) in ledger.apply(&sums(batch), unit, None) {

@@ -60,7 +60,7 @@ fn the_proposals_options() {
     assert_eq!(options.gap_policy, GapPolicy::Ignore);
     let weights = amounts(&[("cpu", "1"), ("mem", "1"), ("cuda.device", "10"), ("cuda.shares", "1")]);
     assert_eq!(options.resource_weights, weights);
-    // What is stored is read back as what is in force.
+    // Stored options are read back as those in force.
     assert_eq!(Options::parse(&options.to_json()), Ok(options));
 }
 

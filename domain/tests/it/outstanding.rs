@@ -1,5 +1,5 @@
-//! What kernels have used since their records end and will still use (FAIR_SHARE §10), against a count second by second: also
-//! where a sum that was made for one moment serves later ones.
+//! Outstanding usage: what kernels have used since the ends of their records, and will still use (FAIR_SHARE §10). Compared
+//! with a count second by second, also where a sum that was calculated for one moment serves later ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ enum Step {
     Put(Given),
     /// All of a kernel is recorded.
     Remove(u8),
-    /// A run has recorded all kernels in step until then.
+    /// A run has recorded all kernels on the group's cursor until then.
     Run(i64),
     Ask {
         after: i64,
@@ -172,7 +172,7 @@ proptest! {
                     now += after;
                     let since = if day { -DAY } else { 120 };
                     let moment = Moment { since: second(since), now: second(now) };
-                    // A picture shares what it can with the working state.
+                    // A snapshot shares data with the working state.
                     let picture = outstanding.clone();
                     let options = Options { expected_seconds: Some(expected), ..Options::default() };
                     let guess = Expected::new(RunTimes::default(), RunTimes::default(), &options);
@@ -219,7 +219,7 @@ proptest! {
                 outstanding.remove(unsettled.key, unsettled.id, unsettled.owner);
                 known.remove(&number);
             }
-            // Who reads the picture of before sees no change.
+            // A reader of the earlier snapshot sees no change.
             for (outstanding, known) in [&before, &(outstanding.clone(), known.clone())] {
                 let mut held = Amounts::default();
                 for slots in known.values() {

@@ -1,4 +1,4 @@
-//! Work in parts on all cores.
+//! Work that is split over all cores.
 
 use std::panic::catch_unwind;
 

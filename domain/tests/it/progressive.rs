@@ -1,4 +1,4 @@
-//! The progressive order (FAIR_SHARE §10): against a reference that looks at everything anew at each turn, and its laws.
+//! The progressive order (FAIR_SHARE §10): against a reference that calculates everything again for each turn, and its laws.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -7,9 +7,7 @@ use std::sync::Arc;
 use domain::factor::Exponent;
 use domain::ids::{Member, ProjectId, UserId};
 use domain::options::Order;
-use domain::sequencer::progressive::{
-    Account, Charge, Turn, UsageAccounts, by_owner, dominant_order, order,
-};
+use domain::sequencer::progressive::{Account, Charge, Turn, UsageAccounts, by_owner, dominant_order, order};
 use domain::sequencer::{Sequencer, ShareLookup, Workload};
 use domain::slots::Usages;
 use domain::time::Timestamp;
@@ -20,7 +18,7 @@ use crate::support::{cases, member, usages};
 
 const WEIGHTS: [&str; 4] = ["0.5", "1", "2", "3"];
 
-/// Usage and weight of everybody. Projects of even and of odd number are in two domains; project 5 is known to nobody.
+/// The usage and weight of all owners. Projects with even and with odd numbers are in two domains; project 5 is unknown.
 #[derive(Clone, Debug)]
 struct Given {
     users: BTreeMap<Member, (f64, usize)>,
@@ -101,7 +99,7 @@ fn quantised(value: f64, weight: EffectiveWeight) -> f64 {
     (value / weight.to_f64() * 1e12).round()
 }
 
-/// What plain mode compares.
+/// The exponents that plain mode compares.
 impl ShareLookup for Scene {
     fn exponent(&self, member: Member) -> Exponent {
         exponent(self.given.user(member))
@@ -128,7 +126,7 @@ fn exponent(account: Account) -> Exponent {
     Exponent::new(account.normalized_usage, account.weight)
 }
 
-/// In one tier, nobody who was served is ahead of a sibling who waits by more than its own charge and half of the other's next
+/// In one tier, no served owner is ahead of a waiting sibling by more than its own charge and half of the sibling's next
 /// one.
 fn not_left_behind<K: Ord + Clone + Debug, P: PartialEq>(
     scene: &Scene,
@@ -163,7 +161,7 @@ fn not_left_behind<K: Ord + Clone + Debug, P: PartialEq>(
     Ok(())
 }
 
-/// At each turn everything is looked at anew.
+/// The reference, which calculates everything again at each turn.
 fn reference(scene: &Scene) -> Vec<usize> {
     let (wishes, given) = (&scene.wishes, &scene.given);
     let age = |at: usize| (wishes[at].submitted.unwrap_or(i64::MAX), at);

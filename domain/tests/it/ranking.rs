@@ -1,4 +1,4 @@
-//! Rows by rank (FAIR_SHARE §7): what ranks are, and what one ranking shares with the next.
+//! Rows by rank (FAIR_SHARE §7): the ranks, and the rows that one ranking shares with the next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is read hastily is what is read at leisure, or nothing.
+//! The fast readers return the same as the careful ones, or nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -17,8 +17,8 @@ use domain::sequencer::Sequencer;
 use domain::slots::{Amounts, SlotName};
 use domain::time::{MICROS_PER_SECOND, Timestamp};
 
-use crate::support::dice::Dice;
 use crate::support::at as time;
+use crate::support::dice::Dice;
 
 const START: &str = "2026-01-01T00:00:00Z";
 const CORES: u64 = 32;
@@ -93,7 +93,7 @@ fn cores(history: &History, job: &Job) -> u64 {
     u64::try_from(history.size(job).iter().next().unwrap().1.units() / Amount::ONE.units()).unwrap()
 }
 
-/// What is taken at most. Jobs that end give back before others start.
+/// The most capacity that is used at a time. Jobs that end free theirs before others start.
 fn most_taken(history: &History, starts: &[Option<Timestamp>]) -> u64 {
     let mut events = Vec::new();
     for (job, start) in history.jobs.iter().zip(starts) {

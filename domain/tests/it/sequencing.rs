@@ -6,8 +6,8 @@ use domain::sequencer::{Sequencer, ShareLookup, Workload};
 use domain::time::Timestamp;
 use proptest::prelude::*;
 
-use crate::support::{cases, member, own};
 use crate::support::standings::GivenStandings;
+use crate::support::{cases, member, own};
 
 fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
     Workload {

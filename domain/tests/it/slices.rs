@@ -1,4 +1,4 @@
-//! What one run records of a kernel (FAIR_SHARE §3) and what downtime does to it (FAIR_SHARE §4).
+//! The slices that a run records of a kernel (FAIR_SHARE §3), and the effect of downtime on them (FAIR_SHARE §4).
 
 use domain::slice::{GapPolicy, Run, plan};
 use domain::slots::Usages;

@@ -1,4 +1,4 @@
-//! The words of schedulers.
+//! The names of statuses in schedulers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! When a kernel was suspended, from reports in any order.
+//! The suspensions of a kernel, from reports in any order.
 
 use domain::changes::Changes;
 use domain::time::{Span, Timestamp};

@@ -1,4 +1,4 @@
-//! Queues take turns by score (DIVISION §5): as if all scores were computed again at every turn.
+//! Queues take turns by score (DIVISION §5), as if all scores were calculated again at every turn.
 
 use domain::decimal::Amount;
 use domain::division::report::order;
@@ -9,8 +9,8 @@ use domain::sequencer::{QueueClaims, Sequencer, Workload};
 use domain::slots::Amounts;
 use proptest::prelude::*;
 
-use crate::support::{cases, member, slot};
 use crate::support::standings::GivenStandings;
+use crate::support::{cases, member, slot};
 
 const SLOTS: [&str; 3] = ["cpu", "gpu", "mem"];
 
@@ -22,7 +22,7 @@ fn amounts(counts: &[u64]) -> Amounts {
     amounts
 }
 
-/// A queue: whom it is below, priority, fair share, allocation.
+/// A queue: its parent, priority, fair share, allocation.
 type QueueOf = (prop::sample::Index, i32, [u64; 3], [u64; 3]);
 /// A workload: its queue, and what it asks for.
 type Wish = (prop::sample::Index, [u64; 3]);

@@ -1,4 +1,4 @@
-//! Random groups after a run, and what their order is.
+//! Random groups after a run, and their order.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -21,8 +21,8 @@ use domain::slots::{Amounts, SlotName, Usages};
 use domain::time::{Day, MICROS_PER_HOUR};
 use domain::weight::Weight;
 
-use crate::support::{amounts, member};
 use crate::support::dice::Dice;
+use crate::support::{amounts, member};
 pub const TODAY: Day = Day(20_000);
 
 /// A group after its last run.
@@ -131,7 +131,7 @@ impl World {
         Decayer::new(&self.options, day)
     }
 
-    /// What a run on that day calculates, if nothing else is recorded.
+    /// The result of a run on that day, if nothing else is recorded.
     pub fn on(&self, day: Day) -> Hierarchy {
         let mut hierarchy = self.hierarchy.clone();
         let decayer = self.decayer(day);
@@ -148,12 +148,12 @@ impl World {
         self.hierarchy.users().keys().copied().collect()
     }
 
-    /// What today offers.
+    /// The capacity of today.
     pub fn capacity(&self) -> Arc<Amounts> {
         self.ledger.calendar().get(TODAY).map(|day| Arc::clone(&day.capacity)).unwrap()
     }
 
-    /// What it would be if the member had used so many seconds of a slot more today.
+    /// The group if the member had used this much more of a slot today.
     pub fn with_more(&self, member: Member, name: SlotName, usage: Usage) -> Self {
         let usage: Usages = std::iter::once((name, usage)).collect();
         let mut added = Increments::default();
@@ -198,7 +198,7 @@ impl World {
     }
 }
 
-/// What the sequencer compares.
+/// The exponents that the sequencer compares.
 pub fn keys(hierarchy: &Hierarchy, member: &Member, order: Order) -> [Exponent; 3] {
     let user = hierarchy.users()[member].exponent;
     let (domain, project) = &hierarchy.projects()[&member.project];
@@ -218,7 +218,7 @@ pub fn worlds(cases: u64, check: impl Fn(World, u64)) {
     worlds_of(cases, 3, check);
 }
 
-/// The same with buckets of up to so many days.
+/// [`worlds`] with buckets of up to `most_days` days.
 pub fn worlds_of(cases: u64, most_days: u64, check: impl Fn(World, u64)) {
     for decay in Decay::names() {
         for order in [Order::Flat, Order::Tiered] {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 const AMOUNT_DECIMALS: usize = 12;
 const USAGE_DECIMALS: usize = AMOUNT_DECIMALS + 6;
 
-/// The amounts that were held for `micros` microseconds if `usages` is what they used.
+/// The amounts that were held for `micros` microseconds if their usage is `usages`.
 pub fn amounts(usages: &str, micros: u64) -> Result<String, DbErr> {
     each(usages, |usage| {
         let mut rest: u128 = 0;
@@ -20,7 +20,7 @@ pub fn amounts(usages: &str, micros: u64) -> Result<String, DbErr> {
     })
 }
 
-/// What `amounts` use in `micros` microseconds.
+/// The usage of `amounts` in `micros` microseconds.
 pub fn usages(amounts: &str, micros: u64) -> Result<String, DbErr> {
     each(amounts, |amount| {
         let mut carry: u128 = 0;
@@ -47,14 +47,14 @@ fn each(slots: &str, change: impl Fn(&str) -> Option<String>) -> Result<String, 
     Ok(Value::Object(changed).to_string())
 }
 
-/// The digits of a decimal with so many of them behind the point.
+/// The digits of a decimal, with `decimals` of them after the point.
 fn fixed(decimal: &str, decimals: usize) -> Option<String> {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
     let legal = !whole.is_empty() && whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit());
     (legal && fraction.len() <= decimals).then(|| format!("{whole}{fraction:0<decimals$}"))
 }
 
-/// Digits with so many of them behind the point as a decimal without zeros that say nothing.
+/// A decimal from its digits, of which `decimals` are after the point, without needless zeros.
 fn written(digits: &str, decimals: usize) -> String {
     let digits = format!("{digits:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);

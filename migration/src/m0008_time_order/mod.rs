@@ -1,8 +1,8 @@
 //! Usage records in the order of time.
 //!
-//! The key of a record was its kernel and its time, so that every record of a run went to another page of the table. Now the
-//! records of a run lie side by side: first the group, then the time, then the kernel. Kernels and groups have short numbers,
-//! and what many records have in common (the domain, and what was held) is stored once.
+//! The key of a record was its kernel and its time, so that every record of a run was written to another page of the table.
+//! From this step on the records of a run are next to each other: the key is the group, then the time, then the kernel.
+//! Kernels and groups have short numbers, and the values that many records share (the domain and the slots) are stored once.
 //!
 //! All servers have to stop for this step, because it replaces tables that the version before writes.
 
@@ -19,7 +19,7 @@ use super::columns::{big_integer, big_integer_null, index, integer, integer_null
 
 pub struct Migration;
 
-/// What its reversal loses.
+/// The data that its reversal loses.
 pub const LOSES: &str = "how many slices were put together in each record; run the job rebuild afterwards, so that buckets count records again";
 
 /// The columns of kernels that are the same before and after.
@@ -47,7 +47,7 @@ impl MigrationTrait for Migration {
         records::forward(db).await?;
         drop_table(db, "kernel_usage_records").await?;
         drop_table(db, "kernels_before").await?;
-        // The kernels of a user, to find their records by.
+        // An index of the kernels of a user, by which their records are found.
         let of_user = ["group_key", "user_uuid", "kernel_key"];
         db.execute(index(&of_user).name("ix_kernels_user").table("kernels")).await.map(|_| ())
     }
@@ -89,19 +89,19 @@ const INDEXES_BEFORE: [(&str, &str, &[&str]); 3] = [
 
 async fn number_groups(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     let columns = [
-        // The group in other tables.
+        // The id of the group in other tables.
         integer("group_key").default(0).take(),
-        // How many kernels the group ever had: the number of the last one.
+        // The number of kernels that the group ever had, which is the number of the last one.
         big_integer("kernels_made").default(0).take(),
-        // How many rows of slice_kinds the group ever had: the number of the last one.
+        // The number of rows in slice_kinds that the group ever had, which is the number of the last one.
         integer("kinds_made").default(0).take(),
     ];
     for column in columns {
         add_column(db, "resource_groups", column).await?;
     }
-    // The first day whose records were not put together; NULL: none were.
+    // The first day whose records were not compacted; NULL: none were.
     add_column(db, "resource_groups", integer_null("compacted_before")).await?;
-    // Kernels that ended before were removed, in microseconds since 1970; NULL: none were.
+    // Kernels that ended before this time were removed, in microseconds since 1970; NULL: none were.
     add_column(db, "resource_groups", big_integer_null("kernels_from")).await?;
     let number = "UPDATE resource_groups SET group_key = \
                   (SELECT COUNT(*) FROM resource_groups o WHERE o.name <= resource_groups.name)";
@@ -111,7 +111,7 @@ async fn number_groups(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     run_on_postgres(db, &["CREATE SEQUENCE resource_group_keys", next]).await
 }
 
-/// Kernels get numbers in the order in which they started.
+/// Numbers kernels in the order of their starts.
 fn number_kernels() -> String {
     let same = SAME.split(", ").map(|column| format!("k.{column}")).collect::<Vec<_>>().join(", ");
     format!(

@@ -1,4 +1,4 @@
-//! Carries records over, some thousands at a time, because a database may hold more of them than memory does.
+//! Copies records, some thousands at a time, because a database may have more of them than fit into memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -9,13 +9,13 @@ use sea_orm_migration::SchemaManagerConnection;
 use super::super::changes::{execute, groups, query};
 use super::decimals;
 
-/// Records that are in memory at the same time.
+/// The most records in memory at a time.
 const PAGE: usize = 20_000;
 /// Rows of one statement.
 const ROWS: usize = 1_000;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// Stores every record of `kernel_usage_records` in `usage_slices`, and what they have in common in `slice_kinds`.
+/// Stores every record of `kernel_usage_records` in `usage_slices`, and the values that records share in `slice_kinds`.
 pub async fn forward(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     let mut days = BTreeSet::new();
     for (group_key, name) in groups(db).await? {
@@ -57,7 +57,7 @@ pub async fn forward(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
             if page.len() < PAGE {
                 break;
             }
-            // What was converted is remembered for the next page only as far as it is little.
+            // The cache of converted values stays for the next page only while it is small.
             slots.retain(|_, _| kinds.len() < PAGE);
         }
         for ((domain, held), (kind, used_on)) in &kinds {
@@ -74,14 +74,14 @@ pub async fn forward(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
     Ok(())
 }
 
-/// The records of one day lie in a table of their own.
+/// Creates the partition with the records of one day.
 async fn partition(db: &SchemaManagerConnection<'_>, day: i64) -> Result<(), DbErr> {
     // A record that ends at midnight belongs to the day before.
     let (from, to) = (day * MICROS_PER_DAY + 1, (day + 1) * MICROS_PER_DAY + 1);
     let sql =
         format!("CREATE TABLE usage_slices_day_{day} PARTITION OF usage_slices FOR VALUES FROM ({from}) TO ({to})");
     db.execute_unprepared(&sql).await?;
-    // Records come in the order of the key, so that pages of the index need no room for more.
+    // Records are inserted in the order of the key, so that index pages need no free space.
     db.execute_unprepared(&format!("ALTER INDEX usage_slices_day_{day}_pkey SET (fillfactor = 100)")).await.map(|_| ())
 }
 
@@ -135,7 +135,7 @@ pub async fn back(db: &SchemaManagerConnection<'_>) -> Result<(), DbErr> {
 async fn insert(db: &SchemaManagerConnection<'_>, into: &str, rows: &[String]) -> Result<(), DbErr> {
     for part in rows.chunks(ROWS) {
         let mut sql = String::new();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(sql, "INSERT INTO {into} VALUES {}", part.join(","));
         db.execute_unprepared(&sql).await?;
     }

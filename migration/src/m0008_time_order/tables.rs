@@ -1,4 +1,4 @@
-//! The tables of this step, as they are from here on and as they were before.
+//! The tables of this step, after it and before it.
 
 use sea_orm::DbBackend;
 use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
@@ -11,7 +11,7 @@ use crate::columns::{
 /// A kernel's key is the key of its group times this, plus its number in the group.
 pub const KERNELS_OF_A_GROUP: i64 = 1 << 40;
 
-/// A whole number that is the key of its table. `SQLite` finds rows by it without an index if it is called so.
+/// A whole number that is the key of its table. With the type `integer`, `SQLite` finds rows by it without an index.
 fn key(column: &'static str, backend: DbBackend) -> ColumnDef {
     let mut key = if backend == DbBackend::Sqlite { integer(column) } else { big_integer(column) };
     key.primary_key().take()
@@ -25,25 +25,25 @@ pub fn kernels(backend: DbBackend) -> TableCreateStatement {
     described(kernels)
 }
 
-/// How far the records of each kernel have come that is not recorded to its end.
+/// The cursors of kernels that are not recorded to their ends.
 pub fn kernel_cursors(backend: DbBackend) -> TableCreateStatement {
     let mut cursors = table("kernel_cursors");
     cursors.col(key("kernel_key", backend));
     cursor(cursors)
 }
 
-/// What many records of a group have in common.
+/// The values that many records of a group share.
 pub fn slice_kinds(backend: DbBackend) -> TableCreateStatement {
     let mut kinds = table("slice_kinds");
     kinds
         .col(integer("group_key"))
         // A number in the group.
         .col(integer("kind"))
-        // The last day for which a record was made of it: when it may be purged with the records.
+        // The last day with a record of this kind. It may be purged with the records of that day.
         .col(integer("used_on"))
         // The project's domain when the record was made; a project that moves later leaves it as it is.
         .col(name("domain_name"))
-        // What the kernel held: a slot map of amounts.
+        // The slots that the kernel held: a slot map of amounts.
         .col(text("slots"))
         .primary_key(&mut primary(&["group_key", "kind"]));
     if backend == DbBackend::Sqlite {
@@ -52,17 +52,18 @@ pub fn slice_kinds(backend: DbBackend) -> TableCreateStatement {
     kinds
 }
 
-/// What one kernel used in one slice, or in several that touch, have one kind, and were put together. It lies in one day.
+/// The usage of one kernel in one slice, or in several that touch, have one kind, and were compacted. It lies within one
+/// day.
 pub fn usage_slices(backend: DbBackend) -> TableCreateStatement {
     let mut slices = table("usage_slices");
     slices
-        // The end is no part of the slice.
+        // The end is not part of the slice.
         .col(big_integer("period_end"))
         .col(big_integer("kernel_key"))
         .col(big_integer("period_start"))
         .col(integer("group_key"))
         .col(integer("kind"))
-        // How many slices it was made of.
+        // The number of slices that it was made of.
         .col(integer("slices"))
         .primary_key(&mut primary(&["group_key", "period_end", "kernel_key"]))
         .extra(match backend {
@@ -103,14 +104,14 @@ pub fn kernel_usage_records() -> TableCreateStatement {
 
 fn described(mut kernels: TableCreateStatement) -> TableCreateStatement {
     kernels
-        // What schedulers call it.
+        // The id that schedulers give it.
         .col(uuid("kernel_id"))
         .col(uuid("session_id"))
         .col(uuid("user_uuid"))
         .col(uuid("project_id"))
         // The domain that the report named. Usage that is recorded from now on belongs to the project's domain.
         .col(name("domain_name"))
-        // What the kernel holds while it runs: a slot map of amounts.
+        // The slots that the kernel holds while it runs: a slot map of amounts.
         .col(text("occupied_slots"))
         // `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
         .col(string_len("status", 16))
@@ -118,9 +119,10 @@ fn described(mut kernels: TableCreateStatement) -> TableCreateStatement {
         .col(big_integer_null("started_at"))
         // NULL: it has not ended.
         .col(big_integer_null("terminated_at"))
-        // When the kernel was suspended (`-`) and went on (`+`), in microseconds since 1970, by time; NULL: never.
+        // The times at which the kernel was suspended (`-`) and resumed (`+`), in microseconds since 1970, by time; NULL:
+        // never.
         .col(text_null("status_changes"))
-        // Whether `terminated_at` was not reported: a snapshot or a time-out set it.
+        // True if `terminated_at` was not reported: a snapshot or a time-out set it.
         .col(boolean("end_inferred").default(false))
         // The node that it runs on; NULL: it was not reported.
         .col(name_null("agent_id"))
@@ -128,27 +130,27 @@ fn described(mut kernels: TableCreateStatement) -> TableCreateStatement {
         .col(name_null("queue"))
         // A larger number comes first.
         .col(integer("priority"))
-        // Whether a plan may evict it.
+        // True if a plan may evict it.
         .col(boolean("preemptible"))
-        // Whether it is never evicted, whatever the plan.
+        // True if no plan may evict it.
         .col(boolean("critical"))
         // The gang that it belongs to; NULL: the kernels of one session are one workload.
         .col(name_null("gang_id"))
-        // How many members of the gang have to run together; NULL: all of them.
+        // The number of members of the gang that must run together; NULL: all of them.
         .col(integer_null("gang_min"))
         .take()
 }
 
 fn cursor(mut cursors: TableCreateStatement) -> TableCreateStatement {
     cursors
-        // Until when its usage is recorded, unless it is in step; NULL: none is recorded.
+        // The time until which its usage is recorded, unless it is in step; NULL: none is recorded.
         .col(big_integer_null("recorded_until"))
-        // Whether the `recorded_until` of its group holds for it, and not its own.
+        // True if the `recorded_until` of its group applies to it in place of its own.
         .col(boolean("in_step"))
-        // The changes of status that the kernel's records were made by, where they have to be made again by those in
-        // `kernels`; NULL: they follow from those.
+        // The changes of status from which the kernel's records were made, if they have to be made again from those in
+        // `kernels`; NULL: they were made from those.
         .col(text_null("applied_changes"))
-        // When the kernel was last reported, in microseconds since 1970 and to a few minutes; NULL: it is not known.
+        // The time of the kernel's last report, in microseconds since 1970 and to a few minutes; NULL: unknown.
         .col(big_integer_null("seen_at"))
         .take()
 }

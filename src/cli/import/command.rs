@@ -139,14 +139,14 @@ impl Command for Import {
     }
 }
 
-/// Prints warnings where every command prints them, on standard error.
+/// Prints warnings on standard error, as every command does.
 fn print_warnings(warnings: Vec<String>) {
     for warning in warnings {
         eprint_line(&format!("warning: {warning}"));
     }
 }
 
-/// What is wrong with a file is the user's to mend; the rest is ours or the machine's.
+/// An error in the file is one that the user can mend; any other is a failure of the program or the machine.
 fn failure(error: &anyhow::Error, args: &ImportArgs) -> Failure {
     let Some(import_error) = error.downcast_ref::<ImportError>() else { return Failure::Failed(format!("{error:#}")) };
     // Errors of the other files have their path as context.
@@ -164,7 +164,7 @@ fn failure(error: &anyhow::Error, args: &ImportArgs) -> Failure {
     }
 }
 
-/// What the arguments say of the file that it does not.
+/// The options for the reader in the arguments.
 fn options(args: &ImportArgs) -> anyhow::Result<Options> {
     let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
     let (_, swf_memory) = memory.context("no such unit of memory")?;
@@ -183,21 +183,21 @@ fn format_of(args: &ImportArgs) -> anyhow::Result<&'static Format> {
     Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))
 }
 
-/// The import of a history without its output.
+/// Imports a history, without output.
 pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<HistoryReport> {
     let named = args.source.clone().or_else(|| {
         let name = args.file.file_name().filter(|_| args.file.as_os_str() != "-")?;
         Some(name.to_string_lossy().into_owned())
     });
     let source = named.context("standard input has no name: --source gives the history one")?;
-    // The server would refuse the name only after the file is read and the groups are made.
+    // Checked first, because the server would refuse the name only after the file is read and the groups are created.
     check_name(&source).map_err(|error| ImportError::HistoryName { name: source.clone(), error })?;
     let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
     let reader = Reader::new(format_of(args)?, Source::open(&args.file)?, &options(args)?)?;
     history::load(&Api(client.clone()), clock, reader, &domains, &source).await
 }
 
-/// The import without its output.
+/// Imports jobs, without output.
 pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
     let api = Api(client.clone());
     let (format, options) = (format_of(args)?, options(args)?);
@@ -249,7 +249,7 @@ fn read_beside<T: Default>(
     read(&mut Source::open(path)?).with_context(|| format!("{}", path.display()))
 }
 
-/// Pass one of `--rebase-to-now`.
+/// The first pass of `--rebase-to-now`: finds the shift of the trace.
 async fn place(mut reader: Reader, api: &Api, clock: &dyn Clock) -> anyhow::Result<Rebased> {
     let survey = tokio::task::spawn_blocking(move || survey(&mut reader)).await??;
     let ids: Vec<_> = survey.anchors.iter().map(|(id, _)| *id).collect();
@@ -275,7 +275,7 @@ fn shift_capacity(row: &mut Capacity, shift: Shift) {
     row.to = row.to.map(|to| to.plus_micros(shift.micros()));
 }
 
-/// Shows how far the file is read, if standard error is a terminal.
+/// Shows the progress in the file, if standard error is a terminal.
 fn progress_bar(progress: Progress) -> Option<(ProgressBar, tokio::task::JoinHandle<()>)> {
     if !std::io::stderr().is_terminal() {
         return None;

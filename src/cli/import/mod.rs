@@ -1,8 +1,8 @@
-//! `fairshared import`: traces of other schedulers as a stream of jobs, and the jobs into a server.
+//! `fairshared import`: reads traces of other schedulers as a stream of jobs, and sends the jobs to a server.
 //!
-//! A [`Source`] gives lines or JSON, a format's parser gives jobs, a [`Reader`] checks and counts them; up to
-//! there nothing knows the server. A [`feed`] runs that beside the [`load`] through the REST API, which
-//! [`command`] starts. Memory does not grow with the file.
+//! A [`Source`] reads lines or JSON, a format's parser makes jobs of them, and a [`Reader`] checks and counts the jobs; none
+//! of these knows the server. A [`feed`] runs them while [`load`] sends jobs through the REST API; [`command`] starts both.
+//! Memory does not grow with the file.
 
 pub(super) mod amounts;
 mod api;
@@ -56,7 +56,7 @@ pub use slurm::slot_choices::SlotChoices;
 use source::{Progress, Source};
 pub use swf::MemoryUnit;
 
-/// Every format by its name on the command line. A new one is one new file and one line here.
+/// All formats by their names on the command line. A new one is one file and one line here.
 pub const FORMATS: &[Format] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
 
 impl Format {
@@ -65,7 +65,7 @@ impl Format {
     }
 }
 
-/// Why a file cannot be read at all. A bad row is no error: it is dropped and counted.
+/// The reason why a file cannot be read at all. A bad row is no error: it is dropped and counted.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("cannot open {}: {error}", path.display())]
@@ -116,7 +116,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// True where the file is probably not what its format says: it has no header line, or one with other fields.
+    /// True if the file is probably of another format: it has no header line, or one with other fields.
     fn is_of_another_format(&self) -> bool {
         match self {
             Self::NoHeader | Self::UnreadableHeader(_) | Self::NoJobs => true,
@@ -126,18 +126,18 @@ impl ImportError {
     }
 }
 
-/// What the user says about a trace that the trace does not.
+/// Properties of a trace that the trace itself does not contain, given by the user.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Puts every job into this resource group, whatever the trace says.
+    /// The resource group of all jobs, in place of the one in the trace.
     pub resource_group: Option<String>,
-    /// What the memory fields of an SWF file count.
+    /// The unit of the memory fields of an SWF file.
     pub swf_memory: MemoryUnit,
-    /// Where a time without an offset was written; UTC unless told.
+    /// The time zone of times without an offset; UTC by default.
     pub zone: Option<Tz>,
-    /// What separates the fields of a table; its header shows it unless told.
+    /// The separator of the fields of a table; by default the header shows it.
     pub delimiter: Option<char>,
-    /// The fields of a table without a header line, by commas.
+    /// The fields of a table without a header line, separated by commas.
     pub fields: Option<String>,
     /// The resources that count as slots of their own.
     pub slots: SlotChoices,
@@ -158,14 +158,14 @@ impl Options {
     }
 }
 
-/// A row that stands for a job, taken or not.
+/// A row that stands for a job, whether it is imported or dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     Job(Box<ImportedJob>),
     Dropped(Dropped),
 }
 
-/// Streams the rows of one trace and keeps the balance.
+/// Streams the rows of one trace and counts them.
 pub struct Reader {
     rows: Box<dyn Rows>,
     progress: Progress,
@@ -194,29 +194,29 @@ impl Reader {
         })
     }
 
-    /// Moves every time of every job; identities stay those of the trace.
+    /// Moves every time of every job by `shift`; the ids of jobs stay.
     #[must_use]
     pub fn shifted(mut self, shift: Shift) -> Self {
         self.shift = shift;
         self
     }
 
-    /// By how much the times of the trace are moved.
+    /// The difference by which the times of the trace are moved.
     pub fn shift(&self) -> Shift {
         self.shift
     }
 
-    /// How far the file is read.
+    /// The progress in the file.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
 
-    /// The place of the row read last.
+    /// The position of the row that was read last.
     pub fn place(&self) -> u64 {
         self.rows.place()
     }
 
-    /// The balance so far; final once the rows are through.
+    /// The counts so far; final after the last row.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }

@@ -1,19 +1,19 @@
-//! What a format has to offer: a parser of its lines, which may have a header.
+//! The interface of a format: a parser of its lines, which may have a header.
 
 use super::ImportError;
 use super::job::ImportedJob;
 use super::reason::Reason;
 
-/// What a line turned out to be; `None` for a header, a comment or a blank line.
+/// The content of a line; `None` for a header, a comment or a blank line.
 pub(super) type Parsed = Option<Result<ImportedJob, Reason>>;
 
-/// Reads one file line by line, remembering only its header. It leaves names that the trace does
-/// not know empty and makes no checks that every format shares.
+/// Reads one file line by line, remembering only its header. It leaves names empty that the trace does not contain, and
+/// leaves the checks that all formats share to the reader.
 pub(super) trait Parser: Send {
     /// Fails only when the whole file is unusable.
     fn line(&mut self, line: &str) -> Result<Parsed, ImportError>;
 
-    /// The format has a header line and it has not come yet.
+    /// True while the format's header line has not come yet.
     fn awaits_header(&self) -> bool;
 
     /// The byte that makes a line a comment.
@@ -21,7 +21,7 @@ pub(super) trait Parser: Send {
         None
     }
 
-    /// A job that is still remembered at the end of the file; asked for until there is none.
+    /// A job that is still held back at the end of the file; called until it returns `None`.
     fn left_over(&mut self) -> Option<ImportedJob> {
         None
     }
@@ -29,24 +29,24 @@ pub(super) trait Parser: Send {
 
 pub(super) const HEADER_LINE: &str = "the header line";
 
-/// The names of the columns of a table: finds columns by name, whatever their order and letter case.
+/// The names of a table's columns, by which columns are found whatever their order and letter case.
 pub(super) struct Header<'a> {
-    /// What tells the names.
+    /// The origin of the names, for messages.
     of: &'static str,
     names: Vec<&'a str>,
-    /// What was looked for.
+    /// The names that were looked for.
     asked: Vec<&'static str>,
     missing: Vec<&'static str>,
     twice: Option<&'static str>,
 }
 
 impl<'a> Header<'a> {
-    /// The first line of a file.
+    /// The names in the first line of a file.
     pub(super) fn line(names: impl Iterator<Item = &'a str>) -> Self {
         Self::new(HEADER_LINE, names)
     }
 
-    /// What something else tells, like an option of the command line in place of that line.
+    /// Names from another origin than the header line, such as an option of the command line.
     pub(super) fn new(of: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
         Self { of, names: names.map(str::trim).collect(), asked: Vec::new(), missing: Vec::new(), twice: None }
     }
@@ -61,7 +61,7 @@ impl<'a> Header<'a> {
         first
     }
 
-    /// A column that must be there; [`Header::into_names`] names all that are not.
+    /// A required column; [`Header::into_names`] lists all that are missing.
     pub(super) fn need(&mut self, name: &'static str) -> usize {
         self.find(name).unwrap_or_else(|| {
             self.missing.push(name);
@@ -69,13 +69,13 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// A column that must be there unless something else tells the same.
+    /// A column that is required unless its value comes from elsewhere.
     pub(super) fn find_or_need(&mut self, name: &'static str, told_elsewhere: bool) -> Option<usize> {
         if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
     }
 
-    /// True if a line of a table is a header line although one came before, as in files that are put together: its
-    /// fields are names that every such table needs. No row holds three of them.
+    /// True if a line is a repeated header line, as in concatenated files: three of its fields are names that every such
+    /// table needs, which no row contains.
     pub(super) fn repeats<'f>(fields: impl Iterator<Item = &'f str>, needed: &[&str]) -> bool {
         let is_needed = |field: &&str| needed.iter().any(|name| name.eq_ignore_ascii_case(field.trim()));
         fields.filter(is_needed).take(3).count() == 3
@@ -97,7 +97,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// A name that was not looked for, and may be a misspelt one. Files have many fields that no import reads.
+    /// A name that was not looked for, and may be a misspelt one. Names in header lines are not checked, because files have
+    /// many fields that the import does not read.
     fn unknown(&self) -> Option<String> {
         let known = |name: &str| self.asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
         let unknown = self.names.iter().find(|name| self.of != HEADER_LINE && !known(name));

@@ -8,7 +8,7 @@ use crate::domain::slots::{Amounts, SlotName};
 use crate::service::input::warning::listed;
 use crate::store::agents::Agent;
 
-/// Slots of agents that a sentence names.
+/// The most slots that a message lists by name.
 const NAMED_SLOTS: usize = 8;
 
 /// The group's capacity: the sum over agents that are alive and schedulable.
@@ -20,20 +20,20 @@ pub fn capacity_of(agents: &[Agent]) -> Amounts {
     sum.filtered(|amount: Amount| !amount.is_zero())
 }
 
-/// The slots that some agent has, whether it is in service or not, by name.
+/// The slots of all agents, in service or not, by name.
 pub fn slots_of(agents: &[Agent]) -> Arc<[SlotName]> {
     let all = agents.iter().flat_map(|agent| agent.available_slots.iter());
     let named: BTreeSet<SlotName> = all.filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot).collect();
     named.into_iter().collect()
 }
 
-/// The sentence about a slot that none of `agent_slots` is.
+/// The message about a slot that is not among `agent_slots`.
 pub fn slot_not_offered(slot: SlotName, agent_slots: &[SlotName]) -> String {
     let names = named_slots(agent_slots);
     format!("no agent of the group has the slot `{slot}`, so that it costs nothing; agents have {names}")
 }
 
-/// Slots for a sentence.
+/// The names of slots as a message lists them.
 pub fn named_slots(slots: &[SlotName]) -> String {
     let names: Vec<String> = slots.iter().map(|slot| format!("`{slot}`")).collect();
     listed(&names, NAMED_SLOTS)

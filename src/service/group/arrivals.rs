@@ -1,9 +1,9 @@
-//! Groups that another server has made a moment ago.
+//! Groups that another server created a moment ago.
 //!
-//! Every server looks for new groups once a second. A client that has made a group on one server and asks another about it
-//! must not be refused in this second. Therefore a request for a group that is not known has the database read once before it
-//! is refused. Names that are invented must not become a load: all requests that wait share one read of all names, and there
-//! is a pause between two reads.
+//! Every server looks for new groups once a second. A client that has created a group on one server and asks another one
+//! about it must not be refused during this second. Therefore the database is read once before a request for an unknown
+//! group is refused. Requests for invented names must not load the database: all requests that wait share one read of all
+//! names, and there is a pause between two reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use tokio::time::Instant;
 use crate::service::{Caller, Result, Service};
 use crate::store;
 
-/// The least time from one read to the next.
+/// The least time between the beginnings of two reads.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// When the last read began. The lock is held by the request that reads.
+/// The time at which the last read began. The request that reads holds the lock.
 #[derive(Debug, Default)]
 pub struct GroupArrivals(Mutex<Option<Instant>>);
 
 impl Service {
-    /// True for a group that this server does not know, and that the caller's key reaches.
+    /// True for a group that this server does not know and that is within the reach of the caller's key.
     pub fn may_be_new(&self, caller: &Caller, group: &str) -> bool {
         caller.reaches(group) && self.published.get(group).is_none()
     }
 
-    /// Publishes the groups that other servers have made until now.
+    /// Publishes the groups that other servers have created by now.
     #[tracing::instrument(name = "service.group.arrivals.publish_new_groups", level = "debug", skip_all)]
     pub async fn publish_new_groups(self: &Arc<Self>) {
         let asked_at = Instant::now();
@@ -39,7 +39,7 @@ impl Service {
             tokio::time::sleep_until(began_at + PAUSE).await;
         }
         *last = Some(Instant::now());
-        // Without the database, memory is all there is, and the request is answered from it.
+        // Without the database, the request is answered from memory.
         if let Err(error) = self.load_new_groups().await {
             tracing::debug!(%error, "new groups could not be read");
         }

@@ -1,5 +1,5 @@
-//! How a state is brought up to a moment: the capacity that it has seen, the run times that count, and what buckets amount to
-//! (FAIR_SHARE §5, §7).
+//! Brings a state up to a moment: the capacity observed until then, the run times that count, and the usage that follows
+//! from the buckets (FAIR_SHARE §5, §7).
 
 use super::state::{Calculation, GroupState};
 use crate::domain::factor::Decayer;
@@ -12,22 +12,23 @@ use crate::service::Result;
 use crate::service::work::blocking;
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
-/// Of so many owners that change, all are calculated: that takes less time then, because it is done in parallel.
+/// All histories are calculated once more than one in four users changes, because calculating all is done in parallel and
+/// takes less time then.
 const MANY: usize = 4;
 
-/// A moment as the service knows it.
+/// A moment of the service's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub now: Timestamp,
-    /// `now`, or the latest time that is certain to have come while the clock is doubted.
+    /// `now`, or the latest trusted time while the clock is not trusted.
     pub certain: Timestamp,
-    /// Since when the service has observed.
+    /// The time since which the service has observed capacities.
     pub started_at: Option<Timestamp>,
 }
 
 impl GroupState {
-    /// Counts the time since the last observation at the capacity that the group had. A group that has no agents observes
-    /// nothing; its time passes all the same.
+    /// Counts the time since the last observation at the capacity that the group had. A group without agents observes no
+    /// capacity, but its time of observation advances.
     pub async fn observe_capacity(&mut self, db: &(impl ConnectionTrait + StreamTrait), moment: Moment) -> Result<()> {
         let now = moment.certain;
         let since = self.group.capacity_observed_at;
@@ -41,8 +42,8 @@ impl GroupState {
         Ok(())
     }
 
-    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The first capacity that a
-    /// group ever knows reaches all its buckets.
+    /// Loads every bucket whose capacity a change from `day` on may touch. The first capacity of a group applies to all its
+    /// buckets, so that all are loaded then.
     pub async fn load_buckets_of(
         &mut self,
         db: &(impl ConnectionTrait + StreamTrait),
@@ -58,19 +59,19 @@ impl GroupState {
         self.load_back_to(db, first).await
     }
 
-    /// Whether the run times of the state are those since `from`.
+    /// True if the run times of the state are those since `from`.
     pub fn knows_run_times(&self, from: Day) -> bool {
         self.group.run_times_made && self.run_times_from() == Some(from)
     }
 
-    /// Reads what a calculation as of `now` needs. Returns whose run times are others than before.
+    /// Reads the data that a calculation as of `now` needs. Returns the owners whose run times have changed.
     pub async fn prepare(
         &mut self,
         db: &(impl ConnectionTrait + StreamTrait),
         now: Timestamp,
         recount: bool,
     ) -> Result<Vec<Owner>> {
-        // A clock that jumped back, or a longer look-back, sees older buckets again.
+        // A clock that jumped back, or a longer look-back, brings older buckets into the window.
         let from = self.options.window_start(now.day());
         self.load_back_to(db, from).await?;
         if !recount {
@@ -80,8 +81,8 @@ impl GroupState {
         Ok(self.hierarchy.take_run_times(&times))
     }
 
-    /// Calculates decayed usage again, where it may have changed. Factors follow when the hierarchy is weighed. Returns whose
-    /// history changed.
+    /// Calculates decayed usage where it may have changed. The factors follow when the hierarchy is weighed. Returns the
+    /// owners whose history changed.
     pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
         blocking(|| {
             let histories = self.begin_calculation(now);
@@ -89,8 +90,8 @@ impl GroupState {
         })
     }
 
-    /// Has every bucket keep its usage over capacity. What is left to be calculated are histories: of those whose buckets
-    /// changed, or of all if the day or an option did that decides about it.
+    /// Calculates the usage over capacity of every bucket. The histories are left to be calculated: those of owners whose
+    /// buckets changed, or all histories if the day or an option that affects them has changed.
     pub fn begin_calculation(&mut self, now: Timestamp) -> Histories {
         if self.ledger.has_unsettled_capacities() {
             self.ledger.settle_capacities();
@@ -118,18 +119,18 @@ impl GroupState {
     }
 }
 
-/// Histories that are to be calculated. The state counts them as calculated.
+/// Histories that are still to be calculated. The state treats them as calculated already.
 #[must_use]
 #[derive(Debug)]
 pub struct Histories {
     today: Day,
-    /// Whose histories change; `None`: those of all.
+    /// The owners whose histories change; `None`: all owners.
     stale: Option<Vec<Owner>>,
 }
 
 impl Histories {
-    /// Calculates them. Nothing that they follow from may have changed since [`GroupState::begin_calculation`]. Returns whose
-    /// history changed.
+    /// Calculates the histories. The buckets and options must be as they were at [`GroupState::begin_calculation`]. Returns
+    /// the owners whose history changed.
     pub fn take(self, ledger: &Ledger, hierarchy: &mut Hierarchy, options: &Options) -> Vec<Owner> {
         let decayer = Decayer::new(options, self.today);
         match self.stale {

@@ -1,4 +1,4 @@
-//! How a session ends: everything is committed and published, or nothing leaves a trace.
+//! The end of a transaction of the group: everything is committed and published, or nothing is kept.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,13 +16,13 @@ use crate::service::{Error, Result};
 use crate::store::{self, groups};
 
 impl GroupTransaction {
-    /// Does `change` and ends the session: commits what was changed, or leaves no trace if that failed.
+    /// Runs `change` and ends the transaction: commits the changes, or rolls back if `change` failed.
     pub async fn conclude<T>(
         mut self,
         change: impl AsyncFnOnce(&mut Self) -> Result<T>,
     ) -> Result<(T, Option<Arc<GroupSnapshot>>)> {
         match change(&mut self).await {
-            // Every use-case that writes would be as large as the commit, on the stack of who asks for it.
+            // Boxed, because otherwise the future of every use-case that writes would be as large as that of the commit.
             Ok(value) => Ok((value, Box::pin(self.finish()).await?)),
             Err(error) => {
                 self.release();
@@ -31,7 +31,8 @@ impl GroupTransaction {
         }
     }
 
-    /// Readers see all that the session saw, also what another process wrote, whether it changed anything or not.
+    /// Publishes the state that the transaction has read, whether it changed anything or not, because another process may
+    /// have written it.
     async fn finish(self) -> Result<Option<Arc<GroupSnapshot>>> {
         if !self.has_changed() {
             let seen = self.state.group.revisions();
@@ -52,7 +53,7 @@ impl GroupTransaction {
             || !self.changed_shares.is_empty()
     }
 
-    /// Ends the session without a commit. The state is kept unless it was changed, so that a refused request costs no
+    /// Ends the transaction without a commit. An unchanged state stays in memory, so that a refused request causes no
     /// reload.
     pub fn release(self) {
         let Self { mut slot, tx, state, touched, .. } = self;
@@ -62,7 +63,7 @@ impl GroupTransaction {
         }
     }
 
-    /// Stores what changed, commits, and publishes. Returns the group's picture; `None`: the group was removed.
+    /// Stores the changes, commits, and publishes. Returns the group's snapshot; `None`: the group was removed.
     pub async fn commit(mut self) -> Result<Option<Arc<GroupSnapshot>>> {
         let moved = if self.deleted { None } else { self.save_buckets().await? };
         let before = self.service.published.get(self.group());
@@ -96,7 +97,8 @@ impl GroupTransaction {
             if let Some(work) = &work {
                 work.check_fence(&tx).await?;
             }
-            // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
+            // From here on the database decides. If this fails, the slot stays empty and the next transaction reads the
+            // state from the database.
             tx.commit().await.map_err(store::StoreError::from)?;
             Ok::<_, Error>(())
         });
@@ -113,14 +115,14 @@ impl GroupTransaction {
             return Ok(None);
         }
         let published = if let Some((lock, people)) = people {
-            // The picture shows people whom only the commit makes known.
+            // The snapshot shows people who become known only by the commit.
             save.await?;
             service.people.committed(people, lock);
             blocking(|| picture(kernels))
         } else if moved.is_some() {
             let (saved, early) = join_with_compute(save, || picture(kernels)).await;
             saved?;
-            // Someone may have been renamed meanwhile.
+            // A person may have been renamed meanwhile.
             let is_right = early.facts.rows.show(&service.people.read());
             if is_right { early } else { blocking(|| picture(early.live.known_kernels())) }
         } else {
@@ -135,8 +137,8 @@ impl GroupTransaction {
         }
         *slot = Some(state);
         service.published.put(&published);
-        // To free what only the picture before had takes a while, for which a client need not wait. A run frees it where it was
-        // made: what another thread frees is given back later.
+        // Freeing the data that only the previous snapshot had takes a while, and a client need not wait for it. A run frees
+        // it on its own thread, because the allocator returns memory late that another thread frees.
         if is_run {
             drop(before);
         } else {
@@ -145,8 +147,8 @@ impl GroupTransaction {
         Ok(Some(published))
     }
 
-    /// Stores buckets, while histories and factors are calculated where they may have changed. Returns whose shares have changed,
-    /// if any of them, or what is shown of them, has.
+    /// Stores buckets, while histories and factors are calculated where they may have changed. Returns the owners whose
+    /// shares have changed; `None` if neither shares nor the rows that readers see have changed.
     async fn save_buckets(&mut self) -> Result<Option<Vec<Owner>>> {
         let group = &mut self.state.group;
         group.kernels_revision = group.kernels_revision.next();
@@ -156,7 +158,7 @@ impl GroupTransaction {
         self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
         if changes.is_empty() {
-            // Whether anything is stored may depend on them.
+            // The histories decide whether anything is stored.
             blocking(|| self.take_histories());
         }
         let shares_changed = !changes.is_empty()
@@ -185,7 +187,7 @@ impl GroupTransaction {
         Ok(Some(weighed.moved))
     }
 
-    /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
+    /// The kernels of the snapshot `before` with the changes of this transaction, if no other writer came in between.
     fn kernels_after(&mut self, before: &GroupSnapshot) -> Option<LiveKernels> {
         let follows = before.facts.kernels_revision == self.loaded.kernels_revision;
         let changes = self.kernels.take().filter(|_| follows)?;

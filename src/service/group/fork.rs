@@ -1,4 +1,4 @@
-//! A copy of a group's state beside the picture of it: the ground of simulations. Writers go on with the state itself.
+//! A copy of a group's state with its snapshot, on which simulations work. Writers go on with the original state.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::state::GroupState;
 use crate::service::{Error, Result, Service};
 use crate::store::{Tx, groups};
 
-/// A state that no other task has, the picture of it, and the database as of the same moment.
+/// A state that no other task uses, its snapshot, and a database transaction that reads as of the same moment.
 pub struct Fork {
     pub state: GroupState,
     pub picture: Arc<GroupSnapshot>,
@@ -15,7 +15,7 @@ pub struct Fork {
 }
 
 impl Service {
-    /// Forks the group as it is stored; what readers see is that, or will be.
+    /// Forks the group as it is stored. Readers see the same state, or will see it once it is published.
     pub(in crate::service) async fn fork(&self, name: &str) -> Result<Fork> {
         let unknown = || Error::unknown_group(name);
         self.published.get(name).ok_or_else(unknown)?;

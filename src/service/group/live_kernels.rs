@@ -1,4 +1,4 @@
-//! The kernels that run or wait, as plans need them: read once, and from then on kept up by what ingests change.
+//! The running and pending kernels, as plans need them: read once, and then updated with the changes of each ingest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use uuid::Uuid;
 use crate::domain::kernel::Kernel;
 use crate::domain::queues::LiveKernel;
 
-/// All that run or wait, by id.
+/// All running and pending kernels, by id.
 pub type Kernels = Arc<[Arc<LiveKernel>]>;
 
-/// What became of a kernel; `None`: it ended.
+/// The new state of a kernel; `None`: it has ended.
 pub type Change = (Uuid, Option<Arc<LiveKernel>>);
 
-/// The kernels of one picture, as what an earlier one had and what was changed since. The next picture takes it over
-/// without copying it; only a plan puts it together.
+/// The kernels of one snapshot: those of an earlier snapshot, and the changes since. The next snapshot takes them over
+/// without a copy; they are merged only for a plan.
 #[derive(Clone, Debug)]
 pub struct LiveKernels {
     known: Kernels,
@@ -28,8 +28,8 @@ impl LiveKernels {
         Self { known, changes: Vec::new() }
     }
 
-    /// With what one more write made of kernels. `None`: so much was changed since anybody asked that they are better
-    /// read again.
+    /// Appends the kernel changes of one more write. Returns `None` once there are so many changes since the last merge that
+    /// reading the kernels again costs less.
     pub fn after(mut self, changed: Vec<Change>) -> Option<Self> {
         if !changed.is_empty() {
             self.changes.push(changed.into());
@@ -51,7 +51,7 @@ impl LiveKernels {
     }
 }
 
-/// What an ingest made of a kernel.
+/// The change that an ingest has made to a kernel.
 pub fn change(kernel: &Kernel) -> Change {
     (kernel.report.id.0, LiveKernel::of(kernel).map(Arc::new))
 }

@@ -1,5 +1,5 @@
-//! Groups that another process does not let go: after one has waited for such a group in vain, those that wait behind it do not
-//! wait for as long again.
+//! Groups that another process keeps locked. Once a request has waited for such a group in vain, the requests behind it are
+//! refused without waiting.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::store::{self, Fault, StoreError};
 
-/// When one last waited in vain, by group.
+/// The time at which a request last waited in vain, by group.
 #[derive(Default)]
 pub struct LockedElsewhere(Mutex<HashMap<String, Instant>>);
 
@@ -16,14 +16,14 @@ impl LockedElsewhere {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses to wait for what another has just waited for in vain.
+    /// Refuses to wait if another request has waited for the same group in vain a moment ago.
     pub fn check(&self, group: &str) -> store::Result<()> {
         let mut known = self.known();
         known.retain(|_, at| at.elapsed() < store::PAUSE);
         if known.contains_key(group) { Err(Fault::Busy.refusal().into()) } else { Ok(()) }
     }
 
-    /// Notes whether one that asked for the group's lock has waited in vain.
+    /// Notes the group if the request for its lock has waited in vain.
     pub fn note<T>(&self, group: &str, outcome: &store::Result<T>) {
         if let Err(StoreError::Unavailable { fault: Fault::Busy, .. }) = outcome {
             self.known().insert(group.to_owned(), Instant::now());

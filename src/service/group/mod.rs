@@ -1,4 +1,4 @@
-//! One resource group: its working state, the session that changes it, and the picture of it that readers see.
+//! One resource group: its working state, the transaction that changes it, and the snapshot of it that readers see.
 
 pub(in crate::service) mod agent_slots;
 pub(in crate::service) mod arrivals;

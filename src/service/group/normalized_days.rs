@@ -1,5 +1,5 @@
-//! What the buckets of everybody come to before decay: in the histories of a group that a run of this process has calculated,
-//! and read from the database otherwise.
+//! The usage of each bucket over its capacity, before decay. It is in the histories of the shares if a run of this process
+//! has calculated them; otherwise it is read from the database.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::service::{Result, Service};
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
 impl Service {
-    /// The normalised days of a picture; the first that asks for them reads them from `db`, unless a run has told.
+    /// The normalised days of a snapshot. The first request for them reads them from `db`, unless a run of this process has
+    /// calculated them.
     pub(in crate::service) async fn load_normalized_days<'a>(
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
@@ -22,7 +23,7 @@ impl Service {
         facts.normalized_days.get_or_try_init(|| self.read_trails(db, facts)).await
     }
 
-    /// Makes known what does not outlast a restart and is told without asking the database: how fair groups were.
+    /// Loads the data that does not outlast a restart and that fairness metrics need without a read of the database.
     pub async fn load_all_normalized_days(&self) -> Result<()> {
         for group in self.published.all().values().filter(|group| group.facts.calculation.is_some()) {
             self.load_normalized_days(self.store.read(), &group.facts).await?;

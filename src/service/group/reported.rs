@@ -1,4 +1,4 @@
-//! What reports make of kernels: stored, and noted in the state while the database works.
+//! The kernels of reports: stored, and noted in the state while the database works.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use crate::domain::time::Timestamp;
 use crate::service::Result;
 use crate::store;
 
-/// Few, so that what the database has answered does not wait long.
+/// Kernels that are noted before the task yields. The number is small so that an answer of the database does not wait long.
 const KERNELS_BETWEEN_YIELDS: usize = 50;
 
-/// Kernels, each with what was known of it before.
+/// Reported kernels, each with its earlier state.
 pub type Reported = Vec<(Option<Kernel>, Kernel)>;
 
 impl GroupTransaction {
-    /// Stores kernels that were reported at `seen_at`. Those that another group has claimed since this session looked are
-    /// taken out and returned.
+    /// Stores kernels that were reported at `seen_at`. Kernels that another group has claimed since this transaction read
+    /// them are taken out and returned.
     pub async fn save_kernels(&mut self, kernels: &mut Reported, seen_at: Timestamp) -> Result<BTreeSet<KernelId>> {
         if kernels.is_empty() {
             return Ok(BTreeSet::new());
@@ -40,7 +40,7 @@ impl GroupTransaction {
         Ok(claimed)
     }
 
-    /// Only kernels that were new can be another group's.
+    /// Takes out kernels that another group has claimed. Only kernels that were new can be another group's.
     async fn take_out_claimed(&mut self, kernels: &mut Reported) -> Result<BTreeSet<KernelId>> {
         let ids: Vec<KernelId> = kernels.iter().map(|(_, kernel)| kernel.report.id).collect();
         let found = store::kernels::find_many(&self.tx, &ids).await?;

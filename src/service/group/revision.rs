@@ -1,4 +1,4 @@
-//! The revision of a group's configuration, as answers name it and requests repeat it.
+//! The revision of a group's configuration, which answers contain and requests repeat.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,11 +9,12 @@ use crate::service::input::error::{Error, Found, Result};
 use crate::store::groups::Group;
 use crate::store::revision::Revision;
 
-/// Which configuration of which group: weights, options, agents, capacities, queues and people. Kernels do not change it.
+/// The configuration of one group as of one write: weights, options, agents, capacities, queues and people. Changes of
+/// kernels keep the revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigRevision {
     revision: Revision,
-    /// Tells the group from others, also from one that had its name before.
+    /// A digest that distinguishes the group from others, also from an earlier group of the same name.
     group: String,
 }
 
@@ -29,7 +30,7 @@ impl ConfigRevision {
         Self { revision: self.revision.next(), ..self }
     }
 
-    /// Refuses a request that was made on the grounds of another revision.
+    /// Refuses a request that was made for another revision than this one.
     pub fn require(&self, seen: &str) -> Result<()> {
         let Ok(seen) = seen.parse::<Self>() else {
             return Err(Error::about("/if_revision", "invalid_value", "is not a `config_revision` of an answer"));
@@ -52,7 +53,7 @@ impl fmt::Display for ConfigRevision {
     }
 }
 
-/// A text that is no revision.
+/// The error for a text that is not a revision.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not a revision")]
 pub struct NoRevision;
@@ -66,7 +67,7 @@ impl FromStr for ConfigRevision {
         let number = number.parse().map_err(|_| NoRevision)?;
         let tag = i32::from_str_radix(tag, 16).map_err(|_| NoRevision)?;
         let revision = Self { revision: Revision::stored(number, tag), group: group.to_owned() };
-        // Only what an answer can have said is one.
+        // Only the text that `Display` writes is accepted.
         if revision.to_string() == text { Ok(revision) } else { Err(NoRevision) }
     }
 }

@@ -1,4 +1,5 @@
-//! What is copied only if it changes while another has it: a simulation and the writers of a group begin with one state.
+//! Copy-on-write values: a simulation and the writers of a group begin with the same data, which is copied on the first
+//! change.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

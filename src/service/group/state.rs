@@ -1,8 +1,22 @@
 //! The working state of one resource group.
 //!
-//! The database is the truth; the state is a cache of it that belongs to one revision. A session
-//! takes the group's lock in the database, reloads the state if another process was faster, and
-//! either commits everything or leaves no trace.
+//! The database is the truth; the state is a cache of it that belongs to one revision. Writers work on the state, because
+//! reading shares, buckets and kernels for every write would take longer than the write.
+//!
+//! One state per group and process exists, in the slot of the group. A transaction of the group takes it out of the slot,
+//! reads it again if another process was faster, changes it, and puts it back after the commit. A state that was changed and
+//! not committed is dropped. Readers never see the state: they use the snapshot that follows from it.
+//!
+//! Some fields are read when they are first needed, such as the kinds of slices and the kernels that runs still have to
+//! record. `None` stands for "not read yet" there, never for "empty".
+//!
+//! Invariants:
+//! - All fields belong to the revisions in the group's row.
+//! - Sums over kernels (occupancy, demand, outstanding usage) follow every change of a kernel through
+//!   [`GroupState::kernel_changed`].
+//! - Every project is in the domain of the people directory as of `moves`.
+//!
+//! The rules are those of FAIR_SHARE §1 to §7.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,10 +48,11 @@ use crate::store::run_times::ByDay;
 use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
-/// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
+/// The slots that each user's running kernels occupy. Kept as the usage of one second, because sums of amounts would
+/// saturate.
 pub type Occupancy = SharedMap<UserId, Usages>;
 
-/// What a kernel adds to [`Occupancy`].
+/// The addition of one kernel to [`Occupancy`].
 fn occupied(slots: &Amounts) -> Usages {
     slots.for_micros(MICROS_PER_SECOND.unsigned_abs())
 }
@@ -50,10 +65,10 @@ pub fn occupy(occupancy: &mut Occupancy, user: UserId, slots: &Amounts) {
     }
 }
 
-/// Unsettled kernels that are kept between runs.
+/// The most open kernels that stay in memory between runs. Beyond that number they are read again.
 pub const MOST_AT_HAND: usize = 100_000;
 
-/// The conditions of the last calculation.
+/// The conditions of the last calculation of factors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calculation {
     pub at: Timestamp,
@@ -62,7 +77,7 @@ pub struct Calculation {
     pub options: Options,
 }
 
-/// Everything about one group that its use-cases need, as of one revision.
+/// All data of one group that its use-cases need, as of one revision.
 #[derive(Clone, Debug)]
 pub struct GroupState {
     pub group: Group,
@@ -70,53 +85,53 @@ pub struct GroupState {
     pub options: Options,
     pub calculation: Option<Calculation>,
     pub agents: Vec<Agent>,
-    /// Sum over the agents that are alive and schedulable.
+    /// The sum over the agents that are alive and schedulable.
     pub capacity: Amounts,
     /// The slots that any agent has, in service or not.
     pub agent_slots: Arc<[SlotName]>,
     pub hierarchy: Shared<Hierarchy>,
     pub ledger: Shared<Ledger>,
-    /// Whether histories have their normalised days; not before the first calculation since the state was read.
+    /// True once histories have their normalised days; false before the first calculation since the state was read.
     pub has_normalized_days: bool,
-    /// How many moves of projects between domains the hierarchy has seen.
+    /// The number of moves of projects between domains that the hierarchy has followed.
     moves: u64,
-    /// How many of them there were when a run last looked for usage of the placeholder domain; `None`: not since the state was read.
+    /// The number of moves when a run last looked for usage of the placeholder domain; `None`: not since the state was read.
     pub placed_at: Option<u64>,
-    /// As admins configure them.
+    /// As configured by admins.
     pub queues: Arc<Queues>,
-    /// What each user's running kernels occupy.
+    /// The slots that each user's running kernels occupy.
     pub occupancy: Occupancy,
-    /// What running and pending kernels hold and ask for, by queue.
+    /// The amounts that running and pending kernels hold and ask for, by queue.
     pub demand: Arc<Demand>,
-    /// What is used that no run has recorded, and what will be.
+    /// The usage that no run has recorded yet, and the usage that running kernels are expected to add.
     pub outstanding: Outstanding,
-    /// Whose kernels wait to be started.
+    /// The owners of pending kernels.
     pub asking: Asking,
-    /// Grows whenever users may have become active, or have ceased to be, without any usage that is recorded.
+    /// Grows whenever the set of active users may have changed for another reason than recorded usage.
     pub active_changes: u64,
-    /// In which domains projects have counted on the last days.
+    /// The domains for which projects have counted on the last days.
     pub day_domains: DayDomains,
-    /// How long kernels ran whose usage this session has recorded to the end, or takes back.
+    /// The run times of kernels that this transaction has recorded to the end, or takes back.
     ended: ByDay,
-    /// What runs still have to record; read when it is first needed.
+    /// The kernels that runs still have to record; read when first needed.
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
-    /// What records have in common; read when it is first needed.
+    /// The kinds of slices, numbered; read when first needed.
     kinds: Option<SliceKinds>,
-    /// The most days that a stored bucket takes; read when it is first needed.
+    /// The longest stored bucket, in days; read when first needed.
     longest_bucket: Option<u32>,
-    /// What kernels have in common.
+    /// Values that many kernels share, stored once.
     common: Common,
 }
 
 impl GroupState {
-    /// Reads the state of `group`, and who is new among people.
+    /// Reads the state of `group`, and the people who are new.
     pub async fn load(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
         people.sync(db).await?;
         Self::as_of(db, people, group).await
     }
 
-    /// [`GroupState::load`] at the moment of `people`. Buckets are read when they are needed: ranks follow from what is stored of
-    /// shares.
+    /// [`GroupState::load`] as of the moment of `people`. Buckets are read only when needed, because ranks follow from the
+    /// stored shares.
     pub async fn as_of(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
@@ -155,7 +170,7 @@ impl GroupState {
         };
         state.load_kernels(db, None).await?;
         state.hierarchy = Shared::new(shares.await?);
-        // A project may have come here while the group had no row of its domain.
+        // A project may have moved here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
             state.hierarchy.projects().values().map(|(domain, _)| Arc::clone(domain)).collect();
         for domain in domains {
@@ -164,8 +179,8 @@ impl GroupState {
         Ok(state)
     }
 
-    /// The state for a simulation that changes it and stores nothing. Histories and buckets are copied once one side
-    /// changes them.
+    /// Copies the state for a simulation, which changes it and stores nothing. Histories and buckets are copied once either
+    /// side changes them.
     pub fn fork(&self) -> Self {
         Self {
             group: self.group.clone(),
@@ -195,12 +210,12 @@ impl GroupState {
         }
     }
 
-    /// Whether projects were moved that the state has where they were before.
+    /// True if projects have moved that the state still has in their old domains.
     pub fn is_behind(&self, people: &Directory) -> bool {
         self.moves != people.moves()
     }
 
-    /// Puts projects that were moved, here or elsewhere, into their domains. Returns whether any was.
+    /// Moves projects that have moved, in this process or another one, into their domains. Returns true if there was one.
     pub fn follow(&mut self, people: &Directory) -> bool {
         if !self.is_behind(people) {
             return false;
@@ -217,13 +232,12 @@ impl GroupState {
         !moved.is_empty()
     }
 
-    /// Whether everything but the occupancy is as of `stored`, and not of an earlier group of that name.
+    /// True if shares, options, capacities and names are as of `stored`, and `stored` is not a later group of this name.
     pub fn is_of(&self, stored: &Group) -> bool {
         self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
     }
 
-    /// Takes the group's row as it is now, and reads again what another process has changed of queues and
-    /// kernels.
+    /// Takes the group's row as stored, and reads the queues and kernels again that another process has changed.
     pub async fn catch_up(&mut self, db: &(impl ConnectionTrait + StreamTrait), group: Group) -> Result<()> {
         let known = std::mem::replace(&mut self.group, group);
         if known.queues_revision != self.group.queues_revision {
@@ -237,8 +251,8 @@ impl GroupState {
         Ok(())
     }
 
-    /// Reads what kernels hold and ask for, whether runs still have to record anything of them, and which have ended lately;
-    /// `known_until` is how far the state knew what runs have recorded.
+    /// Reads the amounts that kernels hold and ask for, the number of kernels that runs still have to record, and the
+    /// kernels that ended lately. `known_until` is the time until which the state knew the records.
     async fn load_kernels(
         &mut self,
         db: &(impl ConnectionTrait + StreamTrait),
@@ -270,30 +284,30 @@ impl GroupState {
         }
         self.occupancy = occupancy;
         self.demand = Arc::new(demand);
-        // Where nothing is unsettled, nothing has to be read before the next run.
+        // Where no kernel is open, none has to be read before the next run.
         self.unsettled = (outstanding.count() == 0).then(BTreeMap::new);
         self.take_outstanding(outstanding);
         self.asking = asking;
         Ok(())
     }
 
-    /// Takes what is used that no run has recorded, made anew.
+    /// Replaces the outstanding usage.
     pub fn take_outstanding(&mut self, outstanding: Outstanding) {
         self.outstanding = outstanding;
         self.active_changes += 1;
     }
 
-    /// Takes out what runs still have to record; `None`: it has to be read.
+    /// Takes out the kernels that runs still have to record; `None`: they have to be read.
     pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
         self.unsettled.take()
     }
 
-    /// Keeps what the next run has to look at, unless it is so much that reading it again is better.
+    /// Keeps the kernels that the next run has to look at, unless there are more than [`MOST_AT_HAND`].
     pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelKey, Unsettled>>) {
         self.unsettled = kernels.filter(|k| k.len() <= MOST_AT_HAND);
     }
 
-    /// Takes out what records have in common, for a run that adds to it.
+    /// Takes out the kinds of slices, for a run that adds to them.
     pub async fn take_kinds(&mut self, db: &impl ConnectionTrait) -> Result<SliceKinds> {
         match self.kinds.take() {
             Some(kinds) => Ok(kinds),
@@ -306,18 +320,18 @@ impl GroupState {
         self.kinds = Some(kinds);
     }
 
-    /// The first day whose usage can be summed again: from its records, or from its day totals where the records are purged;
+    /// The first day whose usage can be summed again: from its records, or from its day totals where the records are purged.
     /// `None`: every day can.
     pub fn known_from(&self) -> Option<Day> {
         if self.group.day_totals_made { self.group.totals_from } else { self.group.records_from }
     }
 
-    /// Buckets and day totals of days before `day` are removed.
+    /// Notes that buckets and day totals of days before `day` are removed.
     pub fn removed_days_before(&mut self, day: Day) {
         self.group.totals_from = self.group.totals_from.max(Some(day));
     }
 
-    /// Records of days before `day` do not count any more.
+    /// Notes that records of days before `day` do not count any more.
     pub fn purged_before(&mut self, day: Day) {
         self.group.records_from = Some(day);
         if let Some(kinds) = &mut self.kinds {
@@ -325,17 +339,17 @@ impl GroupState {
         }
     }
 
-    /// From which day on run times count, as of the last calculation.
+    /// The first day whose run times count, as of the last calculation.
     pub fn run_times_from(&self) -> Option<Day> {
         self.calculation.as_ref().map(|calculation| calculation.lookback_start)
     }
 
-    /// Notes how long a kernel ran that ended on `day`.
+    /// Notes the run time of a kernel that ended on `day`.
     pub fn ended(&mut self, owner: Member, day: Day, times: RunTimes) {
         *self.ended.entry((day, owner)).or_default() += times;
     }
 
-    /// Takes out what was noted since it was stored last.
+    /// Takes out the run times that were noted since they were last stored.
     pub fn take_ended(&mut self) -> ByDay {
         let mut ended = std::mem::take(&mut self.ended);
         ended.retain(|_, times| !times.is_zero());
@@ -350,7 +364,7 @@ impl GroupState {
         }
     }
 
-    /// Notes what an ingest made of a kernel; `None`: it is not the group's after all.
+    /// Notes the change of a kernel by an ingest. `new` is `None` if the kernel turned out to be another group's.
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: Option<&Kernel>) {
         let Some(kernel) = new.or(old) else { return };
         let (key, owner) = (kernel.key, kernel.report.owner);
@@ -392,7 +406,7 @@ impl GroupState {
         }
     }
 
-    /// Notes what the owner of a kernel holds and asks for now.
+    /// Notes the amounts that the owner of a kernel now holds and asks for.
     fn note_activity(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&Unsettled>) {
         let Some(kernel) = new.or(old) else { return };
         let owner = kernel.report.owner;
@@ -415,7 +429,7 @@ impl GroupState {
         }
     }
 
-    /// Makes sure that buckets from `day` on are in memory.
+    /// Loads the buckets from `day` on.
     pub async fn load_back_to(&mut self, db: &(impl ConnectionTrait + StreamTrait), day: Day) -> Result<()> {
         let known_from = self.ledger.loaded_from();
         if day < known_from {
@@ -425,8 +439,8 @@ impl GroupState {
         Ok(())
     }
 
-    /// The first day on which a bucket may have begun that takes usage of `day`. Another option folds buckets again where all their
-    /// records are there; one whose first records are purged stays as long as the option said then.
+    /// The first day of the oldest bucket that may take usage of `day`. A change of the bucket length rebuilds buckets only
+    /// where all their records exist; a bucket with purged records keeps the length of its time.
     pub async fn first_bucket_of(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<Day> {
         let mut days = self.options.decay_unit_days;
         if let Some(from) = self.group.records_from {
@@ -441,19 +455,19 @@ impl GroupState {
         Ok(day.plus(1 - days.cast_signed()))
     }
 
-    /// Buckets of another length come.
+    /// Forgets the longest bucket, because buckets of another length are about to be made.
     pub fn doubt_longest_bucket(&mut self) {
         self.longest_bucket = None;
     }
 
-    /// Replaces the agents, and what follows from them.
+    /// Replaces the agents, the capacity and the slots.
     pub fn take_agents(&mut self, agents: Vec<Agent>) {
         self.capacity = capacity_of(&agents);
         self.agent_slots = slots_of(&agents);
         self.agents = agents;
     }
 
-    /// Makes a domain known to the group. Returns what is new.
+    /// Registers a domain in the group. Returns the owners that are new.
     pub fn know_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
         if self.hierarchy.domains().contains_key(domain) {
             return Vec::new();
@@ -463,7 +477,7 @@ impl GroupState {
         vec![Owner::Domain(Arc::clone(domain))]
     }
 
-    /// Makes a project known to the group in its domain, and moves it there if it was in another one. Returns what is new.
+    /// Registers a project in its domain, and moves it if it was in another one. Returns the owners that are new.
     pub fn know_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.know_domain(domain);
         if self.hierarchy.projects().contains_key(&project) {
@@ -476,7 +490,7 @@ impl GroupState {
         new
     }
 
-    /// Makes a member, its project and its domain known to the group. Returns what is new.
+    /// Registers a member, its project and its domain. Returns the owners that are new.
     pub fn know_member(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.know_project(member.project, domain);
         if !self.hierarchy.users().contains_key(&member) {

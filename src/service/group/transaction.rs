@@ -1,5 +1,25 @@
-//! The session in which a use-case changes one resource group: it takes the group's lock in the database, and brings the
-//! state up to date if another process was faster.
+//! The transaction in which a use-case changes one resource group.
+//!
+//! Several requests, jobs and processes change the same group, and each change touches memory as well as many tables.
+//! Therefore there is one way to change a group: a transaction of the group holds the group's lock in this process (its
+//! slot), the lock of the group's row in the database, a database transaction, and the working state. Writers of one group
+//! wait for each other; readers use the snapshot and never wait.
+//!
+//! A transaction
+//! 1. takes the locks and compares the stored revision with the state. It reads again what another process has changed;
+//! 2. lets the use-case change the state and write rows;
+//! 3. commits and publishes the next snapshot, or rolls back. A state that was changed and not committed is dropped.
+//!
+//! It is not a web session and not a session of kernels. It covers one group only; people, which all groups share, have a
+//! lock of their own ([`GroupTransaction::lock_people`]) that is taken inside it.
+//!
+//! Invariants:
+//! - [`GroupTransaction::state_mut`] and the other methods that change the state mark it, so that only a commit keeps it.
+//! - Rows are written through [`GroupTransaction::write`]; otherwise a commit that finds the state unchanged would roll them
+//!   back.
+//! - Snapshots appear in the order of the commits, because both happen under the slot.
+//!
+//! See "A write" in ARCHITECTURE.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +48,7 @@ use crate::store::groups::{self, Group};
 use crate::store::people::{People, PeopleLock, Project};
 use crate::store::{self, Tx};
 
-/// A write of one group: its lock, its transaction and its state.
+/// A write of one group: its locks, its database transaction and its state.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that the commit has to do")]
 pub struct GroupTransaction {
     pub(super) service: Arc<Service>,
@@ -38,35 +58,36 @@ pub struct GroupTransaction {
     pub(super) state: GroupState,
     /// The group's row as it was loaded; the commit writes what differs.
     pub(super) loaded: Group,
-    /// Whether the state was changed: only a commit keeps it.
+    /// True once the state was changed: only a commit keeps it.
     pub(super) touched: bool,
-    /// Whether rows besides the group's own were written.
+    /// True once rows besides the group's own were written.
     pub(super) written: AtomicBool,
     /// Histories that are still to be calculated.
     pub(super) histories: Option<Histories>,
     /// Shares that must be stored.
     pub(super) changed_shares: BTreeSet<Owner>,
-    /// Whether the next picture shows other rows, though no share was changed.
+    /// True if the next snapshot shows other rows although no share was changed.
     pub(super) rows_changed: bool,
-    /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
+    /// The changes of kernels by this transaction; `None`: the current snapshot has no list of kernels, so the next one has
+    /// none either.
     pub(super) kernels: Option<Vec<live_kernels::Change>>,
     /// The lease under which a run writes.
     pub(super) work: Option<Work>,
-    /// People that are stored, with the revision that they get.
+    /// People that are stored, with the lock that holds their new revision.
     pub(super) people: Option<(PeopleLock, People)>,
-    /// Projects of which newer starts are noted.
+    /// Projects whose newer starts are noted.
     pub(super) starts: Vec<Project>,
-    /// Whether the group itself is removed.
+    /// True if the group itself is removed.
     pub(super) deleted: bool,
-    /// Whether another step follows at once, which needs what of the past this one had to read.
+    /// True if another step follows at once, which needs the same buckets of the past.
     pub has_more_steps: bool,
-    /// Whether the group's configuration is another than before.
+    /// True if the group's configuration has changed.
     pub(super) reconfigured: bool,
     pub now: Timestamp,
 }
 
 impl Service {
-    /// Changes one group: everything that `change` does is kept or, if it fails, nothing.
+    /// Changes one group: all changes of `change` are kept or, if it fails, none.
     pub(in crate::service) async fn change<T>(
         self: Arc<Self>,
         caller: Caller,
@@ -76,7 +97,7 @@ impl Service {
         Ok(GroupTransaction::open(&self, caller, &group).await?.conclude(change).await?.0)
     }
 
-    /// [`Service::change`], and the group as the caller sees it then.
+    /// [`Service::change`], and the group as the caller sees it afterwards.
     pub(in crate::service) async fn change_and_see<T>(
         self: Arc<Self>,
         caller: Caller,
@@ -88,7 +109,7 @@ impl Service {
         Ok((value, VisibleGroup::new(&caller, &group, || picture)?))
     }
 
-    /// [`Service::change`] by a run, which keeps nothing if it has lost its lease.
+    /// [`Service::change`] by a run. Nothing is kept if the run has lost its lease.
     pub(in crate::service) async fn change_in_run<T>(
         self: Arc<Self>,
         work: Work,
@@ -99,7 +120,7 @@ impl Service {
         Ok(session.conclude(change).await?.0)
     }
 
-    /// What a change would do, which is not done.
+    /// Runs `change` and rolls back, to return the result that the change would have.
     pub(in crate::service) async fn preview<T>(
         self: Arc<Self>,
         caller: Caller,
@@ -114,16 +135,16 @@ impl Service {
 }
 
 impl GroupTransaction {
-    /// Opens a session; writers of one group wait for each other.
+    /// Opens a transaction; writers of one group wait for each other.
     async fn open(service: &Arc<Service>, caller: Caller, name: &str) -> Result<Self> {
-        // Only groups that exist have a slot, whatever names requests invent.
+        // Only groups that exist have a slot. Otherwise requests with invented names would fill the memory.
         service.group(&caller, name)?;
         let slot = service.slot(name).lock_owned().await;
         let tx = service.store.begin().await?;
         Self::start(service, caller, name, slot, tx).await
     }
 
-    /// Opens a session for reports that came in, in the task that holds the group's lock in this process.
+    /// Opens a transaction for reports, in the task that holds the group's lock in this process.
     pub async fn for_reports(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
         service.published.get(name).ok_or_else(|| Error::unknown_group(name))?;
         let tx = service.store.begin().await?;
@@ -132,7 +153,7 @@ impl GroupTransaction {
         Ok(session)
     }
 
-    /// Opens a session of a group that is created if there is none. Returns whether the session creates it.
+    /// Opens a transaction of a group, which is created if it does not exist. Returns true if it is created.
     pub async fn open_or_create(
         service: &Arc<Service>,
         caller: Caller,
@@ -144,7 +165,7 @@ impl GroupTransaction {
         let tx = service.store.begin().await?;
         let is_new = groups::create(&tx, name, scheduler, opts, service.clock.now()).await?;
         let mut session = Self::start(service, caller, name, slot, tx).await?;
-        // The state of a group that is not committed must not be kept.
+        // The state of a group whose creation is not committed must not be kept.
         session.touched = is_new;
         Ok((session, is_new))
     }
@@ -196,8 +217,7 @@ impl GroupTransaction {
         Ok(session)
     }
 
-    /// The group's name.
-    /// The source of slot names that the caller of this session brings.
+    /// The source of slot names for the caller of this transaction.
     pub fn slot_name_source(&self) -> SlotNameSource {
         self.caller.slot_name_source(self.group())
     }
@@ -206,7 +226,7 @@ impl GroupTransaction {
         &self.state.group.name
     }
 
-    /// The group, as the database has it in kernels and records.
+    /// The group's key, which kernels and records have in the database.
     pub fn key(&self) -> GroupKey {
         self.state.group.key
     }
@@ -221,24 +241,24 @@ impl GroupTransaction {
         &mut self.state
     }
 
-    /// The transaction, to read in it.
+    /// The database transaction, for reads.
     pub fn read(&self) -> &Tx {
         &self.tx
     }
 
-    /// The transaction, to write in it: the session is committed for it.
+    /// The database transaction, for writes. Marks that there are rows to commit.
     pub fn write(&self) -> &Tx {
         self.written.store(true, Ordering::Relaxed);
         &self.tx
     }
 
-    /// The transaction and the state that it is to change.
+    /// The database transaction, and the state to be changed.
     pub fn parts(&mut self) -> (&Tx, &mut GroupState) {
         self.touched = true;
         (&self.tx, &mut self.state)
     }
 
-    /// Now, or the latest time that is certain to have come while the clock is doubted.
+    /// `now`, or the latest trusted time while the clock is not trusted.
     fn certain_now(&self) -> Timestamp {
         self.service.certain(self.now)
     }
@@ -254,29 +274,29 @@ impl GroupTransaction {
         self.changed_shares.insert(entity.clone());
     }
 
-    /// Makes entities known to the group by `know`, which returns those that are new.
+    /// Registers entities in the group by `know`, which returns the new ones.
     pub fn know(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
         let new = know(self.state_mut());
         self.changed_shares.extend(new);
     }
 
-    /// Stores every share, also those that are as they were in memory: what is stored may be damaged.
+    /// Stores every share, also unchanged ones, because the stored rows may be damaged.
     pub fn store_all_shares(&mut self) {
         self.changed_shares = self.state.hierarchy.owners().collect();
     }
 
-    /// Publishes all rows again, because names or domains that they show have changed.
+    /// Publishes all rows again, because names or domains in them have changed.
     pub fn show_again(&mut self) {
         self.rows_changed = true;
     }
 
-    /// Gives the group's configuration another revision.
+    /// Gives the group's configuration a new revision.
     pub fn reconfigure(&mut self) {
         self.reconfigured = true;
         self.touched = true;
     }
 
-    /// Refuses what was asked for on the grounds of another configuration than the group has.
+    /// Refuses a request that was made for another configuration than the group has now.
     pub async fn require_revision(&mut self, seen: Option<&str>) -> Result<()> {
         let Some(seen) = seen else { return Ok(()) };
         self.learn_people().await?;
@@ -284,7 +304,7 @@ impl GroupTransaction {
         if self.reconfigured { known.next() } else { known }.require(seen)
     }
 
-    /// Replaces the agents of the group, whose rows the caller stores. The picture shows their capacity.
+    /// Replaces the agents of the group, whose rows the caller stores. The next snapshot shows their capacity.
     pub fn set_agents(&mut self, agents: Vec<Agent>) {
         self.rows_changed = true;
         let same = |(old, new): (&Agent, &Agent)| Agent { updated_at: new.updated_at, ..old.clone() } == *new;
@@ -306,14 +326,14 @@ impl GroupTransaction {
         let moment = self.moment();
         let limit = moment.certain.plus_micros(TOLERANCE);
         if self.state.group.capacity_observed_at.is_some_and(|until| until > limit) {
-            // The clock was set back. No run has taken back yet what was observed of times that have not come.
+            // The clock was set back, and no run has removed the observations of times that are in the future now.
             self.forget_capacities_ahead(moment.certain).await?;
         }
         self.touched = true;
         self.state.observe_capacity(&self.tx, moment).await
     }
 
-    /// Forgets what was observed of the group's capacity for times after `now`, because a clock was ahead.
+    /// Removes observations of the group's capacity for times after `now`, which were made while a clock was ahead.
     pub async fn forget_capacities_ahead(&mut self, now: Timestamp) -> Result<()> {
         store::capacity::forget_after(self.write(), self.group(), now.day()).await?;
         let downtimes = self.service.downtimes(0);
@@ -327,25 +347,25 @@ impl GroupTransaction {
         Moment { now: self.now, certain: self.certain_now(), started_at: self.service.started_at() }
     }
 
-    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory.
+    /// Loads every bucket whose capacity a change from `day` on may touch.
     pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
         let loaded = self.state.load_buckets_of(&self.tx, day, self.now.day()).await;
         self.touched |= loaded.is_err();
         loaded
     }
 
-    /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
+    /// Loads every bucket that may take usage of `day`, or that such usage may shift.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
         self.load_back_to(self.state.options.window_start(self.now.day())).await?;
         let first = self.state.first_bucket_of(&self.tx, day).await?;
         if first >= self.state.ledger.loaded_from() {
             return Ok(());
         }
-        // Buckets that are older than every record may be longer still.
+        // A bucket whose records are purged may be longer than the current option says.
         self.load_back_to(day.back(MAX_DECAY_UNIT_DAYS)).await
     }
 
-    /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.
+    /// Stores the run times of kernels that this transaction has recorded to the end, and adds them to their owners.
     pub(super) async fn save_ended(&mut self) -> Result<()> {
         let ended = self.state.take_ended();
         if ended.is_empty() {
@@ -362,18 +382,19 @@ impl GroupTransaction {
         Ok(())
     }
 
-    /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
+    /// Calculates decayed usage where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
         self.begin_histories().await?;
         blocking(|| self.take_histories());
         Ok(())
     }
 
-    /// The first half of [`Self::recompute_histories`]. The commit does the other half while it stores buckets.
+    /// The first half of [`Self::recompute_histories`]. The commit does the second half while it stores buckets.
     pub async fn begin_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         self.touched = true;
-        // Nothing tells again what an earlier half has found.
+        // Histories that an earlier first half has left must be calculated now, because the next one does not find them
+        // again.
         self.take_histories();
         let recount = !self.state.knows_run_times(self.state.options.window_start(now.day()));
         if recount {
@@ -385,63 +406,63 @@ impl GroupTransaction {
         Ok(())
     }
 
-    /// The other half.
+    /// The second half of [`Self::recompute_histories`].
     pub(super) fn take_histories(&mut self) {
         let GroupState { ledger, hierarchy, options, .. } = &mut self.state;
         let changed = self.histories.take().map(|histories| histories.take(ledger, hierarchy, options));
         self.changed_shares.extend(changed.into_iter().flatten());
     }
 
-    /// Stores what was noted of run times. What is stored of them is made anew first where it is not right.
+    /// Stores the noted run times. Rebuilds the stored ones first if they are incomplete.
     async fn settle_run_times(&mut self) -> Result<()> {
         self.save_ended().await?;
         if !self.state.group.run_times_made {
-            // From all kernels that are kept: a later look-back may be longer.
+            // From all kernels that exist, because a later look-back may be longer.
             store::run_times::rebuild(&self.tx, self.key(), Day::MIN).await?;
             self.state.group.run_times_made = true;
         }
         Ok(())
     }
 
-    /// Makes sure that buckets from `day` on are in memory.
+    /// Loads the buckets from `day` on.
     pub async fn load_back_to(&mut self, day: Day) -> Result<()> {
         let loaded = self.state.load_back_to(&self.tx, day).await;
         self.touched |= loaded.is_err();
         loaded
     }
 
-    /// The directory of people, as this session may read it; its own changes are not in it before the commit.
+    /// The directory of people. The changes of this transaction appear in it with the commit.
     pub fn people(&self) -> RwLockReadGuard<'_, Directory> {
         self.service.people.read()
     }
 
-    /// Takes what other processes have changed of people. Only before this session changes any.
+    /// Reads the people that other processes have changed. Must come before any change of people by this transaction.
     pub async fn learn_people(&mut self) -> Result<()> {
         self.service.people.sync(&self.tx).await?;
         self.follow_moves();
         Ok(())
     }
 
-    /// Keeps other writers from changing people until the commit, and takes what they have changed before.
+    /// Keeps other writers from changing people until the commit, and reads their earlier changes.
     pub async fn lock_people(&mut self) -> Result<PeopleLock> {
         let lock = self.service.people.lock(&self.tx).await?;
         self.follow_moves();
         Ok(lock)
     }
 
-    /// Stores people. The directory has them from the commit on.
+    /// Stores people. They appear in the directory with the commit.
     pub async fn save_people(&mut self, lock: PeopleLock, people: People) -> Result<()> {
         store::people::save(self.write(), &people, lock).await?;
         self.people = Some((lock, people));
         Ok(())
     }
 
-    /// Notes newer starts of projects, which the directory has from the commit on.
+    /// Notes newer starts of projects, which appear in the directory with the commit.
     pub fn note_starts(&mut self, projects: Vec<Project>) {
         self.starts = projects;
     }
 
-    /// Puts projects that were moved elsewhere into their domains. From here on only a commit keeps the state.
+    /// Moves projects that have moved elsewhere into their domains. From then on only a commit keeps the state.
     fn follow_moves(&mut self) {
         if self.state.follow(&self.service.people.read()) {
             self.touched = true;
@@ -450,7 +471,7 @@ impl GroupTransaction {
         }
     }
 
-    /// Lets kernels be read again, because the database has them otherwise than memory.
+    /// Makes the kernels be read again, because the database has other ones than memory.
     pub fn forget_kernels(&mut self) {
         self.kernels = None;
         self.state_mut().take_unsettled();
@@ -461,18 +482,18 @@ impl GroupTransaction {
         self.deleted = true;
     }
 
-    /// Writes an entry about this session's change.
+    /// Writes an audit entry about this transaction's change.
     pub async fn audit(&self, entry: Change) -> Result<()> {
         self.audit_as(&self.caller, entry).await
     }
 
-    /// Writes an entry about a change of this session that `caller` has made.
+    /// Writes an audit entry about a change of this transaction on behalf of `caller`.
     pub async fn audit_as(&self, caller: &Caller, entry: Change) -> Result<()> {
         audit::write(self.write(), caller, entry, Some(self.group()), self.now).await?;
         Ok(())
     }
 
-    /// Writes an entry about a change of several things, to be found by the name of each. Returns its id.
+    /// Writes an audit entry about a change of several targets, which is found by the name of each. Returns its id.
     pub async fn audit_of(&self, entry: Change, targets: &[String]) -> Result<i64> {
         let id = audit::write(self.write(), &self.caller, entry, Some(self.group()), self.now).await?;
         store::audit_targets::add(self.write(), self.group(), id, targets).await?;

@@ -1,5 +1,5 @@
-//! A resource group as one caller may see it. Nothing outside of the service gets at a group's data in another way, so
-//! that no endpoint and no GraphQL field can forget who asks.
+//! A resource group as one caller may see it. The service gives out a group's data only in this form, so that no endpoint
+//! and no GraphQL field can leave out the check of the caller.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::service::input::caller::{Access, Caller, KeyReach};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
-/// The picture of a group that the caller's key reaches, with what the caller may see of it. Its profile is for every such
-/// caller.
+/// The snapshot of a group within the reach of the caller's key, limited to what the caller may see. The profile is visible
+/// to every such caller.
 #[derive(Clone, Debug)]
 pub struct VisibleGroup {
     group: Arc<GroupSnapshot>,
     access: Access,
     reach: KeyReach,
-    /// Likely mistakes in the write that this follows.
+    /// Likely mistakes in the write that this group is the answer to.
     of_write: Vec<InputWarning>,
 }
 
@@ -38,7 +38,7 @@ impl Deref for VisibleGroup {
 }
 
 impl VisibleGroup {
-    /// Refuses a group that the key does not reach, whether there is such a group or not.
+    /// Refuses a group that the key does not reach, whether it exists or not.
     pub(in crate::service) fn new(
         caller: &Caller,
         name: &str,
@@ -49,17 +49,17 @@ impl VisibleGroup {
         Ok(Self { group, access: caller.access(), reach: caller.reach(), of_write: Vec::new() })
     }
 
-    /// The picture as the service itself works with it.
+    /// The snapshot, for the service itself.
     pub(in crate::service) fn published(&self) -> &Arc<GroupSnapshot> {
         &self.group
     }
 
-    /// The facts as the service itself works with them.
+    /// The data of the snapshot, for the service itself.
     pub(in crate::service) fn facts(&self) -> &GroupSnapshotData {
         &self.group.facts
     }
 
-    /// What the caller may do.
+    /// The caller's access rights.
     pub fn access(&self) -> Access {
         self.access
     }
@@ -69,7 +69,7 @@ impl VisibleGroup {
         &self.reach
     }
 
-    /// Everything in the group, for callers who may see more than one user's rows.
+    /// The whole data of the group, for callers who may see more than one user's rows.
     pub fn whole(&self) -> Result<&GroupSnapshotData> {
         self.access.require_reader()?;
         Ok(&self.group.facts)
@@ -81,12 +81,12 @@ impl VisibleGroup {
         Ok(&self.group.live.answers)
     }
 
-    /// What running kernels hold together.
+    /// The sum of the slots that running kernels hold.
     pub fn in_use(&self) -> Amounts {
         self.sum(|held| &held.allocated)
     }
 
-    /// What pending kernels ask for together.
+    /// The sum of the slots that pending kernels ask for.
     pub fn waiting(&self) -> Amounts {
         self.sum(|held| &held.pending)
     }
@@ -97,17 +97,18 @@ impl VisibleGroup {
         sum
     }
 
-    /// What the weight stands for of someone whose row the caller sees; nothing, if the group has no row.
+    /// The shares that the weight of an owner stands for; zero if the group has no row of the owner. The caller must be
+    /// allowed to see the row.
     pub fn entitlement(&self, owner: &Owner) -> Entitlement {
         self.group.entitlements().entitlement(owner)
     }
 
-    /// The group as the answer to a write that looked like a mistake.
+    /// The group with likely mistakes in the write that it is the answer to.
     pub(in crate::service) fn warned(self, of_write: Vec<InputWarning>) -> Self {
         Self { of_write, ..self }
     }
 
-    /// Likely mistakes in the options, and in the write that this follows.
+    /// Likely mistakes in the options, and in the write that this group is the answer to.
     pub fn warnings(&self) -> Vec<InputWarning> {
         [self.group.facts.warnings(), self.of_write.clone()].concat()
     }
@@ -117,12 +118,12 @@ impl VisibleGroup {
         self.group.facts.options_etag()
     }
 
-    /// The users' rows that the caller may see, without those that are archived, by rank.
+    /// The users' rows that the caller may see, without archived ones, by rank.
     pub fn ranking(&self) -> impl Iterator<Item = Placed<UserShare>> {
         self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
     }
 
-    /// [`VisibleGroup::ranking`], for those who look at many rows and keep few.
+    /// [`VisibleGroup::ranking`] without a copy of each row, for code that looks at many rows and keeps few.
     pub(in crate::service) fn ranked(&self) -> impl Iterator<Item = (u32, &Arc<UserShare>)> {
         let only = self.access.only_user();
         let users = self.group.facts.rows.users.ranked();

@@ -1,4 +1,5 @@
-//! What in a group's options looks like a mistake. A warning never refuses anything: what it speaks of may come later.
+//! Likely mistakes in a group's options. A warning never refuses a request, because the missing slot or capacity may come
+//! later.
 
 use super::published::facts::GroupSnapshotData;
 use crate::domain::fault::escaped;
@@ -41,7 +42,7 @@ impl GroupSnapshotData {
         self.capacity.get(slot).is_some_and(|amount| !amount.is_zero())
     }
 
-    /// Whether kernels hold the slot or ask for it, or used it in the look-back window.
+    /// True if kernels hold the slot or ask for it, or used it in the look-back window.
     fn uses(&self, slot: SlotName) -> bool {
         let mut held = self.demand.iter().flat_map(|(_, held)| [&held.allocated, &held.pending]);
         let mut recorded = self.rows.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);
@@ -63,7 +64,7 @@ fn unused_slots(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     }
 }
 
-/// The mode is not that of the scheduler.
+/// Progressive mode is set, and the scheduler has no progressive order.
 fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.grows().is_none() {
         warnings.push(InputWarning::at(
@@ -74,7 +75,7 @@ fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) 
     }
 }
 
-/// Domains have weights that the order delivers only by chance.
+/// Domains have different weights, and `order: flat` compares users only.
 fn flat_misses_domain_weights(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     if group.options.order != Order::Flat || group.scheduler.grows() != Some(ProgressiveMetric::Usage) {
         return;
@@ -108,7 +109,7 @@ fn purged_usage(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     }
 }
 
-/// Usage of no slot counts.
+/// All resource weights are 0.
 fn only_zeros(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let weights = &group.options.resource_weights;
     if !weights.is_empty() && weights.iter().all(|(_, weight)| weight.is_zero()) {
@@ -120,7 +121,7 @@ fn only_zeros(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     }
 }
 
-/// Usage is divided by capacity, and none of the slots that count has any.
+/// No slot with a resource weight has capacity, by which usage would be divided.
 fn no_capacity(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     let weighted = || group.options.resource_weights.iter().filter(|(_, weight)| !weight.is_zero());
     if weighted().next().is_some() && !weighted().any(|(slot, _)| group.offers(slot)) {

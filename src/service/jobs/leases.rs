@@ -1,4 +1,4 @@
-//! Who may run a job: one process at a time for each job and group, for as long as the process lives.
+//! Leases: one process at a time may run a job in a group, for as long as the process lives.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::store::{self, ConnectionTrait};
 
 pub use crate::store::leases::Fence;
 
-/// What a run works on: a group, and the lease under which it writes if it has one.
+/// The object of a run: a group, and the lease under which the run writes if it has one.
 #[derive(Clone, Debug)]
 pub struct Work {
     pub group: String,
@@ -33,8 +33,8 @@ impl From<&String> for Work {
 }
 
 impl Work {
-    /// Refuses what a run wrote whose lease another process has taken. From here on no process can take it until the
-    /// transaction ends.
+    /// Refuses the writes of a run whose lease another process has taken. From here on no process can take the lease until
+    /// the transaction ends.
     pub(in crate::service) async fn check_fence(&self, tx: &impl ConnectionTrait) -> Result<()> {
         match &self.fence {
             Some(fence) if !store::leases::holds(tx, fence).await? => Err(Error::Conflict {
@@ -49,7 +49,7 @@ impl Work {
     }
 }
 
-/// This process among those that run jobs.
+/// The registration of this process among those that run jobs.
 pub struct Presence {
     holder: Arc<Holder>,
     _beats: AbortOnDropHandle<()>,
@@ -61,11 +61,11 @@ impl Presence {
     }
 }
 
-/// The outcome of asking for a lease.
+/// The result of a request for a lease.
 #[derive(Debug)]
 pub enum Lease {
     Taken(Fence),
-    /// A process that lives runs the job.
+    /// Another process, which is alive, holds the lease.
     Held {
         by: String,
         since: Timestamp,
@@ -73,12 +73,12 @@ pub enum Lease {
 }
 
 impl Service {
-    /// Makes this process known to others that run jobs, until the value is dropped.
+    /// Registers this process among those that run jobs, until the value is dropped.
     #[tracing::instrument(name = "service.jobs.leases.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(&self) -> Result<Presence> {
         let store = self.store().clone();
         let holder = Arc::new(Holder::join(store.write(), name(), self.clock().now()).await?);
-        // The process is gone for others as soon as the value is.
+        // Weak, so that the heartbeats end as soon as the value is dropped.
         let beating = Arc::downgrade(&holder);
         let beats = tokio::spawn(async move {
             loop {
@@ -99,13 +99,13 @@ impl Service {
         Ok(Presence { holder, _beats: AbortOnDropHandle::new(beats) })
     }
 
-    /// Tells other processes that this one runs no more jobs.
+    /// Withdraws this process from those that run jobs.
     #[tracing::instrument(name = "service.jobs.leases.leave", level = "debug", skip_all, err(level = "debug"))]
     pub async fn leave(&self, presence: &Presence) -> Result<()> {
         Ok(presence.holder.leave(self.store().write()).await?)
     }
 
-    /// Takes a lease; that of a process that is gone is void.
+    /// Takes a lease. One that is held by a dead process counts as free.
     #[tracing::instrument(name = "service.jobs.leases.take_lease", level = "debug", skip_all, err(level = "debug"))]
     pub async fn take_lease(&self, presence: &Presence, name: &str) -> Result<Lease> {
         let db = self.store().write();
@@ -129,7 +129,7 @@ impl Service {
         Ok(store::leases::release(self.store().write(), fence).await?)
     }
 
-    /// Closes the records of runs whose process is gone. Returns how many.
+    /// Closes the records of runs whose process is dead. Returns their number.
     #[tracing::instrument(
         name = "service.jobs.leases.close_abandoned_runs",
         level = "debug",

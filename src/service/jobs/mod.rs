@@ -1,4 +1,4 @@
-//! Jobs as the interfaces see them: what there is, what ran, run one now.
+//! Jobs as the interfaces show them: the list of jobs, their runs, and a run on request.
 
 pub mod leases;
 
@@ -15,7 +15,7 @@ use crate::store;
 
 pub use crate::store::jobs::{JobRun, OpenRun, RunFilter};
 
-/// A job as the runner knows it.
+/// A job as the runner registers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobDefinition {
     pub name: &'static str,
@@ -24,25 +24,26 @@ pub struct JobDefinition {
     pub schedule: Option<String>,
 }
 
-/// A job with its runs, as far as a caller may know them.
+/// A job with the runs that a caller may see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobStatus {
     pub definition: JobDefinition,
-    /// The earliest time at which the job is due in a group; a time that has passed, if the job has not started yet. `None`: it
-    /// runs only on request, or there is no group.
+    /// The earliest time at which the job is due in a group; in the past if the job is due and has not started yet. `None`:
+    /// the job runs only on request, or there is no group.
     pub next_run_at: Option<Timestamp>,
     /// The last run in each group.
     pub last_runs: Vec<JobRun>,
 }
 
-/// What the runner offers to the layers above it.
+/// The functions of the runner for the layers above it.
 pub trait JobControl: Send + Sync {
     fn jobs(&self) -> Vec<JobDefinition>;
 
-    /// When a job is due in a group whose last run of it started at `last_start`. `None`: it runs only on request.
+    /// The time at which a job is due in a group where its last run started at `last_start`. `None`: it runs only on
+    /// request.
     fn next_run_at(&self, job: &str, group: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp>;
 
-    /// Runs a job now, for one group or for all, and waits for its end. `None`: there is no such job.
+    /// Runs a job now, for one group or for all, and waits for its end. `None`: the job is unknown.
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>>;
 }
 
@@ -50,7 +51,8 @@ impl Service {
     /// The name in cursors of job runs.
     pub const JOB_RUN_LIST: &'static str = "job-runs";
 
-    /// Newest first, of all jobs or as far as they are asked for. A key that is limited to groups sees the runs for those groups, here and below.
+    /// The runs that match `filter`, newest first. A key that is limited to groups sees only the runs for those groups, here
+    /// and in the methods below.
     #[tracing::instrument(name = "service.jobs.job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs(
         &self,
@@ -71,14 +73,14 @@ impl Service {
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 
-    /// Runs by their ids, as far as they are there.
+    /// The runs with these ids that exist.
     #[tracing::instrument(name = "service.jobs.job_runs_by_id", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
         Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
-    /// Every job, with its last runs and its next one.
+    /// All jobs, with their last runs and their next one.
     #[tracing::instrument(name = "service.jobs.jobs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn jobs(&self, caller: &Caller, control: &dyn JobControl) -> Result<Vec<JobStatus>> {
         let runs = self.last_job_runs(caller).await?;
@@ -102,7 +104,7 @@ impl Service {
         Ok(store::jobs::last_runs(self.store().read(), caller.groups.as_deref()).await?)
     }
 
-    /// Runs a job because a caller asks for it.
+    /// Runs a job on request of a caller.
     #[tracing::instrument(name = "service.jobs.run_job", level = "debug", skip_all, fields(group = group.as_deref()), err(level = "debug"))]
     pub async fn run_job(
         &self,
@@ -120,8 +122,7 @@ impl Service {
         jobs.run_now(job, group).await.ok_or(unknown)?
     }
 
-    /// Opens the record of a run, and closes those that a process which is gone left open. The caller
-    /// holds the job's lease.
+    /// Opens the record of a run, and closes those that a dead process left open. The caller holds the job's lease.
     #[tracing::instrument(
         name = "service.jobs.job_started",
         level = "debug",
@@ -138,7 +139,7 @@ impl Service {
         Ok(run)
     }
 
-    /// Closes the record of a run: what it counted, or why it failed.
+    /// Closes the record of a run with its counts, or with the reason of its failure.
     #[tracing::instrument(name = "service.jobs.job_finished", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_finished(&self, run: OpenRun, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
         let (status, counts, error) = match outcome {
@@ -162,12 +163,12 @@ impl Service {
     }
 }
 
-/// When a run started, as far as the schedule is concerned: an abandoned run did nothing, so its job is still due.
+/// The start of a run if it counts for the schedule. An abandoned run does not count, so that its job is still due.
 pub fn start_that_counts(run: &JobRun) -> Option<Timestamp> {
     (run.status != "abandoned").then_some(run.started_at)
 }
 
-/// Why a run did not succeed.
+/// The reason why a run did not succeed.
 #[derive(Clone, Debug)]
 pub struct JobFailure {
     /// `failed` or `panicked`.
@@ -175,6 +176,6 @@ pub struct JobFailure {
     pub detail: String,
     /// For the log alone.
     pub cause: String,
-    /// True where the database was away, or another process has taken the run over: the next run does the rest.
+    /// True if the database did not answer, or if another process has taken the run over: the next run does the rest.
     pub is_interruption: bool,
 }

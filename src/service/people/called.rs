@@ -1,10 +1,10 @@
-//! Errors in the words of a request: who was called by name is told by that name, and not by the id that it stands for.
+//! Errors in the words of a request: an error about an entity that the request named shows that name in place of its id.
 
 use super::resolution::is_text_of_id;
 use super::{Directory, who};
 use crate::service::{Caller, Error, Fault};
 
-/// Whom a name means.
+/// The kind of entity that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Domain,
@@ -15,29 +15,30 @@ enum Kind {
 /// One name in a request.
 #[derive(Clone, Debug)]
 struct Name {
-    /// The pointer of the object that has it, empty for parameters.
+    /// The pointer of the object that contains the name, empty for parameters.
     place: String,
-    /// The key that would have the id.
+    /// The key that would contain the id.
     by_id: &'static str,
     kind: Kind,
     text: String,
 }
 
-/// The names that a request calls domains, users and projects by.
+/// The names of domains, users and projects in a request.
 #[derive(Clone, Debug, Default)]
 pub struct Called {
     names: Vec<Name>,
-    /// True where the nearest name that the server knows may be said to who asks.
+    /// True if the answer may suggest the nearest name that the server knows.
     suggests_names: bool,
 }
 
 impl Called {
-    /// For a question of `caller`. Who sees everybody hears of the nearest name where a name is unknown.
+    /// Collects the names in a request of `caller`. Callers that see all people get the nearest name where a name is
+    /// unknown.
     pub fn by(caller: &Caller) -> Self {
         Self { names: Vec::new(), suggests_names: who::sees_all_people(caller) }
     }
 
-    /// Notes the name of a user, if there is one, which stands for the UUID under `by_id`.
+    /// Notes the name of a user, if there is one, in place of the UUID under `by_id`.
     pub fn user(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
         self.note(place, by_id, Kind::User, name);
     }
@@ -58,7 +59,7 @@ impl Called {
         }
     }
 
-    /// The same error with the names in place of what they stand for.
+    /// The same error with the names in place of the ids that they stand for.
     pub fn retell(&self, error: Error, people: &Directory) -> Error {
         match error {
             Error::Invalid(faults) => {
@@ -73,7 +74,7 @@ impl Called {
         }
     }
 
-    /// The nearest known name to the one that is unknown.
+    /// The known name that is nearest to the unknown one.
     fn nearest(&self, code: &str, people: &Directory) -> Option<String> {
         let of_kind = |kind| self.names.iter().find(|name| name.kind == kind).filter(|_| self.suggests_names);
         let known = match code {
@@ -119,7 +120,7 @@ impl Name {
             Kind::User => people.find_user(&self.text).map(|id| id.0),
             Kind::Project => people.find_project(&self.text).map(|id| id.0),
         };
-        // A UUID stays as it is: that it is in quotes would show that the server knows it.
+        // A UUID stays as it is, because quotes around it would show that the server knows it.
         let id = id.ok().filter(|id| !is_text_of_id(&self.text, *id));
         id.map_or_else(|| detail.to_owned(), |id| detail.replace(&id.to_string(), &format!("{:?}", self.text)))
     }

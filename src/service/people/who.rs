@@ -1,4 +1,4 @@
-//! Whom a request means: a UUID, or a name in its place.
+//! Resolves the user or project of a request, which gives a UUID or a name.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::service::{Caller, Fault};
 
 type Found<T> = Result<T, Fault>;
 
-/// The user whom `user_uuid` or `user` means: exactly one of them is there.
+/// The user that `user_uuid` or `user` names: exactly one of them must be given.
 pub fn user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<UserId> {
     some_user(people, id, name)?.ok_or_else(|| missing("/user_uuid", "user_uuid", "user"))
 }
 
-/// The project that `project_id` or `project` means: exactly one of them is there.
+/// The project that `project_id` or `project` names: exactly one of them must be given.
 pub fn project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<ProjectId> {
     some_project(people, id, name)?.ok_or_else(|| missing("/project_id", "project_id", "project"))
 }
 
-/// The user whom a text means: a UUID, or a name.
+/// The user that a text names by UUID or name.
 pub fn user_of_text(people: &Directory, text: &str, pointer: &str) -> Found<UserId> {
     called(pointer, text, people.user_called(text).is_some(), |text| people.find_user_or_id(text))
 }
 
-/// The project that a text means: a UUID, or a name.
+/// The project that a text names by UUID or name.
 pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<ProjectId> {
     called(pointer, text, people.project_called(text).is_some(), |text| people.find_project_or_id(text))
 }
 
-/// The user that a UUID in a text stands for; another text is refused. A stored name that equals the text wins.
+/// The user whose UUID a text is; any other text is refused. A user whose stored name equals the text comes first.
 pub fn user_of_uuid_text(people: &Directory, text: &str, pointer: &str) -> Found<UserId> {
     require_uuid(text, pointer)?;
     user_of_text(people, text, pointer)
@@ -49,9 +49,8 @@ fn require_uuid(text: &str, pointer: &str) -> Found<()> {
     if reads_as_uuid(text) { Ok(()) } else { Err(Fault::about(pointer, "invalid_uuid", "is not a UUID")) }
 }
 
-/// Refuses the name of a user whom the server does not know, for callers who look for what there is: it is a slip of
-/// the keys, mostly. To a key that sees only some rows, a name that is unknown is one without rows: it must not find out which
-/// names other groups have.
+/// Refuses the name of a user that the server does not know, because in a search it is mostly a typing error. To a key that
+/// sees only some rows, an unknown name is one without rows, because the key must not learn which names other groups have.
 pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
     let unknown = user.filter(|id| people.user(*id).is_none());
     require_known(unknown.map(|id| id.0), caller, text, "user", |name| people.nearest_user_name(name, |_| true))
@@ -84,22 +83,22 @@ fn require_known(
     Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}{hint}")))
 }
 
-/// True for callers who see the people of all groups.
+/// True for callers that see the people of all groups.
 pub fn sees_all_people(caller: &Caller) -> bool {
     caller.only_user().is_none() && caller.groups.is_none()
 }
 
-/// The end of a sentence that says that a name is unknown.
+/// The end of a message about an unknown name.
 pub fn nearest_name_hint(known: &str) -> String {
     format!("; the nearest known name is {known:?}")
 }
 
-/// The name that a report gives to the user or project `id`. A text that only repeats the UUID gives none.
+/// The name that a report gives to the user or project `id`. A text that only repeats the UUID is no name.
 pub fn name_given_to(id: Uuid, text: Option<String>) -> Option<String> {
     text.filter(|text| !is_text_of_id(text, id))
 }
 
-/// The user whom `user_uuid` or `user` means, where a request may leave both out.
+/// The user that `user_uuid` or `user` names, where a request may leave both out.
 pub fn some_user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<Option<UserId>> {
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/user", "user", "user_uuid")),
@@ -111,7 +110,7 @@ pub fn some_user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> 
     }
 }
 
-/// The project that `project_id` or `project` means, where a request may leave both out.
+/// The project that `project_id` or `project` names, where a request may leave both out.
 pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<Option<ProjectId>> {
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/project", "project", "project_id")),
@@ -123,7 +122,7 @@ pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str
     }
 }
 
-/// Looks up a name. One that is stored is found, though a rule that is newer would refuse it.
+/// Looks up a name. A stored name is found even if a newer rule for names would refuse it.
 fn called<T>(
     pointer: impl Into<String>,
     name: &str,
@@ -137,7 +136,7 @@ fn called<T>(
     find(name).map_err(|ambiguous| ambiguous.fault(pointer, name))
 }
 
-/// A name beside the UUID: one of them would be ignored.
+/// Refuses a name beside a UUID, because one of them would be ignored.
 pub fn both(pointer: impl Into<String>, name: &str, id: &str) -> Fault {
     Fault::new(pointer, "give_one", format!("`{name}` and `{id}` name the same thing: only one of them can be given"))
 }

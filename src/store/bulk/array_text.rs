@@ -1,4 +1,4 @@
-//! Values as the text of an array of `PostgreSQL`, or of JSON.
+//! Values as the text of an array in the form of `PostgreSQL` or of JSON.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ pub fn is_set(value: &Value) -> bool {
 }
 
 pub fn push_element(array: &mut String, value: Value) -> Result<()> {
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = match value {
         Value::Uuid(Some(id)) => write!(array, "{}", id.simple()),
         Value::BigInt(Some(n)) => write!(array, "{n}"),

@@ -5,15 +5,16 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, Value};
 
 use super::array_text::push_element;
 
-/// Ids that one [`one_of`] takes on either database, also those that `SQLite` gets one by one.
+/// The most ids that one [`one_of`] takes on either database, also if `SQLite` gets each id as a parameter.
 pub const MOST_IDS: usize = 30_000;
 
-/// From so many ids on, `SQLite` takes them out of a text faster than out of the statement.
+/// From this number of ids on, `SQLite` reads them faster from one text than from parameters.
 const LONG_LIST: usize = 1_000;
 
-/// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly, and as
-/// rows, because it looks through an array one by one. The inner `SELECT` hides from its planner how many they are: for many
-/// it would read a small table whole instead of using the index. `SQLite` gets many as one text.
+/// True in SQL if `column` is one of `ids`. `PostgreSQL` gets the ids as one array, because it plans long lists slowly, and
+/// unnests them into rows, because it searches an array linearly. The inner `SELECT` hides the number of rows from its
+/// planner, which for many rows would read a small table whole in place of using the index. `SQLite` gets many ids as one
+/// text.
 pub fn one_of<V: Into<Value> + ValueType>(
     db: &impl ConnectionTrait,
     column: impl ColumnTrait,
@@ -32,9 +33,10 @@ pub fn one_of<V: Into<Value> + ValueType>(
     }
 }
 
-/// Whether the columns of `place` have their values, and `column` is one of `ids`: together the beginning of a key. `PostgreSQL`
-/// gets all of them as rows to look up, and has to find no other condition on the table: from its statistics, or without any,
-/// it may take a place of thousands of rows for one row, and would compare each of them with each id.
+/// True in SQL if the columns of `place` have their values and `column` is one of `ids`. All these columns together must be
+/// the beginning of a key. `PostgreSQL` gets the whole keys as rows to look up, without another condition on the table.
+/// Otherwise, from its statistics or without any, it may expect one row where `place` has thousands, and would compare each
+/// of them with each id.
 pub fn one_of_place<C: ColumnTrait, V: Into<Value> + ValueType>(
     db: &impl ConnectionTrait,
     place: &[(C, Value)],
@@ -52,12 +54,12 @@ pub fn one_of_place<C: ColumnTrait, V: Into<Value> + ValueType>(
     Condition::all().add(Expr::tuple(columns).in_subquery(rows))
 }
 
-/// A row for each id.
+/// One row for each id.
 fn unnested<V: ValueType>(ids: Vec<Value>) -> SimpleExpr {
     Expr::cust_with_values("UNNEST((SELECT $1))", [Value::Array(V::array_type(), Some(Box::new(ids)))])
 }
 
-/// Numbers or UUIDs as JSON, and what makes an id of an element; `None` for others.
+/// Numbers or UUIDs as JSON, with the SQL that turns an element into an id; `None` for other types.
 fn json(ids: &[Value]) -> Option<(&'static str, String)> {
     let (id, quote) = match ids.first()? {
         Value::Uuid(_) => ("unhex(value)", "\""),

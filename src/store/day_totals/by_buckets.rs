@@ -1,4 +1,5 @@
-//! Day totals that buckets tell: those of a project that counted for one domain on a day, for each user with a bucket of that day alone.
+//! Day totals that equal a bucket and need no row: those of users with a bucket of that day alone, if their project counted
+//! for one domain on the day.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,14 +18,14 @@ use crate::store::entity::bucket_domain::{ActiveModel, Column, Entity};
 use crate::store::entity::{bucket_total, day_total};
 use crate::store::{Result, bulk};
 
-/// Projects of one day whose totals buckets tell, and the domain of each.
+/// Projects of one day whose totals follow from buckets, with the domain of each.
 pub type Domains = BTreeMap<ProjectId, Arc<str>>;
 
 fn of_group(group: GroupKey) -> Select<Entity> {
     Entity::find().filter(Column::GroupKey.eq(group.0))
 }
 
-/// The first day from `from` on of which buckets tell totals.
+/// The first day, from `from` on, with totals that follow from buckets.
 #[tracing::instrument(name = "db.by_buckets.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
     let first = of_group(group).select_only().column(Column::Day).filter(Column::Day.gte(from.0));
@@ -32,7 +33,7 @@ pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> 
     Ok(day.map(Day))
 }
 
-/// The totals of a day that buckets tell.
+/// The totals of a day that follow from buckets.
 #[tracing::instrument(name = "db.by_buckets.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
     use bucket_total::Column::{DomainName, ProjectId, Records, ResourceUsage, UserUuid};
@@ -44,7 +45,7 @@ fn totals(group: GroupKey, day: Day) -> Select<bucket_total::Entity> {
     Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0))
 }
 
-/// The projects of a day whose totals buckets tell.
+/// The projects of a day whose totals follow from buckets.
 #[tracing::instrument(name = "db.by_buckets.domains", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Domains> {
     let rows = of_group(group).select_only().columns([Column::ProjectId, Column::DomainName]);
@@ -52,7 +53,8 @@ pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Re
     Ok(rows.into_iter().map(|(project, domain)| (ProjectId(project), Arc::from(domain))).collect())
 }
 
-/// From now on buckets tell the totals of these projects, wherever a user has a bucket of that day alone. Such users have no rows.
+/// Marks projects whose totals follow from buckets from now on. This applies to users with a bucket of that day alone, who
+/// must have no rows.
 #[tracing::instrument(name = "db.by_buckets.begin", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains: &Domains) -> Result<()> {
     let row = |(project, domain): (&ProjectId, &Arc<str>)| ActiveModel {
@@ -65,7 +67,7 @@ pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains
     Ok(())
 }
 
-/// From now on the totals of these projects have rows, or none.
+/// Unmarks projects: from now on their totals have rows.
 #[tracing::instrument(name = "db.by_buckets.end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn end(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects: &[ProjectId]) -> Result<()> {
     let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into())];
@@ -76,7 +78,7 @@ pub async fn end(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects:
     Ok(())
 }
 
-/// Makes rows of what the stored buckets tell of a day and some projects.
+/// Writes rows for the totals of a day and some projects that follow from the stored buckets.
 #[tracing::instrument(name = "db.by_buckets.spell_out", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects: &[ProjectId]) -> Result<()> {
     use bucket_total::Column::{self, DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
@@ -93,14 +95,14 @@ pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, pro
             .columns(columns.into_iter().chain([Row::ResourceUsage, Row::Records]))
             .select_from(told.into_query())
             .map_err(|error| DbErr::Custom(error.to_string()))?
-            // A damaged database may have a row already; a run is no place to stop for it.
+            // A damaged database may have the row already, and a run must not fail for that.
             .on_conflict(super::rule());
         db.execute(&insert).await?;
     }
     Ok(())
 }
 
-/// Forgets the days before `before`, whose buckets are purged. Returns how many rows are gone.
+/// Removes the marks of days before `before`, whose buckets are purged. Returns the number of rows removed.
 #[tracing::instrument(name = "db.by_buckets.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
     let old = Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0));

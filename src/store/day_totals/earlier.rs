@@ -1,4 +1,5 @@
-//! Kernels that ended long before they were reported, each with where its usage counts and until when.
+//! Kernels that ended long before they were reported, with the history in which their usage counts and the time until which
+//! it counts.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +14,16 @@ use crate::store::entity::earlier_kernel::{ActiveModel, Column, Entity};
 use crate::store::retention::remove_some;
 use crate::store::{Result, bulk};
 
-/// A kernel that counts already.
+/// A kernel whose usage counts already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlierKernel {
-    /// The number of the history, or that of what runs have recorded.
+    /// The number of the history, or [`super::RECORDED`] for the records of runs.
     pub source: i32,
-    /// Until when what it used counts.
+    /// The time until which the usage counts.
     pub until: Timestamp,
 }
 
-/// The kernels among `ids` that count already.
+/// The kernels among `ids` whose usage counts already.
 #[tracing::instrument(name = "db.earlier.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn find(
     db: &impl ConnectionTrait,
@@ -45,7 +46,7 @@ pub async fn find(
     Ok(found)
 }
 
-/// Notes that kernels count in `source`. One that is noted already takes the new instant.
+/// Notes that kernels count in `source`. A kernel that is noted already gets the new time.
 #[tracing::instrument(name = "db.earlier.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
@@ -65,7 +66,7 @@ pub async fn save(
     Ok(())
 }
 
-/// Forgets some of the kernels of a history, at most `most`. Returns how many.
+/// Removes the notes about at most `most` kernels of a history. Returns their number.
 #[tracing::instrument(name = "db.earlier.forget_some", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn forget_some(db: &impl ConnectionTrait, group: GroupKey, source: i32, most: u64) -> Result<u64> {
     let those = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::Source.eq(source));

@@ -1,4 +1,4 @@
-//! Usage of earlier times that was brought from elsewhere: day totals under the name of where they came from.
+//! Histories: usage of earlier times that was imported from elsewhere, as day totals under the name of their origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::store::entity::usage_history::{ActiveModel, Column, Entity, Model};
 /// One history of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The number of its rows' source.
+    /// The source number of its rows.
     pub source: i32,
     pub name: String,
-    /// Whether all its rows are there; before that none of them counts.
+    /// True once all its rows are stored; before that none of them counts.
     pub is_complete: bool,
     pub created_at: Timestamp,
 }
@@ -48,7 +48,7 @@ pub async fn find(db: &impl ConnectionTrait, group: GroupKey, name: &str) -> Res
     Ok(of_group(group).filter(Column::Name.eq(name)).one(db).await?.map(History::from))
 }
 
-/// Begins a history that the group does not have. Returns its number.
+/// Creates a history, whose name the group must not have. Returns its number.
 #[tracing::instrument(name = "db.histories.create", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn create(db: &impl ConnectionTrait, group: GroupKey, name: &str, now: Timestamp) -> Result<i32> {
     let last = of_group(group).order_by_desc(Column::Source).one(db).await?;
@@ -64,7 +64,7 @@ pub async fn create(db: &impl ConnectionTrait, group: GroupKey, name: &str, now:
     Ok(source)
 }
 
-/// Says whether all rows of a history are there.
+/// Sets whether all rows of a history are stored.
 #[tracing::instrument(name = "db.histories.set_complete", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn set_complete(db: &impl ConnectionTrait, group: GroupKey, source: i32, complete: bool) -> Result<()> {
     let update = Entity::update_many().col_expr(Column::Complete, Expr::value(complete));
@@ -72,7 +72,7 @@ pub async fn set_complete(db: &impl ConnectionTrait, group: GroupKey, source: i3
     Ok(())
 }
 
-/// Stores rows of a history; one of the same day and place takes the place of the one before.
+/// Stores rows of a history. A row of the same day and place replaces the one before.
 #[tracing::instrument(name = "db.histories.add", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn add(
     db: &impl ConnectionTrait,
@@ -84,7 +84,7 @@ pub async fn add(
         .await
 }
 
-/// Adds usage to rows of a history, or stores it where there is no row of that day and place.
+/// Adds usage to rows of a history, and inserts rows of days and places that are missing.
 #[tracing::instrument(name = "db.histories.add_more", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn add_more(
     db: &impl ConnectionTrait,
@@ -122,7 +122,7 @@ pub async fn days(db: &impl ConnectionTrait, group: GroupKey, source: i32) -> Re
     Ok(found.and_then(|(first, last)| Some((Day(first?), Day(last?)))))
 }
 
-/// Removes the rows of a history from `from` until `to`.
+/// Removes the rows of a history from `from` to `to`, both included.
 #[tracing::instrument(name = "db.histories.remove_days", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn remove_days(db: &impl ConnectionTrait, group: GroupKey, source: i32, from: Day, to: Day) -> Result<()> {
     day_total::Entity::delete_many()
@@ -134,7 +134,7 @@ pub async fn remove_days(db: &impl ConnectionTrait, group: GroupKey, source: i32
     Ok(())
 }
 
-/// Forgets a history whose rows are removed.
+/// Removes a history, whose rows must be removed already.
 #[tracing::instrument(name = "db.histories.remove", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, source: i32) -> Result<()> {
     Entity::delete_by_id((group.0, source)).exec(db).await?;

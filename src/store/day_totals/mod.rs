@@ -1,5 +1,5 @@
-//! What each user used in each project on each day, by the domain that it counted for. Where a bucket of one day tells it, there is no
-//! row beside it.
+//! Day totals: the usage of each user in each project on each day, by the domain that it counted for. A total that equals a
+//! bucket of one day has no row.
 
 pub mod by_buckets;
 pub mod earlier;
@@ -23,7 +23,7 @@ use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::time::Day;
 
-/// The source of what runs record.
+/// The source number of totals that runs record.
 pub const RECORDED: i32 = 0;
 
 fn recorded(group: GroupKey) -> Condition {
@@ -34,7 +34,7 @@ fn member(user: Uuid, project: Uuid) -> Member {
     Member { user: UserId(user), project: ProjectId(project) }
 }
 
-/// The first day from `from` on of which something is recorded, or may be.
+/// The first day, from `from` on, that has or may have recorded usage.
 #[tracing::instrument(name = "db.day_totals.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
     let first =
@@ -44,7 +44,7 @@ pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> 
     Ok(day.map(Day).into_iter().chain(by_buckets).min())
 }
 
-/// The first day of which something is recorded.
+/// The first day with recorded usage.
 #[tracing::instrument(name = "db.day_totals.first_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn first_day(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Day>> {
     let mut next = next_day(db, group, Day::MIN).await?;
@@ -56,7 +56,7 @@ pub async fn first_day(db: &impl ConnectionTrait, group: GroupKey) -> Result<Opt
     Ok(next)
 }
 
-/// All that is recorded of a day, in rows and by buckets.
+/// All recorded usage of a day, from rows and from buckets.
 #[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
     let mut found = rows_of_day(db, group, day).await?;
@@ -67,19 +67,19 @@ pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Res
     Ok(found)
 }
 
-/// What has rows of a day.
+/// The totals of a day that have rows.
 #[tracing::instrument(name = "db.day_totals.rows_of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn rows_of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
     read(db, Entity::find().filter(recorded(group).add(Column::Day.eq(day.0))), COLUMNS).await
 }
 
-/// What has rows of a day and some users, in whatever projects.
+/// The totals of a day and some users that have rows, in all their projects.
 #[tracing::instrument(name = "db.day_totals.rows_of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn rows_of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
     rows_of(db, group, day, RECORDED, users).await
 }
 
-/// The rows of one source of a day and some users.
+/// The rows of one source for a day and some users.
 async fn rows_of(db: &impl ConnectionTrait, group: GroupKey, day: Day, source: i32, users: &[UserId]) -> Result<OfDay> {
     let mut found = OfDay::new();
     let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, source.into())];
@@ -107,7 +107,7 @@ async fn read<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, colum
     Ok(found)
 }
 
-/// The projects of which there are rows of a day.
+/// The projects with rows of a day.
 #[tracing::instrument(name = "db.day_totals.projects", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<ProjectId>> {
     let rows = Entity::find().select_only().column(Column::ProjectId).distinct();
@@ -115,7 +115,7 @@ pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> R
     Ok(rows.into_iter().map(ProjectId).collect())
 }
 
-/// Stores rows of what is recorded of a day in some places; where nothing is left, the row goes.
+/// Stores the totals of a day for some places. A total of zero removes the row.
 #[tracing::instrument(name = "db.day_totals.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
@@ -128,7 +128,7 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
     Ok(())
 }
 
-/// Stores the rows of a day in place of those that it has.
+/// Replaces the rows of a day.
 #[tracing::instrument(name = "db.day_totals.replace_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn replace_day(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     Entity::delete_many().filter(recorded(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
@@ -140,12 +140,12 @@ const KEY: [Column; 6] =
     [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
 const AMOUNT: [Column; 2] = [Column::ResourceUsage, Column::Records];
 
-/// A row that exists takes the new amount.
+/// The rule for conflicts: a row that exists gets the new amount.
 fn rule() -> OnConflict {
     OnConflict::columns(KEY).update_columns(AMOUNT).to_owned()
 }
 
-/// Stores rows that mostly are new.
+/// Stores rows that are mostly new.
 async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
     bulk::insert(db, rows, Some(rule())).await?;
     Ok(())
@@ -164,14 +164,15 @@ fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, dai
     }
 }
 
-/// On which day the last of the first `count` rows is that were recorded before `before`; `None`: they are fewer.
+/// The day of the `count`th row that was recorded before `before`; `None`: there are fewer.
 #[tracing::instrument(name = "db.day_totals.nth_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, count: u64) -> Result<Option<Day>> {
     let old = Entity::find().filter(recorded(group)).filter(Column::Day.lt(before.0));
     retention::nth_day(db, old, Column::Day, count).await
 }
 
-/// Removes what was recorded of days before `before`. Histories stay until an admin removes them. Returns how many rows are gone.
+/// Removes recorded totals of days before `before`. Histories stay until an admin removes them. Returns the number of rows
+/// removed.
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
     let old = recorded(group).add(Column::Day.lt(before.0));
@@ -186,7 +187,7 @@ pub struct UserBucket {
     pub daily: Daily,
 }
 
-/// The buckets of users that start on the first such day from `from` on and before `before`, with that day.
+/// The buckets of users that start on the first day with such buckets, from `from` on and before `before`, with that day.
 #[tracing::instrument(name = "db.day_totals.buckets", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn buckets(
     db: &impl ConnectionTrait,

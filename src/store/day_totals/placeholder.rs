@@ -1,4 +1,4 @@
-//! Usage that counts for the placeholder domain, in day totals of runs and of histories, and how it comes to count for another one.
+//! Usage that counts for the placeholder domain, in day totals of runs and of histories, and its move to another domain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> R
     rows.into_iter().map(row).collect()
 }
 
-/// The totals of a domain that buckets tell.
+/// The totals of a domain that follow from buckets.
 #[tracing::instrument(name = "db.placeholder.in_buckets", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn in_buckets(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(Day, Member, Daily)>> {
     use bucket_total::Column::{DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
@@ -63,7 +63,7 @@ pub async fn in_buckets(db: &impl ConnectionTrait, group: GroupKey, domain: &str
     rows.into_iter().map(row).collect()
 }
 
-/// Removes the rows of some projects in a domain, whatever their source.
+/// Removes the rows of some projects in a domain, of any source.
 #[tracing::instrument(name = "db.placeholder.remove_rows", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn remove_rows(
     db: &impl ConnectionTrait,
@@ -80,7 +80,7 @@ pub async fn remove_rows(
     Ok(())
 }
 
-/// Lets kernels of some projects, and the totals that buckets tell of them, count for the domain `to` where they count for `from`.
+/// Moves kernels of some projects, and their totals that follow from buckets, from the domain `from` to the domain `to`.
 #[tracing::instrument(name = "db.placeholder.set_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn set_domain(
     db: &impl ConnectionTrait,

@@ -1,4 +1,4 @@
-//! Day totals of several groups as reports read them: one by one, those of runs and those of whole histories alike.
+//! Day totals of several groups for reports: read one by one, those of runs and those of complete histories alike.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,19 +18,20 @@ use crate::domain::time::Day;
 use crate::store::entity::{bucket_domain, day_total, resource_group, user_usage_bucket};
 use crate::store::{Result, StoreError, bulk, decode};
 
-/// Of so many days at once are totals read as have this many, or of one. They are in memory while the next ones are read.
+/// Totals that are read at once: as many days as are likely to have this many totals, and one day at least. They are in
+/// memory while the next ones are read.
 const TOTALS_AT_ONCE: usize = 20_000;
-/// The most parts in which the days of one group are read, however many users and days there are.
+/// The most parts in which the days of one group are read, for any number of users and days.
 const MAX_PARTS: i32 = 100;
-/// The longest range whose days are all asked about; of a longer one it is found out first when totals begin.
+/// The longest range, in days, that is read as it is. Of a longer one, the days before the first total are cut off first.
 const SHORT_RANGE_DAYS: i32 = 400;
-/// Totals between which other tasks of the thread get their turn.
+/// Totals between which the task yields.
 const TOTALS_BETWEEN_YIELDS: usize = 500;
 
-/// Which totals are wanted. Both days are included.
+/// The conditions of the totals. Both days are included.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// By key, with how many users each has.
+    /// The groups by key, each with its number of users.
     pub groups: Vec<(GroupKey, usize)>,
     pub from: Day,
     pub to: Day,
@@ -40,7 +41,7 @@ pub struct Wanted {
     pub project: Option<ProjectId>,
 }
 
-/// What counts of one place on one day.
+/// The usage of one place on one day.
 pub struct DayTotal {
     pub group: GroupKey,
     pub day: Day,
@@ -55,12 +56,12 @@ struct Part {
     to: Day,
 }
 
-/// What tells the totals of a day, as lines.
+/// The data of a day from which its totals follow, as lines of text.
 #[derive(Default)]
 struct ReportRows {
     /// Totals that have rows: user, project, usage and domain.
     rows: String,
-    /// Projects whose totals buckets tell: project and domain.
+    /// Projects whose totals follow from buckets: project and domain.
     domains: String,
     /// Buckets of that day alone: user, project and usage.
     buckets: String,
@@ -68,13 +69,13 @@ struct ReportRows {
 
 type Days = BTreeMap<Day, ReportRows>;
 
-/// The sources of [`ReportRows`].
+/// The source of a line in [`ReportRows`].
 const ROWS: i32 = 0;
 const DOMAINS: i32 = 1;
 const BUCKETS: i32 = 2;
 
 impl Wanted {
-    /// The same without the days before the first that any of the groups has totals of.
+    /// The same conditions, without the days before the first total of all groups.
     async fn without_empty_days(&self, db: &impl ConnectionTrait) -> Result<Self> {
         if self.to.days_since(self.from) < SHORT_RANGE_DAYS {
             return Ok(self.clone());
@@ -88,12 +89,12 @@ impl Wanted {
             .filter(resource_group::Column::GroupKey.is_in(self.groups.iter().map(|(group, _)| group.0)));
         let firsts: Vec<(Option<i32>, Option<i32>)> = firsts.into_tuple().all(db).await?;
         let first = firsts.into_iter().flat_map(|(rows, buckets)| [rows, buckets]).flatten().min();
-        // Without any totals one day is enough to find none.
+        // Without any totals, reading one day is enough.
         let from = first.map_or(self.to, Day).clamp(self.from, self.to);
         Ok(Self { from, ..self.clone() })
     }
 
-    /// What is read at once, in the order of groups and days.
+    /// The parts that are read at once, in the order of groups and days.
     fn parts(&self) -> impl Iterator<Item = Part> {
         self.groups.iter().flat_map(move |(group, users)| {
             let users = if self.user.is_some() { 1 } else { *users };
@@ -107,7 +108,8 @@ impl Wanted {
         })
     }
 
-    /// Days of a part. Of one user they are looked up one by one, instead of reading those of all users.
+    /// The condition on the days of a part. For a single user the days are looked up one by one, which avoids reading those
+    /// of all users.
     fn days<C: ColumnTrait>(&self, db: &impl ConnectionTrait, part: &Part, day: C) -> Expr {
         let Part { from, to, .. } = part;
         if self.user.is_some() { bulk::one_of(db, day, from.0..=to.0) } else { day.between(from.0, to.0) }
@@ -166,7 +168,8 @@ impl Wanted {
         lines(db, Entity::find().filter(which), BUCKETS, Column::PeriodStart, &told)
     }
 
-    /// The days of a part. One statement reads them: a run may make rows of what buckets tell, or the other way round.
+    /// Reads the days of a part with one statement, because a run may turn totals from buckets into rows, or the reverse,
+    /// between two statements.
     async fn read(&self, db: &impl ConnectionTrait, part: Option<Part>) -> Result<Option<(GroupKey, Days)>> {
         let Some(part) = part else { return Ok(None) };
         let mut all = self.rows(db, &part);
@@ -192,8 +195,8 @@ enum Cell {
 }
 use Cell::{Id, Text};
 
-/// All rows of each day as lines of one text, with tabs between the columns, which no name has. A driver takes longer to hand over a
-/// row than the database takes to read ten.
+/// All rows of each day as lines of one text. Columns are separated by tabs, which no name contains. A driver takes longer
+/// to pass on one row than the database takes to read ten.
 fn lines<E: EntityTrait>(
     db: &impl ConnectionTrait,
     which: Select<E>,
@@ -213,7 +216,7 @@ fn lines<E: EntityTrait>(
     which.group_by(day).into_query()
 }
 
-/// Gives the totals to `each`, by group and then by day, until it has enough.
+/// Passes the totals to `each`, by group and then by day, until it returns `Break`.
 #[tracing::instrument(name = "db.day_totals.each", level = "debug", skip_all, err(level = "debug"))]
 pub async fn each(
     db: &impl ConnectionTrait,
@@ -225,7 +228,7 @@ pub async fn each(
     let mut parts = wanted.parts();
     let mut next = wanted.read(db, parts.next()).await?;
     while let Some((group, days)) = next {
-        // The database reads the next days while these are understood.
+        // The database reads the next days while these are parsed.
         let (following, enough) = join(wanted.read(db, parts.next()), reader.days(group, &days)).await;
         if enough?.is_break() {
             break;
@@ -235,7 +238,7 @@ pub async fn each(
     Ok(())
 }
 
-/// Gives totals on.
+/// Parses lines and passes totals on.
 struct Reader<F> {
     domains: Domains,
     count: usize,
@@ -294,7 +297,7 @@ fn damaged(line: &str) -> StoreError {
     StoreError::Damaged(format!("the day total {line}"))
 }
 
-/// The names of domains, which a report meets very often.
+/// The names of domains, each stored once, because a report contains them very often.
 #[derive(Default)]
 struct Domains(HashSet<Arc<str>>);
 

@@ -1,4 +1,4 @@
-//! A key: its hash, its role and what it may reach.
+//! A key: its hash, its role and its reach.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An entry of the audit log: who changed what, when and why.
+//! An entry of the audit log: the author, the time, the target and the reason of a change.
 
 use sea_orm::entity::prelude::*;
 
@@ -21,7 +21,7 @@ pub struct Model {
     pub after: Option<String>,
     #[sea_orm(column_type = "Text", nullable)]
     pub reason: Option<String>,
-    /// What is counted, by whom and in which minute; only for entries that count.
+    /// The counted action, the key and the minute; only in entries that count.
     pub tally_of: Option<String>,
     pub accepted: Option<i64>,
     pub rejected: Option<i64>,

@@ -1,8 +1,8 @@
-//! What an entry of the audit log has changed: one row for each thing.
+//! A target of an audit entry: one row for each target of an entry about several.
 
 use sea_orm::entity::prelude::*;
 
-/// A thing that an entry of the audit log has changed.
+/// A target of an audit entry.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "audit_targets")]

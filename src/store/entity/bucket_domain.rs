@@ -1,4 +1,4 @@
-//! The domain that the buckets of a project's users count for, which are of one day alone.
+//! A project and a day whose totals follow from buckets, with the domain that they count for.
 
 use sea_orm::entity::prelude::*;
 

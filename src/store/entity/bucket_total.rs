@@ -1,4 +1,5 @@
-//! A view: the day totals that buckets tell, because they are of one day and their project counted for one domain on it.
+//! A view: the day totals that follow from buckets, because the bucket is of one day and the project counted for one domain
+//! on it.
 
 use sea_orm::entity::prelude::*;
 

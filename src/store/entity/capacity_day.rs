@@ -1,4 +1,4 @@
-//! The capacity of a group on one day, and how it came to be known.
+//! The capacity of a group on one day, with its source.
 
 use sea_orm::entity::prelude::*;
 

@@ -16,7 +16,7 @@ pub struct Model {
     pub project_id: Uuid,
     #[sea_orm(primary_key, auto_increment = false)]
     pub domain_name: String,
-    /// 0: what runs recorded; else the history that it came with.
+    /// 0: recorded by runs; otherwise the number of the history.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source: i32,
     #[sea_orm(column_type = "Text")]

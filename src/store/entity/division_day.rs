@@ -1,4 +1,4 @@
-//! What one queue got by the last division of one day.
+//! The result of one day's last division for one queue.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The fair share of a domain in one group: its weight and what was calculated.
+//! The fair share of a domain in one group: its weight and the calculated values.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A kernel that ended long before it was reported, and where its usage counts.
+//! A kernel that ended long before it was reported, with the history in which its usage counts.
 
 use sea_orm::entity::prelude::*;
 

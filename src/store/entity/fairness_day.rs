@@ -1,4 +1,4 @@
-//! How fair one tier of a group was on one day.
+//! The fairness of one tier of a group on one day.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A process that runs jobs: what it is called, when it began and when it was last heard of.
+//! A process that runs jobs: its name, its start and its last heartbeat.
 
 use sea_orm::entity::prelude::*;
 

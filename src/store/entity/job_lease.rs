@@ -1,4 +1,4 @@
-//! The lease of one job in one group: who holds it, and its fence.
+//! The lease of one job in one group: its holder and its fence.
 
 use sea_orm::entity::prelude::*;
 

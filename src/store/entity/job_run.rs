@@ -1,4 +1,4 @@
-//! A run of a job: when it was, what it did and how it ended.
+//! A run of a job: its time, its counts and its outcome.
 
 use sea_orm::entity::prelude::*;
 

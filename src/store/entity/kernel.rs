@@ -20,11 +20,12 @@ pub struct Model {
     pub status: String,
     pub started_at: Option<i64>,
     pub terminated_at: Option<i64>,
-    /// Microseconds at which a suspension began (`-`) or ended (`+`), by time; `None`: it never was suspended.
+    /// Microseconds since 1970 (UTC) at which a suspension began (`-`) or ended (`+`), by time; `None`: the kernel never was
+    /// suspended.
     #[sea_orm(column_type = "Text", nullable)]
     pub status_changes: Option<String>,
     pub end_inferred: bool,
-    /// `None`: no report said how long it runs.
+    /// The expected run time; `None`: not reported.
     pub expected_seconds: Option<i32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,

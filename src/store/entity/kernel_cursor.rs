@@ -1,4 +1,4 @@
-//! The cursor of one kernel: until when its usage is recorded.
+//! The cursor of one kernel: the time until which its usage is recorded.
 
 use sea_orm::entity::prelude::*;
 
@@ -10,7 +10,7 @@ pub struct Model {
     pub kernel_key: i64,
     pub recorded_until: Option<i64>,
     pub in_step: bool,
-    /// The changes of status that the records were made by; `None`: by those that are known.
+    /// The changes of status from which the records were made; `None`: the known ones.
     #[sea_orm(column_type = "Text", nullable)]
     pub applied_changes: Option<String>,
     pub seen_at: Option<i64>,

@@ -1,4 +1,4 @@
-//! The newest revision of a domain, project or user: one row.
+//! The newest revision of any domain, project or user: one row.
 
 use sea_orm::entity::prelude::*;
 

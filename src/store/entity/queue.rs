@@ -2,7 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 
-/// What tells queues apart; the columns of their keys follow from the list of keys, see `store/queues.rs`.
+/// The key of a queue. The columns of its settings follow from the list of keys, see `store/queues.rs`.
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "queues")]
 pub struct Model {

@@ -1,4 +1,4 @@
-//! A resource group: its options, its revisions, and how far its accounting is.
+//! A resource group: its options, its revisions, and the progress of its accounting.
 
 use sea_orm::entity::prelude::*;
 
@@ -8,7 +8,7 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// The group in other tables.
+    /// The id of the group in other tables.
     pub group_key: i32,
     /// The number of the last kernel.
     pub kernels_made: i64,

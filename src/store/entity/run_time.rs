@@ -1,4 +1,4 @@
-//! How long the kernels of one user in one project ran that ended on one day.
+//! The run times of the kernels of one user in one project that ended on one day.
 
 use sea_orm::entity::prelude::*;
 
@@ -8,7 +8,7 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub group_key: i32,
-    /// On which the kernels ended.
+    /// The day on which the kernels ended.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: i32,
     #[sea_orm(primary_key, auto_increment = false)]

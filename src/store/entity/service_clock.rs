@@ -1,4 +1,4 @@
-//! What is known of clocks that went wrong: one row.
+//! The stored state of the clock checks: one row.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The factor and rank that the last run of a day left of a domain, project or user.
+//! The factor and rank of a domain, project or user after the last run of a day.
 
 use sea_orm::entity::prelude::*;
 

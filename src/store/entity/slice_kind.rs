@@ -1,4 +1,4 @@
-//! What many usage records of a group have in common: their domain and the slots that were held.
+//! The values that many usage records of a group share: the domain and the slots that were held.
 
 use sea_orm::entity::prelude::*;
 
@@ -10,7 +10,7 @@ pub struct Model {
     pub group_key: i32,
     #[sea_orm(primary_key, auto_increment = false)]
     pub kind: i32,
-    /// The last day for which a record was made of it.
+    /// The last day with a record of this kind.
     pub used_on: i32,
     pub domain_name: String,
     #[sea_orm(column_type = "Text")]

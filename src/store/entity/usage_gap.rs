@@ -1,4 +1,4 @@
-//! A downtime that running kernels of a group spanned, and what became of their usage.
+//! A downtime that running kernels of a group spanned, and the treatment of their usage.
 
 use sea_orm::entity::prelude::*;
 

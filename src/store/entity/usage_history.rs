@@ -1,4 +1,4 @@
-//! A history of usage that was brought from elsewhere; its rows are day totals.
+//! A history of usage that was imported from elsewhere; its rows are day totals.
 
 use sea_orm::entity::prelude::*;
 
@@ -11,7 +11,7 @@ pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub source: i32,
     pub name: String,
-    /// Whether all its rows are there.
+    /// True once all its rows are stored.
     pub complete: bool,
     pub created_at: i64,
 }

@@ -1,4 +1,4 @@
-//! A usage record: what one kernel used in one slice, or in several that were compacted.
+//! A usage record: the usage of one kernel in one slice, or in several that were compacted.
 
 use sea_orm::entity::prelude::*;
 
@@ -14,7 +14,7 @@ pub struct Model {
     pub kernel_key: i64,
     pub period_start: i64,
     pub kind: i32,
-    /// How many slices were put together.
+    /// The number of compacted slices.
     pub slices: i32,
 }
 

@@ -1,4 +1,4 @@
-//! A user, in whatever projects.
+//! A user, who may be in any number of projects.
 
 use sea_orm::entity::prelude::*;
 

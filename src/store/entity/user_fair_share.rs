@@ -1,4 +1,4 @@
-//! The fair share of a user in one project and group: its weight and what was calculated.
+//! The fair share of a user in one project and group: its weight and the calculated values.
 
 use sea_orm::entity::prelude::*;
 
@@ -17,7 +17,7 @@ pub struct Model {
     pub total_decayed_usage: String,
     pub normalized_usage: f64,
     pub fair_share_factor: f64,
-    /// How long kernels ran that ended in the look-back window; `None`: none has.
+    /// The run times of kernels that ended in the look-back window; `None`: no kernel did.
     #[sea_orm(column_type = "Text", nullable)]
     pub run_times: Option<String>,
     pub created_at: i64,

@@ -1,4 +1,4 @@
-//! What the records of one day amount to, by user, project and domain.
+//! The sums of the records of one day, by user, project and domain.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::store::{Result, StoreError};
 
 /// A member, and the domain that its usage counts for.
 pub type Place = (Member, Arc<str>);
-/// What was used on one day.
+/// The usage of one day by place.
 pub type OfDay = BTreeMap<Place, Daily>;
 
 #[derive(FromQueryResult)]
@@ -30,7 +30,8 @@ struct Row {
     slices: i64,
 }
 
-/// Slots times the sum of times is the sum of usages, exactly; so the database adds up times, and only sums leave it.
+/// The sum of times multiplied by the slots equals the sum of usages exactly. Therefore the database adds up times, and
+/// returns only sums.
 const SUMS: &str = "SELECT k.user_uuid, k.project_id, t.kind, d.domain_name, d.slots AS held, \
      CAST(SUM(t.micros) AS BIGINT) AS micros, CAST(SUM(t.slices) AS BIGINT) AS slices FROM (\
      SELECT kernel_key, kind, SUM(period_end - period_start) AS micros, SUM(slices) AS slices FROM usage_slices \

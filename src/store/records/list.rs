@@ -1,4 +1,4 @@
-//! The records of a user, a project, a domain or a whole group in a period, by kernel, then by time, a window at a time.
+//! The records of a user, a project, a domain or a whole group in a period, by kernel, then by time, one window at a time.
 
 use std::fmt::Write;
 
@@ -12,12 +12,12 @@ use crate::store::Result;
 use crate::store::cursors::CURSOR;
 use crate::store::key_list::{KeyPage, KeyWindow};
 
-/// Whose records, and of when.
+/// The conditions of a list of records.
 #[derive(Clone, Debug)]
 pub struct RecordFilter {
     pub user: Option<UserId>,
     pub project: Option<ProjectId>,
-    /// For which they count; a project may have been in another one meanwhile.
+    /// The domain for which the records count; the project may have been in another one since.
     pub domain: Option<String>,
     pub span: Span,
 }
@@ -35,7 +35,8 @@ impl Values {
     }
 }
 
-/// That the record `of` ends in the period and counts for the domain, if one is wanted. A record ends at midnight at the latest.
+/// The condition that the record `of` overlaps the period and counts for the domain, if one is given. A record ends at
+/// midnight at the latest.
 fn counts(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
     let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
     let midnight = values.bind(filter.span.end.midnight().micros());
@@ -43,19 +44,19 @@ fn counts(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
     format!("{of}.group_key = $1 AND {period}{}", of_domain(of, filter, values))
 }
 
-/// That the record `of` counts for the domain, if one is wanted, as the end of a condition.
+/// The condition that the record `of` counts for the domain, if one is given, as the end of a longer condition.
 fn of_domain(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
     let Some(domain) = &filter.domain else { return String::new() };
     let domain = values.bind(domain.as_str());
     format!(" AND {of}.kind IN (SELECT kind FROM slice_kinds WHERE group_key = $1 AND domain_name = {domain})")
 }
 
-/// A query of the kernels that have records of the period, and of which of their records that may be. The last of these ends
-/// with the kernel's usage, but at the latest with the last day of the period: records end at midnight.
+/// A query of the kernels that may have records in the period, with the range of those records. The last of them ends with
+/// the kernel's usage, but at the latest with the last day of the period, because records end at midnight.
 fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
     let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
     let midnight = values.bind(filter.span.end.midnight().micros());
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let mut kernels = format!(
         "SELECT t.kernel_key, t.kernel_id, t.after_micros, \
          CASE WHEN t.recorded < {midnight} THEN t.recorded ELSE {midnight} END AS until_micros FROM (\
@@ -79,7 +80,7 @@ fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
     kernels + ") t WHERE t.recorded > t.after_micros"
 }
 
-/// How many records there are.
+/// The number of matching records.
 async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter) -> Result<u64> {
     #[derive(FromQueryResult)]
     struct Count {
@@ -104,7 +105,7 @@ async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter
     Ok(found.map_or(0, |count| count.records.unsigned_abs()))
 }
 
-/// One window on the records of a group.
+/// One window of the records of a group.
 #[tracing::instrument(name = "db.records.list", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn list(
     db: &impl ConnectionTrait,
@@ -130,7 +131,7 @@ pub async fn list(
         );
     }
     let direction = if window.from_end { "DESC" } else { "ASC" };
-    // Every kernel has a record, but for the one that the window goes on after.
+    // Every kernel has a record in the window, except perhaps the one after which the window begins.
     let _ = write!(picked, " ORDER BY those.kernel_id {direction} LIMIT {}", window.offset + window.limit + 2);
     let to = values.bind(filter.span.end.micros());
     let domain = of_domain("s", filter, &mut values);

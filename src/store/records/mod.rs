@@ -1,8 +1,8 @@
-//! Usage records: one slice of one kernel, or several that were put together, inside one day. The source of truth for
-//! buckets.
+//! Usage records: one slice of one kernel, or several that were compacted, within one day. Buckets follow from them.
 //!
-//! Records are kept in the order of time, because a run writes those of all kernels at once. The records of one kernel are
-//! found one from the other: where one begins, the one before it ends, but for times that were not recorded.
+//! Records are stored in the order of time, because a run writes those of all kernels at once. The records of one kernel are
+//! found one after the other, backwards: where a record begins, the one before it ends, except for times that were not
+//! recorded.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ pub mod sums;
 pub struct NewRecord {
     pub kernel: KernelKey,
     pub span: Span,
-    /// The row of `slice_kinds` that says for which domain it counts, and what was held.
+    /// The number of the row of `slice_kinds` with the domain that the record counts for, and the slots that were held.
     pub kind: i32,
-    /// How many slices it was made of.
+    /// The number of slices that the record stands for.
     pub slices: u32,
 }
 
-/// A record with all that it stands for.
+/// A record with the values that it refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub stored: NewRecord,
@@ -46,7 +46,7 @@ pub struct Record {
     pub session: SessionId,
     pub owner: Member,
     pub domain: String,
-    /// What the kernel held.
+    /// The slots that the kernel held.
     pub slots: Arc<Amounts>,
 }
 
@@ -60,7 +60,7 @@ impl Record {
         self.slots.for_micros(self.span().micros())
     }
 
-    /// Whether several slices were put together.
+    /// True if the record stands for several slices.
     pub fn is_compacted(&self) -> bool {
         self.stored.slices > 1
     }
@@ -119,7 +119,7 @@ async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Resul
     rows.into_iter().map(|row| row.decode(&mut slots)).collect()
 }
 
-/// Stores new records. A record that exists already is an error, never a silent second count.
+/// Stores new records. A record that exists already is an error, so that no usage counts twice.
 #[tracing::instrument(name = "db.records.insert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn insert(db: &impl ConnectionTrait, group: GroupKey, records: &[NewRecord]) -> Result<()> {
     bulk::insert(db, records.iter().map(|record| row(group, record)), None).await?;
@@ -137,7 +137,7 @@ fn row(group: GroupKey, record: &NewRecord) -> ActiveModel {
     }
 }
 
-/// Gives records that are stored their new kinds.
+/// Updates the kinds of stored records.
 #[tracing::instrument(name = "db.records.set_kinds", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn set_kinds(db: &impl ConnectionTrait, group: GroupKey, records: &[NewRecord]) -> Result<()> {
     let mut stored = OnConflict::columns([Column::GroupKey, Column::PeriodEnd, Column::KernelKey]);
@@ -146,7 +146,7 @@ pub async fn set_kinds(db: &impl ConnectionTrait, group: GroupKey, records: &[Ne
     Ok(())
 }
 
-/// Which of one kernel's records are wanted: those that end after `after`, of those that end by `until`.
+/// A range of one kernel's records: those that end after `after` and at `until` or earlier.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordRange {
     pub kernel: KernelKey,
@@ -154,9 +154,9 @@ pub struct RecordRange {
     pub until: Timestamp,
 }
 
-/// The end of the last record of a kernel `$key` that ends by `$until` and after `$after`. Mostly one ends just then. Where
-/// none does, because the kernel was suspended or no run recorded it, the records of the group are looked through back from
-/// there.
+/// The end of the last record of a kernel `$key` that ends by `$until` and after `$after`. Mostly a record ends exactly at
+/// `$until`. Otherwise, because the kernel was suspended or no run recorded it, the records of the group are searched
+/// backwards from there.
 macro_rules! end_of_last {
     ($key:literal, $after:literal, $until:literal) => {
         concat!(
@@ -179,7 +179,7 @@ macro_rules! end_of_last {
 
 use end_of_last;
 
-/// The records of the kernels that a query `picked` names, with the bounds of the stretch of each of them, as `chain`.
+/// The SQL of the records of the kernels that a query `picked` selects, with the bounds of each kernel's range, as `chain`.
 fn chains(backend: DbBackend, picked: &str) -> String {
     let first = end_of_last!("o.kernel_key", "o.after_micros", "o.until_micros");
     let next = end_of_last!("o.kernel_key", "o.after_micros", "o.period_start");
@@ -194,8 +194,8 @@ fn chains(backend: DbBackend, picked: &str) -> String {
     )
 }
 
-/// Joins the record `s` of the kernel of `o` that ends at `end`. `PostgreSQL` has to be told to find the end first, and then
-/// the one record: it would look into every partition, or read them whole.
+/// Joins the record `s` of the kernel of `o` that ends at `end`. The form for `PostgreSQL` makes it find the end first, and
+/// then the one record. Otherwise it would search every partition, or read them whole.
 fn ending(backend: DbBackend, end: &str) -> String {
     let its = "s.group_key = $1 AND s.kernel_key = o.kernel_key AND s.period_end";
     match backend {
@@ -207,7 +207,7 @@ fn ending(backend: DbBackend, end: &str) -> String {
     }
 }
 
-/// Records of one kernel by start.
+/// The records of one kernel in a range, by start.
 #[tracing::instrument(name = "db.records.stretch", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordRange) -> Result<Vec<Record>> {
     let chains = chains(db.get_database_backend(), "SELECT CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT)");
@@ -216,7 +216,7 @@ pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordR
     read(db, &sql, [vec![group.0.into()], values.into()].concat()).await
 }
 
-/// When the last record of a stretch ends.
+/// The end of the last record in a range.
 #[tracing::instrument(name = "db.records.last_end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn last_end(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordRange) -> Result<Option<Timestamp>> {
     let end = end_of_last!("w.kernel_key", "w.after_micros", "w.until_micros");
@@ -231,7 +231,7 @@ pub async fn last_end(db: &impl ConnectionTrait, group: GroupKey, wanted: Record
     Ok(end.map(Timestamp::from_micros))
 }
 
-/// How many records a group has of days before `before`, from `from` on.
+/// The number of records of a group on days before `before`, from `from` on.
 #[tracing::instrument(name = "db.records.count", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn count(db: &impl ConnectionTrait, group: GroupKey, from: Option<Day>, before: Day) -> Result<u64> {
     let later = from.map(|day| Column::PeriodEnd.gt(day.start().micros()));
@@ -242,7 +242,7 @@ pub async fn count(db: &impl ConnectionTrait, group: GroupKey, from: Option<Day>
     Ok(counted.count(db).await?)
 }
 
-/// How many records groups have together of days before `before`.
+/// The number of records of several groups on days before `before`.
 #[tracing::instrument(name = "db.records.count_of_groups", level = "debug", skip_all, err(level = "debug"))]
 pub async fn count_of_groups(
     db: &impl ConnectionTrait,
@@ -271,7 +271,7 @@ pub async fn page(
     page_where(db, group, after, limit, None).await
 }
 
-/// The next page of those records of a group that count for a domain, by end.
+/// The next page of the records of a group that count for a domain, by end.
 #[tracing::instrument(name = "db.records.page_of_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page_of_domain(
     db: &impl ConnectionTrait,
@@ -302,7 +302,7 @@ async fn page_where(
     Ok((records, position))
 }
 
-/// Removes those records of one kernel that end at `ends`.
+/// Removes the records of one kernel that end at `ends`.
 #[tracing::instrument(name = "db.records.delete", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn delete(
     db: &impl ConnectionTrait,
@@ -319,11 +319,11 @@ pub async fn delete(
     Ok(())
 }
 
-/// Removes records of a group of days before `before`, at most `most`, the oldest first. Returns how many. On `PostgreSQL`
-/// those in the partition of a day go with it.
+/// Removes at most `most` records of a group on days before `before`, the oldest first. Returns their number. On
+/// `PostgreSQL` records in the partition of a day are removed with the partition.
 #[tracing::instrument(name = "db.records.remove", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
-    // A record that ends at midnight is of the day before.
+    // A record that ends at midnight belongs to the day before.
     let table = match db.get_database_backend() {
         DbBackend::Postgres => "usage_slices_other",
         _ => "usage_slices",
@@ -337,7 +337,7 @@ pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, before: Day, mos
     Ok(done.rows_affected())
 }
 
-/// The first kernel of a group two of whose records overlap.
+/// The first kernel of a group with two records that overlap.
 #[tracing::instrument(
     name = "db.records.first_overlap",
     level = "debug",

@@ -25,7 +25,7 @@ impl Range {
     }
 }
 
-/// When the first record of the group ends that ends at `from` or later.
+/// The end of the group's first record that ends at `from` or later.
 #[tracing::instrument(name = "db.records.first_end_from", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn first_end_from(db: &impl ConnectionTrait, group: GroupKey, from: Timestamp) -> Result<Option<Timestamp>> {
     let range = Range { from, to: Timestamp::MAX };
@@ -34,7 +34,7 @@ pub async fn first_end_from(db: &impl ConnectionTrait, group: GroupKey, from: Ti
     Ok(end.map(Timestamp::from_micros))
 }
 
-/// The part of a range up to where `most` records have ended that end after its begin.
+/// The first part of a range, which has about `most` records.
 #[tracing::instrument(name = "db.records.first_part", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn first_part(db: &impl ConnectionTrait, group: GroupKey, range: Range, most: u64) -> Result<Range> {
     let end: Option<i64> = Entity::find()
@@ -57,14 +57,14 @@ pub async fn read(db: &impl ConnectionTrait, group: GroupKey, range: Range) -> R
     all(db, range.of(group)).await
 }
 
-/// Puts `records` in the place of all records of a range.
+/// Replaces all records of a range.
 #[tracing::instrument(name = "db.records.replace", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn replace(db: &impl ConnectionTrait, group: GroupKey, range: Range, records: &[NewRecord]) -> Result<()> {
     Entity::delete_many().filter(range.of(group)).exec(db).await?;
     insert(db, group, records).await
 }
 
-/// Records that end within a range, by their keys: when each ends, and of which kernel it is.
+/// The condition on records that end within a range, by their keys: the end and the kernel.
 fn at(db: &impl ConnectionTrait, group: GroupKey, within: Range, keys: &[(Timestamp, KernelKey)]) -> Condition {
     let key = Expr::tuple([Column::PeriodEnd.into_expr(), Column::KernelKey.into_expr()]);
     let those = if db.get_database_backend() == DbBackend::Postgres {
@@ -79,7 +79,7 @@ fn at(db: &impl ConnectionTrait, group: GroupKey, within: Range, keys: &[(Timest
     within.of(group).add(those)
 }
 
-/// Records of a range by their keys, as far as they are there.
+/// The records of a range with these keys that exist.
 #[tracing::instrument(name = "db.records.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn find(
     db: &impl ConnectionTrait,
@@ -90,7 +90,7 @@ pub async fn find(
     all(db, at(db, group, within, keys)).await
 }
 
-/// Removes records of a range by their keys. Returns how many.
+/// Removes records of a range by their keys. Returns their number.
 #[tracing::instrument(name = "db.records.take_out", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn take_out(
     db: &impl ConnectionTrait,

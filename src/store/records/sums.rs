@@ -1,4 +1,4 @@
-//! What users held in a period, summed from records.
+//! The slots that users held in a period, summed from records.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::domain::time::Span;
 use crate::store::decode::SlotDecoder;
 use crate::store::{Result, StoreError};
 
-/// For how long all kernels of a user together held the same slots.
+/// The time for which the kernels of a user together held the same slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
     pub owner: Member,
@@ -29,7 +29,7 @@ struct Row {
     micros: i64,
 }
 
-/// The parts of a group's records that lie in a period, by user and by what was held.
+/// The parts of a group's records that lie in a period, by user and by slots.
 #[tracing::instrument(name = "db.records.of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, span: Span) -> Result<Vec<Held>> {
     let (least, most) = match db.get_database_backend() {

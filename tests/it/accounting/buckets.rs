@@ -150,7 +150,7 @@ on_both! {
         assert_eq!(faults(wider).await, [("/occupied_slots".to_owned(), "purged")]);
         assert_eq!(f.tick().await.slices_corrected, 0);
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-06 432000"]);
-        // What is known already is no correction, and where records are kept an end still moves.
+        // An end that is known already is no correction; where records exist, an end may still move.
         assert_eq!(faults(ended("2026-01-06T12:00:00Z")).await, []);
         assert_eq!(faults(ended("2026-01-05T12:00:00Z")).await, []);
         f.tick().await;
@@ -281,7 +281,7 @@ on_both! {
         assert_eq!(codes(f.ingest(&story[1..=1]).await), [started]);
         f.tick().await;
         assert_eq!(f.day_totals().await, before);
-        // What ran on until kernels are kept, or waited until then, was never removed.
+        // A kernel that ran or waited into the retained time was never removed, so reports about it are accepted.
         let long = with(hour("2026-01-13"), &json!({"kernel_id": id("long"), "terminated_at": "2026-02-20T00:00:00Z"}));
         let new = with(hour("2026-02-20"), &json!({"kernel_id": id("new"), "status": "RUNNING", "terminated_at": null}));
         assert_eq!(codes(f.ingest(&[long, new]).await), []);

@@ -1,4 +1,4 @@
-//! Capacities by day (FAIR_SHARE §5) and times that do not simply go on.
+//! Capacities by day (FAIR_SHARE §5), and clocks that jump.
 
 use fairshared::domain::slots::Usages;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A clock that is wrong: jobs hold, time is told by what has passed, and what was recorded ahead is taken back.
+//! A wrong clock: jobs pause, time is measured by a monotonic clock, and records of future times are removed.
 
 use fairshared::service::Error;
 use fairshared::service::upkeep::health::Reason;
@@ -89,7 +89,7 @@ async fn recorded_ahead(db: crate::support::database::TestDb, unit: u32) {
     f.assert_conserved().await;
     let total = async |f: &Fixture| f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals[0].to_json();
     assert_eq!(total(&f).await, usages(&(2 * 3_600 + 5_400 + 2_700).to_string()));
-    // Nothing is left to be taken back, and everything goes on.
+    // Nothing is left to be removed, and jobs run again.
     assert_eq!(f.tick().await.slices_corrected, 0);
     f.clock.set("2026-03-02T00:00:00Z");
     f.service.heartbeat().await.unwrap();

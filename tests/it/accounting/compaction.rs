@@ -1,4 +1,4 @@
-//! Records of closed days are put together, and nothing else changes: usage, factors, corrections, audits.
+//! Compaction of records of closed days changes nothing else: usage, factors, corrections and audits stay the same.
 
 use std::sync::Arc;
 

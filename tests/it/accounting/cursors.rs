@@ -1,4 +1,4 @@
-//! Cursors (FAIR_SHARE §3): in step with the group's runs, apart from them when the clock jumped back, and kept by migrations.
+//! Cursors (FAIR_SHARE §3): on the group's cursor, on their own after the clock jumped back, and preserved by migrations.
 
 use serde_json::json;
 use uuid::Uuid;

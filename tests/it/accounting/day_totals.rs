@@ -1,4 +1,4 @@
-//! Day totals: what runs record, whatever buckets look like, by the domain that it counted for.
+//! Day totals: the recorded usage by the domain that it counted for, for any length of buckets.
 
 use fairshared::store::day_totals::first_day;
 use serde_json::json;
@@ -17,13 +17,13 @@ async fn lines(f: &Fixture, user: &str) -> Vec<String> {
     all.map(|((day, (_, domain)), daily)| format!("{day} {domain} {}", daily.usage.to_json())).collect()
 }
 
-/// How many totals have rows, and how many projects have a day whose totals buckets tell.
+/// The number of totals with rows, and the number of projects and days whose totals follow from buckets.
 async fn stored(f: &Fixture) -> (i64, i64) {
     let count = async |table: &str| number(f.service.store(), &format!("SELECT COUNT(*) FROM {table}")).await;
     (count("day_totals").await, count("bucket_domains").await)
 }
 
-/// Gives rows to what buckets tell.
+/// Writes rows for totals that follow from buckets.
 const TWICE: &str = "INSERT INTO day_totals (group_key, day, user_uuid, project_id, domain_name, source, resource_usage, records) \
     SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals";
 
@@ -42,7 +42,7 @@ async fn three_days(db: crate::support::database::TestDb, unit: u32) -> Fixture 
     f
 }
 
-/// A kernel of another domain comes within a day, and the service starts anew before its usage is recorded once more.
+/// A kernel of another domain is reported within a day, and the service restarts before its usage is recorded again.
 async fn moved_within_a_day(db: crate::support::database::TestDb, unit: u32) -> Fixture {
     let f = three_days(db, unit).await;
     let moved = json!({"domain_name": "teaching"});
@@ -99,7 +99,7 @@ on_both! {
 
     async fn a_project_that_moves_has_a_total_in_each_domain(db: TestDb) {
         let f = moved_within_a_day(db, 1).await;
-        // Of the last day the totals of everyone in the project have rows, those of the other days are buckets.
+        // On the last day the totals of all users in the project have rows; those of the other days follow from buckets.
         assert_eq!(stored(&f).await, (3, 2));
         assert_eq!(lines(&f, "bob").await[1], format!("2026-01-12 research {}", usages("72000")));
     }
@@ -111,7 +111,7 @@ on_both! {
         f.clock.set("2026-01-12T18:00:00Z");
         second.aggregate(GROUP).await.unwrap();
         assert_eq!(stored(&f).await, (3, 2));
-        // The first process knew of the day that buckets tell its totals.
+        // The first process knew that totals of the day follow from buckets.
         f.clock.set("2026-01-12T20:00:00Z");
         f.tick().await;
         assert_eq!(stored(&f).await, (3, 2));
@@ -128,12 +128,12 @@ on_both! {
         let whole = [of("2026-01-10", "64800"), of("2026-01-11", "86400"), of("2026-01-12", "57600")];
         assert_eq!(lines(&f, "ann").await, whole);
         assert_eq!(stored(&f).await, (0, 3));
-        // What is taken back from a bucket is taken back from the total, and a bucket that goes is a total that goes.
+        // Usage that is removed from a bucket is removed from the total, and a bucket without usage has no total.
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-11T12:00:00Z"});
         f.ingest(&[with(kernel("k1", "ann", "ml", "2026-01-10T06:00:00Z"), &ended)]).await;
         f.tick().await;
         assert_eq!(lines(&f, "ann").await, [of("2026-01-10", "64800"), of("2026-01-11", "43200")]);
-        // What is reported late lands in the bucket of its day; in another domain it gives that day rows.
+        // Usage that is reported late is added to the bucket of its day; in another domain it gives that day rows.
         let late = |name: &str, domain: &str| {
             let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T02:00:00Z", "domain_name": domain});
             with(kernel(name, "ann", "ml", "2026-01-10T01:00:00Z"), &ended)
@@ -182,7 +182,8 @@ on_both! {
             assert_eq!((f.day_totals().await, stored(&f).await), (before.clone(), kept));
         }
         database::take_back(&store, "m0017_bucket_domains").await;
-        // A bucket of several days tells no total, and where one of a project differs all of them stay as they are.
+        // A bucket of several days equals no total, and if one total of a project differs from its bucket, all totals of the
+        // project remain rows.
         let bob_has_long = "UPDATE user_usage_buckets SET decay_unit_days = 7 WHERE \
              period_start = (SELECT MIN(period_start) + 1 FROM user_usage_buckets) AND \
              user_uuid = (SELECT user_uuid FROM user_usage_buckets ORDER BY user_uuid LIMIT 1)";
@@ -209,7 +210,7 @@ on_both! {
         let f = f.restart().await;
         f.tick().await;
         assert_eq!(f.day_totals().await, before);
-        // Of days whose records are purged only the bucket is known, which begins on the first of them.
+        // For days whose records are purged only the bucket is known, which begins on the first of them.
         f.clock.set("2026-01-26T00:00:00Z");
         f.service.heartbeat().await.unwrap();
         f.service.purge(GROUP, 1_000).await.unwrap();

@@ -1,4 +1,4 @@
-//! Downtime (FAIR_SHARE §4): what is recorded, what is dropped, and what shows afterwards.
+//! Downtime (FAIR_SHARE §4): the usage that is recorded, the usage that is dropped, and the gaps that are shown.
 
 use std::sync::Arc;
 

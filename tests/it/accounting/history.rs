@@ -1,5 +1,5 @@
-//! Laws over random histories on real databases: conservation, rebuild = live, a re-run is a no-op, days that are put together
-//! tell the same, and what is published is what another process would load.
+//! Laws over random histories on real databases: conservation, a rebuild equals the live result, a repeated run changes
+//! nothing, compacted days have the same sums, and the published state is the one that another process would load.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::support::fixture::{Fixture, GROUP, admin, id};
 use crate::support::{on_both, time};
 
 const USERS: &[&str] = &["ann", "bob", "cem"];
-/// So many that a run mostly changes few of them.
+/// The number of users, so large that a run mostly changes few of them.
 const CROWD: usize = 80;
 const PROJECTS: [&str; 3] = ["ml", "bio", "sky"];
 const DOMAINS: [&str; 2] = ["research", "teaching"];
 
-/// What readers see, as comparable text; floats show all their bits.
+/// The state that readers see, as comparable text; floats show all their bits.
 pub fn picture(group: &VisibleGroup) -> String {
     let facts = group.whole().unwrap();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! Kernels that are not reported any more end, if the group says so.
+//! The inferred end of kernels that are not reported any more, if the group's options ask for it.
 
 use fairshared::domain::ids::KernelId;
 use fairshared::service::audit::INFERRED;

@@ -155,7 +155,7 @@ on_both! {
         assert_eq!(f.service.purge_ingest_audit(90).await.unwrap(), 0);
         f.clock.advance_seconds(91 * 86_400);
         assert_eq!(f.service.purge_ingest_audit(90).await.unwrap(), 3);
-        // What was configured stays.
+        // The configuration is kept.
         let rest = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(10, None)).await.unwrap();
         assert_eq!(rest.rows.len(), 1);
     }

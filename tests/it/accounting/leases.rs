@@ -1,4 +1,4 @@
-//! Leases: a job runs in one process at a time, a process that is gone holds none up, and a process that lost its lease writes
+//! Leases: a job runs in one process at a time, a dead process blocks no job, and a process that has lost its lease writes
 //! nothing.
 
 use std::sync::Arc;
@@ -120,7 +120,7 @@ on_both! {
             assert_eq!((run.status.as_str(), run.ended_at), ("abandoned", Some(time("2026-01-13T10:00:30Z"))));
             assert_eq!(run.error.as_deref(), Some("the process that ran the job is gone"));
         }
-        // What a process says that was taken for dead changes nothing any more.
+        // A report of a process that was taken for dead changes nothing any more.
         f.service.job_finished(abandoned, &Ok(json!({}))).await.unwrap();
         assert_eq!(status(abandoned).await.status, "abandoned");
         next.shutdown().await;
@@ -132,7 +132,7 @@ on_both! {
         let first = f.service.join().await.unwrap();
         let files = marks(&f.db);
         if let Some(file) = f.db.url.strip_prefix("sqlite://") {
-            // What a killed process leaves: a file that is not locked.
+            // A killed process leaves a file that is not locked.
             std::fs::write(format!("{file}.holder-{}", fairshared::process::random::id()), "").unwrap();
             assert_eq!((files, marks(&f.db)), (1, 2));
         }

@@ -18,10 +18,10 @@ const USERS: usize = 2_700;
 /// Users who come between the runs, so that most rows of the second one are there, and some are not.
 const LATER: usize = 100;
 
-/// Users with a kernel that no run has seen since so many days: more than one step takes.
+/// Users with a kernel that no run has recorded for [`DAYS`] days: more than one step records.
 const PEOPLE: usize = 140;
 const DAYS: usize = 364;
-/// Kernels that bring more records in so many days than one step takes.
+/// Kernels that bring more records in [`DAYS`] days than one step records.
 const MANY: usize = 230;
 
 /// Kernels that a run takes from memory, and records, at once.
@@ -36,7 +36,7 @@ pub fn name(user: usize) -> String {
     format!("u{user}")
 }
 
-/// Fails unless all three tiers add up to so many CPU-seconds.
+/// Fails unless all three tiers add up to `cpu_seconds` CPU-seconds.
 async fn assert_totals(f: &Fixture, cpu_seconds: usize) {
     let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
     let used = usages(&cpu_seconds.to_string());
@@ -123,7 +123,7 @@ on_both! {
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T01:00:00Z"});
         f.ingest(&(0..USERS).map(of).collect::<Vec<Value>>()).await;
         f.clock.set("2026-01-10T02:00:00Z");
-        // Half of them are new. One is told twice, the other way round.
+        // Half of them are new. One is reported twice, in the opposite order.
         let mut told: Vec<Value> = (0..2 * USERS).map(|number| with(of(number), &ended)).collect();
         told.extend([of(0), of(2 * USERS - 1)]);
         assert!(f.ingest(&told).await.is_empty());

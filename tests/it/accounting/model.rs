@@ -1,4 +1,4 @@
-//! What a history must have recorded, computed straight from the rules (FAIR_SHARE §3, §4) and nothing else.
+//! The records that a history must lead to, computed directly from the rules (FAIR_SHARE §3, §4).
 
 use std::collections::BTreeMap;
 
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// What must be recorded: user, project, domain, day -> CPU-seconds.
+    /// The usage that must be recorded: user, project, domain, day -> CPU-seconds.
     fn usage(&self) -> BTreeMap<(Uuid, Uuid, String, i64), i128> {
         let mut sums = BTreeMap::new();
         for kernel in &self.kernels {

@@ -1,4 +1,4 @@
-//! On `PostgreSQL` rows that every run rewrites have room on their page, so that no index needs to know.
+//! On `PostgreSQL` rows that every run rewrites have free space on their page, so that no index changes.
 
 use super::partitions::texts;
 use crate::support::database;

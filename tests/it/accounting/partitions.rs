@@ -1,4 +1,4 @@
-//! On `PostgreSQL` each day's records lie in a partition of their own.
+//! On `PostgreSQL` the records of each day are in a partition of their own.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ async fn execute(f: &Fixture, sql: &str) {
     f.service.store().write().execute_unprepared(sql).await.unwrap();
 }
 
-/// Locks are taken in one order by all, so that nobody waits for somebody who waits for him.
+/// All tasks take locks in one order, so that no two of them wait for each other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_day_is_dropped_beside_a_run_that_reads_all_days_after_it_has_written() {
     let f = world().await;

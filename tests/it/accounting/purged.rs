@@ -23,7 +23,7 @@ const DOMAINS: [&str; 2] = ["research", "sales"];
 const LOOKBACKS: [u32; 6] = [1, 3, 5, 10, 28, 45];
 const UNITS: [u32; 5] = [1, 2, 3, 5, 7];
 
-/// The calculated usage of everybody, and the factor and the rank of users.
+/// The calculated usage of all owners, and the factor and the rank of users.
 type Shares = (BTreeMap<Owner, (u64, Usages)>, Vec<(Owner, u64, u32)>);
 
 /// The normalised usage and the decayed usage of slots of which something was used.

@@ -1,4 +1,4 @@
-//! What a person reads in the database with SQL, in the words of the tables and views.
+//! The database as people read it with SQL, by the names of its tables and views.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who becomes known by which report, and which report is refused.
+//! People who become known by reports, and reports that are refused.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Ar
     (rows.user(member).unwrap().user_name.clone(), rows.project(member.project).unwrap().project_name.clone())
 }
 
-/// What the group's snapshot says of kernels: how many have started, whose they are, what they occupy and ask for.
+/// The group's snapshot of kernels: the number that have started, their owners, and the slots that they occupy and ask for.
 fn state_of_kernels(f: &Fixture) -> String {
     let group = f.service.group(&admin(), GROUP).unwrap();
     let facts = group.whole().unwrap();
@@ -78,7 +78,7 @@ on_both! {
         let f = f.restart().await;
         assert_eq!(state_of_kernels(&f), kernels);
         assert_eq!(f.tick().await.kernels, 2);
-        // Later it is told the same.
+        // A later report gets the same answer.
         assert_eq!(codes(&f.ingest(&late).await), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
     }
 
@@ -146,7 +146,7 @@ on_both! {
     }
 }
 
-/// It was noted as ended before the database told whose it is.
+/// The kernel was noted as ended before the database showed that it belongs to another group.
 #[test]
 fn a_kernel_of_another_group_is_forgotten_though_it_never_ran() {
     let never_ran = json!({"status": "TERMINATED", "started_at": null, "terminated_at": START});

@@ -1,4 +1,4 @@
-//! What is past its retention goes in bounded steps, however much of it there is (FAIR_SHARE §8).
+//! Data past its retention is removed in bounded steps, for any amount of it (FAIR_SHARE §8).
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn columns(f: &Fixture, table: &str) -> Vec<String> {
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
 }
 
-/// Copies a row of the table to each of so many days long ago.
+/// Copies a row of the table to each of `days` days long ago.
 async fn copy_to_the_past(f: &Fixture, table: &str, days: u64) {
     let columns = columns(f, table).await;
     let value = |column: &String| match column.as_str() {

@@ -1,4 +1,4 @@
-//! How shares are stored: a row for each owner, which a person reads with SQL.
+//! The stored form of shares: a row for each owner, which people read with SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What readers are shown: an audit finds where it is not what is stored, and a snapshot shares rows with the one before.
+//! The published state: an audit finds differences from the stored state, and a snapshot shares rows with the one before.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::on_both;
 
 const USERS: usize = 40;
 
-/// The rows of all users, as the snapshot has them.
+/// The rows of all users in the snapshot.
 fn rows(f: &Fixture) -> Vec<Arc<UserShare>> {
     let group = f.service.group(&admin(), GROUP).unwrap();
     let rows = &group.whole().unwrap().rows;
@@ -30,7 +30,7 @@ on_both! {
         let all: Vec<_> = (0..USERS).map(|user| with(of(user), &waits)).collect();
         f.ingest(&all).await;
         f.tick().await;
-        // One changes, then half of them, then all: a few rows are replaced, or all are made anew.
+        // One changes, then half of them, then all: a few rows are replaced, or all are built again.
         for running in [1, USERS / 2, USERS] {
             f.ingest(&(0..running).map(of).collect::<Vec<_>>()).await;
             let before = rows(&f);
@@ -58,7 +58,7 @@ on_both! {
             "readers see {is} at this place and {is} under this name, and what is stored has {should}"
         );
         assert_eq!(found.detail, said);
-        // A process that loads it anew shows it.
+        // A process that loads the group again shows it.
         let f = f.restart().await;
         f.assert_conserved().await;
     }

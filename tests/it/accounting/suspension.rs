@@ -1,4 +1,4 @@
-//! A suspended kernel uses and holds nothing, however late that is reported.
+//! A suspended kernel uses and holds nothing, even if the suspension is reported late.
 
 use fairshared::domain::ids::KernelId;
 use fairshared::domain::queues::Claim;

@@ -1,4 +1,4 @@
-//! Many writers at once, writers that go away, and jobs of two processes on one database.
+//! Concurrent writers, clients that disconnect, and jobs of two processes on one database.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ on_both! {
             // Polled once, then dropped.
             assert!(f.service.aggregate(GROUP).now_or_never().is_none());
         }
-        // Whether they ran before or after this one, nothing is lost and nothing counted twice.
+        // In any order of these, nothing is lost and nothing counts twice.
         f.tick().await;
         f.assert_conserved().await;
         let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap();

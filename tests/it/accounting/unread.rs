@@ -1,4 +1,4 @@
-//! Buckets are read when something first needs them.
+//! Buckets are read when they are first needed.
 
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::domain::weight::Weight;

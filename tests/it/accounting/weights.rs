@@ -1,4 +1,4 @@
-//! Weights and moves (FAIR_SHARE §7): effective at once, unset without loss, all or nothing.
+//! Weights and moves of projects (FAIR_SHARE §7): effective at once, removed without loss, all or nothing.
 
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::domain::weight::Weight;

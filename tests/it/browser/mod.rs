@@ -1,5 +1,5 @@
-//! The pages for people in a real browser. A page of the test opens them as they are, plays the
-//! person, and tells what it saw. No name but the server's own can be resolved meanwhile.
+//! The web pages in a real browser. A page of the test opens them unchanged, acts as the user, and reports what it saw. Only
+//! the server's own name can be resolved meanwhile.
 
 mod other_origin;
 mod tasks;
@@ -22,7 +22,7 @@ use crate::support::database::sqlite;
 use crate::support::packages;
 use crate::support::process_end::scratch_folder;
 
-/// `steps` sees the opened page as `page` and its document as `doc`, and returns what is told.
+/// `steps` gets the opened page as `page` and its document as `doc`, and returns the values to report.
 const PERSON: &str = r#"<!doctype html><title>test</title><script>
 const tell = (what) => fetch("/test/told", { method: "POST", body: JSON.stringify(what) });
 const until = async (what) => {

@@ -50,7 +50,7 @@ fn a_tab_that_is_left_open_does_not_grow() {
     run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "memory");
 }
 
-/// Runs a script of `ui/package.json` against this program, and tells what it has measured.
+/// Runs a script of `ui/package.json` against this program, and reports its measurements.
 fn run(folder: &Path, script: &str) {
     let ran = npm(folder, &["run", script])
         .env("FAIRSHARED_PROGRAM", env!("CARGO_BIN_EXE_fairshared"))

@@ -1,4 +1,4 @@
-//! What a request costs in memory, in a real process.
+//! The memory that a request costs, in a real process.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn peak_mib(server: &Server) -> f64 {
     server.peak_memory() as f64 / 1024.0
 }
 
-/// A request whose body repeats `element` in `list` of a document until it has so many MiB.
+/// A request whose body repeats `element` in `list` of a document up to a size of `mib` MiB.
 struct Flood<'a> {
     method: &'a str,
     path: &'a str,
@@ -20,12 +20,12 @@ struct Flood<'a> {
     mib: usize,
 }
 
-/// What became of a flood.
+/// The outcome of a flood.
 struct Outcome {
     status: u16,
     answer: Value,
     elements: usize,
-    /// What it cost, in MiB.
+    /// The memory that it cost, in MiB.
     cost: f64,
 }
 
@@ -43,7 +43,7 @@ impl Flood<'_> {
             (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
         };
         assert_eq!(call("PUT", "/resource-groups/g", "{}".to_owned()).await.0, 201);
-        // What every first request of its kind takes.
+        // Sent first, because the memory that the first request of its kind takes must not count.
         call(self.method, self.path, self.document.concat()).await;
         let before = peak_mib(&server);
         let elements = (self.mib << 20) / (self.element.len() + 1);
@@ -61,7 +61,7 @@ async fn an_array_costs_its_elements_one_by_one() {
     assert_eq!((status, &answer["accepted"]), (200, &json!(0)));
     assert_eq!(answer["rejected"], elements);
     assert_eq!(answer["errors"].as_array().unwrap().len(), 10_000);
-    // What names the first 10,000 of them.
+    // Memory for the errors about the first 10,000 elements.
     assert!(cost <= 16.0, "{cost} MiB");
 }
 

@@ -1,4 +1,4 @@
-//! Every command asks a server and the database by itself, and says the same both ways.
+//! Every command works through a server and directly on the database, with the same output.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -47,7 +47,7 @@ fn first_words<'a>(steps: impl IntoIterator<Item = &'a Step<'a>>) -> BTreeSet<St
     steps.into_iter().map(|(args, _)| args[0].to_owned()).collect()
 }
 
-/// What differs from run to run, out of the way.
+/// The output with the values masked that differ from run to run.
 fn masked(ended: &Ended) -> (Option<i32>, String, String) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-:._".contains(c);
     let mask = |text: &str| {
@@ -220,7 +220,7 @@ fn writes(one: &TestDb, other: &TestDb) {
         step("jobs trust-clock --reason test", ""),
     ];
     let afterwards = [
-        // Who is active depends on what is recorded.
+        // The active users depend on the recorded usage.
         step("rank g -o csv", ""),
         step("rank g --projects", ""),
         step("groups remove g", ""),

@@ -1,4 +1,4 @@
-//! The client that the integration guide offers, against the real server.
+//! The client of the integration guide, against the real server.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::support::packages::install;
 
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 
-/// Runs `script` with the client at hand; what it prints is JSON.
+/// Runs `script` with the client imported; its output is JSON.
 fn python(address: &str, key: &str, script: &str, input: &Value) -> Value {
     if Command::new("python3").arg("--version").output().is_err() {
         install("python3");

@@ -1,4 +1,4 @@
-//! What commands leave beside the database's file.
+//! The files that commands leave beside the database.
 
 use std::path::Path;
 

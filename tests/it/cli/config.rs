@@ -1,4 +1,4 @@
-//! Settings: where they come from, which one wins, and what is said of bad ones.
+//! Settings: their origins, the order of precedence, and the errors about invalid ones.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -172,7 +172,7 @@ fn schedules_of_the_settings_are_those_of_the_jobs() {
     assert_eq!(schedules, JobSchedules::default());
 }
 
-/// What Kubernetes puts into every container beside a Service, for the Service `prefix`.
+/// The variables that Kubernetes sets in every container for the Service `prefix`.
 fn service(prefix: &str) -> Vec<(String, String)> {
     let address = "tcp://10.96.0.12:8080";
     let variables = [

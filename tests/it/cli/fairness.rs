@@ -18,7 +18,7 @@ on_both! {
         assert_eq!((&report["tier"], &report["total"], &report["active"]), (&json!("domain"), &json!(2), &json!(2)));
         let table = run(&f.db, ["fairness", GROUP, "--window", DAY]).ok();
         let lines: Vec<Vec<&str>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
-        // The program doubts its clock, and goes on from the last time that is certain.
+        // The program does not trust its clock, and continues from the latest trusted time.
         let first = table.lines().next().unwrap();
         assert!(first.starts_with("2026-01-13T00:00:00Z to 2026-01-13T11:00:"), "{first}");
         assert!(first.ends_with(": 0.00% in the wrong hands, Jain's index 1, 2 active"), "{first}");

@@ -1,4 +1,4 @@
-//! `fairshared id`: the rule of names, as a person and as another program works it out.
+//! `fairshared id`: the rule of names, as people and other programs calculate it.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `keys`: made, limited to users and groups, and refused.
+//! `keys`: created, limited to users and groups, and refused.
 
 use fairshared::domain::identity;
 use fairshared::domain::ids::UserId;

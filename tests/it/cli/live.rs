@@ -1,4 +1,4 @@
-//! `division` and `plan`: over a live group.
+//! `division` and `plan`: for a group of the database.
 
 use serde_json::{Value, json};
 

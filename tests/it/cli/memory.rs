@@ -1,4 +1,4 @@
-//! What clients that do not read cost a real server.
+//! The memory that clients which do not read their answers cost a real server.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! The figures of a server, as Prometheus judges them.
+//! The metrics of a server, as Prometheus checks them.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

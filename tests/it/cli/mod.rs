@@ -1,4 +1,4 @@
-//! The command line, as a person meets it: the real program over real databases.
+//! The command line as users see it: the real program over real databases.
 
 mod bodies;
 mod both_ways;

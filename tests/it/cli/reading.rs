@@ -1,4 +1,4 @@
-//! What commands print: rankings, orders, reports, audits, buckets and documents.
+//! The output of commands: rankings, orders, reports, audits, buckets and documents.
 
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ on_both! {
         assert!(get.ok().contains(r#"resource_weights={"nope":"1"}"#));
         let mended = run(&f.db, ["options", "set", GROUP, "resource_weights=null"]);
         assert!(!mended.stderr.contains("warning: "), "{mended:?}");
-        // Of two values neither is meant more than the other.
+        // Neither of two values for one option has precedence.
         let twice = run(&f.db, ["options", "set", GROUP, "half_life_days=7", "half_life_days=8"]);
         assert_eq!(twice.refused(2), "half_life_days is given twice");
         let twice = run(&f.db, ["agents", "set", GROUP, "n1", "--slot", "cpu=1", "--slot", "cpu=2"]);
@@ -287,7 +287,7 @@ async fn a_ranking_has_whole_names_where_there_is_no_terminal() {
     assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
 }
 
-/// What a command prints in a terminal of this many columns, which `script` provides.
+/// The output of a command in a terminal with this many columns, which `script` provides.
 fn in_terminal(f: &Fixture, columns: usize, args: &[&str]) -> String {
     let line = format!("stty cols {columns}; {} {}", env!("CARGO_BIN_EXE_fairshared"), args.join(" "));
     let mut command = std::process::Command::new("script");

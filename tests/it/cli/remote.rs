@@ -1,4 +1,4 @@
-//! A server elsewhere: over TLS, out of reach, with another key, or none of fairshared at all.
+//! A server elsewhere: over TLS, out of reach, with another key, or not a fairshared server at all.
 
 use std::io::{Read, Write};
 use std::net::TcpListener as Listener;

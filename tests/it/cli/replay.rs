@@ -60,7 +60,7 @@ fn a_fifo_cluster_replays_to_what_happened() {
     assert_eq!((&recorded["wait"], &recorded["users"][0]["wait"]), (&fifo["wait"], &fifo["users"][0]["wait"]));
     assert_eq!(fifo["wait_change"], 0.0);
     assert!((fifo["utilisation"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{fifo}");
-    // Who weighs six times as much waits less.
+    // The user with six times the weight waits less.
     let fair = &report["policies"][1];
     let of = |name: &str| fair["users"].as_array().unwrap().iter().find(|user| user["user"] == name).unwrap();
     assert!(of("ann")["wait_change"].as_f64() < Some(0.0) && of("bob")["wait_change"].as_f64() > Some(0.0), "{fair}");
@@ -174,7 +174,7 @@ fn a_job_counts_once_however_often_the_traces_have_it() {
     assert_eq!(again, once);
     assert!(notes.contains("4 rows repeat jobs of earlier rows: each job counts once"), "{notes}");
     assert!(!notes.contains("not ended"), "{notes}");
-    // What is known to have ended does not run again.
+    // Jobs that are known to have ended do not run again.
     let (back, notes) = told(&["second.csv", "first.csv"], &load);
     assert!(back["jobs"] == 2 && back["capacity"]["cpu"] == "4" && !notes.contains("not ended"), "{back} {notes}");
     let (_, notes) = told(&["first.csv", "first.csv"], &load);
@@ -308,7 +308,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         let line = refused(trace, rest);
         assert!(line.contains(said), "{trace}: {line}");
     }
-    // What the command line itself refuses.
+    // Arguments that the command line itself refuses.
     for rest in [
         &["--scheduler", "slurm"][..],
         &["--capacity", "cpu"],
@@ -324,8 +324,8 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     assert_eq!(ended.code, Some(2));
 }
 
-/// What a simple scheduler makes of a trace that has real waits and capacities. No figure here is a bar: the real cluster had another
-/// scheduler. That no job starts where it does not fit is asserted inside.
+/// A simple scheduler on a trace with real waits and capacities. No figure here is a bar, because the real cluster had
+/// another scheduler. The replay itself asserts that no job starts where it does not fit.
 #[test]
 fn a_trace_with_waits_and_capacities_under_fifo() {
     let Some(data) = data() else { return };

@@ -1,4 +1,4 @@
-//! `serve` as a process: from nothing to a ranking, and how it ends.
+//! `serve` as a process: from an empty database to a ranking, and its shutdown.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn from_nothing_to_a_ranking(db: TestDb) {
     send(reqwest::Method::POST, "/jobs/aggregate/run", json!({})).await;
     let ranking = send(reqwest::Method::GET, "/resource-groups/g/fair-share-status", Value::Null).await;
     assert_eq!(ranking["items"][0]["user_uuid"], json!(id("alice")));
-    // What the command line says and what the server says is one thing.
+    // The command line and the server give the same answer.
     assert_eq!(run(&db, ["rank", "g", "-o", "json"]).json(), ranking);
     assert!(run(&db, ["audit"]).ok().contains("true"));
 

@@ -1,4 +1,4 @@
-//! `divide` and `reclaim`: no server, no database.
+//! `divide` and `reclaim`, which need neither a server nor a database.
 
 use std::io::Write;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Slot names are kept for the life of a process: input cannot bring in any number of them.
+//! Slot names stay in memory for the life of a process, so the number that input can add is limited.
 
 use fairshared::domain::slots::{MAX_NAMES, MAX_SLOTS};
 use reqwest::Method;
@@ -59,7 +59,7 @@ async fn names_are_bounded(db: TestDb) {
     for row in rejected {
         assert_eq!(row["errors"][0]["code"], "too_many_slots");
     }
-    // Nothing new comes into the group; what is known goes on working.
+    // The group accepts no new slot names; known ones still work.
     let weights = json!({"scheduler_opts": {"resource_weights": {"new": "1"}}});
     client.refused(Method::PATCH, "/scheduler-options", weights).await;
     assert_eq!(client.send(Method::PUT, "/agents/n1", json!({"available_slots": {"a7": "1"}})).await.0, 201);
@@ -79,7 +79,7 @@ async fn names_are_bounded(db: TestDb) {
     assert_eq!(client.send(Method::POST, "/../../division/simulate", division).await.0, 200);
     server.kill();
 
-    // What is stored is read, even when two processes have brought in more than one may.
+    // Stored names are accepted, even when two processes have added more than one may.
     let server = Server::over(&db.url);
     let client = Client { server: &server, key };
     assert!(client.report("b", MAX_NAMES, &json!({})).await["accepted"].as_u64().unwrap() > 140);

@@ -1,4 +1,4 @@
-//! Help, and what wrong usage of the program answers.
+//! Help texts, and the messages about wrong usage of the program.
 
 use fairshared::cli::{COMMANDS, Entry};
 

@@ -1,4 +1,4 @@
-//! `usage --by`: a report as a table, and as what other programs read.
+//! `usage --by`: a report as a table, and in the formats for other programs.
 
 use super::program::run;
 use super::two_users;

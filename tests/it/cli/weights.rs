@@ -14,7 +14,7 @@ use super::two_users;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
-/// What is set, as `target weight`.
+/// The weights that are set, as `target weight`.
 fn weights(f: &Fixture) -> Vec<String> {
     let rows = run(&f.db, ["weights", "get", GROUP, "-o", "csv"]).ok();
     let names = [("alice", "alice"), ("bob", "bob"), ("ml", "ml"), ("course", "course")];
@@ -78,7 +78,7 @@ on_both! {
         let table = run(&f.db, ["weights", "get", GROUP, "-o", "table"]).ok();
         let line = table.lines().find(|line| line.contains("alice")).unwrap();
         assert!(line.contains("ml") && line.contains('3') && !table.contains(&id("alice").to_string()), "{table}");
-        // What weights entitle to stands beside them: alice, who alone is in her project, to all of it.
+        // The entitled share is shown with each weight: alice, who is alone in her project, is entitled to all of it.
         let head: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
         assert_eq!(head, ["TARGET", "TYPE", "TARGET", "PROJECT", "WEIGHT", "ENTITLED", "OF", "PARENT"], "{table}");
         assert!(line.trim_end().ends_with("100.00%"), "{table}");
@@ -93,7 +93,7 @@ on_both! {
             "unsets the weight 3 of the user alice in the project ml",
             "0 set, 3 unset, 1 unchanged",
         ]);
-        // A user that has no job yet, by the name that the first job will tell.
+        // A user without a job yet, by the name that the first job will have.
         let ahead = UserChange { name: Set::To("zoe".to_owned()), ..UserChange::default() };
         f.service.put_user(admin(), identity::user("zoe"), ahead).await.unwrap();
         run(&f.db, ["weights", "set", GROUP, "user", "zoe", "4", "--project", "ml"]).ok();
@@ -199,7 +199,7 @@ queues:
         assert!(rows.starts_with("name,parent,priority,quota,limit,"), "{rows}");
         assert!(rows.contains("research,,0,\"{\"\"cpu\"\":\"\"4\"\"}\",{},"), "{rows}");
         assert_eq!(run(&f.db, ["queues", GROUP, "-o", "json"]).json()["items"][1]["limit"], json!({"cpu": "2.5", "mem": "unlimited"}));
-        // What `get` prints, `apply` takes, and it changes nothing.
+        // The output of `get` is valid input of `apply`, and changes nothing.
         let printed = run(&f.db, ["weights", "get", GROUP]).ok();
         assert!(printed.contains("- name: vision\n") && !printed.contains("priority"), "{printed}");
         assert_eq!(diff(&f, &["--prune"], &printed).code, Some(0));

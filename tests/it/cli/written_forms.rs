@@ -1,4 +1,4 @@
-//! Files as programs write them, and `weights get` as programs read it.
+//! Input files in the forms that other programs write, and the output of `weights get` as other programs read it.
 
 use fairshared::domain::identity;
 use fairshared::service::people::{ProjectChange, Set, UserChange};

@@ -1,4 +1,4 @@
-//! A start over many groups that no run has seen: runs take turns, and waiting is no failure.
+//! A start over many groups that no run has seen: runs take turns, and waiting for a turn is no failure.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

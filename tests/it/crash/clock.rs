@@ -1,4 +1,4 @@
-//! A real process whose clock does not agree with what is stored.
+//! A real process whose clock disagrees with the stored times.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ async fn reasons(server: &Server) -> Value {
     answer.json::<Value>().await.unwrap()["reasons"].clone()
 }
 
-/// A server over a database whose last sign of life lies so many days away from now, and what follows until its clock is
-/// trusted by the command line.
+/// A server over a database whose last heartbeat is `days` days away from now, and its behaviour until the command line
+/// trusts its clock.
 async fn trusted_by_command(db: TestDb, days: i64) -> (Fixture, Server, reqwest::Client, String) {
     let now = SystemClock.now();
     let then = now.plus_micros(days * MICROS_PER_DAY);

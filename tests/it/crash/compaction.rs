@@ -1,4 +1,4 @@
-//! SIGKILL while records of closed days are put together, and while records and kernels are purged.
+//! SIGKILL during compaction of records of closed days, and during purges of records and kernels.
 
 use std::time::{Duration, Instant};
 
@@ -55,8 +55,8 @@ pub(super) async fn assert_used(client: &Client, server: &str, cpu_seconds: u64)
     assert_eq!(used, cpu_seconds * 1_000_000);
 }
 
-/// Kills servers that do a job, each over a copy of `db` and at some moment of the job, lets another server do it, and looks at
-/// what is there then. Tells how many had not ended the job when they were killed.
+/// Kills servers at some moment of a job, each over a copy of `db`, lets another server finish the job, and calls `look` on
+/// the result. Returns the number of servers that were killed before the end of the job.
 async fn kill(client: &Client, db: &TestDb, job: &str, tried: &Tried, look: impl AsyncFn(&str)) -> u64 {
     let whole = db.copy().await;
     let server = Server::over(&whole.url);

@@ -15,10 +15,10 @@ use crate::support::database::TestDb;
 use crate::support::fixture::id;
 use crate::support::on_both;
 
-/// A server that is killed at some moment within so many microseconds.
+/// A server is killed at some moment within this many microseconds.
 const WITHIN: u64 = 300_000;
 
-/// What the server has said yes to.
+/// The writes that the server has acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     reports: BTreeSet<(u64, u64)>,
@@ -158,7 +158,7 @@ async fn kill(db: TestDb, kills: u64) {
     }
     let server = Server::over(&db.url);
     chaos.assert_kept(&server.address).await;
-    // What was not answered is sent again. Then the late ends come, and what was recorded past them is taken back.
+    // Unanswered requests are sent again. Then the late ends arrive, and usage that was recorded beyond them is removed.
     chaos.client.report(&server.address, rounds, before).await;
     for group in groups() {
         chaos.client.run_job(&server.address, "aggregate", &group).await;

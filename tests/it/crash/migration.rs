@@ -1,4 +1,4 @@
-//! SIGKILL while a start carries what an earlier version has stored over to this one.
+//! SIGKILL during the migration of an earlier version's data at a start.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
 use crate::support::on_both;
 
-/// The migration that put records in the order of time, and so writes all of them anew.
+/// The migration that puts records in the order of time, and so rewrites all of them.
 const FIRST: &str = "m0008_time_order";
 
 /// Goes back to the schema before [`FIRST`].
@@ -37,7 +37,7 @@ async fn lives_through(db: TestDb, tried: Tried) {
         in_progress += u64::from(!store.schema().await.unwrap().pending.is_empty());
         store.close().await.unwrap();
         let server = Server::over(&copy.url);
-        // What the way back has lost: how many slices a record stands for.
+        // The reversal has lost the number of slices that each record stands for.
         client.run_job(&server.address, "rebuild", GROUP).await;
         assert_used(&client, &server.address, tried.used()).await;
         server.kill();

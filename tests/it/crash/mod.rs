@@ -1,4 +1,4 @@
-//! Faults of real processes: nothing that was acknowledged is lost, nothing is counted twice.
+//! Faults of real processes: no acknowledged write is lost, and nothing counts twice.
 
 mod backlog;
 mod clock;
@@ -46,7 +46,7 @@ fn shape(n: u64) -> (u64, u64) {
     (n % 7 + 1, (60 + n % 4_000) * 1_000_000 + n * 7_919 % 1_000_000)
 }
 
-/// Some run on until everything has been recorded once; then their ends are told, long after they were.
+/// Some kernels run on until everything was recorded once; then their ends are reported, long after they happened.
 fn ends_late(n: u64) -> bool {
     n % 10 == 3
 }
@@ -55,7 +55,7 @@ fn ends_late(n: u64) -> bool {
 struct SummaryInput {
     /// When those that end late have started.
     began: Timestamp,
-    /// Whether their ends are known.
+    /// True if the ends of the kernels are known.
     over: bool,
 }
 
@@ -92,7 +92,7 @@ fn kernels(round: u64, of: u64, story: SummaryInput) -> String {
     })
 }
 
-/// What the kernels of a group add up to after so many rounds, in millionths of a CPU-second.
+/// The usage of a group's kernels after `rounds` rounds, in millionths of a CPU-second.
 fn expected(of: u64, rounds: u64) -> u64 {
     (0..rounds).flat_map(|round| numbers(round, of)).map(|n| shape(n).0 * shape(n).1).sum()
 }

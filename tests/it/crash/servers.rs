@@ -81,7 +81,7 @@ on_both! {
         }
         let began = SystemClock.now().plus_micros(-2 * 3_600_000_000);
         let (before, after) = (SummaryInput { began, over: false }, SummaryInput { began, over: true });
-        // Both are told the same, at the same time.
+        // Both get the same reports at the same time.
         let mut tasks = JoinSet::new();
         for server in [&first, &second] {
             tasks.spawn(work(Arc::clone(&client), server.address.clone(), ROUNDS, before));
@@ -112,7 +112,7 @@ on_both! {
         client.assert_exact(&second.address, ROUNDS + 3).await;
         let runs = client.all(&second.address, "/job-runs").await;
         assert_apart(&runs);
-        // What the dead one was doing is closed, without another start.
+        // The open runs of the dead server are closed without another start.
         let begun = Instant::now();
         while client.runs(&second.address).await.contains_key("running") {
             assert!(begun.elapsed() < Duration::from_secs(30));

@@ -1,4 +1,4 @@
-//! SIGKILL while a simulation is applied and while a change is undone: all of it is made, or nothing.
+//! SIGKILL while a simulation is applied and while a change is undone: all of it is stored, or nothing.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::support::on_both;
 
 const GROUP: &str = "lab";
 
-/// A server is killed at some moment within so many microseconds after a change was asked for.
+/// A server is killed at some moment within this many microseconds after the request for a change.
 const WITHIN: u64 = 20_000;
 
-/// What one scenario sets together.
+/// The values that one scenario sets together.
 #[derive(Clone, Debug, PartialEq)]
 struct Configuration {
     weights: [String; 2],

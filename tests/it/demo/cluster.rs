@@ -1,4 +1,4 @@
-//! The generated cluster is the same for the same seed, and possible.
+//! The generated cluster is the same for the same seed, and plausible.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! The requests that the pages print, copied into a shell over a fresh demo: each is answered as the page says.
+//! The requests that the pages print, run in a shell over a fresh demo: each gets the answer that the page shows.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn requests(page: &str) -> Vec<(String, Option<Value>)> {
 /// Texts that are the same on every demo.
 const FIXED: [&str; 7] = ["verdict", "code", "detail", "status", "algorithm", "sequencer", "upserted"];
 
-/// Whether the page shows what was answered: its keys are there with values of their kinds. Lists may be shortened.
+/// Fails unless the answer has the keys that the page shows, with values of the same types. Lists may be shortened.
 fn assert_shown(shown: &Value, answered: &Value, place: &str) {
     match (shown, answered) {
         (Value::Object(shown), Value::Object(answered)) => {

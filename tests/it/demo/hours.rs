@@ -1,4 +1,4 @@
-//! The sentences of the README about a fresh demo hold at each hour of the day, for ten seeds, and after ten minutes.
+//! The sentences of the README about a fresh demo are true at each hour of the day, for ten seeds, and after ten minutes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The demo: the cluster that it makes up, and the real program.
+//! The demo: its generated cluster, and the real program.
 
 mod cluster;
 mod documented;

@@ -1,4 +1,4 @@
-//! What the demo has behind it: a downtime that kernels ran through, a day that left its ranks, and unequal domains.
+//! The history of the demo: a downtime that kernels spanned, a day with ranks, and unequal domains.
 
 use std::sync::Arc;
 

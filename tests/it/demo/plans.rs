@@ -1,4 +1,4 @@
-//! Plans on a fresh demo, whatever the hour at which it is started.
+//! Plans on a fresh demo, for each hour at which it may be started.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::support::ManualClock;
 use crate::support::database::sqlite;
 use crate::support::fixture::admin;
 
-/// Of the demo at this hour, all kernels that run in a group.
+/// All running kernels of a group in the demo at this hour.
 async fn running(service: &Service, group: &str) -> Vec<Kernel> {
     let (mut kernels, mut after) = (Vec::new(), None);
     loop {

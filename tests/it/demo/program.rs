@@ -1,4 +1,4 @@
-//! The demo as a new user meets it: started, read, and its three lines copied into a shell.
+//! The demo as a new user sees it: started, read, and its three printed lines run in a shell.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

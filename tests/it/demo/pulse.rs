@@ -1,4 +1,4 @@
-//! The demo moves, and stays a cluster that is possible.
+//! The demo moves, and its cluster remains plausible.
 
 use fairshared::cli::demo::cluster::generate;
 use fairshared::cli::demo::fill::fill;

@@ -1,4 +1,4 @@
-//! The walk "For real" of the README: every command in a new folder, and what it prints as the page shows it.
+//! The walk "For real" of the README: every command in a new folder, with the output that the page shows.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -72,7 +72,7 @@ async fn the_walk_can_be_followed() {
         if commands.starts_with("cargo install") {
             continue;
         }
-        // The last line of the block that serves goes on in its shell.
+        // The last line of the block that serves continues in its shell.
         let (commands, serves) = match commands.strip_suffix("fairshared serve\n") {
             Some(before) => (before.to_owned(), true),
             None => (commands, false),

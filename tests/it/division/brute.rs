@@ -1,4 +1,4 @@
-//! The same divisions by other means on small trees: bisection, literal rounds, one small piece at a time.
+//! The same divisions by other means on small trees: bisection, literal rounds, and one small part at a time.
 
 use fairshared::domain::division::{Options, Tree};
 use fairshared::domain::queues::Bound;

@@ -1,4 +1,4 @@
-//! The examples of docs/DIVISION.md, as they stand there.
+//! The examples of docs/DIVISION.md, as printed there.
 
 use fairshared::domain::time::Timestamp;
 use fairshared::domain::{division, reclaim};

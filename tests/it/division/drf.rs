@@ -1,4 +1,4 @@
-//! `drf`: on trees, and its two famous properties.
+//! `drf`: on trees, and its two well-known properties.
 
 use fairshared::domain::division::{Options, Simulation};
 use proptest::prelude::*;
@@ -15,8 +15,8 @@ fn filling_goes_on_after_the_first_slot_is_used_up() {
     expect("drf", &json!({}), queues, json!({"cpu": 100, "gpu": 4}), &[("gpu-bound", "4 4"), ("cpu-bound", "96 0")]);
 }
 
-/// From the trace alone: a leaf has its level x weight, in the proportions of its request; siblings whom nothing of their
-/// own ended are at one level.
+/// Follows the trace alone: a leaf has its level x weight, in the proportions of its request. Siblings that were ended by
+/// nothing of their own are at one level.
 #[test]
 fn a_trace_can_be_redone() {
     let simulate = |capacity: Value, queues: Value| {
@@ -74,7 +74,7 @@ fn a_trace_can_be_redone() {
     );
 }
 
-/// What the steps of a solution round away does not show.
+/// Rounding in the steps of a solution is not visible in the result.
 #[test]
 fn large_amounts_carry_no_dust() {
     let byte = 549_755_813_888_u64;

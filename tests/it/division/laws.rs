@@ -141,7 +141,7 @@ fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// Who deserves all that it may have has that to the last digit, and dust moves nothing else.
+/// A queue that deserves all that it may have has it to the last digit, and rounding moves nothing else.
 fn check_last_digits(tree: &Tree, name: &str, opts: &Value) -> Result<(), TestCaseError> {
     let shares = divide(tree, name, &options(opts.clone()));
     check_conservation(tree, &shares, true)?;

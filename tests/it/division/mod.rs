@@ -1,4 +1,4 @@
-//! Queues and what they deserve: worked examples, laws on random trees, hostile input.
+//! Queues and the amounts that they deserve: worked examples, laws on random trees, hostile input.
 
 mod brute;
 mod documented;

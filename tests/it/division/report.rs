@@ -1,4 +1,4 @@
-//! The stateless shape: what goes in, what comes out.
+//! The stateless interface: its input and its output.
 
 use fairshared::domain::division::Simulation;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ fn unknown_keys_are_refused_everywhere() {
     }
 }
 
-/// What is told of every queue of a request.
+/// The sentences of the trace about every queue of a request.
 pub fn sentences(request: Value) -> Vec<String> {
     let report = run(request).expect("a report");
     let told = report["trace"].as_array().expect("a trace").iter();

@@ -135,7 +135,7 @@ pub fn slots(count: usize, amount: u32) -> Value {
     )
 }
 
-/// So many cases, and no regression files beside the sources.
+/// A configuration with this number of cases, and without regression files in the source folder.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

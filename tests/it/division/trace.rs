@@ -1,4 +1,4 @@
-//! What a trace tells can be redone by hand: steps and sentences add up to the shares.
+//! A trace can be followed by hand: its steps and sentences add up to the shares.
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::report::explanation::Explanation;
@@ -74,7 +74,7 @@ fn bounds_of_a_ratio_are_called_by_their_names() {
         told("min_share", json!({}), json!({"cpu": 100}), alone),
         ["A is to have 1 of the whole (all there is); gets 100 of 100 cpu"]
     );
-    // What is used most of decides, even where more is asked for of another slot.
+    // The slot with the largest used part decides, even if more of another slot is requested.
     let used = json!([{"name": "A", "request": {"cpu": 30, "gpu": 9}, "allocated": {"cpu": 20}}]);
     assert_eq!(
         told("min_share", json!({}), json!({"cpu": 100, "gpu": 10}), used),
@@ -210,7 +210,7 @@ impl Case<'_> {
         parent.map_or(self.tree.capacity[column], |parent| self.shares.fair_share[(parent, column)])
     }
 
-    /// Floats are told with less digits than decimals.
+    /// Floats are printed with fewer digits than decimals.
     fn has_floats(&self) -> bool {
         self.name == "drf" || self.options.reads_usage()
     }
@@ -243,7 +243,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Who is cut by the request has all of it, and so with the limit.
+    /// A queue that is cut by its request has all of it, and the same holds for the limit.
     fn check_cap(&self, queue: usize, column: usize, step: &Step) -> Result<(), TestCaseError> {
         let (tree, share) = (self.tree, |column: usize| self.shares.fair_share[(queue, column)].units());
         let is = |column: usize, amount: Amount| {

@@ -1,4 +1,4 @@
-//! The tree: what it refuses, what it derives, what the linter says.
+//! The tree: the input that it refuses, the values that it derives, and the warnings of the linter.
 
 use fairshared::domain::division::{Options, Simulation, algorithm, lint};
 use fairshared::domain::queues::QueueSpec;

@@ -1,4 +1,4 @@
-//! A crowd of clients with the least roles asks everything that there is to read, and a scheduler and a probe go on as before.
+//! Many clients with the least roles send every read request, and a scheduler and a probe get their answers as before.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::rest::walk::all_endpoints;
 use crate::support::fixture::{GROUP, id, kernel};
 use crate::support::on_both;
 
-/// So many that lists of them need a permit.
+/// The number of users, so large that lists of them need a permit.
 const USERS: usize = 2_500;
 const CLIENTS: usize = 16;
 /// Sequences and questions about health while the crowd asks.
@@ -102,7 +102,8 @@ on_both! {
         let keys = [key_of(&db.url, &["--role", "viewer"]), key_of(&db.url, &["--role", "user", "--user", &user])];
         let server = Server::over(&db.url);
         reporter.make_group(&server).await;
-        // They have run for an hour: a run that records months of so many kernels would hold up reports by itself.
+        // The kernels have run for an hour, because a run that records months of so many kernels would delay reports by
+        // itself.
         let start = SystemClock.now().plus_micros(-3_600_000_000).to_string();
         let kernels: Vec<Value> =
             (0..USERS).map(|n| kernel(&format!("crowd{n}"), &format!("u{n}"), "ml", &start)).collect();

@@ -1,4 +1,4 @@
-//! A disk that is full, and has space again.
+//! A disk that is full, and then has space again.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::support::{Limit, Reporter, Space, Tmpfs, sqlite_url, start};
 use crate::cli::program::{end, over};
 use crate::support::fixture::GROUP;
 
-/// Refuses what does not fit, answers what needs no writing, and goes on by itself; three ways to end.
+/// The server refuses writes that do not fit, answers reads, and recovers by itself. It is also stopped, and killed twice.
 async fn nothing_acknowledged_is_lost(space: &impl Space) {
     let mut reporter = Reporter::new(sqlite_url(&space.folder().join("fairshared.db")));
     let server = start(&reporter.url, &reporter.log);

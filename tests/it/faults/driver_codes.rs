@@ -1,4 +1,4 @@
-//! Which fault the codes and errors of databases tell.
+//! The faults that the codes and errors of databases stand for.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

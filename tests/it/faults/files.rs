@@ -87,7 +87,7 @@ async fn a_file_that_is_replaced_is_not_touched() {
     assert_eq!(std::fs::read(scene.folder.path().join("fairshared.db")).unwrap(), bytes);
 }
 
-/// What the log held is brought into the file, whichever of the two is no longer in its place.
+/// The contents of the log are written into the file, whichever of the two is no longer in its place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_and_its_log_that_are_parted() {
     for log_is_lost in [true, false] {
@@ -121,7 +121,7 @@ async fn files_are_their_owners_alone() {
     for name in names {
         assert_eq!(mode(&scene.path(name)), 0o600, "{name}");
     }
-    // Those of an earlier version may be open to others.
+    // The files of an earlier version may be readable by others.
     for name in names {
         std::fs::set_permissions(scene.path(name), std::fs::Permissions::from_mode(0o664)).unwrap();
     }
@@ -150,7 +150,7 @@ async fn a_backup_of_a_busy_database_is_one_moment_of_it() {
     let line = backup(&scene.path("nowhere/copy.db")).refused(1);
     assert!(line.ends_with("No such file or directory (os error 2)"), "{line}");
     scene.reporter.report_some(&scene.server, 1).await;
-    // What was acknowledged before is in the copy.
+    // The copy contains the writes that were acknowledged before.
     scene.reporter.acknowledged.pop();
     scene.reporter.url = sqlite_url(&copy);
     scene.reporter.assert_stored().await;

@@ -1,5 +1,4 @@
-//! A server that is stopped where it is, in the middle of a write: the others do not wait for it for longer than they take it for
-//! alive.
+//! A server that is stopped in the middle of a write: others wait for it only until they count it as dead.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,7 +54,7 @@ async fn the_group_of_a_frozen_server_is_free_soon() {
     frozen.signal("CONT");
     let refused = asked.await.unwrap();
     assert_eq!(refused.status, 503, "{refused:?}");
-    // Both show the write that was acknowledged, and the frozen one goes on with it.
+    // Both show the acknowledged write, and the frozen server continues with it.
     for server in [&*frozen, &other] {
         until("the weight that was acknowledged", async || {
             let shown = reporter.call(server, Method::GET, &path, &Value::Null).await;

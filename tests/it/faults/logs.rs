@@ -1,4 +1,4 @@
-//! What the log says of what goes wrong: whoever reads it alone knows why.
+//! The log of faults: its reader finds the cause without other sources.
 
 use reqwest::Method;
 use sea_orm::ConnectionTrait;

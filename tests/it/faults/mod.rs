@@ -1,4 +1,4 @@
-//! Faults of the machine and of the database under real processes: what was acknowledged is there, and service goes on.
+//! Faults of the machine and of the database under real processes: acknowledged writes are stored, and service continues.
 
 mod codes;
 mod crowd;

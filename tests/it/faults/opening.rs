@@ -47,7 +47,7 @@ async fn a_command_makes_few_connections() {
     assert!((1..=3).contains(&proxy.connections()), "{}", proxy.connections());
 }
 
-/// What SQLite itself calls it: 2 is full, 1 is normal.
+/// The values of SQLite: 2 is full, 1 is normal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_waits_for_what_is_configured() {
     for (synchronous, number) in [(Synchronous::default(), 2), ("normal".parse().unwrap(), 1), (Synchronous::Full, 2)] {
@@ -78,7 +78,7 @@ fn no_file_and_no_folder() {
     let folder = TempDir::new().unwrap();
     let url = sqlite_url(&folder.path().join("fairshared.db"));
     let line = end(over(&url).args(["rank", "g"])).refused(1);
-    assert!(line.ends_with("`fairshared migrate up` or `fairshared serve` makes it"), "{line}");
+    assert!(line.contains("`fairshared migrate up` or `fairshared serve` makes it, and --database-url"), "{line}");
     let url = sqlite_url(&folder.path().join("nowhere/fairshared.db"));
     for command in ["serve", "migrate up"] {
         let line = end(over(&url).args(command.split(' '))).refused(1);
@@ -89,7 +89,7 @@ fn no_file_and_no_folder() {
 
 const NOBODY: u32 = 65_534;
 
-/// Runs as a user for whom file rights count; root may read every file.
+/// Runs as a user for whom file rights count, because root may read every file.
 fn unprivileged(url: &str, command: &str) -> Ended {
     let mut run = if is_root() {
         let mut run = Command::new("setpriv");

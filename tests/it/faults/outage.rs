@@ -1,5 +1,5 @@
-//! PostgreSQL stopped, paused, cut off and full: sequences and reads go on from memory, writes are refused within 2 s, and
-//! afterwards everything that was acknowledged is there exactly once.
+//! PostgreSQL stopped, paused, cut off and full: sequences and reads are answered from memory, writes are refused within 2
+//! s, and afterwards every acknowledged write is stored exactly once.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ async fn long_postgres_blackholed() {
     blackholed(Duration::from_mins(1)).await;
 }
 
-/// A commit that was cut off may be there or not: no client is told that it failed for good.
+/// A commit that was cut off may be stored or not, so no client gets a permanent failure as its answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_cut_in_mid_transaction() {
     let db = database::postgres().await;
@@ -106,7 +106,8 @@ async fn postgres_cut_in_mid_transaction() {
     world.check().await;
 }
 
-/// Others hold every connection that the server could open: what it has goes on, and nothing is a fault of ours.
+/// Other programs hold every connection that the server could open: its existing ones work, and this is no fault of the
+/// server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_has_no_connections_left() {
     const SETTINGS: &[&str] = &["max_connections=18", "superuser_reserved_connections=0", "max_wal_senders=0"];
@@ -198,7 +199,7 @@ async fn a_server_waits_for_its_database() {
     assert_eq!(server.wait(), Some(0));
 }
 
-/// What a server asks its database for between its own state and its first request.
+/// The queries of a server between its own start and its first request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_goes_away_while_the_server_starts() {
     let db = database::postgres().await;

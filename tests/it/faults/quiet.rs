@@ -1,4 +1,4 @@
-//! What a service makes PostgreSQL write into its log.
+//! The lines that a service causes in the log of PostgreSQL.
 
 use std::time::Duration;
 

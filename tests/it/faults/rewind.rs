@@ -1,5 +1,5 @@
-//! Failovers that lose transactions: servers that have seen what is lost go on over a database that never had it, in which others
-//! have meanwhile written as many times.
+//! Failovers that lose transactions: servers that have seen the lost transactions continue over a database without them, to
+//! which others have meanwhile written as many.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Connections whose transaction ended in another way than the driver thinks.
+//! Connections whose transaction ended otherwise than the driver assumes.
 
 use fairshared::store::{Fault, Store, StoreError};
 use sea_orm::ConnectionTrait;
@@ -45,7 +45,7 @@ on_both! {
     }
 }
 
-/// `SQLite` rolls back by itself, as it does on a full disk: the driver goes on counting the transaction.
+/// `SQLite` rolls back by itself, as it does on a full disk, and the driver still counts the transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_was_rolled_back_is_not_used_again() {
     let db = sqlite().await;

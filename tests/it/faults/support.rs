@@ -1,4 +1,4 @@
-//! A real server, a reporter that remembers what was acknowledged, and ways to take the server's space away.
+//! A real server, a reporter that remembers acknowledged writes, and ways to take the server's disk space away.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,7 +62,7 @@ pub fn sqlite_url(file: &Path) -> String {
     format!("sqlite://{}", file.display())
 }
 
-/// What a request brought.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -164,7 +164,7 @@ impl Reporter {
         .await;
     }
 
-    /// What was acknowledged and is not in that database, as another process reads it.
+    /// The acknowledged writes that are not in that database, as another process reads it.
     pub async fn lost_in(&self, url: &str) -> Vec<&String> {
         let store = Store::connect(url).await.unwrap();
         let mut lost = Vec::new();

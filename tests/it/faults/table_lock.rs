@@ -1,4 +1,4 @@
-//! A shell locks a table: writes are refused soon, and everything else goes on.
+//! A shell locks a table: writes are refused soon, and all other requests are answered.
 
 use reqwest::Method;
 use sea_orm::sqlx::{Connection, PgConnection, query};

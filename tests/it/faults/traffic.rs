@@ -1,4 +1,4 @@
-//! Clients that read and report without a pause, and note how they are answered.
+//! Clients that read and report without a pause, and record their answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::cli::program::{Server, run};
 use crate::support::database::TestDb;
 use crate::support::fixture::id;
 
-/// What is published is answered within this time, whatever becomes of the database.
+/// Published data is answered within this time, in any state of the database.
 const READ_LIMIT: Duration = Duration::from_secs(1);
-/// What needs the database is answered or refused within 2 s; the rest is for a machine that does much else.
+/// Requests that need the database are answered or refused within 2 s; the rest allows for a busy machine.
 const WRITE_LIMIT: Duration = Duration::from_millis(2_500);
 const WRITERS: u64 = 3;
 const GROUP: &str = "gpu";
@@ -33,7 +33,7 @@ pub struct World {
 /// How many requests of a kind were answered, and how long the slowest took.
 type Slowest = BTreeMap<&'static str, (u64, Duration)>;
 
-/// What one client of the server knows.
+/// The data of one client of the server.
 #[derive(Clone)]
 struct Client {
     http: reqwest::Client,

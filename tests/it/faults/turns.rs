@@ -1,4 +1,4 @@
-//! One who reads much leaves turns to others.
+//! A client with many reads leaves turns to others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Queries out of the GraphQL schema.
+//! Random queries from the GraphQL schema.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -46,7 +46,7 @@ impl Schema {
     }
 }
 
-/// What one request consists of while it is being written.
+/// The state of one request while it is generated.
 struct Writer<'a> {
     schema: &'a Schema,
     dice: &'a mut Dice,

@@ -1,5 +1,5 @@
-//! Odd requests, made out of the documents of both interfaces: none of them may break the server.
-//! `FUZZ_SEED` and `FUZZ_REQUESTS` choose others and more of them.
+//! Odd requests, generated from the documents of both interfaces: none of them may break the server. `FUZZ_SEED` and
+//! `FUZZ_REQUESTS` choose other requests and their number.
 
 mod graphql;
 mod rest;

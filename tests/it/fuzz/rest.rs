@@ -1,4 +1,4 @@
-//! Requests out of the OpenAPI document.
+//! Random requests from the OpenAPI document.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Request, header};

@@ -1,4 +1,4 @@
-//! Values out of JSON schemas: such as fit, such as lie at the edge, and such as do not fit at all.
+//! Random values from JSON schemas: valid ones, edge cases, and invalid ones.
 
 use serde_json::{Map, Value, json};
 

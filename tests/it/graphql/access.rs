@@ -63,7 +63,7 @@ on_both! {
     }
 }
 
-/// What common clients send to learn a schema.
+/// The query by which common clients read a schema.
 const INTROSPECTION: &str = "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } \
     subscriptionType { name } types { ...FullType } directives { name description isRepeatable locations args { ...InputValue } } } } \
     fragment FullType on __Type { kind name description specifiedByURL fields(includeDeprecated: true) { name description \

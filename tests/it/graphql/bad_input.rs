@@ -72,7 +72,7 @@ on_both! {
             (items(r#"{target_type: GROUP, target_id: "alice", weight: "1"}"#), "invalid_query", ""),
             (r#"mutation { upsert_fair_share_weights(resource_group: "gpu-cluster") { upserted_count } }"#.to_owned(), "missing_items", "/items"),
             (r#"mutation { upsert_fair_share_weights(resource_group: "gpu-cluster", input: {domain_weights: [{domain_name: "research", weight: "1"}, {domain_name: "nowhere", weight: "1"}]}) { upserted_count } }"#.to_owned(), "unknown_domain", "/input/domain_weights/1/domain_name"),
-            // Who and where.
+            // Unknown groups and owners.
             (upsert("1").replace("gpu-cluster", "nowhere"), "unknown_resource_group", ""),
             (upsert("1").replace("research", "nowhere"), "unknown_domain", "/domain_name"),
             (format!(r#"mutation {{ upsert_project_fair_share(resource_group: "gpu-cluster", project_id: "{alice}", weight: 1) {{ weight }} }}"#), "unknown_project", "/project_id"),
@@ -147,7 +147,7 @@ on_both! {
         for caller in [role(Role::Viewer, None), role(Role::Scheduler, None), role(Role::User, Some("alice"))] {
             for mutation in [
                 upsert("2"),
-                // Who may not write is not told what is wrong with it.
+                // A caller who may not write gets no details of the errors.
                 upsert("0"),
                 items(r#"{target_type: DOMAIN, target_id: "research", weight: "2"}"#),
                 format!(r#"mutation {{ upsert_project_fair_share(resource_group: "gpu-cluster", project_id: "{}", weight: 2) {{ weight }} }}"#, id("ml")),

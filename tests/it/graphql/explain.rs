@@ -1,4 +1,4 @@
-//! Explanations and sequences over GraphQL; REST's tests hold their rules.
+//! Explanations and sequences over GraphQL; the tests of REST cover their rules.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ on_both! {
             same("p1"), same("p2"), same("p3"), same("p4"), waits("p5", "alice", "ml", json!({"priority": 7, "queue": "night"})),
             waits("p6", "carol", "web", json!({"expected_seconds": 600})),
         ];
-        // Those of one report become known by id.
+        // The people of one report become known in the order of their ids.
         for kernel in &kernels {
             assert!(api.fixture.ingest(std::slice::from_ref(kernel)).await.is_empty());
         }

@@ -1,4 +1,4 @@
-//! Every kind of filter against the rows it has to keep.
+//! Every kind of filter, against the rows that it must return.
 
 use serde_json::json;
 

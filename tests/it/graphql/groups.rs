@@ -1,4 +1,4 @@
-//! Mutations of resource groups and their agents: the same rules, faults and entries of the audit log as over REST.
+//! Mutations of resource groups and their agents: the same rules, faults and audit entries as over REST.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};

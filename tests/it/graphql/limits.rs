@@ -1,4 +1,4 @@
-//! Queries that are too much: a clear refusal, never a hang, an overflow or a pile of SQL.
+//! Queries that are too large: a clear refusal, never a hang, an overflow or excessive SQL.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Writes: what they set, unset and leave alone.
+//! Mutations: the values that they set, unset and leave as they are.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ on_both! {
         assert_eq!(weights(&api).await, [(id("alice").to_string(), "4".to_owned())]);
         let unset = api.ask(&upsert("null")).await["upsert_user_fair_share"].clone();
         assert_eq!((&unset["weight"], &unset["configured_weight"]), (&json!("1"), &Value::Null));
-        // What was calculated stays.
+        // Calculated values stay.
         assert_eq!(unset["total_decayed_usage"], set["total_decayed_usage"]);
         assert_eq!(weights(&api).await, []);
     }

@@ -1,4 +1,4 @@
-//! Global ids: every row of every type is found again by its own.
+//! Global ids: every row of every type is found by its own.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -79,7 +79,7 @@ on_both! {
             assert_eq!(data["node"]["fair_share_factor"], "1");
             assert_eq!(data["node"], typed[kind]);
         }
-        // Who is known is known from memory.
+        // Known people are found in memory.
         let more = api.ask(&format!(r#"{{
             project: project_fair_share(resource_group: "second", project_id: "{}") {{ id }}
             user: user_fair_share(resource_group: "second", user_uuid: "{}", project_id: "{}") {{ id }}

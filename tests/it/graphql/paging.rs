@@ -1,4 +1,4 @@
-//! Laws of pages: however a list is walked, it is the same list.
+//! Laws of pages: read in any way, a list has the same rows.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::on_both;
 
 const USERS: usize = 23;
 
-/// Users of whom most have used exactly the same.
+/// Users of whom most have exactly the same usage.
 async fn crowd(db: crate::support::database::TestDb) -> Api {
     let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
     api.fixture.agent("node-1", &json!({"cpu": "100"})).await;
@@ -44,7 +44,7 @@ struct Walk<'a> {
     api: &'a Api,
     list: &'a str,
     order: String,
-    /// The fields that tell rows apart.
+    /// The fields that distinguish rows.
     row: &'a str,
 }
 

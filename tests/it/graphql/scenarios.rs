@@ -1,4 +1,4 @@
-//! The scenarios of the proposal, each query and mutation as printed, with real ids.
+//! The scenarios of the proposal, with each query and mutation as printed, and with real ids.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Divisions and reclaim plans that need nothing stored; REST's tests hold their rules.
+//! Divisions and reclaim plans without stored data; the tests of REST cover their rules.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};

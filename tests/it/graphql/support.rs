@@ -1,4 +1,4 @@
-//! A small cluster behind a router, and words to ask it.
+//! A small cluster with a router, and short functions for requests.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What comments and messages owe their readers: each file says what it holds, each section that is cited has its page,
-//! and sentences name whom they are about.
+//! Rules for comments and messages: each file begins with its purpose, each cited section has its page, and sentences name
+//! their subject.
 
 use super::files::{root, rust_files};
 
@@ -14,13 +14,13 @@ fn sources() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Whether the first line is the beginning of a comment on the whole file.
+/// True if the first line begins a comment on the whole file.
 fn says_what_it_holds(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.strip_prefix("//! ").is_some_and(|said| !said.trim().is_empty())
 }
 
-/// Whether the text before a `§` ends with the name of a page. Sections in a row share one: `FAIR_SHARE §6, §7`.
+/// True if the text before a `§` ends with the name of a page. Sections in a row share one: `FAIR_SHARE §6, §7`.
 fn names_a_page(before: &str) -> bool {
     let Some(before) = before.strip_suffix(' ') else { return false };
     for link in [",", " to", " and"] {
@@ -40,8 +40,8 @@ fn sections_without_page(text: &str) -> Vec<usize> {
     bad.map(|(_, number)| number).collect()
 }
 
-/// The lines with a word that names no subject, by their numbers. Code has none of these words either, so comments and
-/// literals need not be told from it.
+/// The numbers of the lines with a word that names no subject. Code has none of these words either, so comments and literals
+/// need not be separated from it.
 fn lines_without_subject(text: &str) -> Vec<usize> {
     let is_nameless = |word: &str| NAMELESS.iter().any(|nameless| word.eq_ignore_ascii_case(nameless));
     let has_one = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_nameless);

@@ -1,4 +1,4 @@
-//! Which module refers to which: by `use`, by a path in its text, through names that other modules pass on.
+//! The references between modules: by `use`, by a path in the text, and through names that other modules re-export.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ pub struct House {
     modules: BTreeMap<Module, References>,
 }
 
-/// What the text of one module refers to, as it is spelt there.
+/// The references in the text of one module, as spelt there.
 #[derive(Default)]
 struct References {
-    /// What each name stands for that `use` brings in.
+    /// The path of each name that `use` brings in.
     names: BTreeMap<String, Vec<String>>,
     /// Every path, those of `use` included.
     paths: BTreeSet<Vec<String>>,

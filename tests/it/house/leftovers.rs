@@ -1,4 +1,4 @@
-//! The tests leave nothing in the folder for temporary files, and say what they have not run.
+//! The tests leave nothing in the folder for temporary files, and report the tests that they have not run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

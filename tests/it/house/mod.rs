@@ -1,4 +1,4 @@
-//! The shape of the source, and the names that its pages tell.
+//! The structure of the source, and the names in its pages.
 
 mod comments;
 mod files;

@@ -1,4 +1,4 @@
-//! Names in the pages are those of the registries: none is missing, and none is told that does not exist.
+//! Names in the pages match those of the registries: none is missing, and none is unknown.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const INTEGRATION: &str = include_str!("../../../docs/INTEGRATION.md");
 const ARCHITECTURE: &str = include_str!("../../../docs/ARCHITECTURE.md");
 const API: &str = include_str!("../../../docs/API.md");
 
-/// What stands between two marks of a page.
+/// The text between two marks of a page.
 fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
     let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("the page lacks {start:?}"));
     rest.split_once(end).unwrap_or_else(|| panic!("the page lacks {end:?} behind {start:?}")).0
@@ -40,7 +40,7 @@ fn first_cells(text: &str) -> BTreeSet<&str> {
     table.filter_map(|row| row.split('|').nth(1)).flat_map(quoted).collect()
 }
 
-/// What follows each `mark`, as far as it is a name.
+/// The names that follow each `mark`.
 fn behind<'p>(pages: &[&'p str], mark: &str) -> BTreeSet<&'p str> {
     let name = |rest: &'p str| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
@@ -103,7 +103,7 @@ fn commands() {
     assert_eq!(told.difference(&known).collect::<Vec<_>>(), Vec::<&&str>::new(), "no such commands");
 }
 
-/// What a page runs: `fairshared NAME` in backticks, or at the beginning of a line or behind a pipe in a block.
+/// The commands of a page: `fairshared NAME` in backticks, at the beginning of a line, or after a pipe in a block.
 fn commands_in(page: &str) -> BTreeSet<&str> {
     let starts = ["`fairshared ", "\nfairshared ", "| fairshared ", "cargo run -- "];
     starts.iter().flat_map(|start| behind(&[page], start)).filter(|name| !name.starts_with('-')).collect()

@@ -1,4 +1,4 @@
-//! The rules: imports point down, and no circle joins files of one layer.
+//! The rules for imports: they point down, and no cycle joins files of one layer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +95,7 @@ fn every_folder_of_the_source_is_a_layer() {
     assert_eq!(folders, LAYERS.iter().map(|(layer, _)| *layer).collect());
 }
 
-/// A house of files that are told with their texts.
+/// A source tree from paths and texts.
 fn planted(files: &[(&str, &str)]) -> House {
     House::of(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())))
 }

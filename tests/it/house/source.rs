@@ -1,4 +1,4 @@
-//! Rust source as words and marks, without comments, literals and what only tests compile.
+//! Rust source as words and punctuation, without comments, literals and code for tests only.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
@@ -22,7 +22,7 @@ impl Token {
     }
 }
 
-/// What the program itself compiles of a file.
+/// The tokens of a file that the program itself compiles.
 pub fn tokens(text: &str) -> Vec<Token> {
     without_tests(&Reader { rest: text }.read())
 }

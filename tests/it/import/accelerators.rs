@@ -1,4 +1,4 @@
-//! Accelerators, wherever the accounting says that a job held some.
+//! Accelerators, in every form in which accounting data contain them.
 
 use fairshared::cli::import::outcome::DeviceSlices;
 use fairshared::cli::import::{Options, SlotChoices};

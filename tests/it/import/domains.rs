@@ -1,4 +1,4 @@
-//! Sources that know no domains: they move no project, and what they brought follows its project once its domain is known.
+//! Sources without domains: they move no project, and their usage moves with its project once its domain is known.
 
 use fairshared::cli::import::command::ImportArgs;
 use fairshared::domain::identity;

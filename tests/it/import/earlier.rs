@@ -1,4 +1,4 @@
-//! Jobs that ended before the server keeps usage: they count in reports, once, and nothing else is made of them.
+//! Jobs that ended before the server's retention: they count in reports, once, and nowhere else.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;

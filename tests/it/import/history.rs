@@ -1,4 +1,4 @@
-//! Usage of years gone by: day totals that come without kernels, once.
+//! Usage of earlier years: day totals that are imported once, without kernels.
 
 use std::fmt::Write;
 

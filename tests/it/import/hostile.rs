@@ -1,4 +1,4 @@
-//! No input panics, hangs, or unbalances the summary.
+//! No input causes a panic, a hang or a wrong summary.
 
 use fairshared::cli::import::FORMATS;
 use fairshared::cli::import::Options;

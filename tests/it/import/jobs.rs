@@ -1,4 +1,4 @@
-//! Identities, reports, and times moved to now.
+//! Ids of jobs, reports, and times that are shifted to now.
 
 use fairshared::cli::import::format::Format;
 use fairshared::cli::import::job::ImportedJob;

@@ -1,4 +1,4 @@
-//! Jobs into the service: what arrives, what is refused, and what a second import leaves alone.
+//! The import of jobs into the service: the rows that are accepted and refused, and those that a second import leaves alone.
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use super::{Outcome, at, read, slots};
 
 const START: &str = "2026-02-02T02:50:00Z";
 const END: &str = "2026-02-02T03:50:00Z";
-/// What every version writes behind the most memory.
+/// The fields that every version writes after the maximum memory.
 const MIDDLE: &str = r#"0 "" "" "" "" 0 "" 0 "" 0 "/users/ann" "" "" "" 0 "" "" 4 "" 0 "" "a ""fine"" job""#;
 
 /// A finished hour; what stands in braces is filled in.
@@ -53,7 +53,7 @@ fn the_newest_version_tells_slots_gpus_and_time_in_run() {
     // Version 9.1 had less and in another order.
     let job = one(record(r#"2 "hostA" "hostB""#, "0", r#"0 256 -1 0 "rusage[ngpus_physical=1.00]" 0 3000"#)).only_job();
     assert_eq!((slots(&job).as_str(), job.terminated_at), ("cpu=2 cuda.device=2", Some(at("2026-02-02T03:40:00Z"))));
-    // What is cut off or not understood there costs nothing else.
+    // A tail that is cut off or unreadable has no other effect.
     for tail in ["", "9", r#"0 0 256 -1 900 "rusage"#] {
         assert_eq!(one(record(r#"2 "hostA" "hostB""#, "0", tail)).only_job().terminated_at, Some(at(END)), "{tail}");
     }

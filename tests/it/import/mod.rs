@@ -1,4 +1,4 @@
-//! Reading traces: every quirk of every format, and real files against sums taken another way.
+//! Reading traces: every quirk of every format, and real files against independent sums.
 
 mod accelerators;
 mod capacity_files;
@@ -66,7 +66,7 @@ fn skipped(outcome: &Outcome) -> Vec<(&str, u64)> {
     outcome.summary.skipped.iter().map(|(name, tally)| (name, tally.rows)).collect()
 }
 
-/// What the server reads in the line of a job.
+/// The report that the server reads from the line of a job.
 fn report(job: &ImportedJob) -> Report {
     let mut line = Vec::new();
     row::write(job, job.kernel_id(), &mut line).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs that never ran make no resource group, and a file of capacities with accelerators warns of jobs that have none.
+//! Jobs that never ran create no resource group, and a file of capacities with accelerators warns of jobs without them.
 
 use super::loading::Desk;
 use crate::support::on_both;

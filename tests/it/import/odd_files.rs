@@ -1,4 +1,4 @@
-//! Files that are odd as a whole: rows without an owner, header lines in between, lists of partitions, keys that come twice.
+//! Unusual files: rows without an owner, header lines in between, lists of partitions, repeated keys.
 
 use fairshared::cli::import::reason::Reason;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Fields that no job needs: one that cannot be read is left out and counted by name, and the job is taken.
+//! Optional fields: an unreadable one is left out and counted by name, and the job is accepted.
 
 use fairshared::cli::import::reason::Reason;
 use serde_json::json;

@@ -111,7 +111,7 @@ fn starts_and_ends_are_one_job_and_what_is_open_runs() {
     // The server died between: the next start is the end.
     let runs = log(&[started("7.pbs1", 1_770_000_600), started("7.pbs1", 1_770_004_200)]);
     assert_eq!(runs.jobs[0].terminated_at, Some(at(END)));
-    // What was aborted before it ran is nothing.
+    // Jobs that were aborted before they ran do not count.
     assert_eq!(log(&["02/02/2026 03:00:00;A;8.pbs1;".to_owned()]).summary.rows, 0);
     assert_eq!(log(&["02/02/2026 03:00:00;D;8.pbs1;requestor=ann@login".to_owned()]).summary.rows, 0);
 }

@@ -1,4 +1,4 @@
-//! What an import says at its end, of one thing and of several.
+//! The summary of an import, in singular and plural.
 
 use fairshared::cli::import::earlier_rows::EarlierRows;
 use fairshared::cli::import::history::HistoryReport;

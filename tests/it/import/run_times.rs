@@ -1,4 +1,4 @@
-//! Run times that rows give beside the times of its start and end.
+//! Run times that rows contain in addition to start and end.
 
 use fairshared::cli::import::Options;
 use fairshared::domain::time::MICROS_PER_HOUR;

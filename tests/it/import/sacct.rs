@@ -1,4 +1,4 @@
-//! Dumps of sacct: how a row becomes a job, and why a row is dropped.
+//! Dumps of sacct: the job of a row, and the reasons to drop a row.
 
 use fairshared::cli::import::reason::Reason;
 

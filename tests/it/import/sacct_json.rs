@@ -146,7 +146,7 @@ fn states_and_times() {
         assert_eq!(outcome.dropped[0].line, 2);
         assert!(outcome.summary.to_string().contains("first at job 2"), "{}", outcome.summary);
     }
-    // What is no job at all is a bad one, and the next is read.
+    // An element that is not a job counts as a bad one, and the next one is read.
     let outcome = document(&[json!(null), json!(7), json!("x"), json!([job()]), json!({"time": [1, {}]}), job()]);
     assert_eq!((outcome.jobs.len(), outcome.dropped.len()), (1, 5));
 }

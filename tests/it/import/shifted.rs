@@ -1,4 +1,4 @@
-//! Later dumps of the same cluster: jobs that come with other starts, and later runs of jobs that were seen running.
+//! Later dumps of the same cluster: jobs with shifted starts, and later runs of jobs that were imported while running.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ on_both! {
         assert!(error.starts_with("shifted: 12 jobs are known with a start that is 1 h 0 min 0 s later"), "{error}");
         assert!(error.contains("--timezone") && error.contains("--replace"), "{error}");
         assert_eq!(desk.kernels(GROUP).await, before);
-        // So is the way back, and the rows as they are known pass.
+        // Rows that equal the known ones pass.
         assert!(desk.import(&args).await.changed_nothing());
     }
 

@@ -1,5 +1,5 @@
-//! The real traces: what the import reads equals sums taken straight from the file by other means,
-//! and the neutral CSV beside each file. Skipped where the traces are not at hand.
+//! The real traces: the imported sums equal sums taken directly from the file by other means, and the neutral CSV of each
+//! file. Skipped if the traces are not available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -89,7 +89,7 @@ fn distinct(jobs: &[ImportedJob], name: impl Fn(&ImportedJob) -> &String) -> usi
     jobs.iter().map(name).collect::<BTreeSet<_>>().len()
 }
 
-/// That a job and a neutral row (`user` to `end_time`, without the domain) tell the same.
+/// Fails unless a job and a neutral row (`user` to `end_time`, without the domain) are equal.
 fn assert_same(job: &ImportedJob, row: &[&str]) {
     assert_eq!((&job.user, &job.project), (&or_unknown(row[2]), &or_unknown(row[3])), "{row:?}");
     for (time, text) in [(job.submitted_at, row[6]), (job.started_at, row[7]), (job.terminated_at, row[8])] {

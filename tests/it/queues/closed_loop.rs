@@ -1,5 +1,5 @@
-//! The whole service in a closed loop: a strict scheduler reports what ended, asks for an order, starts workloads in it and reports
-//! those, on a simulated clock. What owners get is held against what their weights entitle them to (FAIR_SHARE §10).
+//! The whole service in a closed loop: a strict scheduler reports ended jobs, requests an order, starts workloads in it and
+//! reports those, on a simulated clock. The owners' shares are compared with their entitled shares (FAIR_SHARE §10).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::support::database;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 
 const START: &str = "2026-01-01T00:00:00Z";
-/// Each user has so many workloads waiting, always.
+/// The number of waiting workloads of each user, at any time.
 const WAITING: usize = 4;
 const JOB_SECONDS: i64 = 600;
 /// Most sequences are asked for when much has been started since the last run.
@@ -37,7 +37,7 @@ enum Reports {
     AtOnce,
     /// Only when the order of the next round has been asked for.
     Late,
-    /// The same, and what started is told with the request for the order.
+    /// [`Reports::Late`], with the started jobs in the request for the order.
     LateAndPlaced,
 }
 
@@ -103,7 +103,7 @@ async fn cluster(order: Order) -> Fixture {
         "lookback_days": LOOKBACK, "half_life_days": 1, "order": order.as_str(), "slice_interval_seconds": interval
     });
     f.options(&options).await;
-    // Everybody is known by a kernel that used nothing.
+    // Every user is known by a kernel that used nothing.
     let known: Vec<Value> = (0..CAST.users).map(|user| ended(&format!("known-{user}"), user, START, START)).collect();
     assert!(f.ingest(&known).await.is_empty());
     let weight = |value: f64| Some(Weight::parse(&value.to_string()).unwrap());
@@ -138,7 +138,7 @@ struct Job {
     start: String,
 }
 
-/// The workloads of everybody; the answer names one for each free device.
+/// The workloads of all users; the answer has one for each free device.
 fn request(mode: SequenceMode, placed: &[Job]) -> Value {
     let workload = |at: usize| {
         let member = CAST.member(at % CAST.users);
@@ -160,13 +160,13 @@ fn request(mode: SequenceMode, placed: &[Job]) -> Value {
     })
 }
 
-/// What happens in a round, as it is reported.
+/// The reports of the events in a round.
 fn reports(ended_jobs: &[Job], end: &str, started: &[Job]) -> Vec<Value> {
     let ends = ended_jobs.iter().map(|job| ended(&job.name, job.user, &job.start, end));
     ends.chain(started.iter().map(|job| running(&job.name, job.user, &job.start))).collect()
 }
 
-/// The part of the cluster that each user had in so many days, after as many of warming up.
+/// The part of the cluster that each user had in `days` days, after as many days of warming up.
 async fn achieved(f: &Fixture, way: &Way, mode: SequenceMode, when: Reports, days: i64) -> Vec<f64> {
     let rounds = 2 * days * ROUNDS_A_DAY;
     let mut jobs = vec![0.0; CAST.users];
@@ -230,7 +230,7 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// What has started is known by `placed`, so that it does not matter when it is reported.
+/// Started jobs are known by `placed`, so that the time of their report does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_may_be_late_where_placed_tells_what_started() {
     let f = cluster(Order::Tiered).await;
@@ -239,7 +239,7 @@ async fn reports_may_be_late_where_placed_tells_what_started() {
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// Whoever is served twice, because the last round is not known, waits the longer once it is.
+/// A user who is served twice, because the last round is not known yet, waits longer once it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_that_are_a_round_late_even_out_without_placed() {
     let f = cluster(Order::Tiered).await;

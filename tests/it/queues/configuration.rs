@@ -1,4 +1,4 @@
-//! Queues as admins write them: all or nothing, audited, and seen by every process.
+//! Queues as admins configure them: all or nothing, audited, and seen by every process.
 
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ on_both! {
         let said: Vec<_> = done.warnings.iter().map(|w| (w.code, w.queue.as_deref())).collect();
         let expected = [("quota_above_capacity", None), ("children_quota_above_parent", Some("a")), ("limit_below_quota", Some("a")), ("guarantee_not_read", Some("b"))];
         assert_eq!(said, expected);
-        // What the group is divided by says what is read.
+        // The keys that are read depend on the algorithm of the group.
         f.options(&json!({"division": {"algorithm": "proportion", "options": {"proportion_variant": "volcano"}}})).await;
         let done = put_all(&f, &json!([]), false).await.unwrap();
         let said: Vec<_> = done.warnings.iter().map(|w| (w.code, w.queue.as_deref())).collect();

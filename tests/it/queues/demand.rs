@@ -1,4 +1,4 @@
-//! What queues ask for and hold follows from kernels, and the division follows from that.
+//! The requests and allocations of queues follow from kernels, and the division follows from these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -193,7 +193,7 @@ on_both! {
         assert_eq!(usage().await, ["0.25", "0.05"]);
         let figures = division(&f).await.division.figures(0);
         assert_eq!(json!(figures.usage), json!({"cpu": "0.25"}));
-        // Usage is recorded by project: what p1 uses in p2 counts for p1, and is told.
+        // Usage is recorded by project: the usage of p1 in p2 counts for p1, and there is a warning.
         let told = async || {
             let found = division(&f).await;
             let of = |w: &&fairshared::domain::division::Warning| w.code == "usage_elsewhere";
@@ -205,7 +205,7 @@ on_both! {
         assert_eq!(told().await, ["p2"]);
         f.clock.set("2026-01-11T12:00:00Z");
         f.tick().await;
-        // Of two days p1 held 5 for one and a half, and 3 in p2 for half a day: 9 / 20.
+        // In two days p1 held 5 for one and a half, and 3 in p2 for half a day: 9 / 20.
         assert_eq!(usage().await, ["0.45", "0.075"]);
         f.options(&json!({"division": {"options": {"history_gain": "0"}}})).await;
         assert!(told().await.is_empty());

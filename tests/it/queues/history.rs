@@ -1,4 +1,4 @@
-//! The last division of each day: kept, filtered, paged and purged.
+//! The last division of each day: stored, filtered, paged and purged.
 
 use fairshared::domain::time::Day;
 use fairshared::jobs::{JobSettings, Runner};

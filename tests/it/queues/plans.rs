@@ -1,4 +1,4 @@
-//! Reclaim plans of live groups: whom they take, and why they refuse.
+//! Reclaim plans of live groups: their victims, and the reasons of refusals.
 
 use fairshared::domain::reclaim::{PendingMember, Plan, Rule, Verdict};
 use fairshared::service::plans::PlanRequest;

@@ -1,4 +1,4 @@
-//! Queues and weights that are written together: all of it or nothing, and readers never see a half.
+//! Queues and weights that are written together: all or nothing, and readers never see a half.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ on_both! {
         assert_eq!((writes(&f).await, f.service.group(&admin(), GROUP).unwrap().revision.number()), (before.0 + 1, before.1 + 1));
         let reason = Some("new term".to_owned());
         assert_eq!(entries(&f).await, [("weights.put".to_owned(), reason.clone()), ("queues.put".to_owned(), reason)]);
-        // What is so already is not written again.
+        // Unchanged values are not written again.
         let same = put(&f, both).await.unwrap();
         assert!(same.is_empty() && same.unchanged == 1);
         assert_eq!((writes(&f).await, entries(&f).await.len()), (before.0 + 1, 2));

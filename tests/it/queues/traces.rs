@@ -1,5 +1,5 @@
-//! The clusters of two real traces at their fullest moment: the division and the plans of what waited there, checked
-//! by the laws. Skipped where the traces are not at hand.
+//! The clusters of two real traces at their fullest moment: the division and the plans for the waiting jobs, checked by the
+//! laws. Skipped if the traces are not available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -240,7 +240,7 @@ impl Cluster {
         }
     }
 
-    /// Whether a job of one member has room on one agent once `gone` are gone.
+    /// True if a job of one member has room on one agent once `gone` are evicted.
     fn has_room(&self, job: &Job, gone: &[&Job]) -> bool {
         let mut free = self.agents.clone();
         let placed = |j: &Job| j.agent.clone().unwrap_or_else(|| "all".to_owned());

@@ -1,4 +1,4 @@
-//! The cluster after a plan, seen by those who lost something.
+//! The cluster after a plan, from the side of the queues that lost something.
 
 use std::collections::HashSet;
 

@@ -18,7 +18,7 @@ fn keeps_gangs_whole(world: &World, mode: Mode) -> bool {
     mode == Mode::Preempt || !world.has_tiers()
 }
 
-/// What may go at all: of a gang its surplus members, and its core unless it started too lately.
+/// The units that may be evicted at all: of a gang its surplus members, and its core unless it started too recently.
 fn units(world: &World, mode: Mode) -> Vec<Unit> {
     let mut units = Vec::new();
     for (workload, known) in world.case.running.iter().enumerate() {
@@ -47,7 +47,7 @@ fn chosen(units: &[Unit], set: usize) -> Vec<Unit> {
     (0..units.len()).filter(|at| set & (1 << at) != 0).map(|at| units[at].clone()).collect()
 }
 
-/// Whether the policy lets a unit go once others are gone.
+/// True if the policy allows the eviction of a unit after others.
 fn may_go(world: &World, gone: &[Unit], unit: &Unit) -> bool {
     if world.has_tiers() { world.tiers_allow(gone, unit) } else { !world.strategies(gone, unit.workload).is_empty() }
 }
@@ -94,7 +94,7 @@ fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
     missed.iter().find_map(|mode| Some((*mode, lawful_set(world, *mode)?)))
 }
 
-/// Whether trying all sets of a cluster is too much.
+/// True if a cluster has too many sets to try all.
 fn is_large(world: &World) -> bool {
     [Mode::Reclaim, Mode::Preempt].iter().any(|mode| units(world, *mode).len() > MOST_UNITS)
 }

@@ -1,4 +1,5 @@
-//! Gangs give surplus members one by one, then their core or nothing (DIVISION §6.4), and minimum runtimes (DIVISION, appendix B).
+//! Gangs lose surplus members one by one, then their core or nothing (DIVISION §6.4), and minimum runtimes (DIVISION,
+//! appendix B).
 
 use fairshared::domain::reclaim::{Rule, Verdict};
 use serde_json::{Value, json};

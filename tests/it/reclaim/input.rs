@@ -1,4 +1,4 @@
-//! Bad input is named; odd input has a defined result.
+//! Bad input is refused by its key; odd input has a defined result.
 
 use fairshared::domain::reclaim::{Pending, Settings, Verdict, Workload};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn faults_have_a_place() {
 fn unknown_keys_are_refused() {
     assert!(serde_json::from_value::<Settings>(json!({"policy": "chance"})).is_err());
     assert!(serde_json::from_value::<Settings>(json!({"tier": []})).is_err());
-    // What is shown can be read back, key by key.
+    // The output can be read back, key by key.
     let shown = serde_json::to_value(Settings::default()).unwrap();
     assert_eq!(serde_json::from_value::<Settings>(shown).unwrap(), Settings::default());
     assert!(serde_json::from_value::<Workload>(workload("w", "b", 0, &[], json!({"colour": 1}))).is_err());
@@ -63,7 +63,7 @@ fn odd_input_has_a_defined_result() {
     assert_eq!(plan_of(&slotless).verdict, Verdict::Refused);
 }
 
-/// What a queue says of itself wins over what its workloads add up to, upwards too.
+/// The figures that a queue gives override the sums of its workloads, also in its ancestors.
 #[test]
 fn given_figures_win() {
     let case = Case::new(&json!({

@@ -1,4 +1,4 @@
-//! Laws over random clusters, checked with figures of their own.
+//! Laws over random clusters, checked with independent figures.
 
 use proptest::prelude::*;
 

@@ -83,7 +83,7 @@ fn random_workload(dice: &mut Dice, n: u64, width: usize, queues: &[Value]) -> V
     })
 }
 
-/// What is used, and sometimes one more.
+/// The used amounts, some with one more.
 fn with_slack(dice: &mut Dice, used: &[u64]) -> Value {
     let mut slots = json!({});
     used.iter().zip(SLOTS).for_each(|(used, slot)| slots[slot] = json!(used + dice.roll(4) / 3));

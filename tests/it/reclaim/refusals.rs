@@ -1,4 +1,4 @@
-//! Every refusal rule (DIVISION §6.8) with the figures that it prints.
+//! Every rule of refusal (DIVISION §6.8), with the figures in its message.
 
 use fairshared::domain::reclaim::{Refusal, Rule, Verdict};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Lawful sets that taking victims in their order does not find.
+//! Lawful sets of victims that the usual order of victims does not find.
 
 use fairshared::domain::reclaim::Verdict;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ fn exhausted_is_not_refused() {
     assert_eq!(plan_of(&case).verdict, Verdict::SearchExhausted);
 }
 
-/// Of two that went the small one could come back by its quota: `a` has far more than it was promised.
+/// The smaller of two evicted workloads could come back by its quota: `a` has far more than its quota.
 #[test]
 fn nobody_may_take_back_a_part() {
     let plan = |quota: u32| {

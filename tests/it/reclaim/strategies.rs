@@ -17,7 +17,7 @@ fn what_fits_takes_nobody() {
     assert_eq!(gpu(&figures(&plan.after, "a").allocated), "1");
 }
 
-/// The fullest queue loses first, and is asked anew after each victim.
+/// The fullest queue loses first, and the queues are compared again after each victim.
 #[test]
 fn queues_lose_in_turn() {
     let plan = plan_of(&json!({
@@ -130,7 +130,7 @@ fn non_preemptible_stays_in_quota() {
     assert_eq!(plan_of(&case).verdict, Verdict::Fits);
 }
 
-/// Preemption comes when reclaim found nothing; the gate does not apply to it, limits do.
+/// Preemption is tried when reclaim has found nothing; the gate does not apply to it, but limits do.
 #[test]
 fn preemption_inside_the_queue() {
     let one = [json!({"gpu": 1})];

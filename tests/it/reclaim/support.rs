@@ -1,4 +1,4 @@
-//! Cases in the stateless shape. Fair shares are divided from the queues unless a case gives them.
+//! Cases for the stateless interface. Fair shares are divided from the queues unless a case gives them.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +124,7 @@ pub fn kernels(plan: &Plan) -> Vec<&str> {
     plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect()
 }
 
-/// What is said of the pending workload (`None`) or of a candidate.
+/// The rule by which the pending workload (`None`) or a candidate was refused.
 pub fn rule_of(plan: &Plan, workload: Option<&str>) -> Option<Rule> {
     plan.refusals.iter().find(|r| r.workload_id.as_deref() == workload).map(|r| r.rule)
 }

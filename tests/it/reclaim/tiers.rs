@@ -1,4 +1,4 @@
-//! What tiers of plug-ins allow, in plain integers (appendix C).
+//! The victims that tiers of plug-ins allow, in plain integers (DIVISION, appendix C).
 
 use fairshared::domain::reclaim::PolicyName;
 

@@ -1,5 +1,5 @@
-//! Real clusters at their busiest: divisions and plans for who waits, checked by the laws. Skipped where the traces are
-//! not at hand.
+//! Real clusters at their busiest: divisions and plans for waiting jobs, checked by the laws. Skipped if the traces are not
+//! available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! The rules of victims in plain integers, apart from the planner.
+//! The rules of victims in plain integers, independent of the planner.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub enum Mode {
     Preempt,
 }
 
-/// What goes at once: members of a workload, by their places.
+/// The members of a workload that are evicted at once, by their indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub workload: usize,
@@ -71,7 +71,7 @@ impl<'a> World<'a> {
         plan.victims.iter().map(unit).collect()
     }
 
-    /// What a queue lost to the units.
+    /// The amounts that a queue lost with the units.
     fn lost(&self, gone: &[Unit], queue: usize) -> Row {
         let mut lost = vec![0; self.tree.slots.len()];
         for unit in gone.iter().filter(|u| self.tree.ancestry(self.queues[u.workload]).any(|q| q == queue)) {
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
         lost
     }
 
-    /// What a queue holds when the units are gone.
+    /// The amounts that a queue holds without the units.
     fn rest(&self, gone: &[Unit], queue: usize) -> Row {
         let lost = self.lost(gone, queue);
         self.columns().map(|c| self.tree.allocated[(queue, c)].units() - lost[c]).collect()
@@ -121,7 +121,7 @@ impl<'a> World<'a> {
         min.map_or(all, |min| all.min(min as usize))
     }
 
-    /// Whether the workload started too lately to lose more than its surplus.
+    /// True if the workload started too recently to lose more than its surplus.
     pub fn is_young(&self, mode: Mode, workload: usize) -> bool {
         let (queue, known) = (self.queues[workload], &self.case.running[workload]);
         let from = if mode == Mode::Preempt { queue } else { *self.up_to_side(queue).last().unwrap() };
@@ -142,7 +142,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Whether all members have room at once, by trying every agent for each.
+    /// True if all members have room at once, found by trying every agent for each.
     pub fn has_room(&self, gone: &[Unit]) -> bool {
         let Some(agents) = &self.case.agents else {
             let roots = self.tree.children(None).iter().map(|q| self.rest(gone, *q));
@@ -274,7 +274,7 @@ impl<'a> World<'a> {
         self.columns().map(move |c| (self.tree.allocated[(queue, c)].units(), self.share[(queue, c)].units()))
     }
 
-    /// Whether a unit's queue keeps what it deserves without it, once others are gone.
+    /// True if a unit's queue keeps what it deserves without the unit, after the eviction of others.
     pub fn keeps_what_it_deserves(&self, gone: &[Unit], unit: &Unit) -> bool {
         let (queue, all) = (self.queues[unit.workload], [gone, std::slice::from_ref(unit)].concat());
         let rest = self.rest(&all, queue);
@@ -304,9 +304,9 @@ impl<'a> World<'a> {
         f == 0 || a * g * tenths >= b * f * 10
     }
 
-    /// No queue loses what could be reclaimed from the reclaimer's side at once: that is above neither its share nor, if the
-    /// other side comes back within its own, its quota; or a quota below it keeps all; or the loser's gate is closed, or
-    /// saturation forbids the way back.
+    /// No queue loses an amount that could at once be reclaimed from the reclaimer's side: the amount is above neither its
+    /// share nor, if the other side comes back within its own share, its quota; or a quota below it retains all; or the
+    /// loser's gate is closed, or saturation forbids the way back.
     pub fn no_ping_pong(&self, gone: &[Unit]) -> bool {
         let uses = |strategy| self.case.options.plan.strategies.contains(&strategy);
         gone.iter().all(|unit| {

@@ -81,7 +81,7 @@ on_both! {
         let server = Server::with_usage(db).await;
         server.group("other", &json!({})).await;
         server.call("PUT", &group("/agents/spare"), Some(&json!({"available_slots": {}}))).await.json(201);
-        // Those who may least come first, so that a deletion by an admin is the last call.
+        // Roles with the fewest rights come first, so that a deletion by an admin is the last call.
         for role in ALL.into_iter().rev() {
             let key = server.key_for(role, (role == Role::User).then_some("alice")).await;
             for (method, path, body, allowed) in endpoints() {

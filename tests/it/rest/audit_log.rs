@@ -1,4 +1,4 @@
-//! The audit log by date, actor, action and target, and what a migration finds in the entries that are there.
+//! The audit log by date, actor, action and target, and the targets that a migration finds in existing entries.
 
 use serde_json::{Value, json};
 

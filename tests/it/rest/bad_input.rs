@@ -1,4 +1,4 @@
-//! What is refused, with which error, and that it changes nothing.
+//! Refused requests, their errors, and that they change nothing.
 
 use axum::body::Body;
 use fairshared::rest::Limits;
@@ -148,7 +148,7 @@ on_both! {
         let row = ["k", "k", "alice", "vision"].map(|name| json!(id(name))).to_vec();
         let answer = server.call("POST", &group("/kernels"), Some(&json!([row]))).await.json(200);
         assert_eq!(answer["errors"][0]["errors"][0]["code"], "invalid_type");
-        // Of the ingest there is an entry.
+        // The ingest has an entry.
         let mut after = everything(&server).await;
         after[5] = before[5].clone();
         assert_eq!(after, before);
@@ -265,7 +265,7 @@ on_both! {
         ] {
             assert_eq!(server.call("GET", &group(path), None).await.refused(422, code), [pointer], "{path}");
         }
-        // What belongs into the body is not looked for elsewhere.
+        // Parameters of the body are not read elsewhere.
         let runs = async || server.get("/job-runs").await["total"].clone();
         let before = runs().await;
         let everywhere = server.call("POST", "/jobs/aggregate/run?resource_group=nope", None).await;

@@ -1,5 +1,5 @@
-//! What the command line brought to REST: configuration as one document, dated capacities, many agents, ranks of the upper
-//! tiers, and kernels by their ids.
+//! Features of the command line that REST has as well: configuration as one document, dated capacities, many agents, ranks
+//! of the upper tiers, and kernels by their ids.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Connections that keep the server waiting, and too many of them, over real sockets.
+//! Slow connections, and too many of them, over real sockets.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -133,7 +133,7 @@ async fn a_connection_too_many_is_told_so() {
     assert_eq!(refused.headers()["x-content-type-options"], "nosniff");
     let problem: serde_json::Value = refused.json().await.unwrap();
     assert_eq!((&problem["code"], &problem["status"]), (&"too_many_connections".into(), &503.into()));
-    // Those that were there first go on, and a place that is given back is taken.
+    // Existing connections continue, and a place that becomes free is used.
     assert!(answer(&mut first).await.starts_with("HTTP/1.1 200"));
     drop(second);
     let start = Instant::now();

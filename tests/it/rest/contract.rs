@@ -1,5 +1,5 @@
-//! The OpenAPI document as a contract. Every answer that a test gets from the router is held against it: its status, its
-//! media type and its body; so is every body that was taken.
+//! The OpenAPI document as a contract. Every answer that a test gets from the router is checked against it: its status, its
+//! media type and its body; so is every accepted body.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -109,7 +109,7 @@ impl Contract {
         self.validate_value(&place, body, &what);
     }
 
-    /// Whether the schema of this name allows the value.
+    /// True if the schema of this name allows the value.
     pub fn allows(&self, name: &str, value: &Value) -> bool {
         self.schemas.validate(value, self.compiled[&format!("/components/schemas/{name}")]).is_ok()
     }
@@ -135,7 +135,7 @@ impl Contract {
     }
 }
 
-/// Whether `path` is one of those that `template` stands for.
+/// True if `template` stands for `path`.
 fn fits(template: &str, path: &str) -> bool {
     let (mut parts, mut given) = (template.split('/'), path.split('/'));
     let fit = |(part, given): (&str, &str)| part == given || part.starts_with('{') && !given.is_empty();

@@ -1,4 +1,4 @@
-//! Pages of other servers in a browser: which may read answers, and what they may send.
+//! Pages of other servers in a browser: the answers that they may read, and the requests that they may send.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Request};

@@ -1,4 +1,4 @@
-//! What queues deserve on live state, over HTTP.
+//! The amounts that queues deserve in the current state, over HTTP.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The examples of the OpenAPI document, which `/docs` shows at each endpoint and a person copies.
+//! The examples of the OpenAPI document, which `/docs` shows at each endpoint and users copy.
 
 use axum::body::Body;
 use axum::http::Request;

@@ -1,5 +1,5 @@
-//! The OpenAPI document as outside tools read it: what a validator of `OpenAPI` 3.1 and a generator of clients ask of it.
-//! `.ci/run` asks two of them; these tests give the place of a fault without them.
+//! The OpenAPI document for external tools: the requirements of a validator of `OpenAPI` 3.1 and of a generator of clients.
+//! `.ci/run` uses two such tools; these tests show the place of a fault without them.
 
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ fn no_two_schemas_have_the_same_class_in_generated_clients() {
     assert!(classes.len() > 150, "{}", classes.len());
 }
 
-/// A generator skips a media type that it does not know, and of several bodies it cannot tell arrays apart.
+/// A generator skips an unknown media type, and cannot distinguish arrays among several bodies.
 #[test]
 fn each_body_is_json_alone() {
     let bodies = operations().filter_map(|(what, operation)| Some((what, operation.get("requestBody")?)));

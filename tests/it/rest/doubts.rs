@@ -1,4 +1,4 @@
-//! Requests that look like a mistake are done, and their answers say so.
+//! Requests that look like a mistake are executed, and their answers warn of it.
 
 use serde_json::{Value, json};
 

@@ -102,7 +102,7 @@ fn example() -> Value {
     serde_json::from_str(rest.split_once("```").unwrap().0).unwrap()
 }
 
-/// Whether `told` has all that `page` shows.
+/// True if `told` has all values that `page` shows.
 fn shows(told: &Value, page: &Value) -> bool {
     match (told, page) {
         (Value::Object(told), Value::Object(page)) => page.iter().all(|(key, value)| shows(&told[key], value)),
@@ -148,7 +148,7 @@ on_both! {
         let parts = alice["weights"].as_array().unwrap();
         let of = |at: usize| (parts[at]["tier"].as_str().unwrap(), parts[at]["weight"].as_str().unwrap(), parts[at]["source"].as_str().unwrap());
         assert_eq!([of(0), of(1), of(2)], [("domain", "3", "set"), ("project", "1", "default"), ("user", "2.5", "set")]);
-        // What they entitle to, of the group and of the parent.
+        // The entitled shares, of the group and of the parent.
         let shares = |at: usize| (number(&parts[at]["entitled_share"]), number(&parts[at]["entitled_share_of_parent"]));
         assert_eq!([shares(0), shares(1), shares(2)], [(0.75, 0.75), (0.75, 1.0), (0.535_714_285_714, 0.714_285_714_286)]);
         assert_eq!((&parts[2]["set_at"], &parts[2]["reason"]), (&json!(NOW), &json!("a grant")));
@@ -291,7 +291,7 @@ on_both! {
             let found = refused(&server, &key, query).await;
             assert_eq!(found, (status, code.to_owned(), pointer.to_owned()), "{query}");
         }
-        // Somebody who is known and has nothing here yet.
+        // A known user without anything in this group yet.
         let path = format!("/users/{}", id("newcomer"));
         server.call("PUT", &path, Some(&json!({"name": "newcomer"}))).await;
         assert_eq!(refused(&server, &key, "user=newcomer").await, (422, "missing_field".to_owned(), "/project".to_owned()));
@@ -318,7 +318,7 @@ on_both! {
             let items = answer["items"].as_array().unwrap().iter();
             let status = server.get(&group("/fair-share-status")).await;
             let told = |item: &Value| {
-                // The weight of the owner stands for the same as in the ranking; nobody is made up.
+                // The weight of the owner stands for the same as in the ranking; no owner is made up.
                 let named = workloads.as_array().unwrap().iter().find(|named| named["workload_id"] == item["workload_id"]).unwrap();
                 let mut known = status["items"].as_array().unwrap().iter();
                 let owner = known.find(|row| row["user_name"] == named["user"] && row["project_name"] == named["project"]);
@@ -352,7 +352,7 @@ on_both! {
         assert_eq!(places.len(), 6);
         let why = |name: &str| &progressive[places.iter().position(|other| *other == name).unwrap()].2;
         assert_eq!((why("b1").as_str(), why("c1").as_str()), ("first", "user"));
-        // What is said of usage is not that of the past alone.
+        // In progressive mode the reasons do not speak of past usage alone.
         let body = json!({"workloads": workloads, "explain": true, "mode": "progressive"});
         let answer = server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
         let by_user = answer["items"].as_array().unwrap().iter().filter(|item| item["reason"]["decided_by"] == "user");
@@ -396,12 +396,12 @@ on_both! {
         }
         assert_eq!(explain(&server, "workload=c1").await["workload"]["position"], 4);
         assert_eq!(explain(&server, "workload=d1").await["workload"]["position"], 1);
-        // Users ask about their own; of others' they are told that there is none.
+        // Users ask about their own workloads; about those of others the answer is that they do not exist.
         let alice = server.key_for(Role::User, Some("alice")).await;
         let own = server.call_as(&alice, "GET", &group("/explain?workload=a1"), None).await.json(200);
         assert_eq!((&own["workload"]["position"], &own["workload"]["ahead"]), (&json!(3), &json!(2)));
         assert_eq!(refused(&server, &alice, "workload=c1").await.1, "unknown_workload");
-        // Whatever is recorded since, the order is the one that was told.
+        // Whatever is recorded later, the order is the one that was answered.
         server.ingest(&[ended("b9", "bob", "vision", "90", "2026-01-12T00:00:00Z", "2026-01-12T20:00:00Z")]).await;
         server.clock.advance_seconds(300);
         server.tick().await;

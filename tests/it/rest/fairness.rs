@@ -1,4 +1,4 @@
-//! Shares beside weights, the report of fairness, and the history of both (`FAIR_SHARE` §11).
+//! Shares and weights, the report of fairness, and the history of both (`FAIR_SHARE` §11).
 
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ on_both! {
         }
         let set = server.get(&group("/fair-share-weights")).await;
         assert_eq!(column(&set, "entitled_share"), ["0.75", "0.5"]);
-        // What a GET answers can be sent back.
+        // The answer of a GET can be sent back.
         let back = json!({"items": set["items"]});
         server.call("PUT", &group("/fair-share-weights"), Some(&back)).await.json(200);
         let query = format!(
@@ -97,7 +97,7 @@ on_both! {
 
     async fn the_report_of_each_tier(db: TestDb) {
         let server = Server::with_usage(db).await;
-        // 20, 10 and 5 of 100 cores for half a day, and nobody waits: sales wanted no more.
+        // 20, 10 and 5 of 100 cores for half a day, and no user waits: sales asked for no more.
         let fair = report(&server, "window=7d").await;
         assert_eq!((&fair["tier"], &fair["misallocated_share"], &fair["jains_index"]), (&json!("domain"), &json!("0"), &json!("1")));
         assert_eq!(fair["window"], json!({"from": "2026-01-07T00:00:00Z", "to": "2026-01-13T12:00:00Z"}));
@@ -132,7 +132,7 @@ on_both! {
 
     async fn one_answer_holds_what_all_pages_hold(db: TestDb) {
         let server = Server::new(db).await;
-        // So many are written by more than one thread.
+        // More than one thread writes this number of rows.
         let all: Vec<Value> =
             (0..2_100).map(|n| waiting(&format!("w{n}"), &format!("u{n}"), "vision", "research")).collect();
         server.ingest(&all).await;
@@ -179,7 +179,7 @@ on_both! {
         assert_eq!(column(&now, "domain_name"), ["sales", "research"]);
         assert_eq!((column(&now, "used_share"), column(&now, "entitled_share")), (vec!["0.142857142857", "0.857142857143"], vec!["0.5"; 2]));
         assert_eq!(now["misallocated_share"], "0.357142857143");
-        // What has ended counts for what was used, and not any more for what runs.
+        // An ended kernel counts as used, and no longer as running.
         let slots = json!({"cpu": "20"});
         let over = with(kernel("k1", "alice", "vision", "2026-01-13T00:00:00Z"), &json!({
             "occupied_slots": slots, "status": "TERMINATED", "terminated_at": "2026-01-13T12:00:00Z",
@@ -333,7 +333,7 @@ on_both! {
         let history = async || server.get(&group("/fair-share-history")).await;
         let written = history().await;
         assert_eq!(written["total"], 3);
-        // Of days that were written before there was a column for it, the part of the parent is not known.
+        // For days that were written before the column existed, the part of the parent is not known.
         let store = server.service.store();
         take_back(store, "m0014_share_of_parent").await;
         store.migrate_up().await.unwrap();

@@ -1,5 +1,6 @@
-//! A key of one group against the people of another: every endpoint and every GraphQL field. What a key of the group `other`
-//! gets says nothing of those who are in the first group alone, and asking for them is like asking for names that do not exist.
+//! A key of one group against the people of another: every endpoint and every GraphQL field. The answers to a key of the
+//! group `other` contain nothing about people who are only in the first group, and asking for them is like asking for names
+//! that do not exist.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ use crate::support::on_both;
 const START: &str = "2026-01-13T00:00:00Z";
 const ROLES: [Role; 3] = [Role::Admin, Role::Scheduler, Role::Viewer];
 
-/// Who and what is in the first group alone.
+/// The people and things that are only in the first group.
 struct Foreign {
     /// An entry of the audit log of the group.
     audit_entry: i64,

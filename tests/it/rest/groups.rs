@@ -85,7 +85,7 @@ on_both! {
         let up = json!({"available_slots": {"mem": "1000000000000000000000"}});
         server.call("PUT", &group("/agents/b"), Some(&up)).await.refused(422, "capacity_too_large");
         assert_eq!(server.get(&group("")).await["capacity"], json!({"mem": "1000000000000000000000"}));
-        // What users occupy is told apart beyond that, also after some of it is gone.
+        // The occupied slots of users are compared beyond that limit as well, also after some kernels have ended.
         let huge = |name: &str, user: &str| with(kernel(name, user, "vision", "2026-01-13T11:00:00Z"),
             &json!({"occupied_slots": {"mem": "1000000000000000000000"}}));
         let kernels = [huge("k1", "alice"), huge("k2", "alice"), huge("k3", "alice"), huge("k4", "bob"), huge("k5", "bob")];
@@ -142,7 +142,7 @@ on_both! {
             "target_name": "alice", "project_id": id("vision"), "weight": "2", "nominal_share": "0.333333333333",
             "nominal_share_of_parent": "0.666666666667", "entitled_share": "0.333333333333",
             "entitled_share_of_parent": "0.666666666667"}]));
-        // A known user whom this group has never seen.
+        // A known user who was never in this group.
         server.group("other", &json!({})).await;
         let refused = server.call("PUT", "/resource-groups/other/fair-share-weights", Some(&weights)).await;
         assert_eq!(refused.refused(422, "unknown_membership"), ["/items/0/target_id"]);

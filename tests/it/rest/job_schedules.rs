@@ -1,4 +1,4 @@
-//! Schedules of jobs: what REST and GraphQL show of them, and runs that start when their time comes by the service's clock.
+//! Schedules of jobs: their form in REST and GraphQL, and runs that start by the service's clock.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ async fn runs_of(server: &Server, job: &str, count: usize) -> Vec<(String, Strin
 on_both! {
     async fn jobs_show_their_schedules_and_next_runs(db: TestDb) {
         let server = Server::new(db).await;
-        // What never ran in a group is due since the group was made; a first purge waits for a day.
+        // A job that never ran in a group is due since the creation of the group; a first purge waits for a day.
         let (each_second, each_hour, each_day) = (json!("* * * * * *"), json!("0 0 * * * *"), json!("0 0 3 * * *"));
         let jobs = server.get("/jobs").await;
         assert_eq!(shown(&jobs["items"]), [

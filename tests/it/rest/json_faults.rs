@@ -1,4 +1,4 @@
-//! What is said of JSON that cannot be read.
+//! The errors about JSON that cannot be read.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Ingest and what it left.
+//! Ingest and its results.
 
 use axum::body::Body;
 use futures::stream;
@@ -211,7 +211,7 @@ on_both! {
         assert_eq!(server.get(&group("/kernels")).await["total"], 0);
         let count = fairshared::service::ingest::batch::BATCH;
         let rows: Vec<String> = (0..count + 2).map(|n| running(&format!("n{n}")).to_string()).collect();
-        // The length of a body tells how much of it one transaction takes.
+        // The length of a body determines how much of it one transaction stores.
         let broken = format!("[{}, nul]", rows.join(","));
         server.raw("POST", &group("/kernels"), "application/json", broken.clone()).await.refused(400, "malformed_json");
         assert_eq!(server.get(&group("/kernels?limit=1")).await["total"], 0);

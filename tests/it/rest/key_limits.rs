@@ -1,4 +1,4 @@
-//! A key that asks too much is told so, and others are answered as before.
+//! A key with too many requests is refused, and others are answered as before.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

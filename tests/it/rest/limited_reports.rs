@@ -1,4 +1,4 @@
-//! Reports of keys that are limited to resource groups: they change nothing that other groups have.
+//! Reports of keys that are limited to resource groups: they change no data of other groups.
 
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
@@ -83,7 +83,7 @@ on_both! {
         assert_eq!(server.get(&format!("/projects/{}", id("vision"))).await["display_name"], Value::Null);
     }
 
-    /// What its group alone has it moves and names as ever.
+    /// The key moves and names people that only its group has, as any key does.
     async fn it_moves_and_names_its_own(db: TestDb) {
         let (server, key) = two_groups(db).await;
         let own = |name: &str, start: &str, changes: &Value| with(kernel(name, "dora", "radio", start), changes);

@@ -142,7 +142,7 @@ on_both! {
             }
             costs
         };
-        // What the service asks by itself once in a while is counted with the list that is asked for meanwhile.
+        // The regular queries of the service itself are counted with the list that is requested meanwhile.
         let least = async || {
             let mut least = costs().await;
             for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What refusals say: each sentence begins with its subject, and no parser's words are in it.
+//! The messages of refusals: each sentence begins with its subject, and contains no words of a parser.
 
 use axum::http::header;
 use serde_json::{Value, json};
@@ -235,7 +235,7 @@ on_both! {
             let detail = answer["errors"][0]["detail"].as_str().or(answer["detail"].as_str()).unwrap();
             assert_eq!(detail, "there is no user \"mraie\"; the nearest known name is \"marie\"", "{path}");
         }
-        // A list of what nobody has is mostly a slip of the keys; of a UUID it is empty.
+        // A list for an unknown name is mostly a typing error; for a UUID it is empty.
         for path in [
             "/kernels?project=nowhere",
             "/kernels?user=ghost",
@@ -249,7 +249,7 @@ on_both! {
             assert!(code.starts_with("unknown_") && detail.starts_with("there is no "), "{path}: {answer}");
         }
         assert_eq!(server.get(&group(&format!("/kernels?user_uuid={}", id("ghost")))).await["total"], 0);
-        // Who sees only the own rows does not learn who there is.
+        // A caller who sees only own rows does not learn which users exist.
         let alice = server.key_for(Role::User, Some("alice")).await;
         for user in ["bob", "ghost"] {
             let answer = server.call_as(&alice, "GET", &group(&format!("/kernels?user={user}")), None).await;

@@ -187,7 +187,7 @@ on_both! {
         server.get("/healthz").await;
     }
 
-    /// What is published and whose key is known needs no database.
+    /// Requests for published data with a known key need no database.
     async fn reads_go_on_without_a_database(db: TestDb) {
         let server = Server::with_usage(db).await;
         let user = server.key_for(Role::User, Some("alice")).await;
@@ -209,7 +209,7 @@ on_both! {
         }
         let dora = server.get(&group("/fair-share-status?user=dora")).await;
         assert_eq!((&dora["user_name"], &dora["in_group"], &dora["memberships"]), (&json!("dora"), &json!(false), &json!([])));
-        // Only the database can tell that there is no such user.
+        // Only the database shows that there is no such user.
         assert_eq!(server.call("GET", &group("/fair-share-status?user=nobody"), None).await.status, 503);
         for path in reads.map(str::to_owned).into_iter().chain([format!("/fair-share-status?user_uuid={alice}")]) {
             server.get(&group(&path)).await;

@@ -1,4 +1,4 @@
-//! Domains, projects and users over REST: created ahead, named, moved, archived.
+//! Domains, projects and users over REST: created in advance, named, moved, archived.
 
 use fairshared::domain::identity;
 use fairshared::service::Role;
@@ -10,7 +10,7 @@ use crate::support::on_both;
 
 const START: &str = "2026-01-13T10:00:00Z";
 
-/// A running kernel that tells its owner by name.
+/// A running kernel whose report gives its owner by name.
 fn by_name(kernel_name: &str, user: &str, project: &str, domain: &str) -> Value {
     json!({
         "kernel_id": id(kernel_name), "session_id": id(kernel_name), "user": user, "project": project,
@@ -57,7 +57,7 @@ on_both! {
         let stored = server.get(&group("/fair-share-weights")).await;
         let user = stored["items"].as_array().unwrap().iter().find(|row| row["target_type"] == "user").unwrap().clone();
         assert_eq!((&user["target_name"], &user["project_name"]), (&json!("alice"), &json!("climate")));
-        // What GET answers can be sent back.
+        // The answer of GET can be sent back.
         let again = server.call("PUT", &group("/fair-share-weights"), Some(&stored)).await.json(200);
         assert_eq!(again["upserted"], 3);
         // Her first job finds all of it.
@@ -258,7 +258,7 @@ on_both! {
         assert_eq!(server.get(&group("/fair-share-weights")).await["items"].as_array().unwrap().len(), 1);
         assert_eq!(server.get(&group(&format!("/usage-buckets/users?user_uuid={}", id("bob")))).await["total"], 1);
         assert_eq!(server.get(&group(&format!("/fair-share-status?user_uuid={}", id("bob")))).await["user_uuid"], json!(id("bob")));
-        // What ended before is no use of theirs; a job that runs is.
+        // A kernel that ended before does not end the archiving; a running one does.
         let old = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T11:00:00Z"});
         post(&server, &[with(kernel("old", "bob", "vision", START), &old)]).await;
         assert_eq!(server.get(&bob).await["archived"], true);

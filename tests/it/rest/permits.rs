@@ -1,4 +1,4 @@
-//! What computes long waits for a permit; no other request does.
+//! Requests with long computations wait for a permit; no other request does.
 
 use std::future::Future;
 use std::pin::pin;
@@ -88,7 +88,7 @@ on_both! {
         server.call("PUT", &group("/fair-share-weights"), Some(&weight)).await.json(200);
         server.clock.advance_seconds(300);
         server.tick().await;
-        // A new snapshot is divided for the sequence alone: it does not wait either.
+        // A new snapshot is divided for the sequence alone, which does not wait either.
         server.call("PATCH", &group("/scheduler-options"), Some(&json!({"scheduler": "score"}))).await.json(200);
         server.call("POST", &group("/sequence"), Some(&json!({"workloads": [workload]}))).await.json(200);
         assert!(waits(simulated.as_mut()).await);

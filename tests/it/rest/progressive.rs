@@ -38,7 +38,7 @@ fn charges(answer: &Value) -> Vec<(f64, f64)> {
     items.map(|item| (number(&item["charge"]), number(&item["factor_after"]))).collect()
 }
 
-/// What remains of `factor_after` when it is turned back into usage.
+/// The effective usage behind `factor_after`, without the charge.
 fn used(answer: &Value, at: usize) -> f64 {
     let (charge, after) = charges(answer)[at];
     -after.log2() - charge
@@ -102,13 +102,13 @@ on_both! {
         server.ingest(&[started("k1", json!(7_200)), started("k2", Value::Null)]).await;
         let answer = sequence(&server, &body).await;
         assert_eq!(ids(&answer), ["b", "a"]);
-        // Two hours as told, and the slice interval of 300 s of which nobody said anything.
+        // Two hours as reported, and the slice interval of 300 s for the workload without an expectation.
         near(used(&answer, 1), HOUR * (2.0 + 1.0 / 12.0));
         // An hour later the one is still committed to the second hour; the other has outlived what was expected.
         server.clock.advance_seconds(3_600);
         let later = sequence(&server, &body).await;
         near(used(&later, 1), HOUR * 3.0);
-        // What a run records is the same usage.
+        // The usage that a run records is the same.
         server.service.heartbeat().await.unwrap();
         server.tick().await;
         near(used(&sequence(&server, &body).await, 1), HOUR * 3.0);
@@ -145,7 +145,7 @@ on_both! {
         let are = |found: [f64; 4], expected: [f64; 4]| {
             assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found:?}");
         };
-        // Nothing has ended: the slice interval, and what was told.
+        // No kernel has ended: the slice interval, and the reported expectation.
         are(hours(&server).await, [1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 1.0]);
         // ann's ran 1 h and 2 h: (1 + 4) / (1 + 2). bob's ran four times as long as he had said.
         server.ingest(&[
@@ -215,7 +215,7 @@ on_both! {
         server.ingest(&[with(running, &json!({"status": "SUSPENDED", "status_at": at}))]).await;
         let body = json!({"mode": "progressive", "workloads": [workload("a", "ann")]});
         near(used(&sequence(&server, &body).await, 0), HOUR / 2.0);
-        // Once it goes on, all that it had left is to come: 10 h less the half that it ran.
+        // Once it is resumed, all its remaining time is outstanding: 10 h less the half that it ran.
         server.clock.set("2026-01-13T20:00:00Z");
         let back = with(kernel("k1", "ann", "ml", NOW), &json!({"status": "RUNNING", "status_at": "2026-01-13T20:00:00Z"}));
         assert!(server.ingest(&[back]).await.is_empty());
@@ -246,7 +246,7 @@ on_both! {
         server.tick().await;
         let plain = json!({"mode": "plain", "workloads": body["workloads"]});
         assert_eq!(ids(&sequence(&server, &plain).await), ["u", "n"]);
-        // What is placed counts for what is in no domain as well.
+        // Placed workloads count for projects without a domain as well.
         let placed = json!([{"kernel_id": id("k2"), "user_uuid": id("eve"), "project_id": id("unheard-of"),
             "requested_slots": {"cpu": "5"}, "expected_seconds": 3_600}]);
         let body = json!({"workloads": body["workloads"], "placed": placed});

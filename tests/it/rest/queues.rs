@@ -1,4 +1,4 @@
-//! Queues: configured one by one and all at once, and every way to do it wrong.
+//! Queues: configured one by one and all at once, with every error.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ on_both! {
         assert_eq!((&replaced["queue"]["created_at"], &replaced["queue"]["limit"]), (&whole["created_at"], &json!({})));
         let vision = server.get(&group("/queues/vision")).await;
         assert_eq!((&vision["over_quota_weight"], &vision["weight"], &vision["mode"]), (&json!({"cpu": "2"}), &json!("2.5"), &json!("fifo")));
-        // What was read is taken back as it is.
+        // The answer of a read is accepted unchanged.
         assert_eq!(put(&server, "vision", &vision).await["queue"], vision);
         assert_eq!(names(&server.get(&group("/queues")).await), ["research", "vision"]);
         let entries = server.get("/audit-log?action=queue.put").await;
@@ -70,7 +70,7 @@ on_both! {
         ], "reason": "start"});
         let written = put_all(&server, &body).await.json(200);
         assert_eq!((&written["created"], &written["changed"], &written["deleted"]), (&json!(3), &json!(0), &json!(0)));
-        // What looks like a mistake is said, and no refusal.
+        // A likely mistake causes a warning, not a refusal.
         assert!(written["warnings"].as_array().unwrap().iter().any(|w| w["queue"] == "a"), "{written}");
         let body = json!({"queues": [{"name": "a", "quota": {"cpu": "8"}}, {"name": "c"}]});
         let written = put_all(&server, &body).await.json(200);
@@ -93,7 +93,7 @@ on_both! {
         put(&server, "b", &json!({})).await;
         let changed = server.get_with(&group("/queues"), "if-none-match", &tag).await;
         assert_eq!(names(&changed.json(200)), ["a", "b"]);
-        // A page goes on where the one before ended, and reads no SQL.
+        // A page continues after the one before, and reads no SQL.
         let before = server.service.store().statements();
         let first = server.get(&group("/queues?limit=1")).await;
         let second = server.get(&group(&format!("/queues?limit=1&cursor={}", first["next_cursor"].as_str().unwrap()))).await;

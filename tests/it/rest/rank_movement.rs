@@ -1,4 +1,4 @@
-//! Ranks beside those of the day before, who moved most, and histories of days that no run has seen (`FAIR_SHARE` §11).
+//! Ranks compared with the day before, the largest moves, and histories of days without a run (`FAIR_SHARE` §11).
 
 use fairshared::domain::fairness::Asking;
 use fairshared::domain::time::Day;
@@ -118,7 +118,7 @@ on_both! {
         assert_eq!(names(&told, "down"), [("carol", 2, Some(1)), ("bob", 3, Some(2))]);
         assert_eq!(told["up"][0]["project_name"], "vision");
         assert_eq!(names(&of_day("2026-01-14", ", first: 1").await["data"]["rank_movers_of_day"], "down"), [("carol", 2, Some(1))]);
-        // Of the day before nothing is kept.
+        // No ranks are stored for the day before.
         assert_eq!(of_day("2026-01-13", "").await["data"]["rank_movers_of_day"], json!({"since": "2026-01-12", "up": [], "down": []}));
         assert_eq!(of_day("2026-01-14", ", first: 0").await["errors"][0]["extensions"]["code"], "invalid_page_size");
     }
@@ -176,7 +176,7 @@ on_both! {
         server.clock.set("2026-01-15T00:05:00Z");
         server.tick().await;
         assert_eq!(previous().await, Some(1));
-        // What is written again is read again.
+        // Ranks that are written again are read again.
         server.service.purge_share_history(GROUP, 0).await.unwrap();
         assert_eq!(previous().await, Some(1));
         server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap(), Asking::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What GET answers can be sent back, and changes nothing.
+//! The answers of GET can be sent back, and change nothing.
 
 use serde_json::{Value, json};
 

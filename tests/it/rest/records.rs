@@ -1,4 +1,4 @@
-//! What was recorded of single kernels.
+//! The records of single kernels.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ on_both! {
         assert!(server.ingest(&[late]).await.is_empty());
         server.clock.set("2026-01-13T14:00:00Z");
         server.tick().await;
-        // What runs counts for the domain that it was reported with, and what comes later for the other one.
+        // The running kernel counts for the domain that it was reported with, and later usage for the other one.
         let of = async |query: &str| {
             let told = server.get(&list(&format!("{DAY}&{query}"))).await;
             let rows = rows(&told);

@@ -1,4 +1,4 @@
-//! Urgent requests have threads of their own: however long others compute, they are answered.
+//! Urgent requests have threads of their own, so that they are answered however long others compute.
 
 use std::sync::{Arc, Condvar, Mutex};
 

@@ -1,4 +1,4 @@
-//! The revision of a group's configuration: what moves it, and what is refused for it.
+//! The revision of a group's configuration: the writes that change it, and the requests that are refused because of it.
 
 use serde_json::{Value, json};
 

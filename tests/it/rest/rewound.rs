@@ -1,4 +1,5 @@
-//! A dump that is restored while servers go on: what they have seen since is gone, and others have written as often in its place.
+//! A dump that is restored while servers run: the writes that they have seen since are lost, and others have made as many in
+//! their place.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ on_both! {
         let answer = server.call("GET", "/jobs", None).await;
         answer.refused(500, "internal");
         assert!(!String::from_utf8_lossy(&answer.bytes).contains("secret"));
-        // And the server goes on.
+        // The server continues.
         server.get("/resource-groups").await;
     }
 
@@ -73,7 +73,7 @@ on_both! {
             assert!(policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
             assert_eq!(policy.contains("script-src"), path.starts_with("/docs/") || path == "/graphql", "{path}: {policy}");
         }
-        // So does an answer that the framework made.
+        // An answer of the framework has it as well.
         let refused = server.send(axum::http::Request::get("/resource-groups").body(Body::empty()).unwrap()).await;
         assert_eq!(refused.header("x-content-type-options"), "nosniff");
     }

@@ -1,4 +1,4 @@
-//! What a simulation tells of shares and of fairness is what the server tells before it is done and after.
+//! The shares and the fairness that a simulation predicts are those that the server shows before and after the change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::support::{NOW, Server, group};
 use crate::support::fixture::{GROUP, admin, id, kernel, with};
 use crate::support::{ManualClock, on_both};
 
-/// Whether the figures of that side are what the server tells now.
+/// Fails unless the figures of that side are those that the server shows now.
 async fn assert_told(server: &Server, answer: &Value, side: &str) {
     let windows = answer["fairness"].as_array().unwrap();
     assert_eq!(windows.len(), 9, "{answer}");
@@ -43,7 +43,7 @@ async fn assert_told(server: &Server, answer: &Value, side: &str) {
 on_both! {
     async fn shares_and_fairness_are_those_that_are_reported(db: TestDb) {
         let server = Server::with_usage(db).await;
-        // Everybody waits, so that nobody wanted less than the own part.
+        // All users wait, so that none asked for less than the entitled share.
         let pending = [("p1", "alice", "vision", "research"), ("p2", "bob", "vision", "research"), ("p3", "carol", "audio", "sales")];
         let pending = pending.map(|(name, user, project, domain)| {
             with(kernel(name, user, project, NOW), &json!({"status": "PENDING", "started_at": null, "domain_name": domain}))
@@ -72,7 +72,7 @@ on_both! {
         let key = server.key.clone();
         let server = Server::over(server.fixture.restart().await, key);
         assert_eq!(simulate(&server).await, before);
-        // What metrics tell needs no run either, and a weight that is set does not hide it.
+        // Metrics need no run either, and a new weight does not hide them.
         let key = server.key.clone();
         let server = Server::over(server.fixture.restart().await, key);
         let known = |server: &Server| {
@@ -103,7 +103,7 @@ on_both! {
     }
 }
 
-/// A clock that goes on by a second whenever it is read.
+/// A clock that advances by a second whenever it is read.
 struct Moving(Arc<ManualClock>);
 
 impl Clock for Moving {

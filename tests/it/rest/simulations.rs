@@ -1,4 +1,4 @@
-//! Divisions and reclaim plans that need nothing stored: the worked examples of the sources, and every bad input.
+//! Divisions and reclaim plans without stored data: the worked examples of the sources, and every bad input.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -265,7 +265,7 @@ on_both! {
         server.raw("POST", DIVIDE, "text/csv", "a").await.refused(415, "unsupported_media_type");
     }
 
-    /// What is odd but lawful has a defined result, with a warning where a person should look.
+    /// Odd but lawful input has a defined result, with a warning where an admin should look.
     async fn doubtful_divisions(db: TestDb) {
         let server = Server::new(db).await;
         let warned = async |body: Value| -> (Vec<String>, Value) {
@@ -388,7 +388,7 @@ on_both! {
         chain[9_999]["request"] = json!({"gpu": 5});
         let body = json!({"algorithm": "min_share", "capacity": {"gpu": 8}, "queues": chain});
         assert_eq!(server.divide(&body).await["queues"][9_999]["fair_share"], json!({"gpu": "5"}));
-        // A circle of 10,000 is told in the first faults only.
+        // A circle of 10,000 queues is reported in the first faults only.
         chain[0]["parent"] = json!("q9999");
         let body = json!({"algorithm": "drf", "capacity": {"gpu": 8}, "queues": chain});
         assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "invalid").len(), 100);

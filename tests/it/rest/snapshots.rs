@@ -1,4 +1,4 @@
-//! Snapshots of what runs end what is missing.
+//! Snapshots of the running kernels end the missing ones.
 
 use axum::body::Body;
 use futures::stream;

@@ -1,4 +1,4 @@
-//! The whole server in memory, and requests in few words.
+//! The whole server in memory, and short functions for requests.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Deref for Server {
     }
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -123,7 +123,7 @@ impl Server {
         self.call("GET", path, None).await.json(200)
     }
 
-    /// What GraphQL answers, errors included.
+    /// The answer of GraphQL, errors included.
     pub async fn graphql(&self, query: &str) -> Value {
         self.call("POST", "/graphql", Some(&json!({ "query": query }))).await.json(200)
     }
@@ -171,7 +171,7 @@ pub async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> St
 }
 
 impl Answer {
-    /// Whether the body was taken, and whole: an ingest takes some rows and rejects others.
+    /// True if the body was accepted as a whole: an ingest accepts some rows and rejects others.
     fn took_all(&self) -> bool {
         let rejected = |answer: Value| answer["rejected"].as_u64().is_some_and(|rows| rows > 0);
         self.status.is_success() && !serde_json::from_slice(&self.bytes).is_ok_and(rejected)

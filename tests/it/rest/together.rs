@@ -1,4 +1,4 @@
-//! What a write answers, every later read shows, however many clients create, change and delete at the same time.
+//! Every read after a write shows its answer, however many clients create, change and delete at the same time.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use super::support::Server;
 use crate::support::fixture::surely;
 use crate::support::on_both;
 
-/// What became of one request about one group.
+/// The outcome of one request about one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     /// A PUT that was answered with 200 or 201: the group is there.
@@ -33,8 +33,8 @@ struct Event {
     seen: Seen,
 }
 
-/// Whether an answer fits some order in which the writes may have taken effect: a read contradicts a write that ended
-/// before it began unless a write of the other kind may lie between the two.
+/// True if an answer fits no order in which the writes may have taken effect: a read contradicts a write that ended before
+/// it began unless a write of the other kind may lie between the two.
 fn contradicts(events: &[Event], read: &Event) -> bool {
     let (against, excuse) = match read.seen {
         Seen::Absent => (Seen::Put, Seen::Deleted),
@@ -92,7 +92,7 @@ impl Clients {
     }
 }
 
-/// Reads again what other processes have changed, as the server does all the time, until it is told to stop.
+/// Reads again the changes of other processes, as the server does all the time, until `stop` is set.
 fn refresher(clients: &Arc<Clients>, stop: &Arc<AtomicBool>) -> tokio::task::JoinHandle<()> {
     let (clients, stop) = (Arc::clone(clients), Arc::clone(stop));
     tokio::spawn(async move {
@@ -189,7 +189,7 @@ on_both! {
         other.delete_group(admin(), "again".to_owned(), surely("again")).await.unwrap();
         server.clock.advance_seconds(1);
         other.put_group(admin(), "again".to_owned(), fairshared::service::groups::SchedulerPatch::default()).await.unwrap();
-        // What is there already is answered as it is stored, and so is every later read.
+        // An existing group is answered as it is stored, and so is every later read.
         let put = server.call("PUT", path, Some(&json!({}))).await.json(200);
         assert_eq!((&put["capacity"], &put["scheduler_opts"]["half_life_days"]), (&json!({}), &json!(7)));
         assert_eq!(server.get(path).await, put);

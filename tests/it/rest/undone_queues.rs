@@ -1,4 +1,4 @@
-//! Undo of changes of queues: they become what they were, with all that follows from them, or nothing is stored.
+//! Undo of changes of queues: they are restored with all that follows from them, or nothing is stored.
 
 use fairshared::service::Role;
 use fairshared::store;
@@ -95,7 +95,7 @@ on_both! {
         let said = refused(&server, made, 409, "changed_since").await;
         assert_eq!((&said["audit_id"], &said["actor"]), (&json!(bulk), &actor));
         assert!(said["detail"].as_str().unwrap().starts_with("queue:a was changed since the entry"), "{said}");
-        // Of a bulk write nothing is undone if one queue was changed since; another queue does not matter.
+        // If one queue of a bulk write was changed since, nothing of the write is undone; another queue does not matter.
         put(&server, "c", &json!({})).await;
         let later = put(&server, "b", &json!({"priority": 2})).await;
         assert_eq!(refused(&server, bulk, 409, "changed_since").await["audit_id"], later);

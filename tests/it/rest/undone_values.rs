@@ -1,5 +1,5 @@
-//! Undo compares values: it is refused where a value is not what the entry left, and only there. Writes that change nothing
-//! leave no entry.
+//! Undo compares values: it is refused where a value is not the one that the entry set, and only there. Writes that change
+//! nothing leave no entry.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};

@@ -310,7 +310,7 @@ on_both! {
         assert_eq!((&edge["domain_name"], &row["domain_name"]), (&json!("research"), &json!("research")));
         assert_eq!(edge["slot_hours"], row["slot_hours"].to_string());
         assert_eq!(row["slot_hours"], items(&rest)[0]["slot_hours"]);
-        // What part it is of all is not known where the others are left out.
+        // The part of the total is not known where the other rows are left out.
         assert_eq!((&edge["used_share"], row.get("used_share")), (&Value::Null, None));
         let wrong = query.replace("2026-01-13", "2026-01-14");
         assert_eq!(server.graphql(&wrong).await["errors"][0]["extensions"]["code"], "in_future");

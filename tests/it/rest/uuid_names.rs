@@ -1,4 +1,4 @@
-//! Names that look like UUIDs: hash sums, and subjects of `OpenID` Connect.
+//! Names that look like UUIDs: hashes, and subjects of `OpenID` Connect.
 
 use fairshared::domain::identity;
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ on_both! {
         // An identity provider announces a person by UUID.
         let put = server.call("PUT", &format!("/users/{}", id("bob")), Some(&json!({"name": "bob"}))).await.json(201);
         assert_eq!(put["user_uuid"], json!(id("bob")));
-        // A name that hides the UUID of another one is refused, and so is a list of whom the server does not know.
+        // A name that hides the UUID of another user is refused, and so is a list for an unknown user.
         let other = json!({"name": id("alice")});
         assert_eq!(server.call("PUT", "/users/bob", Some(&other)).await.refused(422, "invalid_name"), ["/name"]);
         let unknown = server.call("GET", &group(&format!("/kernels?user={}", NAMES[0])), None).await;

@@ -91,7 +91,7 @@ on_both! {
         assert_eq!(server.ranking().await, [(bob, 1), (carol, 2), (alice, 3)]);
         let alice_now = server.get(&group(&format!("/fair-share-status?user_uuid={alice}"))).await;
         assert_eq!(alice_now["effective_weight"], "3");
-        // So does the order of the queue.
+        // The sequence follows the new ranks as well.
         let workload = |name: &str| json!({"workload_id": name, "user_uuid": id(name), "project_id":
             id(if name == "carol" { "audio" } else { "vision" })});
         let body = json!({"workloads": [workload("alice"), workload("bob"), workload("carol")]});

@@ -1,4 +1,4 @@
-//! Invisible characters, and the places that take names.
+//! Invisible characters, in every field that accepts names.
 
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};

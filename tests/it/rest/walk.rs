@@ -1,5 +1,5 @@
-//! Every endpoint and every GraphQL field of a resource group, as the documents list them, refuses keys that may not see
-//! it. What is added to a document is walked without a change here, unless it asks for arguments of a new name.
+//! Every endpoint and every GraphQL field of a resource group, as the documents list them, refuses keys that may not see the
+//! group. Additions to a document are tested without a change here, unless they have arguments with a new name.
 
 use axum::http::StatusCode;
 use fairshared::service::Role;
@@ -12,7 +12,7 @@ use crate::support::on_both;
 
 pub const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
 pub const SCHEMA: &str = include_str!("../../../schema.graphql");
-/// What a key with the role `user` may ask for in a group.
+/// The endpoints that a key with the role `user` may call in a group.
 const OF_USERS: [&str; 19] = [
     "get_resource_group",
     "get_scheduler_options",

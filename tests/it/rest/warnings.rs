@@ -1,4 +1,4 @@
-//! Options that look like a mistake are taken, and said to be doubtful.
+//! Options that look like a mistake are accepted with a warning.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ on_both! {
         let opts = format!(r#"{{"resource_weights": {{"mem": {DIGITS}, "cpu": 0.5}}}}"#);
         send("PATCH", "/scheduler-options", &opts).await.json(200);
         assert_eq!(weights().await, json!({"cpu": "0.5", "mem": DIGITS}));
-        // What a float keeps stays the number that it was.
+        // A float that can be represented exactly stays the same number.
         let entry = server.get("/audit-log?limit=1").await["items"][0].clone();
         assert_eq!(entry["after"]["scheduler_opts"]["resource_weights"], json!({"cpu": 0.5, "mem": DIGITS}));
         // A number is rounded to the places of an amount, and a text is refused.
@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(weigh("1").await, doubtful);
         assert_eq!(codes(&set(json!({"scheduler_opts": {"order": "tiered"}})).await), []);
         assert_eq!(codes(&set(json!({"scheduler_opts": {"order": "flat"}})).await), doubtful);
-        // Nobody's weight counts for `fifo`.
+        // No weight counts for `fifo`.
         assert_eq!(codes(&set(json!({"scheduler": "fifo"})).await), []);
     }
 

@@ -1,4 +1,5 @@
-//! Simulations of weights, options, capacity and people: what would be is what is once it is done, to the last digit; and undo.
+//! Simulations of weights, options, capacity and people: the prediction equals the result of the change, to the last digit;
+//! and undo.
 
 use bytes::Bytes;
 use fairshared::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
@@ -84,7 +85,7 @@ async fn random_group(db: TestDb, dice: &mut Dice) -> Server {
     }
     server.clock.set("2026-01-23T12:00:00Z");
     server.tick().await;
-    // A project and a user whom the group does not have in every pair, and a domain that it lacks.
+    // A project and a user without any pair in the group, and a domain that it lacks.
     let stranger = json!({"domain_name": "teaching"});
     assert!(server.call("PUT", &format!("/projects/{}", id("law")), Some(&stranger)).await.status.is_success());
     assert!(server.call("PUT", &format!("/users/{}", id("fay")), Some(&json!({}))).await.status.is_success());
@@ -335,7 +336,7 @@ on_both! {
         server.call_as(&viewer, "POST", &group(PATH), Some(&apply)).await.refused(403, "forbidden");
         server.call_as(&user, "POST", &group(PATH), Some(&json!({}))).await.refused(403, "forbidden");
         server.call("POST", "/resource-groups/nowhere/fair-share-simulations", Some(&json!({}))).await.refused(404, "unknown_resource_group");
-        // What is so already leaves no entry.
+        // An unchanged value leaves no entry.
         let again = json!({"weights": domain("research"), "apply": true});
         let answer = server.call("POST", &group(PATH), Some(&again)).await.json(200);
         assert_eq!(answer["applied"]["audit_id"], Value::Null);
@@ -399,7 +400,7 @@ on_both! {
         assert_eq!((&refused.json(409)["audit_id"], &refused.json(409)["actor"]), (&json!(undone), &json!("admin")));
         let redone = undo(&server, undone).await.json(200)["audit_id"].as_i64().unwrap();
         assert_eq!(now(&server), weighed);
-        // Of a bulk write nothing is undone if a part was changed since; another's weight does not matter.
+        // If a part of a bulk write was changed since, nothing of it is undone; the weight of another user does not matter.
         weigh("bob", "7").await;
         let later = weigh("alice", "6").await;
         assert_eq!(undo(&server, redone).await.json(409)["audit_id"], later);
@@ -429,7 +430,7 @@ on_both! {
         assert_eq!(undo(&server, gone).await.refused(422, "not_undoable"), ["/id"]);
     }
 
-    /// What `docs/WHAT_IF.md` prints.
+    /// The example in `docs/WHAT_IF.md`.
     async fn the_example_of_the_documentation_works(db: TestDb) {
         let page = include_str!("../../../docs/WHAT_IF.md");
         let example = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();

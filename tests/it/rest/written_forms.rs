@@ -1,4 +1,4 @@
-//! Forms in which programs write what they send: quantities of Kubernetes, and the byte order mark of UTF-8.
+//! Input in the forms that other programs write: quantities of Kubernetes, and the byte order mark of UTF-8.
 
 use axum::body::Body;
 use futures::stream;

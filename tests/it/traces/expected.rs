@@ -1,10 +1,10 @@
-//! What the service should answer, computed straight from the rows of a file.
+//! The expected answers of the service, computed directly from the rows of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::plain::{MILLIS_PER_DAY, Plain, SLOTS, plain_decimal};
 
-/// Of one tier's entity (`user u in p`, `project p`, `domain d`), by day since 1970 and slot.
+/// The usage of one owner (`user u in p`, `project p`, `domain d`), by day since 1970 and slot.
 pub type Sums = BTreeMap<(String, u64, &'static str), String>;
 
 fn exact_sums(rows: &[&Plain], domain: impl Fn(&Plain) -> String) -> BTreeMap<(String, u64, &'static str), u128> {

@@ -1,5 +1,5 @@
-//! Real traces through the whole house: imported, accounted, ranked, and imported once more. Skipped
-//! where the traces are not at hand.
+//! Real traces through the whole service: imported, accounted, ranked, and imported again. Skipped if the traces are not
+//! available.
 
 mod expected;
 
@@ -34,7 +34,7 @@ struct Trace {
     args: ImportArgs,
     rows: Vec<Plain>,
     domains: HashMap<String, String>,
-    /// Of every group, in the order of [`SLOTS`].
+    /// The capacity of every group, in the order of [`SLOTS`].
     capacity: [f64; 3],
     now: &'static str,
 }

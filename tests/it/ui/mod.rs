@@ -1,4 +1,4 @@
-//! What is below `/ui`: the files of the web pages, and signing in.
+//! The endpoints below `/ui`: the files of the web pages, and signing in.
 
 mod files;
 pub mod person;

@@ -1,4 +1,4 @@
-//! A browser in a few words: it keeps a cookie, and says what page its requests come from.
+//! A browser in short functions: it holds a cookie, and sends the origin of its page with requests.
 
 use std::sync::Mutex;
 
@@ -25,7 +25,7 @@ impl Person {
         Self { router: server.router.clone(), cookie: Mutex::default() }
     }
 
-    /// Of a server that browsers find at `address`.
+    /// A browser for a server that browsers find at `address`.
     pub fn of_public(server: &Server, address: &str) -> Self {
         let site = Site { public: PublicUrl::new(&address.parse().unwrap()) };
         let router = server::router(App { site, ..app(&server.fixture) });

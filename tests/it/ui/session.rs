@@ -1,4 +1,4 @@
-//! Sign in with a key, be known by a cookie, and by nothing else.
+//! Signing in with a key, and access by a cookie and nothing else.
 
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ on_both! {
         assert!(!set.contains(&server.key) && cookie.len() > 40, "{set}");
         let who = person.query(WHO).await.json(200);
         assert_eq!(who["data"]["whoami"], json!({"role": "admin", "label": "admin", "user_name": null, "expires_at": "2026-01-14T00:00:00Z"}));
-        // What is stored is no cookie.
+        // The stored value is not a cookie.
         let stored = fairshared::store::ui_sessions::hashed(server.service.store().read()).await.unwrap();
         assert!(stored.iter().all(|(hash, _)| hash.len() == 64 && !cookie.ends_with(hash.as_str())));
         let weight = r#"mutation { upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "sales", weight: 2) { weight } }"#;
@@ -93,7 +93,7 @@ on_both! {
         assert_eq!(person.query(WHO).await.json(200)["data"]["whoami"]["expires_at"], soon);
         server.clock.advance_seconds(30);
         person.query(WHO).await.refused(401, "expired_key");
-        // Sessions that have ended are no longer stored once somebody signs in.
+        // Expired sessions are removed once a user signs in.
         server.clock.advance_seconds(12 * 3600);
         person.sign_in(&server.key).await;
         let stored = fairshared::store::ui_sessions::hashed(server.service.store().read()).await.unwrap();

@@ -12,7 +12,7 @@ use domain::weight::{EffectiveWeight, Weight};
 use proptest::prelude::*;
 use uuid::Uuid;
 
-/// So many cases, and no regression files beside the sources.
+/// A configuration with this number of cases, and without regression files in the source folder.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

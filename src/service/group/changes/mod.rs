@@ -1,4 +1,5 @@
-//! What writes change of a group: checked against the group as it is under its lock, then made in a session.
+//! Changes of a group by writes. Each is checked against the group's state under its lock, and then made in a transaction of
+//! the group.
 
 pub mod options;
 pub(in crate::service) mod projects;

@@ -1,4 +1,4 @@
-//! What a write changes of a group's scheduler and options, and how a state takes it (FAIR_SHARE §7, §8).
+//! Changes of a group's scheduler and options (FAIR_SHARE §7, §8).
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store::{ConnectionTrait, StreamTrait};
 
-/// A scheduler and the options that are set, checked.
+/// A scheduler and its options, checked.
 #[derive(Clone, Debug)]
 pub struct OptionsChange {
     pub scheduler: String,
@@ -25,7 +25,7 @@ pub struct OptionsChange {
     options: Options,
 }
 
-/// What a request says of a scheduler and its options.
+/// The scheduler and the options in a request.
 #[derive(Clone, Debug, Default)]
 pub struct OptionsPatch {
     pub scheduler: Option<String>,
@@ -34,7 +34,8 @@ pub struct OptionsPatch {
 }
 
 impl OptionsChange {
-    /// What `patch` makes of the options `base`, in a group that has `scheduler`. `source` brings the slot names of the patch.
+    /// Applies `patch` to the options `base` of a group that has `scheduler`. `source` is the origin of the slot names in
+    /// the patch.
     pub fn plan(
         source: &SlotNameSource,
         scheduler: &str,
@@ -54,12 +55,12 @@ impl OptionsChange {
         Ok(Self { scheduler, opts, sequencer, options })
     }
 
-    /// True if the group has this scheduler and these options in force. A default that is written out changes nothing.
+    /// True if the group has this scheduler and these options in force. Setting an option to its default changes nothing.
     pub fn is_of(&self, state: &GroupState) -> bool {
         self.scheduler == state.group.scheduler && self.options == state.options
     }
 
-    /// Sets scheduler and options. Returns whether what is calculated of usage has to be calculated again.
+    /// Sets scheduler and options. Returns true if usage has to be calculated again.
     pub async fn take(self, db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<bool> {
         let Self { scheduler, opts, sequencer, options } = self;
         state.scheduler = sequencer;
@@ -74,20 +75,20 @@ impl OptionsChange {
         Ok(before.changes_factors(&state.options))
     }
 
-    /// Sets scheduler and options in a session. Buckets, factors and ranks follow.
+    /// Sets scheduler and options in a transaction of the group. Buckets, factors and ranks follow.
     pub(in crate::service) async fn make(self, session: &mut GroupTransaction) -> Result<()> {
         if self.scheduler != session.state().group.scheduler || self.options != session.state().options {
             session.reconfigure();
         }
         if self.options.decay_unit_days != session.state().options.decay_unit_days {
-            // Buckets are summed again from totals where records are purged.
+            // Where records are purged, the new buckets are summed from day totals, which must be complete for that.
             day_totals::make_missing(session).await?;
         }
         let (tx, state) = session.parts();
         let unit = state.options.decay_unit_days;
         let changes_factors = self.take(tx, state).await?;
         if state.options.decay_unit_days != unit {
-            // Other buckets tell other totals.
+            // Day totals that equal a bucket are not stored, so other buckets need other day totals.
             let known_from = state.known_from();
             day_totals::rebuild(tx, state, known_from).await?;
         }
@@ -98,12 +99,12 @@ impl OptionsChange {
     }
 }
 
-/// What the audit log says of a scheduler and its options.
+/// A scheduler and its options as the audit log shows them.
 pub fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
     json!({"scheduler": scheduler, "scheduler_opts": opts})
 }
 
-/// The names of what differs between two descriptions.
+/// The names of the values that differ between two descriptions.
 pub fn changed(before: &Value, after: &Value) -> Vec<String> {
     let keys = |of: &Value| -> BTreeSet<String> {
         of["scheduler_opts"].as_object().into_iter().flat_map(Map::keys).cloned().collect()

@@ -1,4 +1,4 @@
-//! What a write of a group's configuration changes of the domains of its projects. A project is the same in all groups.
+//! Changes of the domains of projects by a write of a group's configuration. A project is in the same domain in all groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::service::people::publish_where;
 use crate::service::{Error, Result, Service};
 use crate::store::people::{Domain, People, Project};
 
-/// Where a project is, and whether it stays there whatever reports say.
+/// The domain of a project; a pinned one stays whatever reports say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainAssignment {
     pub domain_name: Arc<str>,
@@ -20,7 +20,7 @@ pub struct DomainAssignment {
 }
 
 impl DomainAssignment {
-    /// Where an admin puts a project.
+    /// The assignment by an admin.
     pub fn pinned(domain: &Arc<str>) -> Self {
         Self { domain_name: Arc::clone(domain), domain_pinned: true }
     }
@@ -29,7 +29,7 @@ impl DomainAssignment {
         Self { domain_name: Arc::clone(&project.domain_name), domain_pinned: project.domain_pinned }
     }
 
-    /// The project there. The time of the move outlives older reports that are still to come.
+    /// The project in this domain. Reports that are older than the move do not move it back.
     fn take(&self, project: &Project, now: Timestamp) -> Project {
         let mut project = project.clone();
         if project.domain_name != self.domain_name {
@@ -41,7 +41,7 @@ impl DomainAssignment {
     }
 }
 
-/// Puts projects that the group has into their domains. Returns those that were not so, with where they were and are.
+/// Moves projects of the group into their domains. Returns those that changed, with the old and the new assignment.
 pub async fn book(
     session: &mut GroupTransaction,
     homes: BTreeMap<ProjectId, DomainAssignment>,
@@ -80,7 +80,7 @@ pub async fn book(
     Ok(changed)
 }
 
-/// Shows moved projects in the other groups that have them.
+/// Publishes the other groups again that have the moved projects.
 pub async fn show_elsewhere(service: &Arc<Service>, group: &str, moved: &[ProjectId]) {
     if !moved.is_empty() {
         publish_where(service, |other, rows| other != group && moved.iter().any(|id| rows.project(*id).is_some()))

@@ -1,4 +1,4 @@
-//! Slots of queues that no agent has: a misspelt quota guarantees nothing.
+//! Warnings about slots of queues that no agent has: a quota of a misspelt slot guarantees nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

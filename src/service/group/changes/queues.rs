@@ -1,4 +1,4 @@
-//! What a write changes of a group's queues, and how a session makes the change (DIVISION §1).
+//! Changes of a group's queues (DIVISION §1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store;
 
-/// What a write means for one queue. At most one side is `None`.
+/// The change of one queue. At most one side is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueChange {
     pub name: Arc<str>,
@@ -21,27 +21,27 @@ pub struct QueueChange {
     pub to: Option<Arc<QueueConfig>>,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Debug)]
 pub struct QueuesChanged {
-    /// Queues that are new, not what they were, or gone; by name.
+    /// Queues that are new, changed or removed; by name.
     pub changes: Vec<QueueChange>,
     /// All queues after the write.
     pub queues: Arc<Queues>,
-    /// What the linter says of all queues (never a refusal).
+    /// The warnings of the linter about all queues, which never refuse a write.
     pub warnings: Vec<Warning>,
 }
 
 impl QueuesChanged {
-    /// How many queues are new, not what they were, and gone.
+    /// The numbers of new, changed and removed queues.
     pub fn counts(&self) -> [u64; 3] {
         let count = |sides| self.changes.iter().filter(|c| (c.from.is_some(), c.to.is_some()) == sides).count() as u64;
         [count((false, true)), count((true, true)), count((true, false))]
     }
 }
 
-/// Checks a write against the queues that are there, and says what it changes. `goes` tells which of those that are not written
-/// go. Faults point at `/queues/N/key`.
+/// Checks a write against the existing queues, and returns the changes. `goes` is true for queues that are removed if they
+/// are not written. Faults point at `/queues/N/key`.
 pub(in crate::service) fn plan(
     session: &GroupTransaction,
     mut written: Vec<QueueConfig>,
@@ -72,8 +72,8 @@ pub(in crate::service) fn plan(
     Ok(QueuesChanged { changes: changes.collect(), queues: Arc::new(after), warnings })
 }
 
-/// What the removal of one queue changes. One that has children is not removed. The others are not checked: that there are too
-/// many may be why this one goes.
+/// The change that removes one queue. A queue with children is refused. The other queues are not checked, because too many
+/// queues may be the reason for the removal.
 pub(in crate::service) fn plan_removal(session: &GroupTransaction, name: &str) -> Result<QueuesChanged> {
     let queues = &session.state().queues;
     let mut left = Queues::clone(queues);
@@ -84,7 +84,7 @@ pub(in crate::service) fn plan_removal(session: &GroupTransaction, name: &str) -
     Ok(QueuesChanged { changes: vec![change], queues: Arc::new(left), warnings: Vec::new() })
 }
 
-/// Refuses to remove what queues that stay have as their parent.
+/// Refuses to remove the parent of a queue that stays.
 fn require_parents<'a>(
     mut staying: impl Iterator<Item = &'a Arc<QueueConfig>>,
     gone: impl Fn(&str) -> bool,

@@ -1,4 +1,4 @@
-//! What one entry of the audit log says of several changes of a group, each to be found by its name.
+//! One audit entry about several changes of a group, which is found by the name of each.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::service::Result;
 use crate::service::audit::Change;
 use crate::service::group::transaction::GroupTransaction;
 
-/// What an entry of the audit log says of several changes.
+/// The content of one audit entry about several changes.
 #[derive(Default)]
 pub struct Record {
     before: Map<String, Value>,
     after: Map<String, Value>,
-    /// A project may be there with its weight and its domain.
+    /// The targets. A set, because the weight and the domain of one project may both change.
     targets: BTreeSet<String>,
 }
 
@@ -39,12 +39,12 @@ impl Record {
         self.targets.extend(changed);
     }
 
-    /// Says which entry this takes back.
+    /// Notes the id of the entry that this one takes back.
     pub fn undoes(&mut self, id: i64) {
         self.after.insert("undone".to_owned(), json!(id));
     }
 
-    /// Writes the entry, unless nothing is noted. Returns its id.
+    /// Writes the entry, unless no change was noted. Returns its id.
     pub async fn write(
         self,
         session: &GroupTransaction,

@@ -1,4 +1,4 @@
-//! What a write changes of a group's weights, and how a session makes the change (FAIR_SHARE §7).
+//! Changes of a group's weights (FAIR_SHARE §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::service::input::warning::{InputWarning, MAX_WARNINGS, listed};
 use crate::service::people::Directory;
 use crate::service::{Error, Fault, Faults, Result};
 
-/// Projects that a sentence names.
+/// The most projects that a message lists by name.
 const NAMED_PROJECTS: usize = 5;
 
-/// Whose weight.
+/// The owner of a weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     Domain(String),
     Project(ProjectId),
-    /// Without a project: all projects that the group knows the user in.
+    /// Without a project: all projects of the user in the group.
     User(UserId, Option<ProjectId>),
 }
 
@@ -33,7 +33,7 @@ pub struct WeightItem {
     pub weight: Option<Weight>,
 }
 
-/// What a write means for one entity.
+/// The change of the weight of one entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightChange {
     pub target: Owner,
@@ -41,7 +41,7 @@ pub struct WeightChange {
     pub to: Option<Weight>,
 }
 
-/// What `items` mean for whom, in their order.
+/// The changes that `items` make, in their order.
 pub(in crate::service) async fn plan(
     session: &mut GroupTransaction,
     items: &[WeightItem],
@@ -50,14 +50,14 @@ pub(in crate::service) async fn plan(
     plan_in(session.state(), &session.people(), items)
 }
 
-/// What `items` mean in a state.
+/// The changes that `items` make in a state.
 pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
     let resolved = resolve(state, people, items)?;
     let set = |entity: &Owner| state.hierarchy.share(entity).and_then(|share| share.weight);
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
-/// Likely mistakes in `items`, which mean `changes`: a user's weight without a project that replaces others in several
+/// Likely mistakes in `items`, which make `changes`: a user's weight without a project that replaces others in several
 /// projects. Pointers start at `/items/N`.
 pub(in crate::service) fn warnings(
     people: &Directory,
@@ -82,7 +82,7 @@ pub(in crate::service) fn warnings(
     listed.into_iter().chain(InputWarning::unlisted(found.count() as u64)).collect()
 }
 
-/// A sentence about the weights of a user that `changes` replace, if they are of several projects.
+/// A message about the weights of a user that `changes` replace, if they are of several projects.
 fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &WeightChange)]) -> Option<String> {
     let show =
         |project: ProjectId| people.project_name(project).map_or_else(|| project.to_string(), |name| name.to_string());
@@ -101,7 +101,7 @@ fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &We
     })
 }
 
-/// Makes the changes, with an entry in the audit log. Weights that are so already are left out; without another there is no entry.
+/// Makes the changes, with an audit entry. Weights that are set already are left out; if all are, no entry is written.
 pub(in crate::service) async fn book(
     session: &mut GroupTransaction,
     changes: &[WeightChange],
@@ -125,10 +125,10 @@ pub(in crate::service) async fn book(
     Ok(())
 }
 
-/// Turns items into rows, refusing what is unknown and what is named twice.
+/// Resolves items to owners. Refuses items that are unknown or occur twice.
 fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
-    // Only an item without a project asks for the projects of its user, and a group may have many users.
+    // Only an item without a project needs the projects of its user, and a group may have many users.
     if items.iter().any(|item| matches!(item.target, Target::User(_, None))) {
         for member in state.hierarchy.users().keys() {
             of_user.entry(member.user).or_default().push(*member);
@@ -201,7 +201,7 @@ pub(in crate::service) fn make(session: &mut GroupTransaction, changes: &[Weight
     Ok(())
 }
 
-/// Makes an entity that is known to the server known to a group too. Returns what is new.
+/// Registers an entity in a group that the server knows already. Returns the owners that are new.
 pub fn know_in(state: &mut GroupState, people: &Directory, entity: &Owner) -> Result<Vec<Owner>> {
     if state.hierarchy.share(entity).is_some() {
         return Ok(Vec::new());

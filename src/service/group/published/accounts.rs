@@ -1,4 +1,4 @@
-//! A published group as the books that accounts are made from (FAIR_SHARE §10).
+//! The snapshot as the source of usage accounts (FAIR_SHARE §10).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The rows of users, to be found by user and project.
+//! An index of users' rows by user and project.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl<R> Default for ByUser<R> {
 }
 
 impl<R: Ranked<Id = Member>> ByUser<R> {
-    /// Of rows that ascend by user and project.
+    /// Indexes rows that ascend by user and project.
     pub fn of(rows: &[Arc<R>]) -> Self {
         let by_user = rows.chunk_by(|a, b| a.id().user == b.id().user);
         Self(by_user.map(|of_user| (of_user[0].id().user, of_user.iter().cloned().collect())).collect())
@@ -34,7 +34,7 @@ impl<R: Ranked<Id = Member>> ByUser<R> {
         self.0.get(&user).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Takes a row, in the place of the one of the same user and project.
+    /// Puts a row in the place of the one with the same user and project.
     pub fn put(&mut self, row: Arc<R>) {
         let user = row.id().user;
         let mut rows = self.0.get(&user).cloned().unwrap_or_default();

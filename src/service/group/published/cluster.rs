@@ -1,4 +1,4 @@
-//! What of a group runs and waits, and where, as of one picture: the ground on which plans are made.
+//! The running and pending workloads of a snapshot, and the agents that they run on. Reclaim plans are made from this.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::service::group::live_kernels::Kernels;
 use crate::service::{Error, Result};
 use crate::store;
 
-/// What runs, what waits, and the nodes below it.
+/// Running workloads, pending workloads and agents.
 #[derive(Debug)]
 pub struct ClusterSnapshot {
     tree: Tree,
     shares: Shares,
     workloads: Workloads,
-    /// `None`: only totals count.
+    /// The agents; `None`: plans compare totals only, not places on agents.
     agents: Option<Vec<Agent>>,
     warnings: Vec<Warning>,
-    /// What all of this is made from.
+    /// The kernels from which all of this is made.
     kernels: Kernels,
 }
 
@@ -50,7 +50,7 @@ impl ClusterSnapshot {
         let lost = workloads.running.iter().flat_map(|w| &w.members).filter(|m| m.agent_id.is_none()).count();
         let mut warnings = [lint(&tree, choice.algorithm(), &choice.options), shares.warnings.clone()].concat();
         if lost > 0 && !agents.is_empty() {
-            // It is not known then which agents have room.
+            // The free capacity of each agent is not known then.
             let detail = format!("{lost} running kernels name no agent: only totals count, not places");
             warnings.push(Warning::new("unknown_agent", None, None, detail));
         }
@@ -58,7 +58,7 @@ impl ClusterSnapshot {
         Ok(Self { tree, shares, workloads, agents, warnings, kernels })
     }
 
-    /// Plans for one workload. If kernels of its id are waiting, their demand is not counted twice.
+    /// Makes a plan for one workload. If kernels of its id are pending, their demand is not counted twice.
     pub fn plan(
         &self,
         facts: &GroupSnapshotData,
@@ -82,8 +82,7 @@ impl ClusterSnapshot {
         Ok(plan)
     }
 
-    /// The tree with the demand of `pending` in place of what kernels of its id ask for already; `None`: that is the
-    /// same.
+    /// The tree in which the demand of `pending` replaces that of pending kernels of the same id; `None`: both are equal.
     fn with_request(&self, pending: &Pending) -> Option<Tree> {
         let tree = &self.tree;
         let queue = tree.find(&pending.queue)?;

@@ -1,4 +1,4 @@
-//! Those who are compared with each other in a picture: all its users, the projects of a domain, or its domains.
+//! The owners that are compared with each other in a snapshot: all its users, the projects of a domain, or its domains.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::domain::options::{Options, Order};
 use crate::domain::ranking::Ranked;
 use crate::domain::time::Day;
 
-/// A contest with the rows of its entrants, which have their numbers for places.
+/// A comparison with the rows of its candidates. A candidate's number is the index of its row.
 #[derive(Debug)]
 pub struct ComparisonSet<R> {
     pub rows: Vec<Arc<R>>,
@@ -21,7 +21,7 @@ pub struct ComparisonSet<R> {
     /// The numbers of the projects and the domains that users are compared by.
     pub projects: FastMap<ProjectId, usize>,
     pub domains: FastMap<Arc<str>, usize>,
-    /// Of the day that was asked for last.
+    /// The future of the first day that was last asked for.
     future: Mutex<Option<Arc<Future>>>,
 }
 
@@ -45,12 +45,12 @@ impl<R: Ranked> ComparisonSet<R> {
         Self { rows, contest, projects, domains, future: Mutex::default() }
     }
 
-    /// The number of a row; rows ascend by exponent, equals by id.
+    /// The number of a row. Rows ascend by exponent, and those with equal exponents by id.
     pub fn number(&self, row: &R) -> Option<usize> {
         self.rows.binary_search_by(|other| key(&**other).cmp(&key(row))).ok()
     }
 
-    /// The days to come, from `first` on; made when they are first asked for.
+    /// The comparison on the days from `first` on; calculated when first asked for.
     pub fn future(&self, options: &Options, first: Day) -> Arc<Future> {
         let mut known = self.future.lock().unwrap_or_else(PoisonError::into_inner);
         match known.as_ref().filter(|future| future.sheet.first == first) {
@@ -77,7 +77,7 @@ impl ComparisonSet<UserShare> {
             outer.domains.push(entrant(normalized_days, &row.share, || Owner::Domain(Arc::clone(&row.domain_name))));
         }
         for row in rows.projects() {
-            // The domain of every project has a row.
+            // Every domain that has a project has a row.
             let Some(domain) = self.domains.get(&row.domain_name) else { continue };
             self.projects.insert(row.project_id, outer.projects.len());
             outer.domain_of.push(number(*domain));

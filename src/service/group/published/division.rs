@@ -1,4 +1,4 @@
-//! What every queue of a picture deserves.
+//! The division of a snapshot: the amount that every queue deserves (DIVISION §2 to §4).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 use crate::store::division_days::DivisionDay;
 
-/// The division of one picture.
+/// The division of one snapshot.
 #[derive(Debug)]
 pub struct Division {
     pub calculated_at: Timestamp,
@@ -21,7 +21,7 @@ pub struct Division {
     pub report: Report,
 }
 
-/// What one queue holds, asks for and may have; all slots of the division.
+/// The figures of one queue, for all slots of the division.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueFigures {
     pub parent: Option<Arc<str>>,
@@ -30,12 +30,12 @@ pub struct QueueFigures {
     pub request: Amounts,
     pub allocated: Amounts,
     pub allocated_non_preemptible: Amounts,
-    /// The usage that a history gain looks at; none without usage or gain.
+    /// The usage that a history gain reads; `None` without usage or gain.
     pub usage: Option<Amounts>,
 }
 
 impl Division {
-    /// The figures of a queue by its place in the tree, which is its place in the report too.
+    /// The figures of a queue by its index in the tree, which is its index in the report too.
     pub fn figures(&self, queue: usize) -> QueueFigures {
         let tree = &self.tree;
         let bounds = |row: &[Bound]| tree.slots.iter().copied().zip(row.iter().copied()).collect();
@@ -50,7 +50,7 @@ impl Division {
         }
     }
 
-    /// The rows that the history keeps of `day`.
+    /// The rows that the history of divisions stores for `day`.
     pub fn day_rows(&self, day: Day) -> Vec<DivisionDay> {
         let ratios = self.shares.ratios.as_deref();
         (0..self.tree.len())
@@ -83,7 +83,7 @@ impl GroupSnapshotData {
         Ok(Division { calculated_at: now, algorithm: choice.algorithm().name(), tree, shares, report })
     }
 
-    /// Queues in which kernels run whose usage counts for another one, because only projects' usage is recorded.
+    /// Warns of queues whose running kernels add their usage to another queue, because usage is recorded by project only.
     fn usage_elsewhere(&self) -> Vec<Warning> {
         if self.decayed_capacity.is_empty() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What weights entitle every domain, project and user of a picture to (FAIR_SHARE §11).
+//! The shares that weights give to every domain, project and user of a snapshot (FAIR_SHARE §11).
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::maps::FastMap;
 
-/// A part of what the group has, and of what the parent in the hierarchy has; 0 to 1.
+/// A part of the group's capacity, and of the parent's share in the hierarchy; 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     pub of_group: f64,
     pub of_parent: f64,
 }
 
-/// What the weight of a domain, project or user stands for.
+/// The shares that the weight of a domain, project or user stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Entitlement {
-    /// Among all siblings.
+    /// The share among all siblings.
     pub nominal: Part,
-    /// Among those siblings that are active.
+    /// The share among the active siblings.
     pub entitled: Part,
 }
 
-/// The entitlements of one picture, with its rows by their places in the tree.
+/// The entitlements of one snapshot, with its rows by their index in the tree.
 #[derive(Debug)]
 pub struct Entitlements {
     pub tree: Tree,
@@ -62,7 +62,7 @@ impl Entitlements {
         Self { tree, domains, projects, users, domain_at, project_at, user_at, nominal, entitled }
     }
 
-    /// Nothing, if the group has no row of it.
+    /// The entitlement of an owner; zero if the group has no row of it.
     pub fn entitlement(&self, owner: &Owner) -> Entitlement {
         let place = match owner {
             Owner::Domain(name) => self.domain_at.get(name).map(|at| (0, *at)),
@@ -77,19 +77,19 @@ impl Entitlements {
 }
 
 impl GroupSnapshotData {
-    /// Whether the user used something in the look-back window, or holds or asks for something now.
+    /// True if the user used something in the look-back window, or holds or asks for something now.
     fn is_active(&self, row: &UserShare) -> bool {
         let history = &row.share.history;
         let used = history.normalized_usage > 0.0 || !history.total_decayed_usage.is_empty();
         used || self.holds(row.member) || self.waits(row.member)
     }
 
-    /// Whether kernels of the user run, or have run and are not recorded to their ends.
+    /// True if kernels of the user run, or have ended and are not recorded to their ends.
     pub fn holds(&self, member: Member) -> bool {
         self.outstanding.holds(member)
     }
 
-    /// Whether kernels of the user wait to be started.
+    /// True if kernels of the user wait to be started.
     pub fn waits(&self, member: Member) -> bool {
         self.asking.waits(member)
     }

@@ -1,4 +1,4 @@
-//! The immutable data of one revision of a group: its profile, its rows, its queues and what kernels ask for.
+//! The immutable data of a snapshot: its profile, its rows, its queues, and the demand of kernels.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -34,34 +34,34 @@ pub struct WeightRow {
     pub weight: Option<Weight>,
 }
 
-/// One resource group as of one revision.
+/// The data of one resource group as of one revision.
 #[derive(Clone, Debug)]
 pub struct GroupSnapshotData {
     profile: Profile,
     pub rows: Arc<Rows>,
-    /// As admins configure them.
+    /// As configured by admins.
     pub queues: Arc<Queues>,
-    /// What running and pending kernels hold and ask for.
+    /// The amounts that running and pending kernels hold and ask for.
     pub demand: Arc<Demand>,
-    /// What each user's running kernels occupy.
+    /// The slots that each user's running kernels occupy.
     occupancy: Occupancy,
-    /// What is used that no run has recorded, and what will be.
+    /// The usage that no run has recorded yet, and the usage that running kernels are expected to add.
     pub outstanding: Outstanding,
-    /// Whose kernels wait to be started.
+    /// The owners of pending kernels.
     pub(super) asking: Asking,
-    /// Pictures of the same shares between which it has not grown have the same active users.
+    /// A counter. Snapshots with the same shares and the same counter have the same active users.
     pub(super) active_changes: u64,
-    /// How long all kernels ran that ended in the look-back window.
+    /// The run times of all kernels that ended in the look-back window.
     pub run_times: RunTimes,
-    /// What is expected of kernels; of other shares or options it is another one.
+    /// The generation of the cached expectations about kernels; other shares or options start a new one.
     pub(super) expectations: CacheGeneration,
-    /// What the day of the last calculation offers.
+    /// The capacity of the day of the last calculation.
     pub today: Arc<Amounts>,
-    /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
+    /// The capacity of the look-back window, decayed like usage; empty where no history gain reads it.
     pub(super) decayed_capacity: Usages,
-    /// Where the normalised days of everybody are; read when an explanation needs them, unless a run has told.
+    /// The place of all owners' normalised days; set by a run, or read when an explanation first needs them.
     pub(in crate::service) normalized_days: Arc<OnceCell<NormalizedDaysCache>>,
-    /// The users as explanations compare them.
+    /// All users, as explanations compare them.
     contest: Arc<OnceLock<Arc<ComparisonSet<UserShare>>>>,
 }
 
@@ -95,19 +95,19 @@ impl GroupSnapshotData {
         }
     }
 
-    /// Takes over where the normalised days are from the picture before, if they are the same ones and not known otherwise.
+    /// Takes the normalised days over from the snapshot before, if both have the same calculation and this one has none yet.
     pub(super) fn take_normalized_days_of(&mut self, before: &Self) {
         if self.normalized_days.get().is_none() && self.calculation == before.calculation {
             self.normalized_days = Arc::clone(&before.normalized_days);
         }
     }
 
-    /// The normalised days of everybody with the conditions of the calculation that they are of, once both are known.
+    /// The normalised days with the conditions of their calculation, once both are known.
     pub fn calculated_normalized_days(&self) -> Option<(&NormalizedDaysCache, &Calculation)> {
         self.normalized_days.get().zip(self.calculation.as_ref())
     }
 
-    /// All users as explanations compare them; made for the first that asks.
+    /// All users, as explanations compare them; built for the first request.
     pub(in crate::service) fn contest(&self, normalized_days: &NormalizedDaysCache) -> Arc<ComparisonSet<UserShare>> {
         let made = self
             .contest
@@ -115,8 +115,8 @@ impl GroupSnapshotData {
         Arc::clone(made)
     }
 
-    /// The same facts with new queues and with what kernels hold, use and ask for. How long kernels ran is of shares, and with
-    /// them all facts are made anew.
+    /// The same data with new queues, demand, occupancy and outstanding usage. Run times stay: they change only with shares,
+    /// and then all data is built again.
     pub(super) fn with_queues(&self, state: &GroupState) -> Self {
         let mut next = self.clone();
         next.profile.kernels_revision = state.group.kernels_revision;
@@ -140,7 +140,7 @@ impl GroupSnapshotData {
         Revisions { created_at: self.created_at, shares: self.revision, kernels: self.kernels_revision }
     }
 
-    /// What running kernels occupy, as the usage of one second; in no order.
+    /// The slots that running kernels occupy, as the usage of one second; in no order.
     pub fn occupancy(&self) -> impl Iterator<Item = (UserId, &Usages)> {
         self.occupancy.iter().filter(|(_, occupied)| !occupied.is_zero()).map(|(user, occupied)| (*user, occupied))
     }
@@ -180,13 +180,14 @@ impl GroupSnapshotData {
         })
     }
 
-    /// What the kernels hold and ask for, and what projects have used, by queue.
+    /// The amounts that kernels hold and ask for, and the usage of projects, by queue.
     pub(super) fn observed<'a>(&'a self, demand: &'a Demand) -> Observed<'a> {
         let of = |claim: &Claim| self.queue_of(claim.queue.as_deref(), claim.project);
         Observed { held: demand.iter().map(|(claim, held)| (of(claim), held)).collect(), usage: self.usage() }
     }
 
-    /// The decayed usage of the projects by queue, as parts of the equally decayed capacity; only a history gain asks.
+    /// The decayed usage of the projects by queue, as parts of the equally decayed capacity; empty unless a history gain
+    /// reads it.
     fn usage(&self) -> Vec<(&str, Amounts)> {
         if self.decayed_capacity.is_empty() {
             return Vec::new();
@@ -236,7 +237,7 @@ fn today(state: &GroupState) -> Arc<Amounts> {
     known.map_or_else(|| Arc::new(state.capacity.clone()), |day| Arc::clone(&day.capacity))
 }
 
-/// What the look-back window offered, each day weighed as its usage is (FAIR_SHARE §6).
+/// The capacity of the look-back window, each day decayed like its usage (FAIR_SHARE §6).
 fn decayed_capacity(state: &GroupState) -> Usages {
     let Some(calculation) = state.calculation.as_ref().filter(|_| state.options.division.options.reads_usage()) else {
         return Usages::default();

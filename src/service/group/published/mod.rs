@@ -1,4 +1,23 @@
-//! What readers see: one immutable picture of each resource group, swapped whole.
+//! Snapshots: the immutable state of each resource group that readers see.
+//!
+//! Readers must neither wait for writers nor see a mixture of two states. Therefore every commit builds the next snapshot of
+//! the group and swaps it in as a whole. A request holds one snapshot for as long as it works; it needs no lock and, mostly,
+//! no SQL.
+//!
+//! A snapshot has data and derived values. The data (`facts.rs`) is built with each commit: shares with ranks, queues,
+//! capacity, and sums over kernels. Derived values (`live.rs`) are calculated when a request first needs them and then
+//! shared: the division, entitlements, the cluster for plans, and serialised answers.
+//!
+//! A snapshot is not the working state: writers change the state under the group's lock, and the snapshot follows from it.
+//! It holds no buckets either; requests that need them read the database.
+//!
+//! Invariants:
+//! - A snapshot belongs to one revision and is never changed, except that derived values are filled in.
+//! - Rows that did not change are shared with the snapshot before, so that a write costs memory and time for its changes
+//!   only.
+//! - Snapshots of a group are put in the order of its commits.
+//!
+//! See "The picture" in ARCHITECTURE.
 
 mod accounts;
 pub mod answers;
@@ -30,7 +49,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::service::Result;
 use crate::service::people::Directory;
 
-/// The picture of one resource group: its facts as of one revision, and what was computed from them so far.
+/// The snapshot of one resource group: its data as of one revision, and the values that were derived from it so far.
 #[derive(Debug)]
 pub struct GroupSnapshot {
     pub facts: GroupSnapshotData,
@@ -42,19 +61,19 @@ impl GroupSnapshot {
         Self::of(state, Rows::build(&state.hierarchy, people), kernels)
     }
 
-    /// [`Self::build`] for a state in which everybody has used what they have in this picture.
+    /// [`Self::build`] for a state in which all owners have the same usage as in this snapshot.
     #[must_use]
     pub fn rebuilt(&self, state: &GroupState, people: &Directory) -> Self {
         self.with_same_normalized_days(Self::build(state, people, None))
     }
 
-    /// The picture that follows this one when the shares of `moved` have changed and no others.
+    /// The snapshot that follows this one when the shares of `moved` have changed and no others.
     #[must_use]
     pub fn after(&self, moved: &[Owner], state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
         self.with_same_normalized_days(Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels))
     }
 
-    /// Hands on where the normalised days are, unless something was calculated since.
+    /// Passes the normalised days on, unless usage was calculated since.
     fn with_same_normalized_days(&self, mut next: Self) -> Self {
         next.facts.take_normalized_days_of(&self.facts);
         next
@@ -64,7 +83,7 @@ impl GroupSnapshot {
         Self { facts: GroupSnapshotData::of(state, rows), live: DerivedValues::with(kernels) }
     }
 
-    /// The same picture with new occupancy and queues.
+    /// The same shares with new kernels and queues.
     #[must_use]
     pub fn with_queues(&self, state: &GroupState, kernels: Option<LiveKernels>) -> Self {
         let facts = self.facts.with_queues(state);
@@ -78,7 +97,7 @@ impl GroupSnapshot {
         Self { facts, live }
     }
 
-    /// What weights entitle everyone to; computed once.
+    /// The shares that weights give to all owners; calculated once.
     pub fn entitlements(&self) -> &Arc<Entitlements> {
         self.live.entitlements(&self.facts)
     }
@@ -88,13 +107,13 @@ impl GroupSnapshot {
         self.facts.calculation.as_ref().map(|calculation| calculation.lookback_end)
     }
 
-    /// Whether `next`, which takes its place, is of a later day.
+    /// True if `next`, which replaces this snapshot, is of a later day.
     fn is_last_of_its_day(&self, next: &Self) -> bool {
         self.facts.revisions().created_at == next.facts.revisions().created_at
             && self.day().zip(next.day()).is_some_and(|(day, later)| day < later)
     }
 
-    /// What every queue deserves now; computed once.
+    /// The amounts that every queue deserves; calculated once.
     pub fn division(&self, now: Timestamp) -> Result<Arc<Division>> {
         self.live.division(&self.facts, now)
     }
@@ -102,11 +121,11 @@ impl GroupSnapshot {
 
 pub type Pictures = BTreeMap<Arc<str>, Arc<GroupSnapshot>>;
 
-/// All groups' pictures. Reading never waits.
+/// The snapshots of all groups. Reading never waits.
 #[derive(Default)]
 pub struct Published {
     pictures: ArcSwap<Pictures>,
-    /// The last pictures of a day that is over, until its history is written.
+    /// The last snapshot of each group on a day that is over, until its history is written.
     closing: Mutex<Pictures>,
 }
 
@@ -140,19 +159,19 @@ impl Published {
         self.lock_closing().remove(name);
     }
 
-    /// The last pictures that a group had on days before `today` whose history is to be written, the earlier day first.
+    /// The last snapshots of the group on days before `today` whose history is not written yet, the earlier day first.
     pub fn closing(&self, name: &str, today: Day) -> Vec<Arc<GroupSnapshot>> {
         let replaced = self.lock_closing().get(name).cloned();
         let shown = self.get(name).filter(|group| group.day().is_some_and(|day| day < today));
         replaced.into_iter().chain(shown).collect()
     }
 
-    /// Forgets the last pictures of past days.
+    /// Forgets the last snapshots of past days.
     pub fn forget_closing(&self) {
         self.lock_closing().clear();
     }
 
-    /// The history of the picture's day is written.
+    /// Notes that the history of the snapshot's day is written.
     pub fn closed(&self, group: &Arc<GroupSnapshot>) {
         let mut closing = self.lock_closing();
         if closing.get(&group.facts.name).is_some_and(|last| Arc::ptr_eq(last, group)) {

@@ -1,4 +1,4 @@
-//! Where a picture has what each bucket of everybody comes to before decay.
+//! The place of a snapshot's normalised days: the usage of each bucket over its capacity, before decay.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::domain::normalized_days::{NormalizedDays, NormalizedDaysByOwner};
 pub enum NormalizedDaysCache {
     /// In the histories of its shares, which a run of this process has calculated.
     Histories,
-    /// Apart, read from the database.
+    /// In a map of their own, read from the database.
     Read(Arc<NormalizedDaysByOwner>),
 }
 
 impl NormalizedDaysCache {
-    /// The normalised days of an owner who has this share.
+    /// The normalised days of the owner of this share.
     pub fn of<'a>(&'a self, share: &'a Share, owner: impl FnOnce() -> Owner) -> Option<&'a NormalizedDays> {
         match self {
             Self::Histories => Some(&share.history.normalized_days),

@@ -1,4 +1,5 @@
-//! What every caller whose key reaches a group may know of it: its scheduler, its options and when it was calculated.
+//! The part of a snapshot that every caller whose key reaches the group may see: the scheduler, the options, and the time of
+//! the last calculation.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::store::revision::Revision;
 
 pub use crate::service::group::state::Calculation;
 
-/// What a group is, without what is in it.
+/// The properties of a group, without its shares and kernels.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: Arc<str>,
@@ -32,14 +33,14 @@ pub struct Profile {
     /// Buckets and day totals of earlier days were purged.
     pub(in crate::service) totals_from: Option<Day>,
     pub scheduler: Sequencer,
-    /// As the admin set them.
+    /// As configured by the admin.
     pub scheduler_opts: Map<String, Value>,
     pub options: Options,
     pub revision: Revision,
     pub kernels_revision: Revision,
     pub config_revision: ConfigRevision,
     pub created_at: Timestamp,
-    /// When reports last brought kernels that ended before every look-back.
+    /// The time at which reports last brought kernels that ended before every look-back.
     pub(super) backfilled_at: Option<Timestamp>,
     pub calculation: Option<Calculation>,
     pub capacity: Amounts,
@@ -68,7 +69,8 @@ impl Profile {
         }
     }
 
-    /// The day and the options by which buckets count: those of the last calculation, and before the first one those of now.
+    /// The day and the options by which buckets count: those of the last calculation, or the current ones before the first
+    /// calculation.
     pub fn scale(&self, now: Timestamp) -> Scale<'_> {
         match &self.calculation {
             Some(last) => Scale { options: &last.options, today: last.lookback_end },
@@ -76,12 +78,13 @@ impl Profile {
         }
     }
 
-    /// When the group was made, or when reports last brought kernels that a purge removes: the first purge waits from then on.
+    /// The time from which the first purge waits: the creation of the group, or the last reports of kernels that a purge
+    /// removes.
     pub fn purge_waits_from(&self) -> Timestamp {
         self.backfilled_at.map_or(self.created_at, |at| at.max(self.created_at))
     }
 
-    /// When factors and ranks were last calculated; `None`: never yet.
+    /// The time at which factors and ranks were last calculated; `None`: never.
     pub fn calculated_at(&self) -> Option<Timestamp> {
         self.calculation.as_ref().map(|calculation| calculation.at)
     }
@@ -91,22 +94,24 @@ impl Profile {
         share.weight.unwrap_or(self.options.default_weight)
     }
 
-    /// The row of a known entity that has none in this group yet: nothing used, nothing set.
+    /// The share of a known entity that has no row in this group yet: no usage, no weight.
     pub fn default_share(&self, effective_weight: EffectiveWeight) -> Share {
         Share::new(None, History::default()).with_effective_weight(effective_weight)
     }
 
-    /// True where agents are known, and none of them has the slot: it is misspelt, mostly, and what uses it costs nothing.
+    /// True if agents are known and none of them has the slot. Such a slot is mostly a misspelt one, and its usage costs
+    /// nothing.
     pub fn lacks_slot(&self, slot: SlotName) -> bool {
         !self.agent_slots.is_empty() && !self.agent_slots.contains(&slot)
     }
 
-    /// A strong validator for answers made from this picture. Every write of the group sets another tag of `kernels_revision`.
+    /// A strong validator for answers made from this snapshot. Every write of the group changes the tag of
+    /// `kernels_revision`.
     pub fn etag(&self) -> String {
         format!("\"{}-{}\"", self.revision.number(), self.kernels_revision)
     }
 
-    /// A validator of the scheduler and its options. Behind a point follows what is shown with them and depends on more: the
+    /// A validator for the scheduler and its options. The part after the point is for other values in the same answer: the
     /// warnings and the revision of the configuration.
     pub(in crate::service::group) fn options_etag(&self, warnings: &[impl serde::Serialize]) -> String {
         let options = options_tag(self.scheduler.name(), &self.scheduler_opts);
@@ -115,7 +120,7 @@ impl Profile {
     }
 }
 
-/// Whether a validator that [`Profile::options_etag`] made is of these options, whatever the warnings were.
+/// True if a validator of [`Profile::options_etag`] is for this scheduler and these options, with any warnings.
 pub fn is_etag_of(etag: &str, scheduler: &str, opts: &Map<String, Value>) -> bool {
     etag.trim_matches('"').split('.').next() == Some(&options_tag(scheduler, opts))
 }

@@ -1,5 +1,5 @@
-//! The rows of a picture: what each domain, project and user has in the group, by rank and by id. The rows of the next
-//! picture share with those before all that did not change.
+//! The rows of a snapshot: the share of each domain, project and user in the group, by rank and by id. Rows that did not
+//! change are shared with the snapshot before.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use crate::service::people::Directory;
 pub struct DomainShare {
     pub domain_name: Arc<str>,
     pub share: Share,
-    /// Archived: left out of lists and rankings. Its numbers go on.
+    /// True if archived: left out of lists and rankings. Its usage and factor are still calculated.
     pub hidden: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct ProjectShare {
     pub project_name: Option<Arc<str>>,
     pub domain_name: Arc<str>,
     pub share: Share,
-    /// It or its domain is archived.
+    /// True if the project or its domain is archived.
     pub hidden: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct UserShare {
     pub project_name: Option<Arc<str>>,
     pub domain_name: Arc<str>,
     pub share: Share,
-    /// The user, the project or its domain is archived.
+    /// True if the user, the project or its domain is archived.
     pub hidden: bool,
 }
 
@@ -49,12 +49,12 @@ pub struct UserShare {
 pub trait Row: Ranked<Id: Clone> + Clone + PartialEq {
     fn share(&self) -> &Share;
     fn owner(&self) -> Owner;
-    /// The domain that it is in.
+    /// The domain of the row; `None` for the row of a domain.
     fn domain(&self) -> Option<&Arc<str>>;
-    /// Whether lists and rankings have it.
+    /// True if lists and rankings show the row.
     fn is_shown(&self) -> bool;
 
-    /// Whether it is `other`, with what its buckets come to.
+    /// True if the row equals `other` in all values, including the normalised days.
     fn is_same_as(&self, other: &Self) -> bool {
         self == other && self.share().history.normalized_days == other.share().history.normalized_days
     }
@@ -102,10 +102,10 @@ ranked! {
     UserShare: member Member, |row| Owner::User(row.member), |row| Some(&row.domain_name);
 }
 
-/// Of so many rows that change, all are made and ranked anew: that takes less time then.
+/// All rows are built and ranked once more than about one in four changes, because that takes less time then.
 const MANY: usize = 4;
 
-/// All rows by rank, equals by id; projects by domain first.
+/// All rows by rank, those with equal ranks by id; projects by domain first.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub domains: Ranking<DomainShare>,
@@ -114,15 +114,15 @@ pub struct Rows {
     domain_at: SharedMap<Arc<str>, Arc<DomainShare>>,
     project_at: SharedMap<ProjectId, Arc<ProjectShare>>,
     user_at: ByUser<UserShare>,
-    /// The places of each project's users in the ranking. Made for the first request that asks.
+    /// The indexes of each project's users in the ranking, built for the first request.
     members_of: OnceLock<FastMap<ProjectId, Vec<u32>>>,
-    /// How often people who are shown had changed when the rows were made.
+    /// The directory's count of changes to people when the rows were built.
     people_changes: u64,
-    /// Someone is in the hierarchy whom the directory does not know yet.
+    /// True if the hierarchy has an owner that the directory does not know yet.
     some_unknown: bool,
 }
 
-/// Makes rows of what is calculated and of who people are.
+/// Builds rows from shares and the people directory.
 struct Maker<'a> {
     hierarchy: &'a Hierarchy,
     people: &'a Directory,
@@ -156,7 +156,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether the directory does not know whom the hierarchy has.
+    /// True if the directory does not know an owner of the hierarchy.
     fn is_unknown(&self, owner: &Owner) -> bool {
         match owner {
             Owner::Domain(name) => self.people.domain(name).is_none(),
@@ -169,12 +169,12 @@ impl Maker<'_> {
 }
 
 impl Rows {
-    /// The rows of all.
+    /// Builds the rows of all owners.
     pub fn build(hierarchy: &Hierarchy, people: &Directory) -> Self {
         Self::build_beside(&Self::default(), hierarchy, people)
     }
 
-    /// The rows of all, which share with those `before` what is the same.
+    /// Builds the rows of all owners. Equal rows are shared with those of `before`.
     fn build_beside(before: &Self, hierarchy: &Hierarchy, people: &Directory) -> Self {
         let make = Maker { hierarchy, people };
         let domain = |name| make.domain(name).map(|row| shared(before.domain(name), row));
@@ -210,7 +210,7 @@ impl Rows {
         }
     }
 
-    /// Whether everyone is shown as the directory has them.
+    /// True if the rows show everyone as the directory has them.
     pub fn show(&self, people: &Directory) -> bool {
         self.people_changes == people.changes()
     }
@@ -262,7 +262,7 @@ impl Rows {
         next
     }
 
-    /// By domain, then by rank.
+    /// All projects, by domain, then by rank.
     pub fn projects(&self) -> impl Iterator<Item = &Arc<ProjectShare>> {
         self.projects.values().flat_map(Ranking::iter)
     }
@@ -335,12 +335,12 @@ impl Rows {
     }
 }
 
-/// The row that is known, if it is the same.
+/// The known row if it equals `row`, else `row`.
 fn shared<R: Row>(known: Option<&Arc<R>>, row: R) -> Arc<R> {
     known.filter(|known| known.is_same_as(&row)).cloned().unwrap_or_else(|| Arc::new(row))
 }
 
-/// Rows of one ranking that others replace.
+/// Rows of one ranking that are replaced by others.
 struct Replaced<R> {
     gone: Vec<Arc<R>>,
     come: Vec<Arc<R>>,
@@ -353,7 +353,7 @@ impl<R> Default for Replaced<R> {
 }
 
 impl<R: Row> Replaced<R> {
-    /// Returns the row that comes in the place of the one that is known, unless they are the same.
+    /// Replaces the known row and returns the new one; `None` if both are equal.
     fn replace(&mut self, known: Option<&Arc<R>>, row: R) -> Option<Arc<R>> {
         if known.is_some_and(|known| known.is_same_as(&row)) {
             return None;
