@@ -30,6 +30,8 @@ mod reclaim;
 mod replay;
 mod runs;
 mod sequence;
+#[path = "../domain/tests/it/support/standings.rs"]
+mod standings;
 #[allow(dead_code, unused_imports, unused_macros, reason = "benches use a part of what tests have")]
 #[path = "../tests/it/support/mod.rs"]
 mod support;
@@ -40,7 +42,7 @@ mod what_if;
 
 use std::process::{Command, ExitCode};
 
-/// The rules under the name that files shared with the tests of the rules use.
+/// The rules under the name that the file that it has in common with the tests of the rules uses.
 pub(crate) use fairshared::domain as rules;
 
 use common::figure::Bench;

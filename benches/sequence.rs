@@ -27,10 +27,10 @@ use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, Uni
 use crate::common::http::{Server, rates};
 use crate::common::world::member;
 use crate::common::{block_on, grown, median, percentile, repeat, world};
+use crate::standings::GivenStandings;
 use crate::support::database::{self, TestDb};
 use crate::support::fixture::{Fixture, GROUP};
 use crate::support::proxy::{Mode, Proxy};
-use crate::support::standings::GivenStandings;
 use crate::support::{self, postgres};
 
 pub const BENCH: Bench = Bench {

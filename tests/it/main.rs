@@ -18,6 +18,3 @@ mod rest;
 mod support;
 mod traces;
 mod ui;
-
-/// The rules under the name that files shared with the tests of the rules use.
-pub(crate) use fairshared::domain as rules;

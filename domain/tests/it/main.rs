@@ -32,5 +32,5 @@ mod suspensions;
 mod turns;
 mod worlds;
 
-/// The rules under the name that files shared with the tests of the server use.
+/// The rules under the name that the file that benches have in common with these tests uses.
 pub(crate) use domain as rules;

@@ -9,7 +9,6 @@ pub mod plain;
 pub mod postgres;
 pub mod process_end;
 pub mod proxy;
-pub mod standings;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! Short ways to write domain values.
 
+#[expect(dead_code, reason = "the tests of the server use all of it")]
 #[path = "../../../../tests/it/support/dice.rs"]
 pub mod dice;
-#[path = "../../../../tests/it/support/standings.rs"]
 pub mod standings;
 
 use domain::ids::{Member, ProjectId, UserId};
