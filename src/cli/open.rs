@@ -53,7 +53,8 @@ pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
     connect(config).await
 }
 
-/// Closes a database, so that an SQLite file contains all writes without its log. Acknowledged writes are stored either way.
+/// Closes a database, so that an `SQLite` file contains all writes without its log. Acknowledged writes are stored either
+/// way.
 pub async fn close(store: &Store) {
     match tokio::time::timeout(CLOSE_TIMEOUT, store.clone().close()).await {
         Ok(Ok(())) => {}

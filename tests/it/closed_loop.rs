@@ -13,7 +13,7 @@ const SIX_HOURS: i64 = 6 * 3_600;
 /// A user with a large weight.
 const FLOODER: usize = 32;
 
-/// Runs come each hour: the order knows what has started since.
+/// The interval of runs in seconds: the order takes into account what has started since.
 const HOUR: u32 = 3_600;
 
 fn small(order: Order, lengths: Lengths) -> Scene {
@@ -78,7 +78,8 @@ fn flood(orders: &[Order]) {
     }
 }
 
-/// The liar's part of its share, and the smallest part that anybody else in its domain, or elsewhere, got of its own.
+/// The part of its entitled share that the user with the false estimates got, and the smallest such part of any other user,
+/// in its domain and elsewhere.
 fn lie(cast: &Cast, order: Order, length: i64, told: u32) -> (f64, f64) {
     // A user with a large weight.
     let liar = (0..cast.users).find(|user| cast.weight(*user) >= 4.0).unwrap();

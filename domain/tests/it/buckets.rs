@@ -28,7 +28,7 @@ fn rows(series: &BucketSeries) -> Vec<Row> {
     series.buckets().iter().map(|b| (b.start, b.end, b.usage.clone(), b.records)).collect()
 }
 
-/// The definition: walk the days in order; a bucket takes what lies less than `unit` days after its start.
+/// The definition: goes through the days in order; a bucket takes the days that are less than `unit` days after its start.
 fn fold(days: &BTreeMap<Day, Daily>, unit: u32) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (day, daily) in days {
@@ -169,7 +169,7 @@ fn record() -> impl Strategy<Value = (Day, Usages)> {
     })
 }
 
-/// Buckets of anything that can be used: numbers of any length, any slots.
+/// Random buckets: numbers of any length, any slots.
 fn any_buckets() -> impl Strategy<Value = Vec<Bucket>> {
     let number =
         prop_oneof!["0", "[1-9][0-9]{0,9}", "[1-9][0-9]{0,14}\\.[0-9]{1,18}", "[1-9][0-9]{30,55}\\.[0-9]{1,18}"];

@@ -114,7 +114,7 @@ fn sources_have_names() {
 
 const BASE: i64 = 1_768_000_000_000_000;
 
-/// Contiguous observations: durations in microseconds and what was offered.
+/// Contiguous observations: durations in microseconds, and the capacity.
 fn observations() -> impl Strategy<Value = Vec<(i64, u32)>> {
     proptest::collection::vec((1i64..40_000_000_000, 0u32..100_000), 1..30)
 }

@@ -8,7 +8,7 @@ use crate::support::cases;
 const SECOND: u64 = 1_000_000;
 const FOUR_WEEKS: u64 = 28 * 86_400 * SECOND;
 
-/// School arithmetic on decimal digits, lowest first: shares nothing with the code under test.
+/// School arithmetic on decimal digits, lowest first, which shares no code with the tested one.
 #[derive(Clone)]
 struct Digits(Vec<u8>);
 

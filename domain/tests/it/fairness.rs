@@ -55,7 +55,7 @@ fn what_one_does_not_need_goes_to_the_others_by_weight() {
     assert_eq!(fill(12.0, &[]), [0.0; 0]);
 }
 
-/// The users of one project, with what each used and whether it waits.
+/// The users of one project, with the usage of each and true if it waits.
 fn one_tier(of: &[(f64, f64, bool)]) -> TierReport {
     let tree = Tree::new([entities(&of.iter().map(|(weight, ..)| (0, *weight)).collect::<Vec<_>>())]);
     let uses: Vec<Use> = of.iter().map(|(_, used, waits)| Use { used: *used, holds: false, waits: *waits }).collect();
@@ -86,7 +86,7 @@ fn without_anyone_active_there_is_nothing_to_tell() {
     assert!((waiting.entities[1].entitled_share - 0.75).abs() < 1e-15);
 }
 
-/// The level at which limits and water hold `total` together, found by halving.
+/// The level at which limits and water hold `total` together, found by bisection.
 fn by_halving(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     let at = |level: f64| claimants.iter().map(|c| c.limit.min(level * c.weight)).collect::<Vec<f64>>();
     let needed: f64 = claimants.iter().map(|c| c.limit).sum();
@@ -109,7 +109,7 @@ fn claimants() -> impl Strategy<Value = Vec<Claimant>> {
     proptest::collection::vec(claimant, 1..8)
 }
 
-/// Three tiers of any shape, with what the last one used.
+/// Three tiers of any shape, with the usage of the last one.
 fn scenes() -> impl Strategy<Value = (Vec<Vec<(usize, f64)>>, Vec<Use>)> {
     let tier = |most| proptest::collection::vec((0..4usize, 0.1..10.0f64), 1..most);
     let used = prop_oneof![Just(0.0), 0.0..100.0f64];
@@ -183,7 +183,7 @@ proptest! {
         prop_assert!(close(tree.nominal()[0].of_group.iter().sum(), 1.0));
     }
 
-    /// More weight never means less, and another who becomes active never means more.
+    /// More weight never means a smaller share, and another user who becomes active never means a larger one.
     #[test]
     fn shares_are_monotone((tiers, uses) in scenes(), who in any::<prop::sample::Index>()) {
         let who = who.index(uses.len());

@@ -215,7 +215,7 @@ fn make(hierarchy: &mut Hierarchy, default: &mut Weight, change: Change) {
     }
 }
 
-/// The same cluster, weighed as a whole.
+/// The same cluster, weighed as a whole again.
 fn weighed_anew(hierarchy: &Hierarchy, default: Weight) -> Hierarchy {
     let mut fresh = Hierarchy::default();
     let bare = |share: &Share| Share::new(share.weight, History::clone(&share.history));

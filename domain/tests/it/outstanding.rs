@@ -26,7 +26,7 @@ struct Given {
     started: i64,
     end: Option<i64>,
     cursor: Option<i64>,
-    /// The cursor is that of the last run.
+    /// True if the kernel is on the group's cursor.
     in_step: bool,
     told: Option<u32>,
     changes: Vec<(i64, bool)>,
@@ -103,7 +103,7 @@ prop_compose! {
 #[derive(Clone, Debug)]
 enum Step {
     Put(Given),
-    /// All of a kernel is recorded.
+    /// The kernel is recorded to its end.
     Remove(u8),
     /// A run has recorded all kernels on the group's cursor until then.
     Run(i64),

@@ -90,7 +90,7 @@ impl Scene {
     }
 }
 
-/// Usage so far, of one who may have been charged.
+/// The usage so far of an owner, including `charged`.
 fn used(account: Account, charged: f64) -> f64 {
     account.normalized_usage + charged
 }

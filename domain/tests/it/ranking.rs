@@ -27,7 +27,7 @@ impl Ranked for Row {
     }
 }
 
-/// Rows that used so much, with the ids 0, 1, 2...
+/// Rows with these usages and the ids 0, 1, 2...
 fn ranking(used: &[u32]) -> Ranking<Row> {
     Ranking::of((0..).zip(used).map(|(id, used)| Arc::new(Row { id, used: *used })).collect())
 }

@@ -37,7 +37,7 @@ fn fifo() -> Policy {
     policy("fifo", Order::Flat, SequenceMode::Plain)
 }
 
-/// Policies that order differently.
+/// Policies with different orders.
 fn policies() -> Vec<Policy> {
     use Order::{Flat, Tiered};
     use SequenceMode::{Plain, Progressive};
@@ -76,7 +76,7 @@ fn history(jobs: Vec<Job>) -> History {
     }
 }
 
-/// Jobs of nine users that need about as much as there is.
+/// Jobs of nine users that need about the whole capacity.
 fn crowd(seed: u64, jobs: usize) -> History {
     let mut dice = Dice::seeded(seed);
     let mut at = 0;
@@ -111,7 +111,7 @@ fn most_taken(history: &History, starts: &[Option<Timestamp>]) -> u64 {
     most
 }
 
-/// Every job starts when those before it have, and as much is free as it needs.
+/// Every job starts once those before it have started and enough capacity is free.
 fn naive_fifo(history: &History) -> Vec<Option<Timestamp>> {
     let mut running: Vec<(Timestamp, u64)> = Vec::new();
     let mut last = time(START);
@@ -167,7 +167,7 @@ fn no_scheduler_takes_more_than_there_is_or_leaves_a_job() {
     }
 }
 
-/// By seconds: when each starts.
+/// The second at which each job starts.
 fn started(history: &History, scheduler: &str, estimates: Estimates) -> Vec<i64> {
     let starts = simulate(history, &fifo(), schedulers::by_name(scheduler).unwrap(), estimates);
     let seconds = |start: Option<Timestamp>| (start.unwrap().micros() - time(START).micros()) / MICROS_PER_SECOND;

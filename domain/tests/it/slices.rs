@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::{amounts, at, cases, clock, span, usages};
 
-/// A kernel, the runs that met it, and what they did.
+/// A kernel, the runs that recorded it, and the results of these.
 #[derive(Debug, Default)]
 struct Life {
     cursor: Option<Timestamp>,

@@ -117,7 +117,7 @@ impl World {
         world
     }
 
-    /// A run that records this.
+    /// Applies a run that records `added`.
     pub fn book(&mut self, added: Increments) {
         assert!(
             self.ledger.apply(&added.into_sums(), self.options.decay_unit_days, None).is_empty()

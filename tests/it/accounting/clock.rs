@@ -14,7 +14,7 @@ fn held(result: Result<impl std::fmt::Debug, Error>) {
     assert_eq!(result.unwrap_err().code(), "clock_untrusted");
 }
 
-/// Fails unless everything holds that would write what a wrong clock says.
+/// Fails unless every job is paused that would write by a wrong clock.
 async fn assert_held(f: &Fixture) {
     f.service.heartbeat().await.unwrap();
     held(f.service.aggregate(GROUP).await);
@@ -32,7 +32,7 @@ async fn assert_released(f: &Fixture) {
     assert_eq!(f.service.health.reasons(), []);
 }
 
-/// `start - last sign of life` of every start.
+/// The difference between start and last heartbeat for every start.
 async fn starts(f: &Fixture) -> Vec<String> {
     let runs = store::runs::list(f.service.store().read()).await.unwrap();
     runs.iter().map(|run| format!("{} - {}", run.started_at, run.last_heartbeat_at)).collect()

@@ -210,8 +210,8 @@ async fn a_file_that_could_not_shrink_is_made_anew() {
 }
 
 proptest! {
-    /// Whatever is put together: every moment of every kernel counts for the same kind as before, and nothing that touches
-    /// is left apart.
+    /// Compaction in any form: every moment of every kernel counts for the same kind as before, and no records that touch
+    /// remain separate.
     #[test]
     fn merging_keeps_every_moment(
         parts in prop::collection::vec((0i64..4, prop::collection::vec((1i64..50, 0i64..3, 0i32..2), 1..12)), 1..6)

@@ -59,7 +59,8 @@ async fn moved_within_a_day(db: crate::support::database::TestDb, unit: u32) -> 
     f
 }
 
-/// Does damage, one after the other, to what is stored of three days: audits find each, and a rebuild mends it.
+/// Damages the stored totals of three days in several ways, one after the other: audits find each damage, and a rebuild
+/// repairs it.
 async fn mended(f: &Fixture, damage: &[&str]) {
     let (before, kept) = (f.day_totals().await, stored(f).await);
     for damage in damage {

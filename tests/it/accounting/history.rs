@@ -58,7 +58,7 @@ pub fn picture(group: &VisibleGroup) -> String {
     text + &format!("{shares:?} {outstanding:?}")
 }
 
-/// The same without revisions and the time of calculation.
+/// [`picture`] without revisions and the time of calculation.
 fn rows(group: &VisibleGroup) -> String {
     picture(group).split_once('\n').unwrap().1.to_owned()
 }
@@ -241,7 +241,7 @@ async fn run(db: crate::support::database::TestDb, seed: u64, users: &'static [&
     }
 }
 
-/// The same of many users.
+/// A run of the laws with many users.
 async fn run_in_a_crowd(db: crate::support::database::TestDb, seed: u64) {
     let users: Vec<&str> = (0..CROWD).map(|n| &*format!("u{n}").leak()).collect();
     run(db, seed, users.leak()).await;

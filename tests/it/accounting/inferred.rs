@@ -23,7 +23,7 @@ async fn report(f: &Fixture, name: &str) {
     assert!(f.ingest(&[kernel(name, "ann", "ml", "2026-01-13T09:00:00Z")]).await.is_empty());
 }
 
-/// Reports one kernel every five minutes, and runs.
+/// Reports one kernel every five minutes, and runs the accounting each time.
 async fn go_on(f: &Fixture, rounds: usize) {
     for _ in 0..rounds {
         f.clock.advance_seconds(300);

@@ -37,7 +37,7 @@ async fn until_waiting(f: &Fixture, count: usize) {
     }
 }
 
-/// How often the group was written.
+/// The number of writes of the group.
 async fn writes(f: &Fixture) -> i64 {
     groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision.number()
 }

@@ -8,7 +8,7 @@ use crate::support::database;
 use crate::support::fixture::{Fixture, id, kernel};
 use crate::support::on_both;
 
-/// How many columns the index has.
+/// The number of columns in the index.
 async fn columns(store: &Store) -> i64 {
     let sql = match store.read().get_database_backend() {
         DbBackend::Postgres => "SELECT indnatts::bigint FROM pg_index WHERE indexrelid = 'ix_kernels_user'::regclass",
@@ -17,7 +17,7 @@ async fn columns(store: &Store) -> i64 {
     number(store, sql).await
 }
 
-/// How the database finds the keys of a user's kernels in their order, and the keys.
+/// The plan by which the database finds the keys of a user's kernels in their order, and the keys.
 async fn found(store: &Store, user: &str) -> (String, Vec<i64>) {
     let db = store.read();
     let backend = db.get_database_backend();

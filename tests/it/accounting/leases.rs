@@ -33,7 +33,7 @@ async fn taken(service: &Service, presence: &Presence) -> Fence {
     }
 }
 
-/// How long others believe that a process lives which is gone: no time on `SQLite`, a silence on `PostgreSQL`.
+/// The time for which others count a dead process as alive: none on `SQLite`, the time without heartbeats on `PostgreSQL`.
 fn silence(db: &TestDb) -> Duration {
     if db.url.starts_with("sqlite") { Duration::ZERO } else { Duration::from_secs(15) }
 }

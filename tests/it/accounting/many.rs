@@ -15,7 +15,7 @@ use crate::support::on_both;
 
 /// Two full statements of `PostgreSQL` and several of `SQLite`, and a part of one.
 const USERS: usize = 2_700;
-/// Users who come between the runs, so that most rows of the second one are there, and some are not.
+/// Users whose first kernels come between the runs, so that the second run updates most rows and inserts some.
 const LATER: usize = 100;
 
 /// Users with a kernel that no run has recorded for [`DAYS`] days: more than one step records.
@@ -27,7 +27,7 @@ const MANY: usize = 230;
 /// Kernels that a run takes from memory, and records, at once.
 const TOGETHER: usize = 5_000;
 
-/// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
+/// Rows of users are in the order of their ids. Those of the first half are equal, those of the other half are not.
 fn cores(user: usize) -> u64 {
     if id(&name(user)).as_bytes()[0] < 0x80 { 1 } else { 1 + user as u64 % 3 }
 }

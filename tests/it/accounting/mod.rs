@@ -44,7 +44,7 @@ fn member(user: &str, project: &str) -> Member {
     Member { user: UserId(id(user)), project: ProjectId(id(project)) }
 }
 
-/// The number that a statement gives.
+/// The number that a statement returns.
 async fn number(store: &Store, sql: &str) -> i64 {
     use sea_orm::{ConnectionTrait, Statement};
     let asked = Statement::from_string(store.read().get_database_backend(), sql.to_owned());

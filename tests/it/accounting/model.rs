@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// A kernel, what was reported of it and what of it must be recorded; times in microseconds.
+/// A kernel, its reports, and the usage of it that must be recorded; times in microseconds.
 #[derive(Clone, Debug)]
 pub struct ModelKernel {
     pub name: String,
@@ -193,7 +193,7 @@ impl Model {
         sums
     }
 
-    /// Fails unless records and gaps of the group hold exactly what they must.
+    /// Fails unless the records and gaps of the group are exactly as they must be.
     pub async fn assert_recorded(&self, f: &Fixture) {
         let db = f.service.store().read();
         let mut sums: BTreeMap<(Uuid, Uuid, String, i64), Usages> = BTreeMap::new();

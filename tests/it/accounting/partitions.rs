@@ -43,7 +43,7 @@ async fn days(f: &Fixture) -> Vec<String> {
     days.iter().map(Day::to_string).collect()
 }
 
-/// In which tables the records lie, and how many.
+/// The tables that have records, and the number in each.
 async fn places(f: &Fixture) -> Vec<String> {
     let sql = "SELECT tableoid::regclass || ' ' || COUNT(*) FROM usage_slices GROUP BY tableoid ORDER BY 1";
     texts(f.service.store().read(), sql).await

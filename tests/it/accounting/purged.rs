@@ -51,7 +51,7 @@ fn shares(f: &Fixture, group: &str) -> Shares {
     (histories, users)
 }
 
-/// Two groups to which the same happens.
+/// Two groups that get the same reports and changes.
 struct Twins {
     f: Fixture,
     dice: Dice,
@@ -59,7 +59,7 @@ struct Twins {
     kernels: Vec<Value>,
     /// The entries of the audit log that can be undone, of both groups.
     entries: Vec<[i64; 2]>,
-    /// Kernels so far, which name the next one.
+    /// The number of kernels so far, by which the next one is named.
     made: u64,
     late: bool,
 }
@@ -81,7 +81,7 @@ impl Twins {
         twins
     }
 
-    /// Gives the only node of both groups another number of cores.
+    /// Changes the number of cores of the only node of both groups.
     async fn offer(&self, cpu: &str) {
         for group in GROUPS {
             let spec = AgentSpec {
@@ -103,7 +103,7 @@ impl Twins {
         }
     }
 
-    /// Kernels start, go on and end, and a run records them.
+    /// Kernels start, continue and end, and a run records them.
     async fn work(&mut self) {
         self.day += u32::try_from(self.dice.roll(4)).unwrap();
         let now = self.now();

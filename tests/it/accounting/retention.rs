@@ -14,15 +14,15 @@ use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
 
-/// More than one step removes.
+/// Rows that two steps remove.
 const TWO_STEPS: u64 = retention::STEP + 1_000;
-/// More than two steps remove.
+/// Rows that three steps remove.
 const MANY: u64 = 2 * retention::STEP + 5_000;
 const TABLES: [&str; 6] =
     ["user_usage_buckets", "bucket_domains", "day_totals", "run_times", "slice_kinds", "share_days"];
-/// Columns that say of which day a row is.
+/// Columns with the day of a row.
 const DAYS: [&str; 4] = ["day", "period_start", "period_end", "used_on"];
-/// Long before what a group keeps.
+/// Days ago, long before the retention of a group.
 const LONG_AGO: u32 = 2_000;
 
 /// The columns of a table, in their order.
@@ -65,7 +65,7 @@ async fn rows(f: &Fixture) -> Vec<i64> {
     rows
 }
 
-/// How often the group was written.
+/// The number of writes of the group.
 async fn sessions(f: &Fixture) -> u64 {
     let group = groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap();
     group.kernels_revision.number().unsigned_abs()

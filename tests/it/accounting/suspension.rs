@@ -27,7 +27,7 @@ fn ended(at: &str) -> Value {
     report(&json!({"status": "TERMINATED", "terminated_at": at}))
 }
 
-/// Everything that is recorded of the kernel.
+/// All records of the kernel.
 async fn recorded(f: &Fixture) -> String {
     let records = f.records("k").await;
     let mut sum = Usages::default();

@@ -77,7 +77,7 @@ async fn a_sequence_costs_at_most_four_times_its_size() {
     }
 }
 
-/// Elements that are much larger in memory than in the document: reading stops at the first one too many, so that a
+/// Elements that are much larger in memory than in the document. Reading stops at the first one above the limit, so that a
 /// request costs at most four times its size and 48 MiB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_elements_than_anybody_has_are_not_read() {

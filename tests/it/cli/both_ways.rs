@@ -13,14 +13,14 @@ use crate::support::database::{TestDb, postgres_unmigrated, sqlite_unmigrated};
 use crate::support::fixture::{GROUP, id};
 use crate::support::on_both;
 
-/// A command and what it reads.
+/// A command and its input.
 type Step<'a> = (Vec<&'a str>, &'a str);
 
 fn local(db: &TestDb, (args, input): &Step) -> Ended {
     fed(keeping(db).args(args), input.as_bytes())
 }
 
-/// The program over a database, with jobs that keep the kernels of a trace of long ago.
+/// The program over a database, with jobs whose retention covers a trace of long ago.
 fn keeping(db: &TestDb) -> Command {
     let mut command = over(&db.url);
     command.env("FAIRSHARED_KEEP_KERNELS_DAYS", "36500");
@@ -33,7 +33,7 @@ fn remote(server: &Server, key: &str, (args, input): &Step) -> Ended {
     fed(command.args(args), input.as_bytes())
 }
 
-/// A key of a database, named as the command line names itself.
+/// A key of a database, with the name that the command line gives itself.
 fn key(db: &TestDb) -> String {
     let actor = run(db, ["whoami", "-o", "json"]).json()["label"].as_str().unwrap().to_owned();
     run(db, ["keys", "create", "--role", "admin", "--label", &actor]).ok().trim_end().to_owned()

@@ -7,7 +7,7 @@ use super::two_users;
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
 
-/// Bob's course holds all ten cores, alice's ml four more of a second node and is promised eight.
+/// Bob's course holds all ten cores of one node. Alice's ml holds four cores of a second node and has a quota of eight.
 async fn queues(db: crate::support::database::TestDb) -> Fixture {
     let f = two_users(db).await;
     let file = "queues: [{name: ml, quota: {cpu: 8}}, {name: course, quota: {cpu: 2}}]";

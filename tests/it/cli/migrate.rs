@@ -91,7 +91,7 @@ fn a_database_out_of_reach_is_one_line_without_the_password() {
     assert!(line.starts_with("cannot open the database sqlite:///nowhere/at/all.db"), "{line}");
 }
 
-/// Starts two servers at the same time on a database without any table. Each step is applied by one of them, and both serve.
+/// Starts two servers at the same time on a database without tables. Each step is applied by one of them, and both serve.
 fn two_servers_make_one_schema(db: &TestDb) {
     let folder = tempfile::tempdir().unwrap();
     let logs = ["one", "other"].map(|name| folder.path().join(name));
@@ -124,7 +124,7 @@ async fn two_servers_make_one_schema_on_postgres() {
     two_servers_make_one_schema(&postgres_unmigrated().await);
 }
 
-/// A schema is not taken from under a server.
+/// A schema that a server uses is not reverted.
 fn servers_have_to_stop_first(db: &TestDb) {
     let server = Server::over(&db.url);
     let status = run(db, ["migrate", "status", "-o", "csv"]).ok();

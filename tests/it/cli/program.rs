@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::database::TestDb;
 use crate::support::process_end::scratch_folder;
 
-/// The program without any environment of the machine.
+/// The program without the environment variables of the machine.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
     command.env_clear().env("TMPDIR", scratch_folder()).stdin(Stdio::null());
@@ -35,7 +35,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The output of a run that went well.
+    /// The output of a run that has succeeded.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -91,7 +91,7 @@ pub fn fed(command: &mut Command, input: &[u8]) -> Ended {
     }
 }
 
-/// A server process; it dies with the value.
+/// A server whose process is killed when the value is dropped.
 pub struct Server {
     child: Child,
     _stdout: BufReader<ChildStdout>,
@@ -99,7 +99,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `command` and waits until it says where it listens.
+    /// Starts `command` and waits until it prints its address.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());

@@ -50,7 +50,7 @@ async fn front(server: &Server) -> u16 {
     port
 }
 
-/// Answers every connection with `answer`; its address.
+/// Answers every connection with `answer`. Returns its address.
 fn answering(answer: &'static str) -> String {
     let listener = Listener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -180,7 +180,7 @@ fn a_server_and_a_database_are_not_mixed_up() {
     assert!(end(&mut command).ok().contains("NAME"));
 }
 
-/// No migration in process, and no database out of thin air.
+/// Neither migrates the database in the process of the command, nor creates a new one.
 #[test]
 fn a_database_of_another_version_stays_as_it_is() {
     let db = sqlite_unmigrated();

@@ -10,7 +10,7 @@ fn key(db: &TestDb) -> String {
     run(db, ["keys", "create", "--role", "admin", "--label", "test"]).ok().trim_end().to_owned()
 }
 
-/// From nothing to a ranking, over a real socket.
+/// From an empty database to a ranking, over a real socket.
 async fn from_nothing_to_a_ranking(db: TestDb) {
     let server = Server::over(&db.url);
     let (client, key) = (reqwest::Client::new(), key(&db));
@@ -103,7 +103,7 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(server.wait(), Some(1));
 }
 
-/// With fewer files than connections it would fail under load, and not at its start.
+/// With fewer files than connections the server would fail under load, and not at its start.
 #[cfg(target_os = "linux")]
 #[test]
 fn it_refuses_to_start_with_too_few_files() {

@@ -8,7 +8,7 @@ use super::program::{end, fed, file, program, run, run_with_input};
 use crate::support::fixture::{Fixture, GROUP, admin};
 use crate::support::on_both;
 
-/// Names that YAML 1.1 reads as something else than a text, or that would end or begin something if they were plain.
+/// Names that YAML 1.1 reads as another type than text, or that would end or begin a construct if they were plain.
 const ODD: [&str; 61] = [
     "y",
     "Y",
@@ -73,7 +73,7 @@ const ODD: [&str; 61] = [
     "---",
 ];
 
-/// The texts that stand for themselves in both editions of YAML.
+/// True for texts that need no quotes in both editions of YAML.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     text.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -11,7 +11,7 @@ use crate::support::database::TestDb;
 use crate::support::fixture::{admin, id, incoming};
 use crate::support::on_both;
 
-/// Groups with ended kernels that no run has seen, and a run in each that a process left which is gone.
+/// Groups with ended kernels that no run has recorded, each with an open run of a dead process.
 async fn fill(db: &TestDb, groups: usize, kernels: usize) {
     let service = Service::new(db.store().await, std::sync::Arc::new(SystemClock)).await.unwrap();
     for group in 0..groups {
@@ -33,7 +33,7 @@ async fn fill(db: &TestDb, groups: usize, kernels: usize) {
     service.store().clone().close().await.unwrap();
 }
 
-/// How many runs there are of each job and status.
+/// The number of runs by job and status.
 async fn runs(server: &Server, key: &str) -> BTreeMap<(String, String), usize> {
     let (client, mut found, mut cursor) = (reqwest::Client::new(), BTreeMap::new(), String::new());
     loop {

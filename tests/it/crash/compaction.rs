@@ -12,10 +12,10 @@ use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
 use crate::support::on_both;
 
-/// How hard it is tried.
+/// The size of the trial.
 pub(super) struct Tried {
     pub(super) kernels: usize,
-    /// How many servers are killed during each job.
+    /// The number of servers that are killed during each job.
     pub(super) kills: u64,
 }
 
@@ -26,7 +26,8 @@ impl Tried {
     }
 }
 
-/// Kernels that ran for two days with a run every two hours. Both days are closed by the clock of the servers that come.
+/// Kernels that ran for two days with a run every two hours. Both days are closed by the clock of the servers that are
+/// started.
 pub(super) async fn some_days_ago(db: &TestDb, kernels: usize) {
     let start = SystemClock.now().day().plus(-6).start();
     let end = start.day().plus(2).start().to_string();

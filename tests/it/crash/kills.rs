@@ -68,7 +68,7 @@ impl Chaos {
         let _ = self.client.try_send(server, Method::POST, &format!("/jobs/{job}/run"), "{}".to_owned()).await;
     }
 
-    /// One life of a server: reports to every group, and something else besides.
+    /// The life of one server: reports to every group, and other writes.
     async fn live_and_die(self: &Arc<Self>, db: &TestDb, round: u64, moment: Duration) {
         let server = Server::over(&db.url);
         let mut work = JoinSet::new();
@@ -92,7 +92,7 @@ impl Chaos {
         work.join_all().await;
     }
 
-    /// Fails unless everything that the server said yes to is there.
+    /// Fails unless all acknowledged writes are stored.
     async fn assert_kept(&self, server: &str) {
         for (of, group) in (0..GROUPS).zip(groups()) {
             let rows = self.client.all(server, &format!("/resource-groups/{group}/kernels")).await;
@@ -136,7 +136,7 @@ async fn die_while_migrating(db: &TestDb, moment: Duration) {
     die_while_starting(&db.url, moment).await;
 }
 
-/// Kills that many servers.
+/// Kills `kills` servers.
 async fn kill(db: TestDb, kills: u64) {
     let client = Client::new(&db);
     let server = Server::over(&db.url);

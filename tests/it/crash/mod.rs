@@ -22,7 +22,7 @@ use crate::support::fixture::id;
 use crate::support::time;
 
 const GROUPS: u64 = 4;
-/// How long a server may be busy.
+/// The longest time for which a server may be busy.
 const BUSY: Duration = Duration::from_secs(30);
 /// Kernels of one report to one group.
 const PER_REPORT: u64 = 150;
@@ -53,7 +53,7 @@ fn ends_late(n: u64) -> bool {
 
 #[derive(Clone, Copy)]
 struct SummaryInput {
-    /// When those that end late have started.
+    /// The start of the kernels whose ends are reported late.
     began: Timestamp,
     /// True if the ends of the kernels are known.
     over: bool,
@@ -115,7 +115,8 @@ impl Client {
         Ok((answer.status().as_u16(), answer.json().await?))
     }
 
-    /// Sends again after a 503, as a scheduler does: a slow machine may hold a group for longer than a request waits for it.
+    /// Sends again after a 503, as a scheduler does, because a slow machine may lock a group for longer than a request waits
+    /// for it.
     async fn send_until_free(
         &self,
         server: &str,
@@ -165,7 +166,7 @@ impl Client {
         }
     }
 
-    /// Runs a job for a group, when no other process does.
+    /// Runs a job for a group once no other process runs it.
     async fn run_job(&self, server: &str, job: &str, group: &str) {
         let body = json!({"resource_group": group}).to_string();
         loop {
@@ -179,7 +180,7 @@ impl Client {
         }
     }
 
-    /// Reports everything; most of it is known already.
+    /// Reports all kernels; most are known already.
     async fn report(&self, server: &str, rounds: u64, story: SummaryInput) {
         for (round, of) in (0..rounds).flat_map(|round| (0..GROUPS).map(move |of| (round, of))) {
             let path = format!("/resource-groups/{}/kernels", group(of));
@@ -199,7 +200,7 @@ impl Client {
         }
     }
 
-    /// How many runs of jobs there are by status.
+    /// The number of runs by status.
     async fn runs(&self, server: &str) -> BTreeMap<String, u64> {
         let mut found = BTreeMap::new();
         for run in self.all(server, "/job-runs").await {

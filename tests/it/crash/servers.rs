@@ -35,7 +35,7 @@ impl Client {
     }
 }
 
-/// Reports by one server, with jobs in between. Returns which were acknowledged.
+/// Reports to one server, with jobs in between. Returns the acknowledged reports.
 async fn work(client: Arc<Client>, server: String, rounds: u64, story: SummaryInput) -> BTreeSet<(u64, u64)> {
     let mut acknowledged = BTreeSet::new();
     for round in 0..rounds {
@@ -56,7 +56,7 @@ async fn work(client: Arc<Client>, server: String, rounds: u64, story: SummaryIn
     acknowledged
 }
 
-/// Fails if two runs of one job and group were going on at the same time.
+/// Fails if two runs of one job and group overlapped.
 fn assert_apart(runs: &[Value]) {
     let text = |run: &Value, key: &str| run[key].as_str().unwrap_or_default().to_owned();
     let mut ended: Vec<_> = runs.iter().filter(|run| run["status"] == "succeeded").collect();
@@ -121,7 +121,7 @@ on_both! {
     }
 }
 
-/// Another program moves the records of a day out of its partition, which no run makes again.
+/// Another program moves the records of a day out of its partition, which no run creates again.
 #[expect(clippy::disallowed_methods, reason = "what another program does")]
 async fn take_partition(db: &TestDb, day: Day) {
     let store = db.store().await;

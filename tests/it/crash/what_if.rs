@@ -25,7 +25,7 @@ struct Configuration {
 }
 
 impl Configuration {
-    /// The `n`th scenario: no two neighbours agree in anything.
+    /// The `n`th scenario. Consecutive scenarios have no value in common.
     fn numbered(n: u64) -> Self {
         let weight = (n + 2).to_string();
         Self { weights: [weight.clone(), weight], half_life_days: n + 2, domain: format!("d{}", n % 2) }
@@ -96,7 +96,7 @@ async fn undo(client: &Client, server: &str, entry: i64) -> reqwest::Result<()> 
     Ok(())
 }
 
-/// Kills that many servers, each while it applies a scenario or undoes the last change.
+/// Kills `kills` servers, each while it applies a scenario or undoes the last change.
 async fn kill(db: TestDb, kills: u64) {
     let client = Client::new(&db);
     let server = Server::over(&db.url);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::program::{Demo, answer};
 
-/// The shell blocks of a page that ask the server, each with the JSON printed below it, if any.
+/// The shell blocks of a page with requests to the server, each with the JSON printed below it, if any.
 fn requests(page: &str) -> Vec<(String, Option<Value>)> {
     let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split_once("```\n").unwrap());
     let asks = blocks.filter(|(block, _)| block.contains("curl "));
@@ -15,7 +15,7 @@ fn requests(page: &str) -> Vec<(String, Option<Value>)> {
     asks.map(|(block, after)| (block.to_owned(), shown(after))).collect()
 }
 
-/// Texts that are the same on every demo.
+/// Values that are the same on every demo.
 const FIXED: [&str; 7] = ["verdict", "code", "detail", "status", "algorithm", "sequencer", "upserted"];
 
 /// Fails unless the answer has the keys that the page shows, with values of the same types. Lists may be shortened.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::process_end::scratch_folder;
 
-/// The running program; it dies with the value.
+/// The running program, which is killed when the value is dropped.
 pub struct Demo {
     child: Child,
     welcome: Vec<String>,
@@ -59,7 +59,7 @@ impl Drop for Demo {
     }
 }
 
-/// Runs a printed line: a shell takes it apart, so that quoting counts; the request is made here.
+/// Makes the request of a printed line. A shell parses the line, so that its quoting is tested.
 pub async fn answer(line: &str, variables: &[(&str, &str)]) -> (u16, Value) {
     let shell = "curl() { for word in \"$@\"; do printf '%s\\0' \"$word\"; done; }; ";
     let mut command = Command::new("sh");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 const README: &str = include_str!("../../../README.md");
 
-/// A block of commands, with the block of output behind it, if there is one.
+/// A block of commands, with the block of output after it, if there is one.
 struct Step {
     commands: String,
     shown: Option<String>,
@@ -20,7 +20,7 @@ fn steps() -> Vec<Step> {
     blocks.map(|(commands, after)| Step { commands: commands.to_owned(), shown: shown(after) }).collect()
 }
 
-/// The program of this test under its own name, whatever the name of its file.
+/// A shell in which the program of this test has its own name, whatever the name of its file.
 fn shell(folder: &Path, address: &str, commands: &str) -> Command {
     let path = format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_fairshared")).parent().unwrap().display(), env!("PATH"));
     let mut command = Command::new("sh");
@@ -29,8 +29,8 @@ fn shell(folder: &Path, address: &str, commands: &str) -> Command {
     command
 }
 
-/// The lines of an output, each figure as `0` and each space as one: figures follow from the hour of the import, and so
-/// does the order of rows.
+/// The lines of an output, with each number as `0` and each run of spaces as one, because numbers and the order of rows
+/// depend on the hour of the import.
 fn shape(output: &str) -> BTreeSet<String> {
     let plain = |line: &str| {
         let mut words: Vec<String> = Vec::new();

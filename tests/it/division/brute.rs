@@ -158,7 +158,7 @@ fn proportion(tree: &Tree) -> Option<Vec<Vec<f64>>> {
     is_clear.then_some(deserved)
 }
 
-/// One small piece at a time to the queue that the rule names at each node.
+/// Gives one small part at a time to the queue that the rule selects at each node.
 fn drf(tree: &Tree, pieces: f64) -> Vec<Vec<f64>> {
     let width = tree.slots.len();
     let mut held = vec![vec![0.0; width]; tree.len()];

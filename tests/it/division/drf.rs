@@ -145,7 +145,7 @@ fn an_idle_dominant_slot_lets_a_parent_catch_up_elsewhere() {
     expect("drf", &json!({}), queues, json!({"cpu": 40, "gpu": 10}), &[("pg", "0 8"), ("pc", "24 0"), ("q", "16 0")]);
 }
 
-/// The sum of the floats is a last digit above the capacity; it comes from a queue that lacks something anyway.
+/// The sum of the floats is one last digit above the capacity; the digit is taken from a queue that lacks something anyway.
 #[test]
 fn a_request_that_is_met_is_met_to_the_last_digit() {
     let queues = json!([
@@ -174,7 +174,7 @@ fn flat(demands: &[Vec<u32>]) -> Value {
     Value::Array(demands.iter().enumerate().map(queue).collect())
 }
 
-/// How many tasks fit into what a queue gets.
+/// The number of tasks that fit into a queue's share.
 fn tasks(share: &[f64], demand: &[u32]) -> f64 {
     let wanted = demand.iter().zip(share).filter(|(d, _)| **d > 0);
     wanted.map(|(d, s)| s / f64::from(*d)).fold(f64::INFINITY, f64::min)

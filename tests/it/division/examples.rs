@@ -91,7 +91,7 @@ fn whole_keeps_the_fraction_of_who_has_all() {
     );
 }
 
-/// In KAI's rounding a unit may exceed a fractional demand; in ours it never does.
+/// In KAI's rounding a unit may exceed a fractional demand; in this service it never does.
 #[test]
 fn a_unit_above_demand_is_kais_alone() {
     let queues = || json!([{"name": "a", "request": {"gpu": "2.6"}}, {"name": "b", "request": {"gpu": "2.6"}}]);

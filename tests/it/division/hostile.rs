@@ -83,7 +83,7 @@ fn the_largest_and_the_smallest_numbers() {
     }
 }
 
-/// A queue that asks for so much.
+/// A queue that requests this amount.
 fn asking(config: QueueConfig, request: Amounts) -> QueueSpec {
     QueueSpec { given: GivenFigures { request: Some(request), ..GivenFigures::default() }, ..config.into() }
 }

@@ -60,7 +60,7 @@ fn check_ceilings(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Nothing is left at a level while a member with a weight wants it and may have it.
+/// Nothing is left over at a level while a member with a weight asks for it and may have it.
 fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<(), TestCaseError> {
     for level in tree.levels() {
         for column in 0..tree.slots.len() {
@@ -104,10 +104,10 @@ pub fn check_division(tree: &Tree, name: &str, options: &Options) -> Result<(), 
     }
 }
 
-/// Less than this is dust of floats and last digits.
+/// Smaller differences come from the rounding of floats and last digits.
 const DUST: u128 = 1_000_000;
 
-/// On one slot: nothing is left at a level while a member with a weight wants it.
+/// On one slot: nothing is left over at a level while a member with a weight asks for it.
 fn check_nothing_idle_by_weight(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
     for level in tree.levels() {
         let total = level.map_or(tree.capacity[0], |q| shares[(q, 0)]).units();
@@ -120,7 +120,7 @@ fn check_nothing_idle_by_weight(tree: &Tree, shares: &Grid<Amount>) -> Result<()
     Ok(())
 }
 
-/// `drf`: who lacks something needs a slot that is used up, or is below a limit that is met.
+/// `drf`: a queue that lacks something needs a slot that is used up, or is below a limit that is reached.
 fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
     let used_up = |column: usize| {
         let given = units(tree.children(None).iter().map(|q| shares[(*q, column)]));
@@ -298,7 +298,7 @@ const DEEP: Shape = Shape { queues: 200, depth: 6, slots: 1 };
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// The same in trees: who is not above the queue whose demand falls does not lose.
+    /// The same in trees: a queue that is not above the queue whose demand falls does not lose.
     #[test]
     fn a_smaller_demand_costs_nobody_in_a_tree(
         mut queues in queues(DEEP), total in 0u32..2_000, chosen: prop::sample::Index,

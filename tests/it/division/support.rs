@@ -54,7 +54,7 @@ pub fn expect(name: &str, opts: &Value, queues: Value, slots: Value, expected: &
     }
 }
 
-/// How random trees look.
+/// The properties of random trees.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub queues: usize,

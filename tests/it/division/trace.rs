@@ -335,7 +335,7 @@ fn number(text: &str) -> Amount {
     text.split(' ').next().unwrap().parse().expect("a decimal")
 }
 
-/// The value of "6 quota + 3/6 of the 20 unused - 0.5 cut to whole devices", and how many fractions are in it.
+/// The value of "6 quota + 3/6 of the 20 unused - 0.5 cut to whole devices", and the number of fractions in it.
 fn total(sum: &str) -> (f64, f64) {
     let (mut total, mut fractions) = (0.0, 0.0);
     let marked = sum.replace(" - ", " + -");
@@ -355,7 +355,7 @@ fn total(sum: &str) -> (f64, f64) {
     (total, fractions)
 }
 
-/// Guarantees, usage and `fifo` queues besides.
+/// Adds guarantees, usage and `fifo` queues.
 fn with_extras(queues: &mut [Value], seed: u64) {
     for (at, queue) in queues.iter_mut().enumerate() {
         let figures = seed.rotate_left(u32::try_from(at).unwrap() * 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);

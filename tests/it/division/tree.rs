@@ -124,7 +124,7 @@ fn the_linter_warns_and_never_refuses() {
     }
 }
 
-/// A `fifo` queue under `min_share` orders its children by weight, and gives none less for it.
+/// A `fifo` queue under `min_share` orders its children by weight, and no child gets less for it.
 #[test]
 fn the_linter_knows_what_is_read() {
     let tree = tree(

@@ -17,9 +17,9 @@ use crate::support::on_both;
 /// The number of users, so large that lists of them need a permit.
 const USERS: usize = 2_500;
 const CLIENTS: usize = 16;
-/// Sequences and questions about health while the crowd asks.
+/// Sequences and health requests while the crowd sends its requests.
 const ROUNDS: usize = 20;
-/// How often a report is tried again that is refused because the database is busy.
+/// Attempts at a report that is refused because the database is busy.
 const TRIES: usize = 5;
 
 /// A query that asks for `count` lists of users; each looks at all users of the group unless another has the same filter.
@@ -34,7 +34,7 @@ fn many_lists(count: usize) -> Value {
     json!({"query": format!("{{ {} }}", lists.join(" "))})
 }
 
-/// One query for each field of GraphQL that needs no more than a resource group: it asks for the field many times.
+/// One query for each field of GraphQL that needs only a resource group; it contains the field many times.
 async fn fields_many_times(url: &str, key: &str) -> Vec<Value> {
     const FIELDS: &str = "{ __schema { queryType { fields { name args { name defaultValue type { kind } } \
                           type { kind ofType { kind } } } } } }";
@@ -70,10 +70,10 @@ struct Questions {
     queries: Vec<Value>,
 }
 
-/// How often each status was answered, to all clients together.
+/// The number of answers by status, over all clients.
 type Answers = Arc<Mutex<BTreeMap<u16, usize>>>;
 
-/// Asks everything again and again, until the task is ended.
+/// Sends all requests again and again, until the task is ended.
 async fn ask_everything(url: String, key: String, all: Arc<Questions>, answers: Answers) {
     let client = Client::new();
     let queues: Vec<Value> = (0..200).map(|n| json!({"name": format!("q{n}"), "request": {"cpu": n + 1}})).collect();

@@ -33,7 +33,7 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    /// No write is acknowledged, everything that needs none is answered, and the service says why.
+    /// Fails unless writes are refused, all other requests are answered, and the service reports the reason.
     async fn assert_refuses(&mut self) {
         for _ in 0..3 {
             let (_, answer) = self.reporter.report_another(&self.server).await;
@@ -162,7 +162,7 @@ fn postgres_has_its_own_program_for_backups() {
     assert_eq!(line, "a PostgreSQL database is backed up with its own program, pg_dump");
 }
 
-/// The log is written into the file after a large delivery, though nothing closes the database.
+/// The log is written into the file after a large delivery, although the database stays open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_large_delivery_stores_is_in_the_file() {
     let f = Fixture::new(database::sqlite().await, "2026-01-10T00:00:00Z").await;

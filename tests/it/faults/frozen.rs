@@ -12,7 +12,7 @@ use crate::support::fixture::GROUP;
 use crate::support::postgres;
 use crate::support::proxy::{Cut, Proxy};
 
-/// A transaction that is left behind would last for a minute without the other server.
+/// Without the other server, an abandoned transaction would last for a minute.
 const SOON: Duration = Duration::from_secs(30);
 
 fn weight(weight: u64) -> Value {

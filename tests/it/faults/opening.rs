@@ -35,8 +35,8 @@ on_both! {
     }
 }
 
-/// Each connection costs `PostgreSQL` several times what a statement does: one reads the users, one all the rest, and of these two
-/// neither may be back when a command asks for more.
+/// A connection costs `PostgreSQL` several times as much as a statement. A command needs two: one reads the users, one all
+/// other rows, and neither may be back in the pool when the command needs another one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_makes_few_connections() {
     let db = postgres().await;

@@ -13,7 +13,7 @@ use crate::support::proxy::{Cut, Mode, Proxy};
 
 const SHORT: Duration = Duration::from_secs(4);
 
-/// A fault lasts as long as it lasts.
+/// Lets a fault last for `time`.
 async fn for_a_while(time: Duration) {
     tokio::time::sleep(time).await;
 }
@@ -149,7 +149,7 @@ async fn postgres_group_locked_by_another_session() {
     world.check().await;
 }
 
-/// Another process holds the lock of the file: that is no reason to wait for a minute.
+/// Another process holds the lock of the file, which is no reason to wait for a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_locked_by_another_process() {
     let db = database::sqlite().await;
@@ -164,7 +164,7 @@ async fn sqlite_locked_by_another_process() {
     world.check().await;
 }
 
-/// The port listens from the start; then the service is there by itself.
+/// The port listens from the start, and the service answers once the database does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_waits_for_its_database() {
     let cluster = Cluster::new("late", &[]);

@@ -9,7 +9,7 @@ use crate::cli::program::{Server, run};
 use crate::support::database::{TestDb, postgres};
 use crate::support::fixture::{GROUP, kernel};
 
-/// When the service said last that it is alive.
+/// The times of the service's last heartbeats.
 async fn heartbeats(db: &TestDb) -> Vec<i64> {
     let store = db.store().await;
     let runs = fairshared::store::runs::list(store.read()).await.unwrap();

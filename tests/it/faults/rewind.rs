@@ -13,7 +13,7 @@ use crate::support::fixture::id;
 use crate::support::postgres::Cluster;
 
 const GROUP: &str = "/resource-groups/gpu";
-/// How long anything may take that is waited for.
+/// The longest wait for any condition.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The kinds of writes that are lost.
@@ -29,7 +29,7 @@ enum Kind {
 
 const KINDS: [Kind; 6] = [Kind::Weights, Kind::Options, Kind::People, Kind::Keys, Kind::Queues, Kind::Kernels];
 
-/// One of several writes of a kind: those that are lost, and those that others make in their place.
+/// One of several writes of a kind: one that is lost, or one that others make in its place.
 #[derive(Clone, Debug)]
 struct Write {
     kind: Kind,
@@ -45,7 +45,7 @@ impl Write {
         format!("{}-{}-{}", if self.is_lost { "lost" } else { "new" }, self.trial, self.number)
     }
 
-    /// Another one for each write, also of other trials.
+    /// A value that differs between all writes and trials.
     fn value(&self) -> usize {
         20 + 10 * self.trial + self.number
     }
@@ -114,7 +114,7 @@ impl Scene {
         self.call_as(&self.key, server, Method::GET, path, &Value::Null).await
     }
 
-    /// Sends again what was refused for a while.
+    /// Sends a refused request again until it succeeds.
     async fn insist(&self, server: &str, method: Method, path: &str, body: &Value) -> Value {
         let begun = Instant::now();
         loop {
@@ -132,7 +132,7 @@ impl Scene {
         assert_eq!(ran["items"][0]["status"], "succeeded", "{ran}");
     }
 
-    /// Makes the write, which is acknowledged.
+    /// Makes the write, which must be acknowledged.
     async fn make(&self, server: &str, write: &mut Write) {
         let (name, value) = (write.name(), write.value());
         let (method, path, body) = match write.kind {
@@ -153,7 +153,7 @@ impl Scene {
         write.key = answer["key"].as_str().map(str::to_owned);
     }
 
-    /// Returns whether the server shows what was written.
+    /// Returns true if the server shows the write.
     async fn shows(&self, server: &str, write: &Write) -> bool {
         let (name, value) = (write.name(), write.value());
         match write.kind {
@@ -181,7 +181,7 @@ impl Scene {
         }
     }
 
-    /// Everything that servers over the same database answer alike.
+    /// The answers that are the same for all servers over one database.
     async fn answers(&self, server: &str) -> Vec<(String, Value)> {
         let mut answers = Vec::new();
         for path in [
@@ -203,7 +203,7 @@ impl Scene {
         answers
     }
 
-    /// Polls until every server answers as one that has just started does.
+    /// Polls until every server gives the answers of a server that has just started.
     async fn until_all_show_what_is_stored(&self) {
         let fresh = Server::over(&self.cluster.url("postgres"));
         for (server, _) in &self.servers {
@@ -220,7 +220,7 @@ impl Scene {
         }
     }
 
-    /// Takes the place of the database: what another one has in its data folder.
+    /// Replaces the data of the database by that of another one.
     fn swap(&self, other: Cluster) {
         other.stop();
         self.cluster.stop();
@@ -230,7 +230,8 @@ impl Scene {
         drop(other);
     }
 
-    /// A failover that loses the last `count` writes of a kind. While the servers are cut off, as many others are made.
+    /// A failover that loses the last `count` writes of a kind. While the servers are cut off, the same number of other
+    /// writes is made.
     async fn lose(&mut self, kind: Kind, count: usize, promoted: bool) {
         self.trials += 1;
         let trial = self.trials;

@@ -91,7 +91,7 @@ async fn a_commit_that_fails_keeps_nothing() {
     }
 }
 
-/// No file of another database is written, whatever moment it appears at.
+/// No file of another database is written, at whatever moment it replaces the first one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_began_before_the_file_was_replaced_is_not_committed() {
     let db = sqlite().await;

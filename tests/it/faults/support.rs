@@ -13,7 +13,7 @@ use crate::cli::program::{Server, end, over};
 use crate::support::fixture::{GROUP, id, kernel};
 use crate::support::process_end::not_run;
 
-/// How long anything may take that is waited for.
+/// The longest wait for any condition.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Polls until `holds`.
@@ -33,7 +33,7 @@ impl Log {
         Self(tempfile::NamedTempFile::new().unwrap())
     }
 
-    /// How many lines have that in them.
+    /// The number of lines that contain `part`.
     pub fn lines_with(&self, part: &str) -> usize {
         std::fs::read_to_string(self.0.path()).unwrap().lines().filter(|line| line.contains(part)).count()
     }
@@ -48,7 +48,7 @@ impl Log {
     }
 }
 
-/// The server as it is started where files have a limit: a signal would end it before a write can fail.
+/// Starts a server with a limit on file sizes. It ignores the signal that would otherwise end it before a write can fail.
 pub fn start(url: &str, log: &Log) -> Server {
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fairshared")]);
@@ -70,7 +70,7 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// A scheduler that reports kernels, one a request.
+/// A scheduler that reports kernels, one in each request.
 pub struct Reporter {
     http: reqwest::Client,
     key: String,
@@ -107,7 +107,7 @@ impl Reporter {
         assert_eq!(self.call(server, Method::PUT, &format!("/resource-groups/{GROUP}"), &body).await.status, 201);
     }
 
-    /// Reports the kernel `name`; remembers it if that was acknowledged.
+    /// Reports the kernel `name`, and notes it if the report was acknowledged.
     pub async fn report(&mut self, server: &Server, name: &str) -> Answer {
         let path = format!("/resource-groups/{GROUP}/kernels");
         let body = json!([kernel(name, name, "ml", "2026-01-13T09:00:00Z")]);
@@ -134,7 +134,7 @@ impl Reporter {
         }
     }
 
-    /// Reports until a report is refused; the name of the kernel that was.
+    /// Reports kernels until a report is refused. Returns the name of the refused kernel.
     pub async fn report_until_refused(&mut self, server: &Server) -> (String, Answer) {
         for _ in 0..500 {
             let (name, answer) = self.report_another(server).await;
@@ -182,7 +182,7 @@ impl Reporter {
         lost
     }
 
-    /// Whatever was acknowledged is in the file, and the audit is clean.
+    /// Fails unless all acknowledged reports are in the file, and the audit finds no fault.
     pub async fn assert_stored(&self) {
         let lost = self.lost_in(&self.url).await;
         assert!(lost.is_empty(), "lost of {}: {lost:?}", self.acknowledged.len());
@@ -190,15 +190,15 @@ impl Reporter {
     }
 }
 
-/// Room for files that can be taken away.
+/// Disk space that can be taken away.
 pub trait Space {
     fn folder(&self) -> &Path;
-    /// From now on hardly anything more can be written.
+    /// Leaves hardly any space for writes.
     fn take(&self, server: &Server);
     fn give_back(&self, server: &Server);
 }
 
-/// A limit of the size of each file that the server writes.
+/// A limit on the size of each file that the server writes.
 pub struct Limit(pub tempfile::TempDir);
 
 impl Space for Limit {
@@ -223,7 +223,7 @@ fn limit_files(server: &Server, bytes: Option<u64>) {
     prlimit(Some(pid), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
 }
 
-/// A file system in memory, several times larger than what a test writes to its database and the log beside it.
+/// A file system in memory, several times larger than a test's database with its log.
 pub struct Tmpfs {
     folder: tempfile::TempDir,
 }

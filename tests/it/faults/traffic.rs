@@ -30,7 +30,7 @@ pub struct World {
     writers: JoinSet<(Vec<u64>, Slowest)>,
 }
 
-/// How many requests of a kind were answered, and how long the slowest took.
+/// The number of answered requests by kind, and the time of the slowest.
 type Slowest = BTreeMap<&'static str, (u64, Duration)>;
 
 /// The data of one client of the server.
@@ -50,7 +50,7 @@ impl Client {
         request.timeout(Duration::from_secs(20)).send().await.unwrap_or_else(|e| panic!("{method} {path}: {e}"))
     }
 
-    /// Sends again what was refused for a while.
+    /// Sends a refused request again until it succeeds.
     async fn insist(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
         let deadline = Instant::now() + Duration::from_mins(1);
         loop {
@@ -67,7 +67,7 @@ impl Client {
         }
     }
 
-    /// `/readyz`, or what it refuses.
+    /// `/readyz`, or the refusal of the request.
     async fn ready(&self, query: &str) -> (u16, Value) {
         let answer = self.send(Method::GET, &format!("/readyz{query}"), None).await;
         (answer.status().as_u16(), answer.json().await.unwrap())
@@ -97,7 +97,7 @@ fn note(slowest: &mut Slowest, what: &'static str, took: Duration) {
 }
 
 impl World {
-    /// Starts a server over `url` and lets clients loose on it.
+    /// Starts a server over `url` and the clients.
     pub async fn over(url: &str) -> Self {
         let server = Server::over(url);
         let key = run(&TestDb::at(url.to_owned()), ["keys", "create", "--role", "admin", "--label", "test"]).ok();
@@ -136,7 +136,7 @@ impl World {
         }
     }
 
-    /// Returns when the service says that the database is away, as it has to within 2 s.
+    /// Returns once the service reports that the database does not answer, which it must do within 2 s.
     pub async fn until_degraded(&self) {
         let since = Instant::now();
         loop {
@@ -155,7 +155,7 @@ impl World {
         assert!(answer.headers()["x-data-age"].to_str().unwrap().parse::<u64>().is_ok());
     }
 
-    /// Ends the traffic. Everything that was acknowledged is there, once, and the usage is exact.
+    /// Ends the traffic. All acknowledged reports must be stored once, and the usage must be exact.
     pub async fn check(mut self) -> u64 {
         self.more_writes(20).await;
         let since = Instant::now();
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-/// Reads everything that is published, over and over: it is always there, and soon.
+/// Reads all published data, again and again. Each read must be answered soon.
 async fn read(client: Client, stop: Arc<AtomicBool>) -> Slowest {
     let workload = json!({"workloads": [{"workload_id": "w", "user_uuid": id("u1"), "project_id": id("p1")}]});
     let query = json!({"query": format!(

@@ -9,7 +9,7 @@ use tokio::task::yield_now;
 
 use crate::support::database;
 
-/// As many as lie in the buffers of a socket at once.
+/// The number of rows that fit into the buffers of a socket.
 const ROWS: usize = 2_000;
 
 /// This test has one thread.

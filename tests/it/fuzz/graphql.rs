@@ -265,7 +265,7 @@ fn base(ty: &Type) -> &str {
     }
 }
 
-/// A global id as the server makes them, or nearly.
+/// A global id in the server's form, sometimes with an error.
 fn global_id(dice: &mut Dice) -> String {
     const KINDS: [&str; 6] =
         ["UserFairShare", "ProjectFairShare", "DomainFairShare", "ScalingGroup", "Agent", "Nothing"];

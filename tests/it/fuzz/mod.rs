@@ -19,14 +19,14 @@ use rest::Asked;
 /// Requests on each database, of which every third is GraphQL.
 const REQUESTS: u64 = 10_000;
 const SEED: u64 = 20_260_113;
-/// How often what was deleted is made again.
+/// Requests after which deleted rows are created again.
 const EPOCH: u64 = 250;
 
 fn chosen(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap_or_else(|e| panic!("{variable}: {e}")))
 }
 
-/// A cluster that requests find something in.
+/// A cluster with rows that requests find.
 async fn furnish(fixture: &Fixture) {
     fixture.group(GROUP, &json!({})).await;
     fixture.agent("node-01", &json!({"cpu": "100", "mem": "1000"})).await;
@@ -48,10 +48,10 @@ fn graphql_request(schema: &graphql::Schema, keys: &[String], dice: &mut Dice) -
     Asked { told, request: request.body(Body::from(body)).unwrap() }
 }
 
-/// Codes of what the server could not do.
+/// Codes of failures of the server.
 const FAULTS: [&str; 5] = ["", "internal", "unavailable", "database_unreachable", "storage_full"];
 
-/// Fails on an answer of GraphQL that is none: an error without a code, or one that is the server's own.
+/// Fails on an invalid answer of GraphQL: an error without a code, or a failure of the server.
 fn judge_graphql(told: &str, answer: &Value) {
     for error in answer["errors"].as_array().into_iter().flatten() {
         let code = error["extensions"]["code"].as_str().unwrap_or_default();

@@ -8,7 +8,7 @@ use super::values::{Values, name, odd_text, odd_value, spoil};
 use crate::rest::contract::CONTRACT;
 use crate::support::dice::Dice;
 
-/// One request in words that can be printed, and what is sent.
+/// One request in a printable form, and the request itself.
 pub struct Asked {
     pub told: String,
     pub request: Request<Body>,
@@ -48,7 +48,7 @@ fn encoded(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
-/// A request for `operation`; `None` where what was rolled is no HTTP.
+/// A request for `operation`; `None` if the random values are not valid HTTP.
 pub fn request(operation: &Operation<'_>, keys: &[String], dice: &mut Dice) -> Option<Asked> {
     let values = Values { document: CONTRACT.document() };
     let (path, query) = address(operation, &values, dice);

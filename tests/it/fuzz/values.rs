@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::support::dice::Dice;
 use crate::support::fixture::{GROUP, id};
 
-/// Names that mean something to the server, and some that mean nothing.
+/// Names that the server knows, and some that it does not.
 pub const NAMES: [&str; 18] = [
     GROUP,
     "research",
@@ -126,7 +126,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A value that fits `schema`, or nearly: amounts, times and numbers may lie beyond their edge.
+    /// A value that satisfies `schema`, or nearly: amounts, times and numbers may lie beyond their limits.
     pub fn of(&self, schema: &Value, dice: &mut Dice, depth: u32) -> Value {
         if let Some(place) = schema["$ref"].as_str() {
             return self.of(&self.document.pointer(&place[1..]).cloned().unwrap_or_default(), dice, depth);
@@ -178,7 +178,7 @@ impl Values<'_> {
     }
 }
 
-/// A text as the format, or the description's words in backticks, have it.
+/// A text in the schema's format, or one of the words in backticks of its description.
 fn text(schema: &Value, dice: &mut Dice) -> String {
     let told: Vec<&str> = schema["description"].as_str().unwrap_or_default().split('`').skip(1).step_by(2).collect();
     match schema["format"].as_str() {
@@ -192,7 +192,7 @@ fn text(schema: &Value, dice: &mut Dice) -> String {
     }
 }
 
-/// Spoils one place of `value`.
+/// Makes one value in `value` invalid.
 pub fn spoil(value: &mut Value, dice: &mut Dice) {
     let inner = match value {
         Value::Object(keys) if !keys.is_empty() && !dice.one_in(4) => {

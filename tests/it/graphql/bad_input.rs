@@ -7,7 +7,7 @@ use super::support::{Api, role};
 use crate::support::fixture::{admin, id};
 use crate::support::on_both;
 
-/// Everything that a refused request could have changed.
+/// All data that a refused request could have changed.
 async fn picture(api: &Api) -> Value {
     api.ask(
         r#"{

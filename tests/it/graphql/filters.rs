@@ -6,7 +6,7 @@ use super::support::{Api, texts};
 use crate::support::fixture::{id, kernel, with};
 use crate::support::on_both;
 
-/// Domains whose names tempt SQL and case folding.
+/// Domains whose names contain wildcards of SQL and letters of both cases.
 async fn named(db: crate::support::database::TestDb) -> Api {
     let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
     let kernels: Vec<_> = ["alpha", "Alpha-2", "beta_x", "betaxx", "100%"]

@@ -55,7 +55,7 @@ impl JobControl for Jobs {
     }
 }
 
-/// A cluster with a router over it.
+/// A cluster with a router.
 pub struct Api {
     pub fixture: Fixture,
     schema: graphql::FairShareSchema,

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Token, tokens};
 
-/// A module by the names on the way to it; its file's.
+/// A module by its path; that of its file.
 pub type Module = Vec<String>;
 
-/// A name that is passed on more often than this stands for itself.
+/// The most re-exports that are followed. A name with more of them stands for itself.
 const DEEPEST: usize = 8;
 
 /// The layers that are crates of their own: in their files `crate` means the layer.
@@ -39,12 +39,12 @@ impl House {
         self.modules.keys()
     }
 
-    /// Every module with each other one that its text names.
+    /// Every module with the other ones that its text names.
     pub fn named(&self) -> BTreeSet<(Module, Module)> {
         self.edges(|module, path| Some(self.place(module, path, 0)?.0))
     }
 
-    /// Every module with each other one that has what its text refers to, directly or by a name that others pass on.
+    /// Every module with the other ones that define what its text refers to, directly or through re-exports.
     pub fn needed(&self) -> BTreeSet<(Module, Module)> {
         self.edges(|module, path| self.origin(module, path, 0))
     }
@@ -58,14 +58,14 @@ impl House {
         edges
     }
 
-    /// The module that `path` names in `module`, and what of the path is left there; `None`: it is a path of another library.
+    /// The module that `path` names in `module`, and the rest of the path in that module; `None`: a path of another library.
     fn place(&self, module: &Module, path: &[String], depth: usize) -> Option<(Module, Vec<String>)> {
         let absolute = self.absolute(module, path, depth)?;
         let end = (0..=absolute.len()).rev().find(|end| self.modules.contains_key(&absolute[..*end]))?;
         Some((absolute[..end].to_vec(), absolute[end..].to_vec()))
     }
 
-    /// The module that has what `path` means in `module`: a name that a module has from elsewhere means what is there.
+    /// The module that defines the target of `path` in `module`, with re-exports followed.
     fn origin(&self, module: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (found, rest) = self.place(module, path, depth)?;
         let passed_on = rest.split_first().and_then(|(name, rest)| {
@@ -75,7 +75,7 @@ impl House {
         Some(passed_on.unwrap_or(found))
     }
 
-    /// The way to `path` from the root of the program.
+    /// The path of `path` from the root of the program.
     fn absolute(&self, module: &Module, path: &[String], depth: usize) -> Option<Vec<String>> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {

@@ -11,10 +11,10 @@ use crate::support::packages::{self, Installation};
 use crate::support::plain;
 use crate::support::process_end::{not_run, scratch_folder};
 
-/// Set for the test below by the one that runs it once more.
+/// Set by the test that runs the test below once more.
 const ENDING: &str = "LEFTOVERS_ENDING";
 
-/// Makes something of each kind that used to be left behind.
+/// Creates a file of each kind that was once left behind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn databases_a_demo_and_a_browser_are_used() {
     let databases = (sqlite().await, postgres().await);

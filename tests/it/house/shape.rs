@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::files::rust_files;
 use super::imports::{CRATES, House, Module};
 
-/// The layers, and which others each may import. `docs/ARCHITECTURE.md` says what they hold.
+/// The layers, and the other ones that each may import. `docs/ARCHITECTURE.md` describes them.
 pub const LAYERS: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("process", &[]),
@@ -35,7 +35,7 @@ pub fn upward(house: &House) -> Vec<String> {
     edges.collect()
 }
 
-/// The circles of each layer, each with its imports. A module and those inside it are one thing.
+/// The cycles of each layer, each with its imports. A module and the modules inside it count as one.
 pub fn circles(house: &House) -> Vec<Vec<String>> {
     let mut next: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, to) in house.needed() {
@@ -55,7 +55,7 @@ pub fn circles(house: &House) -> Vec<Vec<String>> {
     found.into_values().collect()
 }
 
-/// Every module that `from` leads to.
+/// Every module that can be reached from `from`.
 fn reached<'m>(next: &'m BTreeMap<Module, BTreeSet<Module>>, from: &Module) -> BTreeSet<&'m Module> {
     let mut found = BTreeSet::new();
     let mut todo: Vec<&Module> = next.get(from).into_iter().flatten().collect();
@@ -67,7 +67,7 @@ fn reached<'m>(next: &'m BTreeMap<Module, BTreeSet<Module>>, from: &Module) -> B
     found
 }
 
-/// The source as it is. `main.rs` is left out: it only calls the library.
+/// The present source. `main.rs` is left out, because it only calls the library.
 fn source() -> House {
     let crates = CRATES.iter().flat_map(|name| {
         let inside = rust_files(&format!("{name}/src")).into_iter();

@@ -147,7 +147,7 @@ fn is_part_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Leaves out each item that stands behind `#[cfg(test)]`.
+/// Leaves out each item after `#[cfg(test)]`.
 fn without_tests(tokens: &[Token]) -> Vec<Token> {
     let mark = Reader { rest: "#[cfg(test)]" }.read();
     let mut kept = Vec::new();
@@ -163,7 +163,7 @@ fn without_tests(tokens: &[Token]) -> Vec<Token> {
     kept
 }
 
-/// Where the item ends that begins here, attributes included: behind its body, else behind its semicolon.
+/// The end of the item that begins here, attributes included: after its body, or after its semicolon.
 fn end_of_item(tokens: &[Token]) -> usize {
     let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {

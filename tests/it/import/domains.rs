@@ -14,7 +14,7 @@ use crate::support::database::sqlite;
 use crate::support::fixture::{GROUP, admin, id, with};
 use crate::support::on_both;
 
-/// A live report that calls its project by name.
+/// A live report that gives its project by name.
 fn live(kernel: &str, project: &str, domain: Option<&str>, started_at: &str) -> Value {
     let mut row = json!({
         "kernel_id": id(kernel), "session_id": id(kernel), "user": "ann", "project": project,
@@ -45,7 +45,7 @@ async fn domains(desk: &Desk, group: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// All that interfaces say of a group.
+/// The answers of all interfaces about a group.
 async fn all_of(desk: Desk, group: &str) -> Vec<(String, Value)> {
     let Desk { fixture, .. } = desk;
     let difference = fixture.service.audit_conservation(&admin(), group).await.unwrap();
@@ -72,7 +72,7 @@ async fn all_of(desk: Desk, group: &str) -> Vec<(String, Value)> {
     all
 }
 
-/// Three projects of two users, over some days: what a look-back reaches, what it does not, and a job that runs.
+/// Three projects of two users over some days: days within and before the look-back, and a running job.
 fn rows() -> String {
     let row = |(job, user, project, start, end, cpu): &(u32, &str, &str, &str, &str, u32)| {
         format!("{job},{user},{project},,east,{start},{end},{cpu},,\n")

@@ -230,7 +230,7 @@ async fn an_import_beside_a_server_on_postgres() {
     an_import_beside_a_server_keeps_what_it_read(postgres_unmigrated().await).await;
 }
 
-/// The genuine dump of which all was lost: it comes before the server and beside it.
+/// The real dump that was once lost as a whole, imported before the server starts and while it runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_dump_of_2016_stays() {
     let Some(data) = crate::support::plain::data() else { return };

@@ -14,7 +14,7 @@ const HEADERS: [&str; 5] = [
     "{\"meta\": {}, \"jobs\": [",
 ];
 
-/// Pieces that rows are made of, so that random ones get past the first check.
+/// Parts of rows, so that random rows pass the first check.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = [
         "|",

@@ -270,7 +270,7 @@ on_both! {
     }
 }
 
-/// Until then kernels stay in memory. One is seen running in the first part, and ended in the last.
+/// Kernels stay in memory until then. One is running in the first part of the file, and ended in the last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_usage_of_a_long_file_is_recorded_in_parts() {
     const ROWS: usize = 60_500;
@@ -295,7 +295,7 @@ async fn a_pipe_cannot_be_rebased() {
     assert!(error.contains("real file"), "{error}");
 }
 
-/// A whole body of one group, then more rows than may wait, of many groups: every way of sending a body is taken.
+/// A full body of one group, then more rows than may wait, of many groups, so that a body is sent in every possible way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_groups_share_the_waiting_room() {
     const ROWS: u64 = 95_000;

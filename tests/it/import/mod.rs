@@ -43,7 +43,7 @@ use flate2::write::GzEncoder;
 
 use crate::support::fixture::incoming;
 
-/// All rows of one input and its balance.
+/// All rows of one input, and its summary.
 struct Outcome {
     jobs: Vec<ImportedJob>,
     dropped: Vec<Dropped>,
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// The fields that were left out, and of how many rows.
+/// The fields that were left out, and the number of rows of each.
 fn skipped(outcome: &Outcome) -> Vec<(&str, u64)> {
     outcome.summary.skipped.iter().map(|(name, tally)| (name, tally.rows)).collect()
 }
@@ -77,7 +77,7 @@ fn source(bytes: impl Into<Vec<u8>>) -> Source {
     Source::new(Cursor::new(bytes.into()), None)
 }
 
-/// Plain text gets the end of its last line.
+/// Plain text gets a newline at its end.
 fn reader(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Reader {
     let mut bytes = bytes.into();
     if !bytes.starts_with(&[0x1f, 0x8b]) && bytes.last().is_some_and(|last| *last != b'\n') {

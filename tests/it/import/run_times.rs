@@ -9,13 +9,13 @@ use crate::support::plain::data;
 
 const START: &str = "2026-11-20T10:00:00";
 
-/// A dump of one job of four hours and 4 CPUs, with some fields more.
+/// A dump of one job of four hours and 4 CPUs, with additional fields.
 fn four_hours(names: &str, values: &str) -> Outcome {
     let header = format!("JobID|Cluster|User|Account|State|Start|End|AllocTRES|{names}");
     read("sacct", format!("{header}\n1|c1|ann|bio|COMPLETED|{START}|2026-11-20T14:00:00|cpu=4|{values}\n"))
 }
 
-/// How long the job is accounted for.
+/// The accounted time of the job.
 fn micros(job: &ImportedJob) -> i64 {
     job.terminated_at.unwrap().micros() - job.started_at.unwrap().micros()
 }

@@ -8,7 +8,7 @@ use super::{Outcome, at, collect, read, read_with, reader, refused, skipped, slo
 const START: &str = "2026-02-01T08:00:00";
 const END: &str = "2026-02-01T09:00:00";
 
-/// A finished hour with some fields more.
+/// A finished hour with additional fields.
 fn with(names: &str, values: &str) -> Outcome {
     let header = format!("JobID|User|Account|State|Start|End|{names}");
     read("sacct", format!("{header}\n7|ann|physics|COMPLETED|{START}|{END}|{values}\n"))

@@ -25,23 +25,23 @@ const START: &str = "2026-01-01T00:00:00Z";
 /// The number of waiting workloads of each user, at any time.
 const WAITING: usize = 4;
 const JOB_SECONDS: i64 = 600;
-/// Most sequences are asked for when much has been started since the last run.
+/// Most sequences are requested when many jobs were started since the last run.
 const ROUNDS_BETWEEN_RUNS: i64 = 6;
 const ROUNDS_A_DAY: i64 = 86_400 / JOB_SECONDS;
 const LOOKBACK: i64 = 7;
 const CAST: Cast = SMALL;
 
-/// When the scheduler reports what started and ended.
+/// The time at which the scheduler reports starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reports {
     AtOnce,
-    /// Only when the order of the next round has been asked for.
+    /// Only after the request for the order of the next round.
     Late,
     /// [`Reports::Late`], with the started jobs in the request for the order.
     LateAndPlaced,
 }
 
-/// How the scheduler reaches the service.
+/// The way in which the scheduler calls the service.
 enum Way {
     Direct,
     Http { url: String, key: String, client: reqwest::Client },
@@ -248,7 +248,7 @@ async fn reports_that_are_a_round_late_even_out_without_placed() {
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// Late reports with and without `placed`, and what the plain order delivers.
+/// Late reports with and without `placed`, and the shares that the plain order delivers.
 #[ignore = "long"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_late_reports_even_out_and_the_plain_order_misses() {

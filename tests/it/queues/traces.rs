@@ -40,7 +40,7 @@ impl Job {
         self.start <= moment && moment < self.end
     }
 
-    /// Some kernels may not be taken.
+    /// True if the kernel may be evicted.
     fn preemptible(&self) -> bool {
         !id(&self.id).as_u128().is_multiple_of(5)
     }
@@ -60,7 +60,7 @@ impl Job {
     }
 }
 
-/// The moment at which most is held.
+/// The moment with the most held capacity.
 fn fullest(jobs: &[Job]) -> Timestamp {
     let mut events: Vec<(Timestamp, i64)> = Vec::new();
     for job in jobs {
@@ -86,8 +86,8 @@ struct Cluster {
     waiting: Vec<Job>,
 }
 
-/// One cluster of real nodes, jobs of one node each. Memory held jobs back where processors did not, so the nodes
-/// are as large as what they held.
+/// One cluster of real nodes, with jobs of one node each. Jobs waited for memory while processors were free, so the nodes
+/// are as large as the amounts that were held.
 fn wagap() -> Option<Cluster> {
     let folder = data()?.join("wagap2013");
     let placed = unpack(&folder.join("placements.csv.gz"));
@@ -107,7 +107,8 @@ fn wagap() -> Option<Cluster> {
     Some(Cluster { slot: "cpu", agents, moment, running, waiting })
 }
 
-/// A cluster without places; its trace knows no waiting, so what starts next waits. It is as large as what it held.
+/// A cluster without places. Its trace has no waiting times, so the jobs that start next count as waiting. It is as large as
+/// the amount that was held.
 fn philly() -> Option<Cluster> {
     let jobs: Vec<Job> = neutral_rows(&unpack(&data()?.join("philly2017/jobs.csv.gz")))
         .into_iter()
@@ -140,7 +141,7 @@ impl Cluster {
         self.agents.values().sum()
     }
 
-    /// Equal quotas for all that hold or want something.
+    /// Equal quotas for all queues that hold or ask for something.
     fn queues(&self) -> Value {
         let names: BTreeSet<&str> = self.running.iter().chain(&self.waiting).map(|j| j.queue.as_str()).collect();
         let quota = (self.capacity() / names.len() as u64).to_string();
@@ -252,7 +253,7 @@ impl Cluster {
     }
 }
 
-/// REST, GraphQL and the command line answer what the service answers.
+/// REST, GraphQL and the command line give the answer of the service.
 async fn is_told_everywhere(server: &Server, request: &Value, plan: &Plan) {
     let plan = serde_json::to_value(plan).unwrap();
     assert_eq!(server.call("POST", &group("/reclaim-plans"), Some(request)).await.json(200), plan);

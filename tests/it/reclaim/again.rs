@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::support::Case;
 
-/// The cluster after the plan, once for each workload that lost something and wants it back; where that went one
-/// by one, also once for each part.
+/// The cluster after the plan, once for each workload that lost something and asks for it again; if it lost members one by
+/// one, also once for each of them.
 pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
     let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
     let mut next = case.clone();

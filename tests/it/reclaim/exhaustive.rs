@@ -8,10 +8,10 @@ use super::random::small;
 use super::support::Case;
 use super::world::{Mode, Unit, World};
 
-/// How many random clusters are seen.
+/// The number of random clusters.
 const CASES: u32 = 2_000;
 
-/// More units are too many sets.
+/// The most units of which all sets are tried.
 const MOST_UNITS: usize = 9;
 
 fn keeps_gangs_whole(world: &World, mode: Mode) -> bool {
@@ -52,7 +52,7 @@ fn may_go(world: &World, gone: &[Unit], unit: &Unit) -> bool {
     if world.has_tiers() { world.tiers_allow(gone, unit) } else { !world.strategies(gone, unit.workload).is_empty() }
 }
 
-/// By set, as bits: whether its units may go one after the other, in some order.
+/// By set, as bits: true if its units may be evicted one after the other, in some order.
 fn orders(world: &World, units: &[Unit]) -> Vec<bool> {
     let mut lawful = vec![true; 1 << units.len()];
     for set in 1..lawful.len() {
@@ -84,7 +84,7 @@ fn lawful_set(world: &World, mode: Mode) -> Option<Vec<Unit>> {
     (0..ordered.len()).filter(|set| ordered[*set]).map(|set| chosen(&units, set)).find(makes_room)
 }
 
-/// A lawful set that the planner overlooked: every mode that found nothing has none, and what fits takes no victim.
+/// A lawful set that the planner overlooked. If a mode found nothing, it has none, and a workload that fits needs no victim.
 fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
     let missed: &[Mode] = match verdict {
         Verdict::Preempt => &[Mode::Reclaim],
@@ -99,7 +99,7 @@ fn is_large(world: &World) -> bool {
     [Mode::Reclaim, Mode::Preempt].iter().any(|mode| units(world, *mode).len() > MOST_UNITS)
 }
 
-/// The same where plug-ins decide.
+/// The same with plug-ins.
 fn with_tiers(seed: u64) -> Case {
     let mut case = small(seed);
     case.options.plan.policy = PolicyName::Plugins;

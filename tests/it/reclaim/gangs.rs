@@ -33,7 +33,7 @@ fn surplus_of_all_goes_before_any_core() {
     assert_eq!(kernels(&plan_of(&from_b(6, running, 6))), ["low/2", "high/2", "high/1", "low/0", "low/1", "high/0"]);
 }
 
-/// A core of four for one gpu: the whole gang goes, as `gang_min` defaults to all members.
+/// A core of four for one gpu: the whole gang is evicted, because `gang_min` defaults to all members.
 #[test]
 fn core_is_all_or_nothing() {
     let plan = plan_of(&from_b(4, vec![workload("gang", "b", 1, &ones(4), json!({}))], 1));
@@ -49,7 +49,7 @@ fn gang_min_above_members_is_a_core() {
     assert_eq!(kernels(&plan), ["gang/0", "gang/1"]);
 }
 
-/// A single large gang may end its queue below its share: each unit is checked before it is subtracted.
+/// A single large gang may leave its queue below its share, because each unit is checked before it is subtracted.
 #[test]
 fn core_is_checked_before_it_goes() {
     let mut case = from_b(4, vec![workload("gang", "b", 1, &ones(4), json!({}))], 1);
@@ -59,7 +59,8 @@ fn core_is_checked_before_it_goes() {
     assert_refused(&plan_of(&case), Some("gang"), Rule::Strategy);
 }
 
-/// At noon, with 3600 s: started at 11:00:00 may go, a second later not; an elastic one keeps its minimum.
+/// At noon, with 3600 s: a workload that started at 11:00:00 may be evicted, and one that started a second later not; an
+/// elastic one retains its minimum.
 #[test]
 fn minimum_runtime_protects() {
     let started = |at: &str| json!({"started_at": format!("2026-01-10T{at}Z")});
@@ -85,7 +86,8 @@ fn minimum_runtime_protects() {
     assert_refused(&plan_of(&case), Some("w"), Rule::Gang);
 }
 
-/// For reclaim the ancestor just below the common one decides, else one further up; for preemption the leaf, then up.
+/// For reclaim the queue just below the common ancestor decides, or else one further up; for preemption the leaf, then
+/// upwards.
 #[test]
 fn minimum_runtime_of_the_right_queue() {
     let case = |above: Value, side: Value, leaf: Value| {

@@ -88,7 +88,7 @@ fn given_figures_win() {
     assert_eq!(tree.raised.len(), 1);
 }
 
-/// The budget ends a search in the same way on every machine, and says so.
+/// The budget ends a search in the same way on every machine, and the plan says so.
 #[test]
 fn budget_ends_a_search() {
     let mut case = base();

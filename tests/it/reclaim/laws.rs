@@ -9,7 +9,7 @@ use super::world::{Mode, World};
 use fairshared::domain::reclaim::{Plan, Refusal, Rule, Strategy, Verdict};
 use serde_json::json;
 
-/// How many random clusters the laws see.
+/// The number of random clusters.
 const CASES: u32 = 1_500;
 
 fn taken(verdict: Verdict) -> bool {
@@ -43,7 +43,8 @@ fn protected_kernels_stay(case: &Case, plan: &Plan) -> Law {
     Ok(())
 }
 
-/// Room and limits hold after a plan; every victim was lawful when it went; who lost stays above the reclaimer.
+/// Room and limits hold after a plan; every victim was lawful at its eviction; a queue that lost something stays above the
+/// reclaimer.
 fn plans_hold(case: &Case, plan: &Plan) -> Law {
     if taken(plan.verdict) || plan.verdict == Verdict::Fits {
         let world = World::new(case);
@@ -82,7 +83,7 @@ fn nobody_goes_in_vain(case: &Case, plan: &Plan) -> Law {
     Ok(())
 }
 
-/// A queue that lost something cannot take it back from the reclaimer's queue, all of it or a part: no ping-pong.
+/// A queue that lost something cannot take it back from the reclaimer's queue, neither all of it nor a part.
 pub fn roles_are_never_swapped(case: &Case, plan: &Plan) -> Law {
     if plan.verdict == Verdict::Reclaim {
         for (back, after) in after(case, plan) {
@@ -162,7 +163,7 @@ fn kept_below_its_side(case: &Case, plan: &Plan) -> bool {
     plan.refusals.iter().filter(|r| r.rule == Rule::Strategy).any(kept)
 }
 
-/// The random clusters are not all alike: every verdict occurs often enough to mean something.
+/// Random clusters vary: every verdict occurs often enough for the laws to be tested.
 #[test]
 fn random_clusters_vary() {
     let mut seen = std::collections::HashMap::new();

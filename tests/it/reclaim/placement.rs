@@ -46,7 +46,7 @@ fn pack_and_spread() {
     assert_eq!(plan_of(&case).verdict, Verdict::Fits);
 }
 
-/// Free gpus on several nodes do not make room for one member: victims go on one node only.
+/// Free gpus on several nodes are no room for one member, so victims are on one node only.
 #[test]
 fn victims_on_one_node() {
     let on = ["n1", "n1", "n1", "n2", "n2", "n2", "n1", "n2"];
@@ -68,7 +68,7 @@ fn members_use_several_nodes() {
     assert_eq!(at, ["n1", "n2", "n2"]);
 }
 
-/// A gang on two nodes whose core goes frees both.
+/// The eviction of a gang's core on two nodes frees both.
 #[test]
 fn a_core_frees_several_nodes() {
     let mut case = nodes(&["n1", "n2"], &[]);
@@ -98,7 +98,7 @@ fn labels_and_schedulable() {
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("inf"));
 }
 
-/// Larger than any node: more than one could offer even when all have gone.
+/// Larger than any node: more than one offers even without any other workload.
 #[test]
 fn too_large_for_any_node() {
     let plan = plan_of(&asked(nodes(&["n1", "n2"], &["n1", "n2"]), &[gpus(5)]));
@@ -124,7 +124,8 @@ fn the_first_to_lose_decides() {
     assert_eq!((kernels(&plan), placed(&plan)), (vec!["w07/0"], vec!["n2"]));
 }
 
-/// The share of b is not spent in vain: two of b go, though a third of them came before on the other node.
+/// The share of b is not spent in vain: two workloads of b are evicted, although a third one on the other node came before
+/// them.
 #[test]
 fn shares_are_not_spent_on_other_nodes() {
     let mut case = asked(nodes(&["n1", "n2"], &["n2", "n2", "n1", "n1", "n1"]), &[gpus(4)]);

@@ -34,7 +34,7 @@ fn proportion_keeps_what_is_deserved() {
     assert_refused(&plan, None, Rule::Placement);
 }
 
-/// The first tier that answers decides: behind gang, proportion is not asked.
+/// The first tier with an answer decides: after gang, proportion is not evaluated.
 #[test]
 fn first_tier_decides() {
     let mut case = case(&json!([["priority", "gang"], ["proportion"]]));
@@ -50,7 +50,7 @@ fn tiers_without_an_answer_allow_nobody() {
     assert_refused(&plan_of(&case(&json!([]))), Some("b-0"), Rule::Strategy);
 }
 
-/// Answers of a tier are intersected.
+/// The answers of a tier are intersected.
 #[test]
 fn answers_are_intersected() {
     let mut case = case(&json!([["gang", "proportion"]]));
@@ -59,7 +59,7 @@ fn answers_are_intersected() {
     assert_eq!(plan_of(&case).verdict, Verdict::Refused);
 }
 
-/// Members go while more than `gang_min` run, counted cumulatively.
+/// Members may be evicted while more than `gang_min` run, counted cumulatively.
 #[test]
 fn gang_counts_cumulatively() {
     let mut case = case(&json!([["gang"]]));

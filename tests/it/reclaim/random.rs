@@ -16,7 +16,7 @@ pub fn random(seed: u64) -> Case {
     cluster(&mut Dice::seeded(seed), 14)
 }
 
-/// One of a few workloads.
+/// [`random`] with a few workloads.
 pub fn small(seed: u64) -> Case {
     cluster(&mut Dice::seeded(seed), 6)
 }
@@ -57,7 +57,7 @@ fn cluster(dice: &mut Dice, most: u64) -> Case {
     Case::new(&case)
 }
 
-/// Mostly a leaf.
+/// A random queue, mostly a leaf.
 fn random_queue<'a>(dice: &mut Dice, queues: &'a [Value]) -> &'a str {
     let parents: HashSet<&str> = queues.iter().filter_map(|q| q["parent"].as_str()).collect();
     let any = dice.one_in(8);
@@ -145,7 +145,7 @@ fn random_queues(dice: &mut Dice, width: usize) -> Vec<Value> {
     queues
 }
 
-/// Shares of no division: the pending workload's queue has enough, the others have little or nothing.
+/// Shares that do not come from a division: the pending workload's queue has enough, the others have little or nothing.
 fn random_shares(dice: &mut Dice, case: &Value, width: usize) -> Value {
     let mut shares = json!({});
     for queue in case["queues"].as_array().unwrap() {

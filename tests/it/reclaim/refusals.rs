@@ -44,7 +44,7 @@ fn protections() {
     assert_eq!(refusals[1].level.as_deref(), Some("b"));
 }
 
-/// The whole of the victim's side has to be reclaimable; what both sides share does not matter.
+/// All queues on the victim's side must be reclaimable; the queues that both sides share do not matter.
 #[test]
 fn reclaimable_on_the_victims_side() {
     let mut case = base();
@@ -59,7 +59,7 @@ fn reclaimable_on_the_victims_side() {
     assert_eq!(plan.refusals[1].level.as_deref(), Some("d"));
 }
 
-/// On every slot, also one that is not asked for.
+/// The gate applies to every slot, also to one that is not requested.
 #[test]
 fn gate() {
     let refusals = with(|c| c["shares"]["a"]["gpu"] = json!("0.75"));
@@ -104,7 +104,7 @@ fn strategies_left_out() {
     assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("1".into()), Some("1".into())));
 }
 
-/// A queue in quota on every slot keeps what it has; a quota above the limit counts as the limit.
+/// A queue within its quota on every slot loses nothing; a quota above the limit counts as the limit.
 #[test]
 fn in_quota_keeps_what_it_has() {
     let quota = |c: &mut Value, quota: &Value| c["queues"][1]["quota"] = json!({"gpu": quota});
@@ -123,8 +123,8 @@ fn in_quota_keeps_what_it_has() {
     reclaimed(&json!("unlimited"), &json!({"gpu": 1}));
 }
 
-/// Queues in quota keep what they have, whatever queues above them hold: (quota of the department, of c, of e) while
-/// c holds 4 and e 3 of 7, and what is refused for which level with which part of its quota.
+/// Queues within their quotas lose nothing, whatever the queues above them hold: (quota of the department, of c, of e) while
+/// c holds 4 and e 3 of 7, and the refusal for each level with its part of the quota.
 #[test]
 fn quotas_below_the_victims_side() {
     let unlimited = || json!("unlimited");
@@ -165,7 +165,8 @@ fn quotas_below_the_victims_side() {
     }
 }
 
-/// Each unit is checked before it goes, so a queue may end below its quota by one unit, and then nothing more goes.
+/// Each unit is checked before its eviction, so a queue may end below its quota by one unit, and then nothing more is
+/// evicted.
 #[test]
 fn in_quota_after_the_first_victim() {
     let mut case = base();
@@ -199,7 +200,7 @@ fn saturation_shows_both_ratios() {
     assert_eq!(of(&refusals[1]), (Rule::Saturation, Some("b".into()), Some("1.3".into()), Some("1".into())));
 }
 
-/// A sibling without a fair share is no yardstick; one that lost nothing neither.
+/// Siblings without a fair share, and siblings that lost nothing, do not count for saturation.
 #[test]
 fn saturation_looks_at_losers_with_a_share() {
     let mut case = base();

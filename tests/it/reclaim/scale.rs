@@ -81,7 +81,7 @@ fn too_deep_for_so_many() {
     assert_eq!((faults[0].pointer.as_str(), faults[0].code), ("/running", "too_many"));
 }
 
-/// Roots that hold more together than a number has room for.
+/// Roots that together hold more than the type of an amount can represent.
 #[test]
 fn allocations_beyond_any_number() {
     let mut case = Case::new(&json!({

@@ -18,7 +18,7 @@ fn from_b(capacity: u32, share: u32, running: &[Value], asked: u32) -> Value {
     })
 }
 
-/// The same plan when the input is turned around.
+/// The same plan when the order of the input is reversed.
 fn in_any_order(case: &Value) -> Vec<String> {
     let case = Case::new(case);
     let mut turned = case.clone();
@@ -29,7 +29,7 @@ fn in_any_order(case: &Value) -> Vec<String> {
     kernels(&plan).into_iter().map(ToOwned::to_owned).collect()
 }
 
-/// The newest would spend what b holds above its share, and the larger one would stay.
+/// The newest workloads would use up what b holds above its share, and the larger one would stay.
 #[test]
 fn a_large_one_instead_of_a_small_one() {
     let big = workload("big", "b", 1, &gpus(&[3]), json!({}));
@@ -54,14 +54,15 @@ fn whoever_may_go_last_goes_last() {
     assert_eq!(in_any_order(&case), ["two/0", "large/0"]);
 }
 
-/// The surplus may stay when the core goes, as it is enough for the gang; in order it would go first.
+/// The surplus may stay when the core is evicted, because it is enough for the gang; in the usual order it would be evicted
+/// first.
 #[test]
 fn a_core_without_its_surplus() {
     let gang = workload("gang", "b", 1, &gpus(&[3, 1]), json!({"gang_min": 1}));
     assert_eq!(in_any_order(&from_b(4, 3, &[gang], 3)), ["gang/0"]);
 }
 
-/// Saturation forbids to take from b before the reclaimer's own department has given something.
+/// Saturation forbids to take from b before the reclaimer's own department has lost something.
 #[test]
 fn inside_first() {
     let mut case = json!({
@@ -129,7 +130,8 @@ fn more_than_all_may_lose() {
     assert_eq!(plan_of(&case).verdict, Verdict::Refused);
 }
 
-/// With two dozen sizes it takes long to know whether some come close enough to what b may lose: then it is not refused.
+/// With two dozen sizes it takes long to find out whether some come close enough to the amount that b may lose. Such a
+/// search is not refused.
 #[test]
 fn exhausted_is_not_refused() {
     let sizes: Vec<u32> = (0..24).map(|n| 1000 + 2 * n * n).collect();

@@ -62,7 +62,7 @@ fn in_quota_takes_from_over_quota() {
     assert_eq!(plan_of(&above_quota).verdict, Verdict::Refused);
 }
 
-/// KAI prioritises the first strategy: the queue above its fair share loses before one that is only over its quota.
+/// KAI prefers the first strategy: the queue above its fair share loses before one that is only over its quota.
 #[test]
 fn first_strategy_goes_first() {
     let plan = plan_of(&json!({

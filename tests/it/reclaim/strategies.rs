@@ -57,7 +57,7 @@ fn workloads_lose_in_reverse() {
     assert_eq!(kernels(&plan), ["new-low-2/0", "new-low/0", "old-low/0", "new-high/0"]);
 }
 
-/// Two small victims come first, then one that is enough alone: only that one goes.
+/// Two small victims come first, then one that is enough alone: only that one is evicted.
 #[test]
 fn nobody_goes_in_vain() {
     let plan = plan_of(&json!({
@@ -89,7 +89,7 @@ fn comparison_below_the_common_ancestor() {
     assert_eq!(victims(&plan_of(&case)), [("c-9", "fair_share")]);
 }
 
-/// A workload over a limit is refused even where there is room, unless victims under the same ancestor make up for it.
+/// A workload over a limit is refused even where there is room, unless victims under the same ancestor free the same amount.
 #[test]
 fn limits_hold_at_every_ancestor() {
     let mut case = json!({

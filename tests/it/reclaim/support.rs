@@ -27,7 +27,7 @@ pub struct Case {
     pub agents: Option<Vec<Agent>>,
     pub running: Vec<Workload>,
     pub pending: Pending,
-    /// By queue, instead of a division.
+    /// Fair shares by queue, in place of a division.
     #[serde(default)]
     pub shares: Option<BTreeMap<String, Amounts>>,
 }
@@ -87,7 +87,8 @@ pub fn singles(queue: &str, count: usize) -> Vec<Value> {
     (0..count).map(|n| workload(&format!("{queue}-{n}"), queue, n, &[json!({"gpu": 1})], json!({}))).collect()
 }
 
-/// A workload with a member for each of `slots`, created `minute` minutes after midnight; `more` wins.
+/// A workload with a member for each of `slots`, created `minute` minutes after midnight; values in `more` override the
+/// others.
 pub fn workload(id: &str, queue: &str, minute: usize, slots: &[Value], more: Value) -> Value {
     let members: Vec<Value> =
         slots.iter().enumerate().map(|(n, s)| json!({"kernel_id": format!("{id}/{n}"), "slots": s})).collect();

@@ -15,7 +15,7 @@ impl World<'_> {
         has_proportion && self.pending_figures().all(|(held, deserved)| deserved <= held)
     }
 
-    /// All plug-ins of the first tier that has an opinion agree.
+    /// True if all plug-ins of the first tier with an answer agree.
     pub fn tiers_allow(&self, gone: &[Unit], unit: &Unit) -> bool {
         for tier in &self.case.options.plan.tiers {
             let answers: Vec<bool> = tier.iter().filter_map(|name| self.answer(name, gone, unit)).collect();

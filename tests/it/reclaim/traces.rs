@@ -22,7 +22,7 @@ struct Part<'a> {
     amount: u32,
 }
 
-/// Rows of one group with a queue by `queue` and an amount of `slot`, as places of columns.
+/// Rows of one group with a queue by `queue` and an amount of `slot`, as indexes of columns.
 fn parts<'a>(rows: &[Vec<&'a str>], group: &str, (queue, slot): (usize, usize)) -> Vec<Part<'a>> {
     let part = |row: &Vec<&'a str>| Part {
         job: row[0],
@@ -63,7 +63,7 @@ fn cluster(parts: &[Part], moment: &str, capacity: u32, agent_of: &HashMap<&str,
     json!({"capacity": {"slot": capacity}, "queues": queues, "running": running.iter().map(workload).collect::<Vec<_>>()})
 }
 
-/// Plans for workloads whose members are all alike, one for each; the verdicts that came.
+/// Plans for workloads with equal members, one for each. Returns the verdicts that occurred.
 fn plan_for<'a>(cluster: &Value, waiting: impl Iterator<Item = &'a Part<'a>>) -> BTreeMap<String, usize> {
     let mut sessions: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
     for part in waiting {
@@ -110,7 +110,7 @@ fn wagap_at_its_busiest() {
     assert!(verdicts.values().sum::<usize>() >= 10, "{verdicts:?}");
 }
 
-/// 1,243 GPUs in use by 11 virtual clusters. The trace knows no waiting: who starts next is taken to wait.
+/// 1,243 GPUs in use by 11 virtual clusters. The trace has no waiting times, so the jobs that start next count as waiting.
 #[test]
 fn philly_at_its_busiest() {
     const MOMENT: &str = "2017-10-22T07:03:38Z";

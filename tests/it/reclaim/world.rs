@@ -86,7 +86,7 @@ impl<'a> World<'a> {
         self.columns().map(|c| self.tree.allocated[(queue, c)].units() - lost[c]).collect()
     }
 
-    /// The same, with the request.
+    /// [`Self::rest`] plus the request.
     fn with_request(&self, gone: &[Unit], queue: usize) -> Row {
         self.rest(gone, queue).iter().zip(&self.request).map(|(held, asked)| held + asked).collect()
     }
@@ -253,8 +253,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The strategies by which a workload's unit may go once others are gone: its side is above its share or, if the
-    /// reclaimer stays in quota, its quota; and no queue from its own up to its side is in quota.
+    /// The strategies by which a workload's unit may be evicted after others: its side is above its share or, if the
+    /// reclaimer stays within its quota, above its quota; and no queue from its own up to its side is within its quota.
     pub fn strategies(&self, gone: &[Unit], workload: usize) -> Vec<Strategy> {
         let queue = self.queues[workload];
         let Some((ours, theirs)) = self.pair(queue) else { return Vec::new() };
@@ -268,7 +268,7 @@ impl<'a> World<'a> {
         self.case.options.plan.strategies.iter().copied().filter(allows).collect()
     }
 
-    /// By slot: what the pending workload's queue holds and deserves.
+    /// By slot: the amounts that the pending workload's queue holds and deserves.
     pub fn pending_figures(&self) -> impl Iterator<Item = (u128, u128)> {
         let queue = self.path[0];
         self.columns().map(move |c| (self.tree.allocated[(queue, c)].units(), self.share[(queue, c)].units()))
@@ -281,7 +281,7 @@ impl<'a> World<'a> {
         self.columns().all(|c| rest[c] >= self.share[(queue, c)].units())
     }
 
-    /// r > 1 only below every sibling that lost something.
+    /// A saturation ratio above 1 is allowed only below that of every sibling that lost something.
     pub fn saturation_holds(&self, gone: &[Unit]) -> bool {
         gone.iter().filter_map(|unit| self.pair(self.queues[unit.workload])).all(|(ours, theirs)| {
             let (a, b) = (self.with_request(gone, ours), self.rest(gone, theirs));

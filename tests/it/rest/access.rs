@@ -15,7 +15,7 @@ const READERS: &[Role] = &[Role::Admin, Role::Scheduler, Role::Viewer];
 const SCHEDULERS: &[Role] = &[Role::Admin, Role::Scheduler];
 const ADMINS: &[Role] = &[Role::Admin];
 
-/// Every endpoint with a request that works, and who may send it.
+/// Every endpoint with a valid request, and the roles that may send it.
 fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
     let (carol, alice) = (id("carol"), id("alice"));
     let new_kernel = json!([kernel("extra", "dave", "vision", "2026-01-13T09:00:00Z")]);

@@ -8,7 +8,7 @@ use super::support::{Server, group, request};
 use crate::support::fixture::id;
 use crate::support::on_both;
 
-/// All that a refused request could have changed.
+/// All data that a refused request could have changed.
 async fn everything(server: &Server) -> Vec<Value> {
     let mut seen = Vec::new();
     for path in ["/scheduler-options", "/fair-share-weights", "/fair-share-status", "/agents", "/kernels"] {
@@ -24,7 +24,7 @@ fn weight(weight: &str) -> String {
 }
 
 on_both! {
-    /// `PostgreSQL` cannot store it, and nothing needs it.
+    /// `PostgreSQL` cannot store the character NUL, and no name needs it.
     async fn nul_is_refused_wherever_it_stands(db: TestDb) {
         let server = Server::new(db).await;
         for (path, pointer) in [

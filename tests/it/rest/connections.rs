@@ -14,7 +14,7 @@ use crate::support::database::{TestDb, sqlite};
 use crate::support::fixture::kernel;
 
 const SOON: Duration = Duration::from_millis(200);
-/// Far beyond what anything here takes.
+/// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Listening {

@@ -29,7 +29,7 @@ pub struct Contract {
 /// One operation of the document and its place there.
 struct Operation<'a> {
     place: String,
-    /// `None`: the path does not take this method.
+    /// `None`: the path does not have this method.
     value: Option<&'a Value>,
 }
 
@@ -147,7 +147,7 @@ fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Where the schemas of bodies are.
+/// The places of schemas of bodies in the document.
 fn places_of_schemas(document: &Value) -> Vec<String> {
     let mut places = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -167,8 +167,8 @@ fn places_of_schemas(document: &Value) -> Vec<String> {
     places
 }
 
-/// Closes every object whose keys are listed, so that an answer with a key that is not documented fails. Parts of a
-/// whole stay open: each of them sees the keys of the others.
+/// Closes every object whose keys are listed, so that an answer with an undocumented key fails. Parts of a composed schema
+/// stay open, because each of them sees the keys of the others.
 fn close(document: &mut Value) {
     let mut parts = BTreeSet::new();
     parts_of_wholes(document, &mut parts);

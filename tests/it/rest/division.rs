@@ -9,7 +9,7 @@ use crate::support::on_both;
 
 const DIVISION: &str = "/division";
 
-/// 36 gpus; p1 (quota 10), p2 (quota 6) and p3 all want everything, and p2 holds it.
+/// 36 gpus; p1 (quota 10), p2 (quota 6) and p3 all ask for all of them, and p2 holds them.
 pub async fn three_projects(db: crate::support::database::TestDb) -> Server {
     let server = Server::new(db).await;
     server.agent("node-1", &json!({"gpu": "36"})).await;

@@ -47,7 +47,7 @@ fn every_reference_names_something() {
     }
 }
 
-/// The examples are what a person copies.
+/// Users copy the examples.
 #[test]
 fn every_example_fits_its_schema() {
     let schemas = CONTRACT.document()["components"]["schemas"].as_object().unwrap();

@@ -71,7 +71,7 @@ fn example_path(path: &str, operation: &Value) -> String {
     if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
 }
 
-/// The operations that make what the others name, in the order in which they need each other.
+/// The operations that create what the others refer to, in the order of their dependencies.
 const FIRST: [&str; 7] = [
     "put /resource-groups/{rg}",
     "put /domains/{name}",
@@ -82,7 +82,7 @@ const FIRST: [&str; 7] = [
     "post /resource-groups/{rg}/kernels",
 ];
 
-/// It may take away what others name.
+/// It may remove what others refer to.
 const LAST: &str = "post /audit-log/{id}/undo";
 
 on_both! {

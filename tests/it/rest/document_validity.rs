@@ -114,8 +114,8 @@ fn class_name(name: &str) -> String {
     parts.flat_map(|part| part.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(part.chars().skip(1))).collect()
 }
 
-/// Each class that a generator makes of the properties of `schema`: one for each object and each enumeration that stands there
-/// itself instead of a reference.
+/// Each class that a generator makes from the properties of `schema`: one for each object and each enumeration that is
+/// defined there and not by a reference.
 fn inline_classes(class: &str, schema: &Value, found: &mut Vec<String>) {
     let none = Map::new();
     for (key, property) in schema["properties"].as_object().unwrap_or(&none) {

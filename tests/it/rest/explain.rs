@@ -27,12 +27,12 @@ fn number(value: &Value) -> f64 {
     value.as_str().unwrap_or_else(|| panic!("{value} is no decimal text")).parse().unwrap()
 }
 
-/// To the last digit.
+/// Fails unless both are equal to the last digit.
 fn same(redone: f64, told: &Value) {
     assert_eq!(redone.to_bits(), number(told).to_bits(), "{redone} and {told}");
 }
 
-/// The factor from what the answer prints alone.
+/// The factor, calculated from the printed answer alone.
 fn redone(told: &Value) -> String {
     let lookback = told["rules"]["lookback_days"].as_f64().unwrap();
     let weights = told["rules"]["resource_weights"].as_object().unwrap();

@@ -73,7 +73,7 @@ fn marks() -> Vec<String> {
     names.map(str::to_owned).into_iter().chain(ids).chain([GROUP.to_owned()]).collect()
 }
 
-/// Fails if the answer names something of the first group that the request does not name.
+/// Fails if the answer contains a name of the first group that the request does not contain.
 fn assert_silent(answer: &Answer, request: &str) {
     let text = String::from_utf8_lossy(&answer.bytes);
     for mark in marks().iter().filter(|mark| !request.contains(mark.as_str())) {
@@ -81,7 +81,7 @@ fn assert_silent(answer: &Answer, request: &str) {
     }
 }
 
-/// Requests to an endpoint that is about no group, and whether a limited key is refused. An endpoint that is added has to be
+/// Requests to an endpoint that does not belong to a group, and true if a limited key is refused. A new endpoint must be
 /// added here.
 fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Value>)>) {
     let (refused, open) = (true, false);
@@ -135,7 +135,7 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
     }
 }
 
-/// A document for a field of GraphQL that takes no resource group, and whether a limited key is refused.
+/// A document for a field of GraphQL without a resource group, and true if a limited key is refused.
 fn document(field: &str, foreign: &Foreign) -> (bool, String) {
     let (refused, open) = (true, false);
     let (vision, alice) = (id("vision"), id("alice"));
@@ -193,13 +193,13 @@ fn node_ids(group: &str, foreign: &Foreign) -> Vec<(&'static str, String)> {
     keys.map(|(kind, key)| (kind, URL_SAFE_NO_PAD.encode(json!([kind, key]).to_string()))).into()
 }
 
-/// Endpoints of the document that are about no group: operation and method.
+/// Endpoints of the document that do not belong to a group: operation and method.
 fn other_endpoints() -> Vec<(String, String)> {
     let others = all_endpoints().into_iter().filter(|endpoint| !endpoint.is_of_group);
     others.map(|endpoint| (endpoint.id, endpoint.method)).collect()
 }
 
-/// Fields of the schema that name no group by `resource_group: String!`.
+/// Fields of the schema without an argument `resource_group: String!`.
 fn other_fields() -> Vec<String> {
     let roots = ["type Query {", "type Mutation {"].map(|head| {
         let (_, rest) = SCHEMA.split_once(head).unwrap();
@@ -220,7 +220,7 @@ fn other_fields() -> Vec<String> {
     found
 }
 
-/// The answer without what every answer has of its own, and with one name for all that was asked about.
+/// The answer without the values that differ in every answer, and with one name in place of all the names in the request.
 fn comparable(answer: &Answer, asked: &[&str]) -> (u16, String) {
     let mut text = String::from_utf8_lossy(&answer.bytes).into_owned();
     let value: Result<Value, _> = serde_json::from_slice(&answer.bytes);
@@ -249,7 +249,7 @@ impl Names {
         self.user.iter().chain(&self.project).map(String::as_str).chain([&*self.domain, &*self.kernel]).collect()
     }
 
-    /// Everything that a request to the own group may ask about them: path, and body.
+    /// All requests to the own group that may contain these names: path and body.
     fn questions(&self) -> Vec<(&'static str, String, Option<Value>)> {
         let own = |path: &str| format!("/resource-groups/other{path}");
         let mut found = Vec::new();

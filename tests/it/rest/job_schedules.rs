@@ -33,7 +33,7 @@ async fn run(server: &Server, job: &str, group: &str) {
     assert_eq!(runs["items"][0]["status"], "succeeded", "{runs}");
 }
 
-/// The runs of a job once there are this many of them, newest first: when each started, and because of what.
+/// The runs of a job once there are this many of them, newest first: the start and the trigger of each.
 async fn runs_of(server: &Server, job: &str, count: usize) -> Vec<(String, String)> {
     loop {
         let listed = server.get(&format!("/job-runs?job={job}")).await;

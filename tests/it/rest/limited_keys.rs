@@ -19,7 +19,7 @@ fn post(name: &str) -> Value {
 }
 
 on_both! {
-    /// It could mean all groups as well as none.
+    /// An empty list could mean all groups as well as none.
     async fn an_empty_list_of_groups_is_refused(db: TestDb) {
         let server = Server::new(db).await;
         let keys = server.get("/keys").await["total"].clone();

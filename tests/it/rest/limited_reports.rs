@@ -33,7 +33,7 @@ async fn report(server: &Server, key: &str, name: &str, kernels: Value) -> Value
     server.call_as(key, "POST", &path, Some(&kernels)).await.json(200)
 }
 
-/// Everything that readers of the group see of its shares.
+/// The group's shares as readers see them.
 async fn shares(server: &Server) -> [Value; 3] {
     let path = |tier: &str| group(&format!("/fair-share-status{tier}"));
     [server.get(&path("")).await, server.get(&path("/projects")).await, server.get(&path("/domains")).await]

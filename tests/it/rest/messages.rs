@@ -8,7 +8,7 @@ use crate::support::fixture::{id, with};
 use crate::support::on_both;
 use fairshared::service::Role;
 
-/// Words of parsers and of our types.
+/// Words of parsers and of internal types.
 const FOREIGN: [&str; 22] = [
     "invalid type",
     "invalid value",

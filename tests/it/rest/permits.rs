@@ -16,7 +16,7 @@ fn key(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-/// Asks once, so that the future has come as far as it can.
+/// Polls once, so that the future proceeds as far as it can.
 async fn waits(future: std::pin::Pin<&mut impl Future>) -> bool {
     poll!(future).is_pending()
 }

@@ -6,7 +6,7 @@ use super::support::{Server, group};
 use crate::support::fixture::id;
 use crate::support::on_both;
 
-/// The same with every key in `keys` holding something else.
+/// The same body with another value for every key in `keys`.
 fn with_other(mut body: Value, keys: &[&str]) -> Value {
     for key in keys {
         body[*key] = json!({"anything": [1, "goes"]});
@@ -35,7 +35,7 @@ async fn server(db: crate::support::database::TestDb) -> Server {
     server
 }
 
-/// Everything that a request could change.
+/// All data that a request could change.
 async fn picture(server: &Server) -> Vec<Value> {
     let mut seen = Vec::new();
     for path in

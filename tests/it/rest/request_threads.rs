@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Lets threads through once it is open.
+/// Blocks threads until it is open.
 #[derive(Default)]
 struct Barrier {
     is_open: Mutex<bool>,

@@ -20,7 +20,7 @@ use super::support::{Server, app, group, request};
 use crate::support::fixture::kernel;
 use crate::support::on_both;
 
-/// Jobs that no request should have run.
+/// Jobs that no request should have started.
 struct Broken;
 
 impl JobControl for Broken {

@@ -186,7 +186,7 @@ on_both! {
         assert!(plan["warnings"].as_array().unwrap().iter().any(|w| w["code"] == "multiplier_raised"), "{plan}");
     }
 
-    /// A plan counts with the moment that it is given, else with the server's clock.
+    /// A plan is made for the moment in the request, or else for that of the server's clock.
     async fn the_moment_of_a_plan(db: TestDb) {
         let server = Server::new(db).await;
         let mut case = eight(8);
@@ -340,7 +340,7 @@ on_both! {
         }
     }
 
-    /// A workload larger than the cluster, agents and gangs that are not what they seem.
+    /// A workload larger than the cluster, and inconsistent agents and gangs.
     async fn doubtful_plans(db: TestDb) {
         let server = Server::new(db).await;
         let mut larger = eight(9);

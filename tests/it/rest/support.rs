@@ -82,7 +82,7 @@ impl Server {
         create_key(&self.fixture, role, user).await
     }
 
-    /// Every answer is held against the OpenAPI document.
+    /// Sends a request, and checks the answer against the OpenAPI document.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = self.router.clone().oneshot(request).await.unwrap();
@@ -109,7 +109,7 @@ impl Server {
         answer
     }
 
-    /// A request whose body is sent as it stands.
+    /// A request with the body `body` unchanged.
     pub async fn raw(&self, method: &str, path: &str, kind: &str, body: impl Into<Body>) -> Answer {
         let body = body.into();
         let mut request = request(&self.key, method, path).header(header::CONTENT_TYPE, kind);
@@ -140,7 +140,7 @@ impl Server {
     }
 }
 
-/// Takes an entry of the audit log back.
+/// Undoes an entry of the audit log.
 pub async fn undo(server: &Server, id: i64) -> Answer {
     server.call("POST", &format!("/audit-log/{id}/undo"), Some(&json!({"reason": "no"}))).await
 }

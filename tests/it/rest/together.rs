@@ -14,11 +14,11 @@ use crate::support::on_both;
 /// The outcome of one request about one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// A PUT that was answered with 200 or 201: the group is there.
+    /// A PUT that was answered with 200 or 201: the group exists.
     Put,
-    /// A DELETE that was answered with 204: the group is gone.
+    /// A DELETE that was answered with 204: the group is deleted.
     Deleted,
-    /// An answer that only a group that is there can give.
+    /// An answer that only an existing group can give.
     Present,
     /// A 404.
     Absent,
@@ -165,7 +165,7 @@ on_both! {
         assert_eq!(server.call("POST", "/graphql", Some(&query)).await.json(200)["errors"], Value::Null);
     }
 
-    /// Names that are invented are no load on the database.
+    /// Invented names cause no load on the database.
     async fn many_requests_for_unknown_groups_share_a_read(db: TestDb) {
         let server = Server::new(db).await;
         let before = server.service.store().statements();

@@ -10,7 +10,7 @@ use super::support::{Server, create_key, group, newest, undo};
 use crate::support::fixture::{GROUP, admin};
 use crate::support::on_both;
 
-/// Queues as they are configured, and what each deserves.
+/// Queues as configured, and the amount that each deserves.
 async fn queues(server: &Server) -> [Value; 2] {
     let configured = server.service.queues(&admin(), GROUP).unwrap();
     assert_eq!(store::queues::list(server.service.store().read(), GROUP).await.unwrap(), *configured);
@@ -18,7 +18,7 @@ async fn queues(server: &Server) -> [Value; 2] {
     [server.get(&group("/queues")).await["items"].clone(), json!([division["queues"], division["order"]])]
 }
 
-/// Returns the entry of the change.
+/// Makes a change. Returns its audit entry.
 async fn change(server: &Server, method: &str, path: &str, body: &Value) -> i64 {
     let answer = server.call(method, &group(path), Some(body)).await;
     assert!(answer.status.is_success(), "{method} {path} {body}: {}", String::from_utf8_lossy(&answer.bytes));
@@ -35,13 +35,13 @@ async fn delete(server: &Server, name: &str) -> i64 {
     newest(server).await
 }
 
-/// All that a refusal has to leave as it is.
+/// All data that a refusal must leave unchanged.
 async fn stored(server: &Server) -> (Value, Value, Value) {
     let revision = server.get(&group("")).await["config_revision"].clone();
     (server.get(&group("/queues")).await, server.get("/audit-log").await["total"].clone(), revision)
 }
 
-/// Returns what the refusal says.
+/// Returns the refusal.
 async fn refused(server: &Server, entry: i64, status: u16, code: &str) -> Value {
     let before = stored(server).await;
     let answer = undo(server, entry).await;

@@ -29,7 +29,7 @@ fn escaped(text: &str) -> String {
     text.replace('{', "%7B").replace('}', "%7D")
 }
 
-/// A server that knows each name as that of a user and of a project.
+/// A server with each name as that of a user and of a project.
 async fn server(db: crate::support::database::TestDb) -> Server {
     let server = Server::new(db).await;
     server.agent("node-01", &json!({"cpu": "100"})).await;

@@ -7,7 +7,7 @@ use super::support::{Server, group};
 use crate::support::fixture::{id, kernel, with};
 use crate::support::on_both;
 
-/// A zero-width space, a turn of the direction of writing, a private and an unassigned character, a separator of lines, a
+/// A zero-width space, a change of the writing direction, a private and an unassigned character, a line separator, a
 /// variation selector, a filler of Hangul, and a joiner.
 const INVISIBLE: [char; 8] =
     ['\u{200b}', '\u{202e}', '\u{e000}', '\u{378}', '\u{2028}', '\u{fe0f}', '\u{3164}', '\u{200d}'];
@@ -103,7 +103,7 @@ on_both! {
         }
     }
 
-    /// An earlier release took them.
+    /// An earlier release accepted them.
     async fn stored_names_stay_readable(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.call("PUT", &format!("/users/{}", id("alice")), Some(&json!({"name": "old name"}))).await.json(200);

@@ -40,11 +40,11 @@ pub struct Endpoint {
     pub method: String,
     pub path: String,
     pub body: Option<Value>,
-    /// The path names a resource group.
+    /// True if the path contains a resource group.
     pub is_of_group: bool,
 }
 
-/// Something that the parameter or argument may be.
+/// A possible value of the parameter or argument.
 fn sample(name: &str) -> String {
     match name {
         "rg" | "resource_group" => GROUP.to_owned(),
@@ -72,7 +72,7 @@ pub fn endpoints() -> Vec<Endpoint> {
     found
 }
 
-/// Every endpoint of the document, with values for what it requires.
+/// Every endpoint of the document, with values for its required parameters.
 pub fn all_endpoints() -> Vec<Endpoint> {
     let document: Value = serde_json::from_str(OPENAPI).unwrap();
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ fn body(operation: &str) -> Value {
     }
 }
 
-/// Every field that takes a resource group, with what it needs besides.
+/// Every field with a resource group, and its other required arguments.
 pub fn fields() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in SCHEMA.lines().map(str::trim).filter(|line| line.contains("(resource_group: String!")) {

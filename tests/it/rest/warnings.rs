@@ -15,7 +15,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(code, pointer)| ((*code).to_owned(), (*pointer).to_owned())).collect()
 }
 
-/// Values of 64 bits have no room for these digits.
+/// More digits than a 64-bit float can represent.
 const DIGITS: &str = "123456789.123456789";
 
 on_both! {

@@ -140,7 +140,7 @@ fn random_changes(f: &Fixture, dice: &mut Dice) -> Value {
     changes
 }
 
-/// Does all of it by the endpoints for single changes.
+/// Makes all changes by the endpoints for single changes.
 async fn really(server: &Server, changes: &Value) {
     for moved in changes["projects"].as_array().into_iter().flatten() {
         let path = format!("/projects/{}", moved["project_id"].as_str().unwrap());

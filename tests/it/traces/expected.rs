@@ -33,7 +33,7 @@ pub fn sums(rows: &[&Plain], domain: impl Fn(&Plain) -> String) -> Sums {
     exact_sums(rows, domain).into_iter().map(|(key, sum)| (key, plain_decimal(sum))).collect()
 }
 
-/// A member with its place.
+/// A member with its position.
 #[derive(Debug)]
 pub struct Standing {
     pub user: String,

@@ -29,7 +29,7 @@ use expected::Standing;
 
 const GIB: f64 = 1_073_741_824.0;
 
-/// One file, what the command line says about it, and what it holds.
+/// One file, its options on the command line, and its contents.
 struct Trace {
     args: ImportArgs,
     rows: Vec<Plain>,
@@ -60,7 +60,7 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
     }
 }
 
-/// The same capacity for every group, where a trace brings none.
+/// The same capacity for every group, if a trace has none.
 fn capacities_file(folder: &Path, rows: &[Plain], columns: &str) -> PathBuf {
     let groups: BTreeSet<&str> = rows.iter().map(|row| row.group.as_str()).collect();
     let header = "resource_group,agent_id,cpu,mem_gib,gpu,from,to".to_owned();
@@ -111,7 +111,7 @@ fn wagap(data: &Path) -> Trace {
     }
 }
 
-/// The first `jobs` of them.
+/// The first `jobs` jobs of the trace.
 fn lcg(data: &Path, folder: &Path, jobs: usize) -> Trace {
     let text = unpack(&data.join("lcg2005/lcg2005.swf.gz"));
     let (head, body): (Vec<&str>, Vec<&str>) = text.split_inclusive('\n').partition(|line| line.starts_with(';'));
@@ -175,7 +175,7 @@ async fn kernels(service: &Service, group: &str) -> Vec<Kernel> {
     }
 }
 
-/// Names as in the file, from what the service shows.
+/// The name as in the file, from the one that the service shows.
 fn user_name(group: &GroupSnapshotData, member: Member) -> String {
     let user = group.rows.user(member).and_then(|row| row.user_name.clone()).expect("users have names");
     let project =
@@ -250,7 +250,7 @@ fn assert_ranking(service: &Service, group: &GroupSnapshotData, trace: &Trace, r
     assert_eq!(order, expected.into_iter().map(|(_, name)| name).collect::<Vec<_>>());
 }
 
-/// Everything stored that an import may touch.
+/// All stored data that an import may change.
 async fn stored(service: &Service, groups: &[VisibleGroup]) -> (Vec<Vec<BucketRow>>, Vec<Vec<Kernel>>) {
     let (mut all_buckets, mut all_kernels) = (Vec::new(), Vec::new());
     for group in groups {

@@ -32,7 +32,7 @@ impl Person {
         Self { router, cookie: Mutex::default() }
     }
 
-    /// A request with these headers and no others, but for the host and the cookie.
+    /// A request with these headers only, and with the host and the cookie.
     pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header("host", HOST);
         if let Some(cookie) = &*self.cookie.lock().unwrap() {
@@ -54,7 +54,7 @@ impl Person {
         self.send(method, path, &headers, body).await
     }
 
-    /// Signs in, and keeps the cookie. Returns what the server said of it.
+    /// Signs in, and stores the cookie. Returns the header `Set-Cookie` of the answer.
     pub async fn sign_in(&self, key: &str) -> String {
         let answer = self.ask("POST", "/ui/session", &json!({"key": key})).await;
         assert_eq!(answer.status, 204, "{}", String::from_utf8_lossy(&answer.bytes));
