@@ -17,7 +17,7 @@
 //!   only.
 //! - Snapshots of a group are put in the order of its commits.
 //!
-//! See "The picture" in ARCHITECTURE.
+//! See "The snapshot" in ARCHITECTURE.
 
 mod accounts;
 pub mod answers;
