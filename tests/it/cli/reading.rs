@@ -289,24 +289,23 @@ async fn a_ranking_has_whole_names_where_there_is_no_terminal() {
 
 /// The output of a command in a terminal with this many columns, which `script` provides.
 fn in_terminal(f: &Fixture, columns: usize, args: &[&str]) -> String {
+    end(terminal(f, columns, args).env("NO_COLOR", "1")).ok()
+}
+
+/// The program in a terminal of so many columns, which is played by `script`.
+fn terminal(f: &Fixture, columns: usize, args: &[&str]) -> std::process::Command {
     let line = format!("stty cols {columns}; {} {}", env!("CARGO_BIN_EXE_fairshared"), args.join(" "));
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::null());
-    end(command.env("FAIRSHARED_DATABASE_URL", &f.db.url).env("NO_COLOR", "1")).ok()
+    // A variable for the tests alone, which the program would refuse.
+    command.env_remove("FAIRSHARED_TEST_DATA").env("FAIRSHARED_DATABASE_URL", &f.db.url);
+    command
 }
 
-/// A terminal, played by `script`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headings_are_bold_for_those_who_like_it() {
     let f = two_users(crate::support::database::sqlite().await).await;
-    let shown = |no_color: &str| {
-        let program = env!("CARGO_BIN_EXE_fairshared");
-        let mut command = std::process::Command::new("script");
-        command
-            .args(["-qec", &format!("stty cols 120; {program} rank {GROUP}"), "/dev/null"])
-            .stdin(std::process::Stdio::null());
-        end(command.env("FAIRSHARED_DATABASE_URL", &f.db.url).env("NO_COLOR", no_color)).ok()
-    };
+    let shown = |no_color: &str| end(terminal(&f, 120, &["rank", GROUP]).env("NO_COLOR", no_color)).ok();
     assert!(shown("").contains("\u{1b}[1m"));
     let plain = shown("1");
     assert!(plain.contains("RANK") && !plain.contains('\u{1b}'), "{plain:?}");
