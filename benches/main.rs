@@ -113,6 +113,7 @@ fn all(names: &[&str]) -> ExitCode {
 /// Runs one bench in this process.
 fn one(name: &str, run: &str) {
     let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap_or_else(|| panic!("there is no bench {name}"));
+    fairshared::process::memory::give_back();
     rows::begin(bench, run);
     (bench.run)();
     for figure in rows::missing() {

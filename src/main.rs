@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    fairshared::process::memory::give_back();
     fairshared::cli::main()
 }

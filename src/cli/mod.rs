@@ -198,6 +198,10 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
         telemetry::start(&config);
     }
 
+    if !entry.is_service {
+        // A command ends soon, so returning memory to the system in between would only cost time.
+        crate::process::memory::keep_blocks();
+    }
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
     }

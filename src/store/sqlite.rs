@@ -85,6 +85,7 @@ impl KeepAliveConnection {
 }
 
 pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) -> Result<Pools> {
+    crate::process::sqlite_memory::from_mimalloc();
     let path = options.get_filename().to_owned();
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;

@@ -12,6 +12,7 @@ mod fuzz;
 mod graphql;
 mod house;
 mod import;
+mod memory;
 mod queues;
 mod reclaim;
 mod rest;

@@ -124,6 +124,7 @@ impl Service {
             if let Err(error) = self.store.give_back_memory().await {
                 tracing::debug!(%error, "connections keep what they have of the database in memory");
             }
+            super::work::blocking(crate::process::memory::trim);
         }
     }
 }
