@@ -71,7 +71,7 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
         // Another day changes the history of every owner.
         days = 1 - days;
         let decayer = Decayer::new(&options, TODAY.plus(days));
-        hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
+        hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
         hierarchy.weigh(Weight::ONE);
         Ranking::of(
             hierarchy.users().iter().map(|(member, share)| Arc::new(Standing(*member, share.exponent))).collect(),

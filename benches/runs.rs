@@ -1,5 +1,5 @@
-//! Runs of `aggregate` at 100,000 users with a week of buckets, of whom none, few or all have used something since the run
-//! before. In a grown database 10,000 of them have four weeks of buckets.
+//! Runs of `aggregate` at 100,000 users with a week of buckets, after none, few or all of them have used
+//! something. In a grown database 10,000 of them have four weeks of buckets.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -20,8 +20,6 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::factor::{Exponent, History, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
 use super::maps::{FastMap, FastSet};
@@ -118,8 +116,6 @@ enum HistoryChange {
     OtherSums,
 }
 
-/// The number of owners whose histories are requested together.
-const TOGETHER: usize = 16;
 /// If more than one share in `MANY` has a new history, all are weighed, because this takes less time.
 const MANY: usize = 4;
 
@@ -312,16 +308,11 @@ impl Hierarchy {
     }
 
     /// [`Self::take_histories`] for all owners, in parallel.
-    pub fn take_all_histories(&mut self, histories: impl Fn(&[&Owner]) -> Vec<History> + Sync) -> Vec<Owner> {
+    pub fn take_all_histories(&mut self, history: impl Fn(&Owner) -> History + Sync) -> Vec<Owner> {
         let owners: Vec<Owner> = self.owners().collect();
         let mut shares: Vec<(&Owner, &mut Share)> = owners.iter().zip(self.shares_mut()).collect();
         let take = |part: &mut [(&Owner, &mut Share)]| {
-            let mut taken = Vec::with_capacity(part.len());
-            for block in part.chunks_mut(TOGETHER) {
-                let owners: SmallVec<[&Owner; TOGETHER]> = block.iter().map(|(owner, _)| *owner).collect();
-                taken.extend(block.iter_mut().zip(histories(&owners)).map(|((_, share), history)| share.take(history)));
-            }
-            taken
+            part.iter_mut().map(|(owner, share)| share.take(history(owner))).collect::<Vec<_>>()
         };
         let taken: Vec<HistoryChange> = parallel::parts_mut(&mut shares, take).concat();
         if taken.iter().filter(|taken| **taken != HistoryChange::Same).count() > self.users.len() / MANY {

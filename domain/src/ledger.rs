@@ -97,11 +97,6 @@ impl Ledger {
         self.series.iter()
     }
 
-    /// The number of owners that have buckets.
-    pub fn owners(&self) -> usize {
-        self.series.len()
-    }
-
     pub fn bucket(&self, owner: &Owner, start: Day) -> Option<&Bucket> {
         self.series.get(owner).and_then(|c| c.bucket(start))
     }
@@ -418,11 +413,6 @@ impl Ledger {
     /// The decayed usage of `owner`. The decayer must have the same weights of slots as in [`Self::normalize`].
     pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
         self.series.get(owner).map_or_else(History::default, |series| decayer.history(series))
-    }
-
-    /// [`Self::history`] of several owners.
-    pub fn histories(&self, owners: &[&Owner], decayer: &Decayer) -> Vec<History> {
-        owners.iter().map(|owner| self.history(owner, decayer)).collect()
     }
 
     // Most of the time is spent waiting for memory, so the series are prefetched together.

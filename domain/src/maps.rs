@@ -1,5 +1,7 @@
 //! Maps for hot paths. Hashing is fast, and the seed is fixed, so the same input always gives the same order.
 
+use std::hash::Hash;
+
 use hashbrown::{HashMap, HashSet};
 
 /// A map with fast hashing. No answer may depend on its order.
@@ -11,3 +13,14 @@ pub type SharedMap<K, V> = rpds::HashTrieMap<K, V, archery::ArcTK, foldhash::fas
 
 /// A set with fast hashing. No answer may depend on its order.
 pub type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
+
+/// The value of `key`. A key that is not there gets the default value.
+pub fn get_or_default<'m, K: Hash + Eq + Clone, V: Clone + Default>(
+    map: &'m mut SharedMap<K, V>,
+    key: &K,
+) -> &'m mut V {
+    if !map.contains_key(key) {
+        map.insert_mut(key.clone(), V::default());
+    }
+    map.get_mut(key).unwrap_or_else(|| unreachable!("the key is there"))
+}

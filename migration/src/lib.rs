@@ -128,9 +128,6 @@ const UPGRADE_LOCK: i64 = 0x6661_6972;
 /// Applies every step that the database lacks: all or none. If two processes do so at the same time, the second one waits
 /// for the first one, and finds nothing to do.
 pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
-    if schema(db).await?.pending.is_empty() {
-        return Ok(());
-    }
     let transaction = begin_upgrade(db).await?;
     Migrator::up(&transaction, None).await?;
     transaction.commit().await

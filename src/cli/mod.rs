@@ -60,6 +60,7 @@ pub use client::Client;
 pub use command::{Command, Entry};
 
 use crate::config::Config;
+use crate::process::memory;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
@@ -197,10 +198,9 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
     if entry.is_service || config.log_chosen {
         telemetry::start(&config);
     }
-
     if !entry.is_service {
         // A command ends soon, so returning memory to the system in between would only cost time.
-        crate::process::memory::keep_blocks();
+        memory::keep_blocks();
     }
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");

@@ -32,7 +32,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Duration, timeout};
 use tokio_util::task::TaskTracker;
 
-use super::trigger::{EVERY_SECOND, Trigger, TriggerEntry};
+use super::trigger::{EVERY_SECOND, JobTrigger, TriggerEntry};
 use super::{Job, JobSettings, ScheduledJob, all, elapsed};
 use crate::domain::time::Timestamp;
 use crate::service::jobs::leases::{Lease, Presence};
@@ -68,7 +68,7 @@ pub struct Runner {
     /// Runs that ended early because of the database, and are not in the log yet.
     interruptions: AtomicU64,
     /// The trigger that wakes the runner, once it is started.
-    trigger: Mutex<Option<Trigger>>,
+    trigger: Mutex<Option<JobTrigger>>,
 }
 
 impl Runner {
@@ -104,7 +104,7 @@ impl Runner {
                 }
             }
         }
-        let trigger = Trigger::start(self.trigger_entries()).await;
+        let trigger = JobTrigger::start(self.trigger_entries()).await;
         let failed = |error| Error::failed("the scheduler of the jobs does not start", error);
         *lock(&self.trigger) = Some(trigger.map_err(failed)?);
         Ok(())

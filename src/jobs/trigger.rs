@@ -31,12 +31,12 @@ pub(super) struct TriggerEntry {
 }
 
 /// A scheduler that runs until it is stopped.
-pub(super) struct Trigger {
+pub(super) struct JobTrigger {
     scheduler: JobScheduler,
     _pause_watch: AbortOnDropHandle<()>,
 }
 
-impl Trigger {
+impl JobTrigger {
     /// Wakes every entry now, and from then on at its times.
     pub async fn start(entries: Vec<TriggerEntry>) -> Result<Self, JobSchedulerError> {
         let mut scheduler = JobScheduler::new().await?;

@@ -10,7 +10,7 @@ use super::group::state::GroupState;
 use super::share_history::{Leaving, ShareDay};
 use super::work::blocking;
 use super::{Error, Result, Service};
-use crate::domain::fairness::Asking;
+use crate::domain::fairness::PendingCounts;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::time::Day;
 use crate::store;
@@ -27,7 +27,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn keep_past_days(&self, group: &str, first: Day, waited: Asking) -> Result<()> {
+    pub async fn keep_past_days(&self, group: &str, first: Day, waited: PendingCounts) -> Result<()> {
         let Fork { mut state, snapshot, .. } = self.fork(group).await?;
         state.prepare(&snapshot, first.start(), false).await?;
         drop(snapshot);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::people::{Called, Directory, who};
+use super::people::{Directory, RequestNames, who};
 use super::weights::{Target, WeightItem};
 use super::{Fault, Faults, Result};
 use crate::domain::ids::ProjectId;
@@ -76,7 +76,7 @@ pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Re
 }
 
 /// The names by which the weights refer to domains, users and projects.
-pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut Called) {
+pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut RequestNames) {
     for (at, item) in inputs.iter().enumerate() {
         if item.user.is_none() && item.project.is_none() && item.domain_name.is_none() {
             continue;

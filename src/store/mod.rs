@@ -202,8 +202,10 @@ impl Store {
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
         let applied = async {
-            self.schema().await?;
-            Ok(migration::up(&self.write.pool()).await?)
+            if !self.schema().await?.pending.is_empty() {
+                migration::up(&self.write.pool()).await?;
+            }
+            Ok(())
         };
         if let Err(error) = applied.await {
             return Err(rights::explain(&self.write, error).await);

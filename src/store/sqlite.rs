@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use super::files::Files;
 use super::statement_guard::StatementGuard;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
+use crate::process::sqlite_memory;
 
 /// The page cache of a connection, in KiB (negative values are KiB in `SQLite`). A batch changes index pages all over the
 /// file, which stay in memory until the commit. An idle connection frees its cache. Readers find pages in the system's
@@ -85,7 +86,7 @@ impl KeepAliveConnection {
 }
 
 pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) -> Result<Pools> {
-    crate::process::sqlite_memory::from_mimalloc();
+    sqlite_memory::from_mimalloc();
     let path = options.get_filename().to_owned();
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;

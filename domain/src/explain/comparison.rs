@@ -21,12 +21,12 @@ pub struct Candidate {
 pub struct Comparison {
     pub entrants: Vec<Candidate>,
     /// The projects and domains that users are compared by first; `None` if users are compared with each other at once.
-    pub outer: Option<Outer>,
+    pub outer: Option<OuterCandidates>,
 }
 
 /// The projects and domains of users, for `order: tiered`.
 #[derive(Clone, Debug, Default)]
-pub struct Outer {
+pub struct OuterCandidates {
     /// The number of each user's project.
     pub within: Vec<u32>,
     pub projects: Vec<Candidate>,
@@ -47,7 +47,7 @@ impl Comparison {
     }
 }
 
-impl Outer {
+impl OuterCandidates {
     pub fn keys(&self, projects: &[u64], domains: &[u64]) -> OuterKeys<'_> {
         let of = |(project, domain): (&u64, &u32)| [domains[*domain as usize], *project];
         OuterKeys {

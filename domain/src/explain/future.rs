@@ -152,7 +152,7 @@ impl Future {
     }
 
     pub fn correct(&self, contest: &Comparison, unrecorded: &Unrecorded) -> Corrections {
-        let outer = |pick: fn(&super::comparison::Outer) -> &[Candidate], changed| {
+        let outer = |pick: fn(&super::comparison::OuterCandidates) -> &[Candidate], changed| {
             contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), changed))
         };
         Corrections {

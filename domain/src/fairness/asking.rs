@@ -1,18 +1,15 @@
 //! The number of pending kernels of each user.
 
 use crate::ids::Member;
-use crate::maps::SharedMap;
+use crate::maps::{SharedMap, get_or_default};
 
 /// Pending kernels by user, kept up to date as kernels change. A copy shares its unchanged parts with the original.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asking(SharedMap<Member, u32>);
+pub struct PendingCounts(SharedMap<Member, u32>);
 
-impl Asking {
+impl PendingCounts {
     pub fn add(&mut self, member: Member) {
-        match self.0.get_mut(&member) {
-            Some(count) => *count += 1,
-            None => self.0.insert_mut(member, 1),
-        }
+        *get_or_default(&mut self.0, &member) += 1;
     }
 
     pub fn remove(&mut self, member: Member) {

@@ -8,7 +8,7 @@ mod index;
 mod report;
 mod tree;
 
-pub use asking::Asking;
+pub use asking::PendingCounts;
 pub use days::{Days, LENGTHS};
 pub use filling::{Claimant, fill};
 pub use index::jains_index;

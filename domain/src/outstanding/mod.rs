@@ -19,7 +19,7 @@ use sum::Sum;
 
 use super::ids::{KernelId, KernelKey, Member, ProjectId};
 use super::kernel::{Kernel, Unsettled};
-use super::maps::SharedMap;
+use super::maps::{SharedMap, get_or_default};
 use super::run_times::{CacheGeneration, Expected};
 use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
@@ -73,10 +73,7 @@ impl Outstanding {
             self.by_owner.insert_mut(owner, Arc::new(OwnerUsage::new(KernelUsage::of(kernel))));
             true
         };
-        if !self.rosters.contains_key(&owner.project) {
-            self.rosters.insert_mut(owner.project, Arc::default());
-        }
-        let Some(roster) = self.rosters.get_mut(&owner.project).map(Arc::make_mut) else { return };
+        let roster = Arc::make_mut(get_or_default(&mut self.rosters, &owner.project));
         roster.changed();
         if is_new {
             roster.add(owner.user);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ids::ProjectId;
 use crate::kernel::{Kernel, Phase};
-use crate::maps::SharedMap;
+use crate::maps::{SharedMap, get_or_default};
 use crate::slots::Amounts;
 
 /// The properties of a kernel that determine its queue: the queue that it names, and its project.
@@ -63,13 +63,11 @@ impl Demand {
         if !portion.phase.is_live() {
             return;
         }
-        let claim = Claim::of(&portion);
-        let mut held = self.0.get(&claim).cloned().unwrap_or_default();
+        let held = get_or_default(&mut self.0, &Claim::of(&portion));
         held.kernels += 1;
         for sum in held.sums(&portion).into_iter().flatten() {
             sum.add(portion.slots);
         }
-        self.0.insert_mut(claim, held);
     }
 
     /// Subtracts a kernel that was added before.

@@ -217,7 +217,7 @@ impl Group {
         if today == self.day {
             hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer));
         } else {
-            hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
+            hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::group::Group;
 use super::policy::Policy;
-use crate::sequencer::progressive::{self, Charge, ChargeRate, GroupAccounts, GroupUsage, Homes};
+use crate::sequencer::progressive::{self, Charge, ChargeRate, DomainByProject, GroupAccounts, GroupUsage};
 use crate::sequencer::{ProgressiveMetric, ShareLookup, Workload};
 use crate::slots::{Amounts, Usages};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
@@ -38,7 +38,7 @@ impl Group {
 
     fn by_usage(&self, workloads: &[Workload], requests: &[Request], now: Timestamp, most: usize) -> Vec<u32> {
         let workloads = progressive::by_owner(workloads);
-        let homes = Homes::default();
+        let homes = DomainByProject::default();
         let accounts = GroupAccounts::new(self, &homes, workloads.owners(), now);
         let charge = |(at, request): (usize, &Request)| {
             accounts.charge(workloads.owner_of(at), Some(request.slots), request.told_seconds)

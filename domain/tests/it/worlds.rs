@@ -7,7 +7,7 @@ use std::sync::Arc;
 use domain::capacity::CapacityCalendar;
 use domain::decay::Decay;
 use domain::decimal::Usage;
-use domain::explain::comparison::{Candidate, Comparison, Outer};
+use domain::explain::comparison::{Candidate, Comparison, OuterCandidates};
 use domain::explain::future::{Future, Unrecorded};
 use domain::explain::outlook::{Outlook, outlook};
 use domain::factor::{Decayer, Exponent, History};
@@ -135,7 +135,7 @@ impl World {
     pub fn on(&self, day: Day) -> Hierarchy {
         let mut hierarchy = self.hierarchy.clone();
         let decayer = self.decayer(day);
-        hierarchy.take_all_histories(|owners| self.ledger.histories(owners, &decayer));
+        hierarchy.take_all_histories(|owner| self.ledger.history(owner, &decayer));
         hierarchy.weigh(self.options.default_weight);
         hierarchy
     }
@@ -175,7 +175,7 @@ impl World {
         let projects: Vec<_> = h.projects().iter().collect();
         let domains: Vec<_> = h.domains().iter().collect();
         let place = |member: &Member| projects.iter().position(|(id, _)| **id == member.project).unwrap();
-        let outer = || Outer {
+        let outer = || OuterCandidates {
             within: h.users().keys().map(|m| u32::try_from(place(m)).unwrap()).collect(),
             domain_of: projects
                 .iter()

@@ -13,7 +13,7 @@ use super::queues::queues;
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
 use crate::domain::changes::Changes;
-use crate::domain::fairness::Asking;
+use crate::domain::fairness::PendingCounts;
 use crate::domain::identity;
 use crate::domain::ids::Owner;
 use crate::domain::kernel::{Phase, Report, Traits};
@@ -98,8 +98,8 @@ impl Past<'_> {
 
     /// The owners in a group with pending kernels. They count as waiting on all past days, because there was never room
     /// for all.
-    fn waiting(&self, group: &GroupPlan) -> Asking {
-        let mut waiting = Asking::default();
+    fn waiting(&self, group: &GroupPlan) -> PendingCounts {
+        let mut waiting = PendingCounts::default();
         for kernel in self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name && kernel.placed.is_none())
         {
             waiting.add(owner(&PEOPLE[kernel.person]));

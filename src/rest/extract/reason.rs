@@ -36,9 +36,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<WithReason<T>, A::Error> {
-        let mut told = ReasonField::default();
-        let value = T::deserialize(MapAccessDeserializer::new(OtherKeys { parts, told: &mut told }))?;
-        Ok(WithReason { value, reason: told.reason })
+        let mut reason_field = ReasonField::default();
+        let value = T::deserialize(MapAccessDeserializer::new(OtherKeys { parts, reason_field: &mut reason_field }))?;
+        Ok(WithReason { value, reason: reason_field.reason })
     }
 }
 
@@ -49,10 +49,10 @@ struct ReasonField {
     reason: Option<String>,
 }
 
-/// The keys except `reason`, which is moved to `told`.
+/// The keys except `reason`, which is moved to `reason_field`.
 struct OtherKeys<'a, A> {
     parts: A,
-    told: &'a mut ReasonField,
+    reason_field: &'a mut ReasonField,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherKeys<'_, A> {
@@ -63,10 +63,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherKeys<'_, A> {
             if key != KEY {
                 return seed.deserialize(key.into_deserializer()).map(Some);
             }
-            if self.told.seen {
+            if self.reason_field.seen {
                 return Err(A::Error::duplicate_field(KEY));
             }
-            *self.told = ReasonField { seen: true, reason: self.parts.next_value()? };
+            *self.reason_field = ReasonField { seen: true, reason: self.parts.next_value()? };
         }
         Ok(None)
     }

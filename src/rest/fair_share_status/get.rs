@@ -19,7 +19,7 @@ use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::group::published::rows::UserShare;
-use crate::service::people::{Called, who};
+use crate::service::people::{RequestNames, who};
 use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
 
@@ -72,7 +72,7 @@ pub async fn handle(
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
-            let mut called = Called::by(&caller);
+            let mut called = RequestNames::by(&caller);
             called.user("", "user_uuid", query.user.as_deref());
             called.project("", "project_id", query.project.as_deref());
             let place = single(&service, &group, user, project).await;

@@ -11,7 +11,7 @@ use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Called, Directory};
+use crate::service::people::{Directory, RequestNames};
 use crate::service::share_parts::ShareParts;
 use crate::service::weight_input::{TargetType, WeightChange, check_all, names_in};
 use crate::service::weights::{WeightItem, WeightRow};
@@ -116,8 +116,8 @@ impl WeightChanges {
     }
 
     /// The names of users and projects in the request.
-    pub fn called(&self) -> Called {
-        let mut called = Called::default();
+    pub fn called(&self) -> RequestNames {
+        let mut called = RequestNames::default();
         names_in(&self.items, "items", &mut called);
         called
     }

@@ -105,11 +105,11 @@ pub struct ProjectRequest {
 }
 
 impl ProjectRequest {
-    /// `told` is the name in the path, if the project does not have a name yet.
-    pub fn into_change(self, id: ProjectId, told: Option<String>) -> Result<ProjectChange> {
+    /// `path_name` is the name in the path, if the project does not have a name yet.
+    pub fn into_change(self, id: ProjectId, path_name: Option<String>) -> Result<ProjectChange> {
         same_as_path("/project_id", self.project_id.as_ref(), &id.0)?;
         Ok(ProjectChange {
-            name: self.name.or(told),
+            name: self.name.or(path_name),
             display_name: self.display_name,
             domain_name: self.domain_name,
             domain_pinned: match self.domain_pinned {

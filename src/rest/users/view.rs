@@ -90,10 +90,10 @@ pub struct UserRequest {
 }
 
 impl UserRequest {
-    /// `told` is the name in the path, if the user does not have a name yet.
-    pub fn into_change(self, id: UserId, told: Option<String>) -> Result<UserChange> {
+    /// `path_name` is the name in the path, if the user does not have a name yet.
+    pub fn into_change(self, id: UserId, path_name: Option<String>) -> Result<UserChange> {
         same_as_path("/user_uuid", self.user_uuid.as_ref(), &id.0)?;
         let Self { display_name, archived, reason, .. } = self;
-        Ok(UserChange { name: self.name.or(told), display_name, archived, reason })
+        Ok(UserChange { name: self.name.or(path_name), display_name, archived, reason })
     }
 }

@@ -24,11 +24,16 @@ use crate::store::{ConnectionTrait, StreamTrait};
 /// The number of days up to today whose totals are kept in memory.
 const DAYS_AT_HAND: i32 = 2;
 
-/// Stores the changes of a run to the totals. Totals of the day `anew` and of later days are computed again. The ledger
+/// Stores the changes of a run to the totals. Totals of the day `recomputed_from` and of later days are computed again. The ledger
 /// contains the changes already, and so do the records in the database, but not its buckets.
-pub async fn save(session: &mut GroupTransaction, added: &Sums, removed: &Sums, anew: Option<Day>) -> Result<()> {
+pub async fn save(
+    session: &mut GroupTransaction,
+    added: &Sums,
+    removed: &Sums,
+    recomputed_from: Option<Day>,
+) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
-    for day in days.into_iter().filter(|day| anew.is_none_or(|anew| *day < anew)) {
+    for day in days.into_iter().filter(|day| recomputed_from.is_none_or(|recomputed_from| *day < recomputed_from)) {
         have_at_hand(session, day).await?;
         turn(session, day, added).await?;
         let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
@@ -43,9 +48,9 @@ pub async fn save(session: &mut GroupTransaction, added: &Sums, removed: &Sums, 
             day_totals::save(session.write(), session.key(), day, &totals).await?;
         }
     }
-    if let Some(anew) = anew {
+    if let Some(recomputed_from) = recomputed_from {
         let (tx, state) = session.parts();
-        rebuild_from(tx, state, anew, Some(UnsavedUsage { added, removed })).await?;
+        rebuild_from(tx, state, recomputed_from, Some(UnsavedUsage { added, removed })).await?;
     }
     if !session.has_more_steps {
         let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);

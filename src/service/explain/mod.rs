@@ -14,7 +14,7 @@ use self::whom::{Subject, asked, owner_of_sequence, subject};
 use super::audit::label;
 use super::audit_log::Author;
 use super::group::visible::VisibleGroup;
-use super::people::Called;
+use super::people::RequestNames;
 use super::sequence::waiting::PendingEntry;
 use super::{Caller, Error, Result, Service};
 use crate::domain::explain::count::Recount;
@@ -66,7 +66,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn explain(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
-        let mut called = Called::by(caller);
+        let mut called = RequestNames::by(caller);
         called.user("", "user", input.user.as_deref());
         called.project("", "project", input.project.as_deref());
         let explained = self.explanation(caller, group, input).await;

@@ -135,7 +135,7 @@ impl Histories {
         let decayer = Decayer::new(options, self.today);
         match self.stale {
             Some(stale) => hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer)),
-            None => hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer)),
+            None => hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer)),
         }
     }
 }

@@ -28,8 +28,8 @@ impl LiveKernels {
         Self { known, changes: Vec::new() }
     }
 
-    /// Appends the kernel changes of one more write. Returns `None` once there are so many changes since the last merge that
-    /// reading the kernels again costs less.
+    /// Appends the kernel changes of one more write. Returns `None` once reading the kernels again costs less than
+    /// merging all changes since the last merge.
     pub fn after(mut self, changed: Vec<Change>) -> Option<Self> {
         if !changed.is_empty() {
             self.changes.push(changed.into());

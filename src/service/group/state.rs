@@ -25,12 +25,12 @@ use super::agent_slots::{capacity_of, slots_of};
 use super::shared::Shared;
 use crate::domain::day_domains::DayDomains;
 use crate::domain::factor::History;
-use crate::domain::fairness::Asking;
+use crate::domain::fairness::PendingCounts;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Changed, Common, Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
-use crate::domain::maps::SharedMap;
+use crate::domain::maps::{SharedMap, get_or_default};
 use crate::domain::options::Options;
 use crate::domain::outstanding::{MEMORY, Outstanding};
 use crate::domain::queues::Queues;
@@ -59,10 +59,7 @@ fn occupied(slots: &Amounts) -> Usages {
 
 /// Adds a running kernel of the user.
 pub fn occupy(occupancy: &mut Occupancy, user: UserId, slots: &Amounts) {
-    match occupancy.get_mut(&user) {
-        Some(sum) => sum.add(&occupied(slots)),
-        None => occupancy.insert_mut(user, occupied(slots)),
-    }
+    get_or_default(occupancy, &user).add(&occupied(slots));
 }
 
 /// The most open kernels that stay in memory between runs. Beyond that number they are read again.
@@ -106,7 +103,7 @@ pub struct GroupState {
     /// The usage that no run has recorded yet, and the usage that running kernels are expected to add.
     pub outstanding: Outstanding,
     /// The owners of pending kernels.
-    pub asking: Asking,
+    pub asking: PendingCounts,
     /// Grows whenever the set of active users may have changed for another reason than recorded usage.
     pub active_changes: u64,
     /// The domains for which projects have counted on the last days.
@@ -159,7 +156,7 @@ impl GroupState {
             occupancy: Occupancy::default(),
             demand: Arc::default(),
             outstanding: Outstanding::default(),
-            asking: Asking::default(),
+            asking: PendingCounts::default(),
             active_changes: 0,
             day_domains: DayDomains::default(),
             ended: ByDay::new(),
@@ -261,7 +258,7 @@ impl GroupState {
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
         let mut outstanding = Outstanding::recorded(self.group.recorded_until);
-        let mut asking = Asking::default();
+        let mut asking = PendingCounts::default();
         store::live_kernels::portions(db, self.group.key, self.group.recorded_until, |user, portion, unsettled| {
             if portion.phase == Phase::Running {
                 occupy(&mut occupancy, user, portion.slots);

@@ -25,13 +25,13 @@ struct Name {
 
 /// The names of domains, users and projects in a request.
 #[derive(Clone, Debug, Default)]
-pub struct Called {
+pub struct RequestNames {
     names: Vec<Name>,
     /// True if the answer may suggest the nearest name that the server knows.
     suggests_names: bool,
 }
 
-impl Called {
+impl RequestNames {
     /// Collects the names in a request of `caller`. Callers that see all people get the nearest name where a name is
     /// unknown.
     pub fn by(caller: &Caller) -> Self {

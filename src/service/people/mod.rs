@@ -18,7 +18,7 @@ mod visible;
 pub mod who;
 
 pub use crate::store::people::{Domain, Project, User};
-pub use called::Called;
+pub use called::RequestNames;
 pub use change::Set;
 pub(super) use change::publish_where;
 pub use directory::{Directory, People};

@@ -1,6 +1,6 @@
 //! The standings of a group, extended by the domains of projects that the group does not have yet.
 
-use super::{Homes, Known};
+use super::{DomainByProject, Known};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Order;
@@ -11,7 +11,7 @@ use crate::service::group::published::facts::GroupSnapshotData;
 /// A new project has used nothing, but its domain may have.
 pub(super) struct Homed<'a> {
     pub facts: &'a GroupSnapshotData,
-    pub homes: &'a Homes,
+    pub homes: &'a DomainByProject,
     /// The known standings of the owners of the workloads, one for each workload.
     pub known: &'a [Option<Known>],
 }

@@ -34,7 +34,7 @@ use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::parallel;
 use crate::domain::reading::seconds;
-use crate::domain::sequencer::progressive::Homes;
+use crate::domain::sequencer::progressive::DomainByProject;
 use crate::domain::sequencer::{Decision, ProgressiveMetric, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -322,7 +322,11 @@ fn known(rows: &Rows, owners: &[Member]) -> Vec<Option<Known>> {
 }
 
 /// The domains of projects that the group does not have yet.
-fn homes<'o>(people: &Directory, facts: &GroupSnapshotData, owners: impl Iterator<Item = &'o Member>) -> Homes {
+fn homes<'o>(
+    people: &Directory,
+    facts: &GroupSnapshotData,
+    owners: impl Iterator<Item = &'o Member>,
+) -> DomainByProject {
     let new = owners.map(|owner| owner.project).filter(|project| facts.rows.project(*project).is_none());
     new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
 }

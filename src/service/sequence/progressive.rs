@@ -4,7 +4,7 @@ use super::{Charged, Ordered, PendingWorkload, PlacedWorkload, workloads};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
-use crate::domain::sequencer::progressive::{self, ChargeRate, GroupAccounts, Homes};
+use crate::domain::sequencer::progressive::{self, ChargeRate, DomainByProject, GroupAccounts};
 use crate::domain::sequencer::{ProgressiveMetric, ShareLookup, Workload};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -32,7 +32,7 @@ pub(super) struct ProgressiveRequest<'a, 'p> {
     pub owners: Vec<Member>,
     /// Workloads that have started but are not among the kernels yet.
     pub placed: Vec<(Member, &'p PlacedWorkload<'a>)>,
-    pub homes: Homes,
+    pub homes: DomainByProject,
     pub most: usize,
     /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,

@@ -12,9 +12,9 @@ use crate::service::group::transaction::GroupTransaction;
 
 /// The projects that an entry has moved to other domains.
 #[derive(Debug, Default)]
-pub struct Homes(Vec<Move<ProjectId, DomainAssignment>>);
+pub struct DomainMoves(Vec<Move<ProjectId, DomainAssignment>>);
 
-impl Homes {
+impl DomainMoves {
     pub fn read(before: &Value, after: &Value) -> Option<Self> {
         let project = |name: &str| match owner_of(name)? {
             Owner::Project(id) => Some(id),

@@ -26,7 +26,7 @@ use super::{Caller, Error, Result, Service};
 use crate::store::audit;
 use crate::store::audit_targets::Targets;
 use crate::store::key_list::IdWindow;
-use homes::Homes;
+use homes::DomainMoves;
 use options::{Options, ValuePath, value_label};
 use queues::Queues;
 use weights::Weights;
@@ -104,7 +104,7 @@ fn not_undoable(entry: &AuditEntry) -> Error {
 #[derive(Debug, Default)]
 struct Recorded {
     weights: Weights,
-    homes: Homes,
+    homes: DomainMoves,
     options: Options,
     queues: Queues,
 }
@@ -131,7 +131,7 @@ impl Recorded {
             "queues.put" => Self { queues: Queues::of_names(before, after)?, ..all },
             APPLY | UNDO => Self {
                 weights: Weights::read(&before["weights"], &after["weights"])?,
-                homes: Homes::read(&before["projects"], &after["projects"])?,
+                homes: DomainMoves::read(&before["projects"], &after["projects"])?,
                 options: Options::read(before, after),
                 queues: Queues::of_labels(&before["queues"], &after["queues"])?,
             },

@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep};
 
 use super::Service;
 use super::upkeep::health::Condition;
+use super::work::blocking;
+use crate::process::memory;
 
 /// How often keys are read. A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
@@ -124,7 +126,7 @@ impl Service {
             if let Err(error) = self.store.give_back_memory().await {
                 tracing::debug!(%error, "connections keep what they have of the database in memory");
             }
-            super::work::blocking(crate::process::memory::trim);
+            blocking(memory::trim);
         }
     }
 }

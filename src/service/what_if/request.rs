@@ -16,7 +16,7 @@ use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::group::changes::options::OptionsPatch;
 use crate::service::input::json::Unread;
 use crate::service::input::terms::Terms;
-use crate::service::people::{Called, Directory, who};
+use crate::service::people::{Directory, RequestNames, who};
 use crate::service::sequence::{PendingWorkload, PlacedWorkload};
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
 use crate::service::{Fault, Faults, Result};
@@ -133,8 +133,8 @@ type Checked<T> = std::result::Result<T, Fault>;
 
 impl FairShareSimulation<'_> {
     /// The names by which the request refers to users and projects.
-    pub(super) fn called(&self) -> Called {
-        let mut called = Called::default();
+    pub(super) fn called(&self) -> RequestNames {
+        let mut called = RequestNames::default();
         names_in(&self.weights, "weights", &mut called);
         for (at, entry) in self.projects.iter().enumerate() {
             called.project(&format!("/projects/{at}"), "project_id", entry.project.as_deref());

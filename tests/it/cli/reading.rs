@@ -292,7 +292,7 @@ fn in_terminal(f: &Fixture, columns: usize, args: &[&str]) -> String {
     end(terminal(f, columns, args).env("NO_COLOR", "1")).ok()
 }
 
-/// The program in a terminal of so many columns, which is played by `script`.
+/// The program in a terminal with this many columns, which `script` provides.
 fn terminal(f: &Fixture, columns: usize, args: &[&str]) -> std::process::Command {
     let line = format!("stty cols {columns}; {} {}", env!("CARGO_BIN_EXE_fairshared"), args.join(" "));
     let mut command = std::process::Command::new("script");

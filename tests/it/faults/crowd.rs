@@ -102,7 +102,7 @@ on_both! {
         let keys = [key_of(&db.url, &["--role", "viewer"]), key_of(&db.url, &["--role", "user", "--user", &user])];
         let server = Server::over(&db.url);
         reporter.make_group(&server).await;
-        // The kernels have run for an hour, because a run that records months of so many kernels would delay reports by
+        // The kernels have run for an hour, because a run that records months of all of them would delay reports by
         // itself.
         let start = SystemClock.now().plus_micros(-3_600_000_000).to_string();
         let kernels: Vec<Value> =

@@ -89,7 +89,7 @@ fn no_file_and_no_folder() {
 
 const NOBODY: u32 = 65_534;
 
-/// Runs as a user for whom file rights count, because root may read every file.
+/// Runs as a user who is bound by file rights, because root may read every file.
 fn unprivileged(url: &str, command: &str) -> Ended {
     let mut run = if is_root() {
         let mut run = Command::new("setpriv");

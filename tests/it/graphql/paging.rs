@@ -8,7 +8,7 @@ use crate::support::on_both;
 
 const USERS: usize = 23;
 
-/// Users of whom most have exactly the same usage.
+/// Users, most of them with exactly the same usage.
 async fn crowd(db: crate::support::database::TestDb) -> Api {
     let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
     api.fixture.agent("node-1", &json!({"cpu": "100"})).await;

@@ -1,6 +1,6 @@
 //! Ranks compared with the day before, the largest moves, and histories of days without a run (`FAIR_SHARE` §11).
 
-use fairshared::domain::fairness::Asking;
+use fairshared::domain::fairness::PendingCounts;
 use fairshared::domain::time::Day;
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ on_both! {
         // Ranks that are written again are read again.
         server.service.purge_share_history(GROUP, 0).await.unwrap();
         assert_eq!(previous().await, Some(1));
-        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap(), Asking::default()).await.unwrap();
+        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap(), PendingCounts::default()).await.unwrap();
         assert_eq!(previous().await, None);
     }
 
@@ -245,7 +245,7 @@ on_both! {
         assert_eq!(all().await, Vec::<Value>::new());
         let status = server.get(&group("/fair-share-status")).await;
         let first: Day = "2026-01-13".parse().unwrap();
-        server.service.keep_past_days(GROUP, first, Asking::default()).await.unwrap();
+        server.service.keep_past_days(GROUP, first, PendingCounts::default()).await.unwrap();
         assert_eq!(all().await, by_runs);
         assert_eq!(fairness().await, fair_by_runs);
         assert_eq!(server.get(&group("/fair-share-status")).await, status);

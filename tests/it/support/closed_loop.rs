@@ -14,7 +14,7 @@ use fairshared::domain::options::{Options, Order, SequenceMode};
 use fairshared::domain::replay::group::{Group, Start};
 use fairshared::domain::replay::order::Request;
 use fairshared::domain::replay::policy::Policy;
-use fairshared::domain::sequencer::progressive::{GroupAccounts, Homes, UsageAccounts};
+use fairshared::domain::sequencer::progressive::{DomainByProject, GroupAccounts, UsageAccounts};
 use fairshared::domain::sequencer::{Sequencer, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};
@@ -345,7 +345,7 @@ impl Loop {
     /// kernels, and the cost of its next job. Both are parts of the window's capacity.
     pub fn accounts(&self) -> Vec<(f64, f64)> {
         let members: Vec<Member> = (0..self.scene.cast.users).map(|user| self.scene.cast.member(user)).collect();
-        let homes = Homes::default();
+        let homes = DomainByProject::default();
         let accounts = GroupAccounts::new(&self.group, &homes, &members, self.now);
         let told = |user: usize| self.scene.told.get(&user).copied();
         let charge = |user: usize| accounts.charge(user, Some(&self.one), told(user)).to_f64();

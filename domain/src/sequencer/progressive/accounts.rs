@@ -49,7 +49,7 @@ pub trait GroupUsage {
 }
 
 /// The domains of projects that the group does not have yet.
-pub type Homes = FastMap<ProjectId, Arc<str>>;
+pub type DomainByProject = FastMap<ProjectId, Arc<str>>;
 
 /// The longest runtime that a workload is charged for, in microseconds.
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
@@ -70,7 +70,7 @@ struct Known {
 /// The accounts of a group at one moment.
 pub struct GroupAccounts<'a, B> {
     books: &'a B,
-    homes: &'a Homes,
+    homes: &'a DomainByProject,
     moment: Moment,
     pub tariff: ChargeRate,
     /// The indices in `users`.
@@ -85,7 +85,7 @@ pub struct GroupAccounts<'a, B> {
 impl<'a, B: GroupUsage> GroupAccounts<'a, B> {
     /// Computes accounts. Only `owners` have user accounts, in their order. Projects and domains have accounts only if
     /// the order compares them.
-    pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
+    pub fn new(books: &'a B, homes: &'a DomainByProject, owners: &[Member], now: Timestamp) -> Self {
         let options = books.options();
         let mut accounts = Self {
             books,
@@ -152,20 +152,20 @@ impl<'a, B: GroupUsage> GroupAccounts<'a, B> {
         known.or_else(|| self.homes.get(&project)).cloned()
     }
 
-    fn cost(&self, expected: &Expected, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        self.tariff.cost(slots, expected.micros(told).min(MOST_EXPECTED_MICROS))
+    fn cost(&self, expected: &Expected, slots: Option<&Amounts>, announced_seconds: Option<u32>) -> Charge {
+        self.tariff.cost(slots, expected.micros(announced_seconds).min(MOST_EXPECTED_MICROS))
     }
 
     /// The charge for a workload. `owner` is an index in the owners that the accounts were made for, each of which was
-    /// named once. `told` is the announced runtime in seconds.
-    pub fn charge(&self, owner: usize, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        self.cost(&self.users[owner].expected, slots, told)
+    /// named once. `announced_seconds` is the announced runtime in seconds.
+    pub fn charge(&self, owner: usize, slots: Option<&Amounts>, announced_seconds: Option<u32>) -> Charge {
+        self.cost(&self.users[owner].expected, slots, announced_seconds)
     }
 
     /// Counts a workload that has started but is not among the kernels yet.
-    pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) {
+    pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, announced_seconds: Option<u32>) {
         let number = self.number(owner);
-        let charge = self.cost(&self.users[number].expected, slots, told);
+        let charge = self.cost(&self.users[number].expected, slots, announced_seconds);
         self.users[number].account.charged += charge;
         *self.projects.entry(owner.project).or_default() += charge;
         *self.domains.entry(self.home(owner.project)).or_default() += charge;

@@ -27,7 +27,7 @@ mod heap;
 mod lists;
 mod tiers;
 
-pub use accounts::{GroupAccounts, GroupUsage, Homes, UsageAccounts};
+pub use accounts::{DomainByProject, GroupAccounts, GroupUsage, UsageAccounts};
 pub use charge::{Account, Charge};
 pub use charge_rate::ChargeRate;
 pub use decisions::{decisions, dominant_decisions};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::domain::ids::{Member, UserId};
-use crate::domain::maps::SharedMap;
+use crate::domain::maps::{SharedMap, get_or_default};
 use crate::domain::ranking::Ranked;
 
 /// The rows of each user, by project. Most users are in one.
@@ -37,12 +37,11 @@ impl<R: Ranked<Id = Member>> ByUser<R> {
     /// Puts a row in the place of the one with the same user and project.
     pub fn put(&mut self, row: Arc<R>) {
         let user = row.id().user;
-        let mut rows = self.0.get(&user).cloned().unwrap_or_default();
-        match place(&rows, *row.id()) {
+        let rows = get_or_default(&mut self.0, &user);
+        match place(rows, *row.id()) {
             Ok(known) => rows[known] = row,
             Err(at) => rows.insert(at, row),
         }
-        self.0.insert_mut(user, rows);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::normalized_days::NormalizedDaysCache;
 use super::rows::{DomainShare, ProjectShare, Rows, UserShare};
-use crate::domain::explain::comparison::{Candidate, Comparison, Outer};
+use crate::domain::explain::comparison::{Candidate, Comparison, OuterCandidates};
 use crate::domain::explain::future::Future;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};
@@ -71,7 +71,7 @@ impl ComparisonSet<UserShare> {
     }
 
     fn compare_by_tiers(&mut self, rows: &Rows, normalized_days: &NormalizedDaysCache) {
-        let mut outer = Outer::default();
+        let mut outer = OuterCandidates::default();
         for row in rows.domains.iter() {
             self.domains.insert(Arc::clone(&row.domain_name), outer.domains.len());
             outer.domains.push(entrant(normalized_days, &row.share, || Owner::Domain(Arc::clone(&row.domain_name))));

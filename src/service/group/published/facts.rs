@@ -12,7 +12,7 @@ use super::rows::{ProjectShare, Rows, UserShare};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
-use crate::domain::fairness::Asking;
+use crate::domain::fairness::PendingCounts;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::outstanding::Outstanding;
@@ -48,7 +48,7 @@ pub struct GroupSnapshotData {
     /// The usage that no run has recorded yet, and the usage that running kernels are expected to add.
     pub outstanding: Outstanding,
     /// The owners of pending kernels.
-    pub(super) asking: Asking,
+    pub(super) asking: PendingCounts,
     /// A counter. Snapshots with the same shares and the same counter have the same active users.
     pub(super) active_changes: u64,
     /// The run times of all kernels that ended in the look-back window.
