@@ -1,10 +1,10 @@
 //! The runtimes that answer requests.
 //!
 //! A scheduler asks for a sequence every two seconds and reports kernels all the time, and probes ask for the server's
-//! health. These urgent requests are answered on the main runtime. All other requests are answered on a second runtime,
-//! which has one thread less than the machine has cores. Their computation, serialisation and compression can therefore
-//! never occupy the threads for urgent requests, however many clients ask. On Linux these threads also have a lower
-//! priority, so that an urgent request gets a core at once if all cores are busy.
+//! health. These urgent requests are answered on the main runtime. All other requests are answered on a second runtime.
+//! Their computation, serialisation and compression can therefore never occupy the threads for urgent requests, however
+//! many clients ask. On Linux the threads of the second runtime have a lower priority, so that an urgent request gets a core
+//! at once if all cores are busy. Elsewhere there is one thread less than the machine has cores.
 //!
 //! Connections belong to the main runtime. A request that is not urgent is passed to the second runtime with its body,
 //! and the response comes back. A body that is made piece by piece is also made on the second runtime. Long

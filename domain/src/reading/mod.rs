@@ -1,9 +1,7 @@
 //! Faults of documents that cannot be read as a value: the place, the kind, and a sentence that begins with the
 //! subject. Deserialisers report faults as texts; here their kinds are preserved.
 
-mod hasty;
 mod lists;
-mod methods;
 mod read_only;
 pub mod seconds;
 mod traced;
@@ -63,12 +61,6 @@ pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     otherwise: &'static str,
 ) -> Result<T, Misread> {
     traced::read(deserializer, otherwise)
-}
-
-/// Reads a value from JSON twice as fast as [`read_from`], but without the reason if it cannot be read. For input that
-/// is mostly right.
-pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
-    hasty::read(deserializer)
 }
 
 impl Misread {

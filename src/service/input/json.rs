@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
 use crate::domain::decimal::with_kept_numbers;
-use crate::domain::reading::{Misread, Unique, UniqueObject, read_from, read_hastily};
+use crate::domain::reading::{Misread, Unique, UniqueObject, read_from};
 
 /// The largest depth of JSON. No request needs ten levels.
 pub const MAX_DEPTH: usize = 100;
@@ -54,12 +54,6 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 /// Parses one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
     let bytes = without_mark(bytes);
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    if let Some(value) = read_hastily(&mut deserializer)
-        && deserializer.end().is_ok()
-    {
-        return Ok(value);
-    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = read_from::<T, _>(&mut deserializer, "invalid_type");
     match read {
