@@ -70,6 +70,11 @@ impl Connection {
         self.pool.backend()
     }
 
+    /// The turn to use a connection, if one is free now.
+    pub(super) fn try_turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.pool.try_turn()
+    }
+
     pub async fn begin(&self, options: TransactionOptions) -> Result<Tx, DbErr> {
         self.gate.admit()?;
         let begun = self.pool.begin(options).await;

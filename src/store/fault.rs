@@ -48,11 +48,13 @@ impl Fault {
             // All connections are in use, or none could be opened in time; the pool does not distinguish the two.
             DbErr::ConnectionAcquire(ConnAcquireErr::Timeout) => Some(Self::Busy),
             // The cause may be repaired while the service runs, at any later time.
-            DbErr::Conn(RuntimeErr::SqlxError(error)) => Some(of_driver(error).unwrap_or(Self::Closed)),
+            DbErr::Conn(RuntimeErr::SqlxError(error)) => Some(Self::of_driver(error).unwrap_or(Self::Closed)),
             DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed) | DbErr::Conn(RuntimeErr::Internal(_)) => {
                 Some(Self::Unreachable)
             }
-            DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error)) => of_driver(error),
+            DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error)) => {
+                Self::of_driver(error)
+            }
             _ => None,
         }
     }
@@ -98,32 +100,33 @@ impl Fault {
         }
     }
 
+    /// The fault of an error of the driver; `None` as for [`Fault::of`].
+    pub(super) fn of_driver(error: &sqlx::Error) -> Option<Self> {
+        match error {
+            sqlx::Error::Database(error) => {
+                let code = error.code()?;
+                if error.try_downcast_ref::<SqliteError>().is_some() {
+                    Self::of_sqlite(code.parse().ok()?)
+                } else {
+                    error.try_downcast_ref::<PgDatabaseError>().and_then(|_| Self::of_sqlstate(&code))
+                }
+            }
+            sqlx::Error::Io(error) => Some(of_io(error)),
+            sqlx::Error::PoolTimedOut => Some(Self::Busy),
+            // A message that broke off, or a protocol error; the connection is given up.
+            sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::BeginFailed
+            | sqlx::Error::InvalidSavePointStatement => Some(Self::Unreachable),
+            _ => None,
+        }
+    }
+
     /// The error of a statement that is refused for this fault.
     pub fn refusal(self) -> DbErr {
         DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(io::Error::other(self)))))
-    }
-}
-
-fn of_driver(error: &sqlx::Error) -> Option<Fault> {
-    match error {
-        sqlx::Error::Database(error) => {
-            let code = error.code()?;
-            if error.try_downcast_ref::<SqliteError>().is_some() {
-                Fault::of_sqlite(code.parse().ok()?)
-            } else {
-                error.try_downcast_ref::<PgDatabaseError>().and_then(|_| Fault::of_sqlstate(&code))
-            }
-        }
-        sqlx::Error::Io(error) => Some(of_io(error)),
-        sqlx::Error::PoolTimedOut => Some(Fault::Busy),
-        // A message that broke off, or a protocol error; the connection is given up.
-        sqlx::Error::Tls(_)
-        | sqlx::Error::Protocol(_)
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::BeginFailed
-        | sqlx::Error::InvalidSavePointStatement => Some(Fault::Unreachable),
-        _ => None,
     }
 }
 

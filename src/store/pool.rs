@@ -72,6 +72,11 @@ impl Pool {
         Ok(turn)
     }
 
+    /// The turn to use a connection, if one is free now.
+    pub fn try_turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.turns).try_acquire_owned().ok()
+    }
+
     /// Refuses to wait if another task has just waited in vain. Otherwise many tasks, one after the other, would wait for
     /// long.
     fn check(&self) -> Result<(), DbErr> {

@@ -1,14 +1,16 @@
-//! Locks of other programs on the server's tables: `LOCK TABLE` or `ALTER TABLE` in a shell, `VACUUM FULL`.
+//! Locks of other programs on the server's tables: `LOCK TABLE` or `ALTER TABLE` in a shell, `VACUUM FULL`, and on `SQLite` an
+//! open transaction that writes.
 //!
-//! While such a lock blocks writes, `PostgreSQL` lets each write wait, up to `lock_timeout`. Clients must get an answer
-//! sooner, so the watcher of the database looks for such locks, and waiting writes are given up.
+//! While such a lock blocks writes, the database lets each write wait, `PostgreSQL` up to `lock_timeout`. Clients must get an
+//! answer sooner, so the watcher of the database looks for such locks, and waiting writes are given up.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sea_orm::DbErr;
 use sea_orm::sqlx::postgres::PgConnection;
-use sea_orm::sqlx::{self, Row};
+use sea_orm::sqlx::sqlite::SqliteConnection;
+use sea_orm::sqlx::{self, Executor, Row};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -26,20 +28,21 @@ const HELD: &str = "SELECT c.relname, l.mode, l.pid, coalesce(a.application_name
     AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') \
     AND coalesce(a.application_name, '') NOT LIKE 'fairshared %' ORDER BY c.relname, l.pid LIMIT 1";
 
-/// A lock that another program holds on one of the server's tables.
+/// A lock with which another program keeps the server from writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableLock {
-    table: String,
-    mode: String,
-    pid: i32,
-    program: String,
+pub enum TableLock {
+    /// A lock on one table of `PostgreSQL`.
+    Table { table: String, mode: String, pid: i32, program: String },
+    /// The write lock of an `SQLite` file, which has no name of its holder. The version changes with every commit of another
+    /// connection, so that equal versions mean one transaction and not a sequence of short ones.
+    File { data_version: i64 },
 }
 
 impl TableLock {
-    /// Looks for a lock that blocks writes.
-    pub(super) async fn find(connection: &mut PgConnection) -> sqlx::Result<Option<Self>> {
+    /// Looks for a lock of another program on a table.
+    pub(super) async fn find_on_table(connection: &mut PgConnection) -> sqlx::Result<Option<Self>> {
         let Some(row) = sqlx::query(HELD).fetch_optional(connection).await? else { return Ok(None) };
-        Ok(Some(Self {
+        Ok(Some(Self::Table {
             table: row.try_get("relname")?,
             mode: row.try_get("mode")?,
             pid: row.try_get("pid")?,
@@ -47,15 +50,45 @@ impl TableLock {
         }))
     }
 
+    /// Looks for a write lock of another program on the file, by taking it for a moment. The caller makes sure that this
+    /// process does not write meanwhile.
+    pub(super) async fn find_on_file(connection: &mut SqliteConnection) -> sqlx::Result<Option<Self>> {
+        connection.execute("PRAGMA busy_timeout = 0").await?;
+        match connection.execute("BEGIN IMMEDIATE").await {
+            Ok(_) => {
+                connection.execute("ROLLBACK").await?;
+                Ok(None)
+            }
+            Err(error) if is_busy(&error) => {
+                let row = sqlx::query("PRAGMA data_version").fetch_one(connection).await?;
+                Ok(Some(Self::File { data_version: row.try_get(0)? }))
+            }
+            // Any other fault is found by those who write.
+            Err(_) => Ok(None),
+        }
+    }
+
     /// A message about the lock for an administrator.
     pub fn describe(&self) -> String {
-        let Self { table, mode, pid, program } = self;
-        let program = if program.is_empty() { "another program" } else { program };
-        format!(
-            "{program} holds a lock on the table {table} ({mode}, process {pid} of PostgreSQL); writes are refused until it \
-             ends, or until pg_terminate_backend({pid}) ends it"
-        )
+        match self {
+            Self::Table { table, mode, pid, program } => {
+                let program = if program.is_empty() { "another program" } else { program };
+                format!(
+                    "{program} holds a lock on the table {table} ({mode}, process {pid} of PostgreSQL); writes are refused \
+                     until it ends, or until pg_terminate_backend({pid}) ends it"
+                )
+            }
+            Self::File { .. } => {
+                "another program has an open transaction that writes to the database file, such as a shell \
+                                  after BEGIN IMMEDIATE; writes are refused until it ends"
+                    .to_owned()
+            }
+        }
     }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    Fault::of_driver(error) == Some(Fault::Busy)
 }
 
 /// The lock that is held now, shared by all connections of a store.

@@ -82,9 +82,17 @@ impl Watcher {
     }
 
     async fn look_for_locks(&mut self) {
-        let Some(Line::Postgres(line)) = &mut self.line else { return };
+        let found = match &mut self.line {
+            None => return,
+            Some(Line::Postgres(line)) => timeout(LATE, TableLock::find_on_table(line)).await,
+            Some(Line::Sqlite(line)) => {
+                // While this process writes itself, no other does.
+                let Some(_turn) = self.store.write.try_turn() else { return };
+                timeout(LATE, TableLock::find_on_file(line)).await
+            }
+        };
         // A question that fails is repeated the next time, when the connection was checked.
-        let Ok(Ok(lock)) = timeout(LATE, TableLock::find(line)).await else {
+        let Ok(Ok(lock)) = found else {
             self.line = None;
             return;
         };

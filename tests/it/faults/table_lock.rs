@@ -1,12 +1,12 @@
-//! A shell locks a table: writes are refused soon, and all other requests are answered.
+//! A shell locks a table, or an `SQLite` file: writes are refused soon, and all other requests are answered.
 
 use reqwest::Method;
-use sea_orm::sqlx::{Connection, PgConnection, query};
+use sea_orm::sqlx::{Connection, Executor, PgConnection, SqliteConnection, query};
 use serde_json::{Value, json};
 
 use super::support::{Reporter, until};
 use crate::cli::program::Server;
-use crate::support::database::postgres;
+use crate::support::database::{postgres, sqlite};
 use crate::support::fixture::GROUP;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,6 +39,29 @@ async fn writes_are_refused_while_a_shell_locks_a_table_and_taken_after() {
     })
     .await;
     transaction.rollback().await.unwrap();
+    reporter.until_ready_says(&server, "tables_locked", false).await;
+    reporter.report_some(&server, 3).await;
+    reporter.assert_stored().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_are_refused_while_a_shell_writes_to_the_file_and_taken_after() {
+    let db = sqlite().await;
+    let mut reporter = Reporter::new(db.url.clone());
+    let server = Server::over(&db.url);
+    reporter.make_group(&server).await;
+    reporter.report_some(&server, 3).await;
+    let mut shell = SqliteConnection::connect(&db.url).await.unwrap();
+    shell.execute("BEGIN IMMEDIATE").await.unwrap();
+    // The reason is there without a write that waits.
+    reporter.until_ready_says(&server, "tables_locked", true).await;
+    let ready = reporter.call(&server, Method::GET, "/readyz?for=writes", &Value::Null).await;
+    assert_eq!((ready.status, &ready.body["code"]), (503, &json!("tables_locked")), "{ready:?}");
+    assert!(ready.body["detail"].as_str().unwrap().contains("writes to the database file"), "{ready:?}");
+    let (_, refused) = reporter.report_another(&server).await;
+    assert_eq!((refused.status, refused.retry_after.as_deref()), (503, Some("1")), "{refused:?}");
+    reporter.assert_answers(&server).await;
+    shell.execute("ROLLBACK").await.unwrap();
     reporter.until_ready_says(&server, "tables_locked", false).await;
     reporter.report_some(&server, 3).await;
     reporter.assert_stored().await;
