@@ -32,6 +32,7 @@ pub mod normalized_days;
 pub mod options;
 pub mod outstanding;
 pub mod parallel;
+pub mod placement_rules;
 pub mod quantity;
 pub mod queues;
 pub mod ranking;

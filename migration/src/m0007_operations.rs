@@ -13,7 +13,7 @@ use super::columns::{big_integer, big_integer_null, integer, string_len, table, 
 pub struct Migration;
 
 /// The data that its reversal loses.
-pub const LOSES: &str = "who runs jobs and what is known of clocks that went wrong; jobs begin anew";
+pub const LOSES: &str = "who runs jobs and what is known of clocks that went wrong; jobs begin again";
 
 /// Processes that run jobs.
 fn holders() -> TableCreateStatement {

@@ -11,7 +11,7 @@ use super::columns::{big_integer, index, name, primary, string_len, table};
 pub struct Migration;
 
 /// The data that its reversal loses.
-pub const LOSES: &str = "the revisions of configurations; they begin anew";
+pub const LOSES: &str = "the revisions of configurations; they begin again";
 
 const TARGET_INDEX: &str = "ix_audit_log_target";
 

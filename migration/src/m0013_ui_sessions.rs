@@ -11,7 +11,7 @@ use super::columns::{big_integer, string_len, table, uuid};
 pub struct Migration;
 
 /// The data that its reversal loses.
-pub const LOSES: &str = "who is signed in to the web pages; people sign in anew";
+pub const LOSES: &str = "who is signed in to the web pages; people sign in again";
 
 /// One row for each browser that is signed in.
 fn ui_sessions() -> TableCreateStatement {

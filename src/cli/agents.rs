@@ -51,7 +51,7 @@ struct SetArgs {
     group: String,
     /// The agent
     agent: String,
-    /// What it offers, like cpu=64 or mem=512Gi; may be given several times
+    /// An amount that it offers, like cpu=64 or mem=512Gi; may be given several times
     #[arg(long = "slot", value_name = "NAME=AMOUNT", value_parser = pair, required = true)]
     slots: Vec<(String, String)>,
     /// A label, like rack=r7; may be given several times

@@ -21,7 +21,7 @@ const KIND: Kind =
 
 #[derive(Args)]
 struct DomainChanges {
-    /// What is shown beside the name; an empty text takes it away
+    /// The name to show beside the name; an empty text removes it
     #[arg(long, value_name = "TEXT")]
     display_name: Option<String>,
 }

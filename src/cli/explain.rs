@@ -30,7 +30,7 @@ pub struct Explain {
     /// Why this workload waits: one of the last sequences, or a pending kernel by its id
     #[arg(long, value_name = "ID")]
     workload: Option<String>,
-    /// Tell the weight that leads to this place
+    /// Show the weight that leads to this place
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     place: Option<u32>,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub enum Export {
 pub struct BucketsArgs {
     /// The resource group
     group: String,
-    /// Whose buckets
+    /// The tier of the buckets
     #[arg(long, value_enum, default_value_t = TierName::Users)]
     tier: TierName,
     /// First day, like 2026-01-13: buckets that end on it or later

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 
-/// Show the factors and ranks that each day left behind, of the last 31 days unless told otherwise
+/// Show the factors and ranks at the end of each day, by default of the last 31 days
 #[derive(Parser)]
 #[command(name = "history")]
 pub struct History {

@@ -29,7 +29,7 @@ pub enum Id {
 pub struct Keyed {
     /// The resource group
     group: String,
-    /// What tells it from the others in the resource group, as a job's number
+    /// The key that distinguishes it from the others in the resource group, such as a job's number
     key: String,
 }
 

@@ -45,10 +45,10 @@ struct CreateArgs {
     /// admin (everything), scheduler (ingest, sequence, reclaim plans, read), viewer (read) or user (own rows)
     #[arg(long, value_parser = parse_role)]
     role: Role,
-    /// What the key is for; names its holder in the audit log
+    /// The purpose of the key; it names the holder in the audit log
     #[arg(long)]
     label: String,
-    /// Whose rows a key with the role user may see: a name or a UUID
+    /// The user whose rows a key with the role user may see: a name or a UUID
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// When it ends: a time like 2027-01-01T00:00:00Z or a length like 30d or 12h; never when absent

@@ -131,7 +131,7 @@ struct GlobalFlags {
     /// Database address; `demo` has one of its own unless this flag names it [env: FAIRSHARED_DATABASE_URL] [default: sqlite://fairshared.db]
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
-    /// What to log to standard error, as a tracing filter [env: FAIRSHARED_LOG]
+    /// The messages to log to standard error, as a tracing filter [env: FAIRSHARED_LOG]
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
     /// Form of the log, text or json [env: FAIRSHARED_LOG_FORMAT] [default: text]

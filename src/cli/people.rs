@@ -11,12 +11,12 @@ use super::list::List;
 use super::output::{OutputArgs, print_object, warn};
 use crate::config::Config;
 
-/// What can be done with domains, projects or users; `F` filters lists, and `C` is what can be set.
+/// The commands for domains, projects or users; `F` filters lists, and `C` has the properties that can be set.
 #[derive(Subcommand)]
 pub enum PeopleCommand<F: Args, C: Args> {
     /// List them by name
     List {
-        /// Those that are archived instead of those that are not
+        /// List archived entities instead of the others
         #[arg(long)]
         archived: bool,
         /// A part of the name or the display name

@@ -24,7 +24,7 @@ struct UserChanges {
     /// The name, unique in the server; an empty text takes it away
     #[arg(long = "name", value_name = "TEXT")]
     new_name: Option<String>,
-    /// What is shown beside the name; an empty text takes it away
+    /// The name to show beside the name; an empty text removes it
     #[arg(long, value_name = "TEXT")]
     display_name: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
 use crate::service::input::json;
 use crate::service::{Error, Fault, Faults, Result};
 
-/// A node. What is left out, or null, has its default.
+/// A node. Keys that are left out, or null, have their defaults.
 #[derive(InputObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct AgentInput {

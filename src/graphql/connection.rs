@@ -22,7 +22,7 @@ impl EdgeNameType for ListName {
     }
 }
 
-/// What a list tells about itself as a whole.
+/// The figures of a list as a whole.
 #[derive(SimpleObject)]
 pub struct Whole {
     /// Rows that match, on all pages together.

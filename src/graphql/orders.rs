@@ -28,7 +28,7 @@ pub enum FairnessTier {
     User,
 }
 
-/// What orders the days of a history of factors and ranks, within a day.
+/// The order of the rows within a day, in a history of factors and ranks.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "crate::service::share_history::ShareOrder")]
 pub enum FairShareDayOrder {
@@ -45,7 +45,7 @@ pub enum FairShareTargetType {
     User,
 }
 
-/// What fills the time in which nothing served.
+/// The treatment of time in which no server ran.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "crate::domain::slice::GapPolicy")]
 pub enum SliceGapPolicy {

@@ -13,7 +13,7 @@ use crate::service::{Error, Fault, Result};
 
 macro_rules! input {
     ($($(#[$schema:meta])* $key:ident: $type:ty = $default:expr, $config:tt $simulation:tt $output:tt [$($said:tt)?];)*) => {
-        /// A queue. What is left out, or null, has its default.
+        /// A queue. Keys that are left out, or null, have their defaults.
         #[derive(InputObject)]
         #[graphql(rename_fields = "snake_case")]
         pub struct QueueInput {

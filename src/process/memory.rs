@@ -23,7 +23,8 @@ struct Small;
 /// The alignment of each block of mimalloc that is at least as large: that of `max_align_t`.
 const NATURAL: usize = 16;
 
-/// Whether every block of that size lies right. Asked for an alignment, be it one that its blocks have, mimalloc takes a larger
+/// True if every block of that size is aligned anyway. If an alignment is requested, even one that its blocks have,
+/// mimalloc takes a larger
 /// block for most sizes, in a slower way.
 fn is_natural(layout: Layout) -> bool {
     layout.align() <= NATURAL && layout.align() <= layout.size()
@@ -121,8 +122,8 @@ const BLOCK_BYTES: i32 = 1 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: i32 = 32 << 20;
 
-/// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
-/// only who allocates later gives them back.
+/// How long mimalloc keeps free pages for the next allocation, in milliseconds; by default it is a second, and
+/// pages are returned only by a later allocation.
 const FREE_PAGES_KEPT: c_long = 10;
 /// The same in a command that wants such pages again at once.
 const PAGES_KEPT_BY_COMMANDS: c_long = 1_000;

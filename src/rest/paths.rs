@@ -127,7 +127,7 @@ pub struct PeopleQuery {
     pub archived: Option<bool>,
     /// A part of the name or the display name, in either case.
     pub search: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
@@ -148,7 +148,7 @@ pub fn same_as_path<T: PartialEq + ?Sized>(pointer: &str, named: Option<&T>, pat
     }
 }
 
-/// What a removal may say, as it has no body.
+/// The parameters of a removal, which has no body.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

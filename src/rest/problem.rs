@@ -53,7 +53,7 @@ pub struct ProblemView<'a> {
     /// The status in words.
     title: &'a str,
     status: u16,
-    /// What is wrong here, for a person.
+    /// A sentence about the fault.
     detail: &'a str,
     /// The stable name of the error, the same in REST and GraphQL.
     code: &'a str,
@@ -62,7 +62,7 @@ pub struct ProblemView<'a> {
     /// Every fault found in the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Fault>,
-    /// What a removal or a snapshot that has to be confirmed would destroy or end, by kind.
+    /// The number of things that a removal or a snapshot would destroy or end, by kind, if it has to be confirmed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, u64>, required = false)]
     counts: BTreeMap<&'static str, u64>,
@@ -74,7 +74,7 @@ pub struct ProblemView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     audit_id: Option<i64>,
-    /// Who made that change.
+    /// The author of that change.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     actor: Option<String>,

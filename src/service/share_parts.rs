@@ -6,20 +6,22 @@ use utoipa::ToSchema;
 use super::group::published::entitlements::Entitlement;
 use crate::domain::decimal::Computed;
 
-/// What a weight stands for, as parts from 0 to 1.
+/// The shares that a weight stands for, as parts from 0 to 1.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct ShareParts {
-    /// Of the whole group, by weight among all siblings of each tier.
+    /// The part of the whole group, by weight among all siblings of each tier.
     #[schema(value_type = String)]
     pub nominal_share: Computed,
-    /// Of what the parent has: of a domain the group, of a project its domain, of a user the project.
+    /// The part of the parent's share: for a domain of the group, for a project of its domain, for a user of the
+    /// project.
     #[schema(value_type = String)]
     pub nominal_share_of_parent: Computed,
-    /// Of the whole group, by weight among those that used something in the look-back window, or that hold or ask for something
+    /// The part of the whole group, by weight among those that used something in the look-back window, or that hold or
+    /// ask for something
     /// now.
     #[schema(value_type = String)]
     pub entitled_share: Computed,
-    /// Of what the parent has, likewise.
+    /// The part of the parent's share, likewise.
     #[schema(value_type = String)]
     pub entitled_share_of_parent: Computed,
 }

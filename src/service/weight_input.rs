@@ -14,7 +14,7 @@ use crate::domain::weight::{Weight, deserialize_nullable_text};
 /// The largest number of weights in one request.
 pub const MAX_ITEMS: usize = 250_000;
 
-/// Whose weight.
+/// The tier of the owner of a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetType {

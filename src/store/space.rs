@@ -65,7 +65,7 @@ impl Store {
         if self.pragma("auto_vacuum").await? == Some(INCREMENTAL) {
             return Ok(());
         }
-        tracing::info!("the database file is made anew, so that it can shrink later");
+        tracing::info!("the database file is rewritten, so that it can shrink later");
         self.write().execute_unprepared("PRAGMA auto_vacuum = INCREMENTAL").await?;
         self.write().execute_unprepared("VACUUM").await?;
         Ok(())

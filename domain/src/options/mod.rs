@@ -55,14 +55,14 @@ pub struct Options {
     pub expected_seconds: Option<u32>,
 }
 
-/// Whether a workload that is placed in a sequence counts before the next one is chosen (FAIR_SHARE §10).
+/// The way in which a workload that is placed in a sequence counts before the next one is chosen (FAIR_SHARE §10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SequenceMode {
     /// All workloads are compared once.
     #[default]
     Plain,
-    /// What runs, and what is placed in this very sequence, counts as used.
+    /// Running kernels and workloads that are already placed in this sequence count as used.
     Progressive,
 }
 

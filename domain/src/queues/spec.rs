@@ -68,7 +68,7 @@ macro_rules! one_object {
             allocated_non_preemptible: Option<Amounts>,
             /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
             usage: Amounts,
-            /// What the queue's next workload asks for, for the queue order (DIVISION §5).
+            /// The request of the queue's next workload, for the queue order (DIVISION §5).
             next_request: Option<Amounts>,
         }
 

@@ -92,7 +92,7 @@ pub enum QueueMode {
     Fifo,
 }
 
-/// What over-quota capacity follows (DIVISION §2.4).
+/// The figure that over-quota capacity is divided by (DIVISION §2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverQuotaBy {

@@ -86,7 +86,8 @@ pub struct Pending {
     pub preemptible: bool,
     #[serde(default)]
     pub created_at: Option<Timestamp>,
-    /// Absent: all members. Victims are sought for so many members; the others wait for room.
+    /// The number of members that victims are sought for; the other members wait for free capacity. Absent: all
+    /// members.
     #[serde(default)]
     pub gang_min: Option<u32>,
     #[serde(deserialize_with = "at_most::<MAX_PENDING_MEMBERS, _, _>")]

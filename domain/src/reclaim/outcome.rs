@@ -49,7 +49,7 @@ pub struct Victim {
     pub kernel_ids: Vec<Arc<str>>,
     #[schema(value_type = String)]
     pub queue: Arc<str>,
-    /// What allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
+    /// The rule that allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
     pub rule: String,
     /// The queue that was compared with the reclaimer's.
     #[schema(value_type = String)]
@@ -71,9 +71,10 @@ pub struct Refusal {
     #[schema(value_type = Option<String>)]
     pub level: Option<Arc<str>>,
     pub slot: Option<&'static str>,
-    /// What the reclaimer's side would hold / what the rule lets it hold; `inf` where that is nothing.
+    /// The amount that the reclaimer's side would hold / the amount that the rule lets it hold; `inf` if the rule lets
+    /// it hold nothing.
     pub reclaimer_ratio: Option<String>,
-    /// What the victim's side, or the queue at `level`, holds / what the rule lets it keep.
+    /// The amount that the victim's side, or the queue at `level`, holds / the amount that the rule lets it keep.
     pub victim_ratio: Option<String>,
 }
 

@@ -26,7 +26,7 @@ pub enum Strategy {
     Quota,
 }
 
-/// Whether workloads are packed on few agents or spread over many (DIVISION §6.6).
+/// The placement of workloads: packed on few agents, or spread over many (DIVISION §6.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeOrder {

@@ -41,7 +41,7 @@ use crate::service::{Clock, SystemClock};
 #[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ImportArgs {
-    /// What the file is.
+    /// The format of the file.
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
     pub format: String,
     /// The file, gzip or plain; `-` is standard input.
@@ -49,10 +49,10 @@ pub struct ImportArgs {
     /// Put every job into this resource group, whatever the file says.
     #[arg(long, value_name = "NAME")]
     pub resource_group: Option<String>,
-    /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told.
+    /// The time zone of times without an offset, by IANA's name, like Europe/Berlin. UTC by default.
     #[arg(long, value_name = "ZONE", value_parser = parse_zone)]
     pub timezone: Option<Tz>,
-    /// What separates the fields of an sacct dump: one character, or `tab`. The header line shows it unless told.
+    /// The separator of the fields of an sacct dump: one character, or `tab`. By default the header line shows it.
     #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
     pub delimiter: Option<char>,
     /// The sacct dump was made with --noheader: --fields names its fields.
@@ -65,7 +65,7 @@ pub struct ImportArgs {
     /// `gres/gpu:1g.5gb=mig.small` for slices of devices. Once for each resource.
     #[arg(long, value_name = "RESOURCE[=SLOT]", value_parser = SlotChoices::parse)]
     pub slot: Vec<(String, String)>,
-    /// What the memory fields of an SWF file count.
+    /// The unit of the memory fields of an SWF file.
     #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
         value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
     pub swf_memory: String,
@@ -86,7 +86,7 @@ pub struct ImportArgs {
     /// changes, and a second import is refused.
     #[arg(long, conflicts_with_all = ["capacities", "rebase_to_now", "replace", "no_aggregate"])]
     pub history: bool,
-    /// What the history is called; the name of the file unless told.
+    /// The name of the history; by default that of the file.
     #[arg(long, value_name = "NAME", requires = "history")]
     pub source: Option<String>,
     /// Leave slices and factors to the next run of the aggregate job.

@@ -28,7 +28,7 @@ use crate::domain::replay::simulation::Estimates;
 /// Show what policies would have made of the jobs of a real history; needs no server and no database
 ///
 /// The jobs arrive as they did, with their real sizes and durations. A scheduler starts them in the order of each policy, and runs
-/// happen at every slice interval, all on a simulated clock. Waits, shares and utilisation are told beside what really happened.
+/// happen at every slice interval, all on a simulated clock. Waits, shares and utilisation are shown beside those of the real history.
 #[derive(Parser)]
 #[command(name = "replay")]
 pub struct Replay {
@@ -39,11 +39,11 @@ pub struct Replay {
     /// A policy: what `options get` prints, and the keys domains, projects and users of `weights get`; once for each policy
     #[arg(long = "policy", value_name = "FILE", required = true)]
     policies: Vec<PathBuf>,
-    /// What the scheduler does with the order
+    /// The way in which the scheduler uses the order
     #[arg(long, default_value = SCHEDULERS[0].name(),
         value_parser = PossibleValuesParser::new(SCHEDULERS.iter().map(|s| PossibleValue::new(s.name()).help(s.about()))))]
     scheduler: String,
-    /// What is known of how long a job will run
+    /// The estimate of a job's run time
     #[arg(long, value_enum, default_value_t = EstimatesArg::Given)]
     estimates: EstimatesArg,
     /// Write a report with plots into this file, which needs no other
@@ -59,17 +59,17 @@ struct TraceArgs {
     /// Files of jobs that `import` reads, gzip or plain
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// What the files are; their names tell it unless this does
+    /// The format of the files; by default their names show it
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
     format: Option<String>,
     /// Replay the jobs of this resource group, on its capacities. If no job is of it, all jobs are replayed as those of one group with
     /// this name, on the capacities that the file has of it, else of the groups that the jobs name, else of all
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told
+    /// The time zone of times without an offset, by IANA's name, like Europe/Berlin. UTC by default
     #[arg(long, value_name = "ZONE")]
     timezone: Option<Tz>,
-    /// What the memory fields of an SWF file count
+    /// The unit of the memory fields of an SWF file
     #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
         value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
     swf_memory: String,

@@ -24,7 +24,7 @@ pub(super) struct OfferArgs {
     /// CSV of `resource_group,agent_id,cpu,mem_gib,gpu,from,to`, as `import` takes it
     #[arg(long, value_name = "FILE")]
     capacities: Option<PathBuf>,
-    /// What the cluster offers, like cpu=512; once for each slot
+    /// An amount that the cluster offers, like cpu=512; once for each slot
     #[arg(long, value_name = "SLOT=AMOUNT", value_parser = slot_amount)]
     capacity: Vec<SlotAmount>,
     /// As much capacity as makes the jobs use this part of it, like 0.95
@@ -70,7 +70,7 @@ pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &mut Trace) -> Res
     let slots: Amounts = enough(trace, seconds * load);
     if slots.is_empty() {
         return Err(Failure::Unusable(
-            "the jobs of the trace name no amounts, so --load cannot tell a capacity; give one with --capacity cpu=N"
+            "the jobs of the trace name no amounts, so --load cannot compute a capacity; give one with --capacity cpu=N"
                 .to_owned(),
         ));
     }

@@ -71,7 +71,7 @@ fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failur
     told.and_then(Format::named).ok_or_else(|| {
         let known: Vec<&str> = crate::cli::import::FORMATS.iter().map(|format| format.name).collect();
         Failure::Unusable(format!(
-            "{}: the name does not tell the format; say it with --format: {}",
+            "{}: the name does not show the format; give it with --format: {}",
             file.display(),
             known.join(", ")
         ))
@@ -260,8 +260,8 @@ impl<'a> Reading<'a> {
         if no_wait == jobs {
             note(
                 jobs,
-                "job, which is all, started when it was submitted: the trace tells no waits",
-                "jobs, which are all, started when they were submitted: the trace tells no waits",
+                "job, which is all, started when it was submitted: the trace has no waits",
+                "jobs, which are all, started when they were submitted: the trace has no waits",
             );
         } else {
             note(

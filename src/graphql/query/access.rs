@@ -12,7 +12,7 @@ pub struct AccessQuery;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 impl AccessQuery {
-    /// What the key that asks is and may do; for every role.
+    /// The key of this request and its rights; for every role.
     async fn whoami(&self, ctx: &Context<'_>) -> Result<WhoAmI> {
         Ok(WhoAmI::new(caller(ctx)?, &service(ctx)?.people()))
     }

@@ -17,7 +17,7 @@ use crate::service::{Error, Result as ServiceResult};
 /// Without an order, lists begin with the newest period.
 const NEWEST: (BucketField, bool) = (BucketField::PeriodStart, true);
 
-/// What tells one list of buckets from another.
+/// The properties that distinguish one list of buckets from another.
 struct Wanted {
     tier: Tier,
     filter: Filter<BucketCondition>,
@@ -48,7 +48,7 @@ pub struct BucketQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl BucketQuery {
-    /// What domains have used, by period; newest first unless an order is given.
+    /// The usage of domains by period; by default the newest first.
     async fn domain_usage_buckets(
         &self,
         ctx: &Context<'_>,
@@ -70,7 +70,7 @@ impl BucketQuery {
         Ok(list(ctx, &resource_group, wanted, |group, row| Some(DomainUsageBucketNode::new(group, row))).await?)
     }
 
-    /// What projects have used, by period; newest first unless an order is given.
+    /// The usage of projects by period; by default the newest first.
     async fn project_usage_buckets(
         &self,
         ctx: &Context<'_>,
@@ -92,7 +92,7 @@ impl BucketQuery {
         Ok(list(ctx, &resource_group, wanted, ProjectUsageBucketNode::new).await?)
     }
 
-    /// What users have used in their projects, by period; newest first unless an order is given.
+    /// The usage of users in their projects by period; by default the newest first.
     async fn user_usage_buckets(
         &self,
         ctx: &Context<'_>,

@@ -18,7 +18,7 @@ pub struct DivisionQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl DivisionQuery {
-    /// What every queue of a resource group deserves now, by the group's option `division`.
+    /// The amounts that every queue of a resource group deserves now, by the group's option `division`.
     async fn division(
         &self,
         ctx: &Context<'_>,
@@ -29,7 +29,7 @@ impl DivisionQuery {
         Ok(Division(service(ctx)?.division(caller(ctx)?, &resource_group, explain).await?))
     }
 
-    /// What queues got on the days before, by day and queue; `from` and `to` are inclusive.
+    /// The amounts that queues got on the days before, by day and queue; `from` and `to` are inclusive.
     async fn division_history(
         &self,
         ctx: &Context<'_>,
@@ -55,7 +55,8 @@ impl DivisionQuery {
         Ok(connect(ctx, &resource_group, page, DivisionDayNode)?)
     }
 
-    /// Who would have to give back so that a workload can run now; nothing is stored, no workload is evicted. The
+    /// The workloads that would have to give back so that a workload can run now; nothing is stored, no workload is
+    /// evicted. The
     /// shapes are those of `POST /resource-groups/{rg}/reclaim-plans`.
     async fn plan_reclaim(
         &self,

@@ -19,8 +19,9 @@ pub struct FairnessQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl FairnessQuery {
-    /// What everyone of a tier used in a window, beside what weights entitle them to. The window is `now` (what runs now
-    /// instead of what was used), `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
+    /// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
+    /// The window is `now` (running kernels
+    /// instead of usage), `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
     async fn fairness(
         &self,
         ctx: &Context<'_>,
@@ -57,7 +58,7 @@ impl FairnessQuery {
     }
 
     /// The factors and ranks that the last run of each day left, by day and then by id or rank. `project` and `user` are names or UUIDs; `from` and `to` are
-    /// inclusive, and the last 31 days unless given; `search` is a part of the name, in any case.
+    /// inclusive, and the last 31 days by default; `search` is a part of the name, in any case.
     async fn fair_share_history(
         &self,
         ctx: &Context<'_>,

@@ -37,11 +37,11 @@ struct ShareQueries(
     explain::ExplainQuery,
 );
 
-/// What runs, what is to run, and what would be.
+/// Queries of running kernels, of kernels that are to run, and of simulations.
 #[derive(MergedObject, Default)]
 struct PlanQueries(queues::QueueQuery, division::DivisionQuery, simulations::SimulationQuery, kernels::KernelQuery);
 
-/// What was used.
+/// Queries of usage.
 #[derive(MergedObject, Default)]
 struct UsageQueries(usage_records::UsageRecordQuery, usage_report::UsageReportQuery, operations::OperationsQuery);
 

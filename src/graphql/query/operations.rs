@@ -23,7 +23,7 @@ pub struct OperationsQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl OperationsQuery {
-    /// What the service does on its own, with schedules and the last runs.
+    /// The jobs of the service, with their schedules and last runs.
     async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
         let jobs = service(ctx)?.jobs(caller(ctx)?, &**jobs(ctx)?).await?;
         guard::spend(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;

@@ -24,7 +24,8 @@ impl SimulationQuery {
         Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
     }
 
-    /// What changes of weights, options, capacity and people would do in a live group; the shapes are those of
+    /// The effects that changes of weights, options, capacity and people would have in a live group; the shapes are
+    /// those of
     /// `POST /resource-groups/{rg}/fair-share-simulations`. Nothing is changed.
     async fn simulate_fair_shares(
         &self,

@@ -15,8 +15,8 @@ pub struct UsageRecordQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl UsageRecordQuery {
-    /// What was recorded from `from` until `to` (instants, or days of which the last is included; at most 31 days), by
-    /// kernel and then by time; of a domain what counted for it.
+    /// The usage records from `from` until `to` (instants, or days of which the last is included; at most 31 days), by
+    /// kernel and then by time; for a domain the records that counted for it.
     async fn usage_records(
         &self,
         ctx: &Context<'_>,

@@ -9,7 +9,7 @@ use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{ReportWhole, UsageReportRowNode, UsageReportTotals};
 use crate::service::usage_report::{ReportRequest, UsageReport};
 
-/// What a report has a row for each of.
+/// The columns that a report can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub enum UsageReportBy {
     ResourceGroup,
@@ -42,8 +42,8 @@ pub struct UsageReportQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl UsageReportQuery {
-    /// What was used from the day `from` until the day `to`, which is included, in the resource groups together; without
-    /// `resource_groups`, in all that the key reaches. `by` is users unless given. Rows are in the order of time, then from the largest
+    /// The usage from the day `from` until the day `to`, which is included, in the resource groups together; without
+    /// `resource_groups`, in all that the key reaches. `by` is users by default. Rows are in the order of time, then from the largest
     /// usage on: of the first slot of `slots`, else of `cpu`.
     async fn usage_report(
         &self,

@@ -9,7 +9,7 @@ use crate::service::Role;
 use crate::service::keys;
 use crate::service::people::Directory;
 
-/// What a key may do.
+/// The rights of a key.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(rename_items = "SCREAMING_SNAKE_CASE")]
 pub enum KeyRole {
@@ -42,9 +42,9 @@ pub struct ApiKey {
     /// `admin`, `scheduler`, `viewer` or `user`.
     pub role: String,
     pub label: String,
-    /// Whose rows a key with the role `user` may see.
+    /// The user whose rows a key with the role `user` may see.
     pub user_uuid: Option<Uuid>,
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     pub user_name: Option<Arc<str>>,
     pub created_at: DateTime,
     /// Null: never.

@@ -9,7 +9,7 @@ use crate::service::audit_names::names;
 use crate::service::undo::is_undoable;
 use crate::service::{Error, Result, audit_log};
 
-/// What an entry calls a user or a project, and its name.
+/// The id or text by which an entry names a user or a project, and its name.
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct LabelName {
@@ -87,7 +87,7 @@ impl AuditEntry {
         Ok(found.into_iter().map(|(label, name)| LabelName { label, name }).collect())
     }
 
-    /// Whether this kind of change can be undone. The undo is still refused if a later change concerns the same.
+    /// True if this kind of change can be undone. The undo is still refused if a later change concerns the same.
     async fn undoable(&self) -> bool {
         is_undoable(&self.0)
     }

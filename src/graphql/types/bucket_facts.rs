@@ -8,7 +8,7 @@ use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::buckets::BucketRow;
 
-/// What the usage buckets of all three tiers tell.
+/// The fields that the usage buckets of all three tiers have in common.
 pub struct BucketFacts {
     pub group: String,
     pub row: BucketRow,
@@ -53,7 +53,7 @@ impl BucketFacts {
         JsonString::of(&self.row.resource_usage)
     }
 
-    /// What the group offered then, by slot.
+    /// The capacity of the group at that time, by slot.
     async fn capacity_snapshot(&self) -> JsonString {
         JsonString::of(&self.row.capacity_snapshot)
     }
@@ -63,7 +63,7 @@ impl BucketFacts {
         Ok(exact(self.count(ctx)?.decay_weight))
     }
 
-    /// What it adds to the normalised usage of its owner, as a part of the window's capacity.
+    /// The part that it adds to the normalised usage of its owner, as a part of the window's capacity.
     async fn contribution(&self, ctx: &Context<'_>) -> Result<String> {
         Ok(exact(self.count(ctx)?.contribution))
     }

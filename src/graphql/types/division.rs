@@ -10,7 +10,7 @@ use crate::graphql::guard;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
 
-/// What every queue of a resource group deserves now.
+/// The amounts that every queue of a resource group deserves now.
 pub struct Division(pub GroupDivision);
 
 /// Why a queue gets what it gets.
@@ -64,7 +64,7 @@ impl Division {
         &self.0.division.report.score_order
     }
 
-    /// What no queue gets, by slot.
+    /// The capacity that no queue gets, by slot.
     async fn remaining(&self) -> JsonString {
         JsonString::of(&self.0.division.report.remaining)
     }
@@ -86,7 +86,7 @@ impl Division {
     }
 }
 
-/// What a queue gets, beside what it holds, asks for and may have.
+/// The amounts that a queue gets, beside those that it holds, asks for and may have.
 pub struct QueueDivision {
     of: GroupDivision,
     at: usize,
@@ -173,7 +173,7 @@ impl QueueDivision {
     }
 }
 
-/// What one queue got on one day: the last division of that day.
+/// The amounts that one queue got on one day: the last division of that day.
 pub struct DivisionDayNode(pub DivisionDay);
 
 #[Object(name = "DivisionDay", rename_fields = "snake_case")]

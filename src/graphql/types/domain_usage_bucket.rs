@@ -6,7 +6,7 @@ use super::BucketFacts;
 use crate::graphql::global_id;
 use crate::service::buckets::BucketRow;
 
-/// What a domain has used in one period.
+/// The usage of a domain in one period.
 pub struct DomainUsageBucketNode(BucketFacts);
 
 impl DomainUsageBucketNode {

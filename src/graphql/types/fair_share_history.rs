@@ -9,7 +9,7 @@ use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, Uuid};
 use crate::service::share_history::ShareDay;
 
-/// What the last run of a day left of a domain, project or user.
+/// The share of a domain, project or user after the last run of a day.
 pub struct FairShareDayNode(pub ShareDay);
 
 impl FairShareDayNode {
@@ -87,12 +87,12 @@ impl FairShareDayNode {
         &self.0.effective_weight
     }
 
-    /// Of the whole group, by weight among those that were active.
+    /// The part of the whole group, by weight among those that were active.
     async fn entitled_share(&self) -> String {
         f64_text(self.0.entitled_share)
     }
 
-    /// Of what the parent has, likewise; null of days that an earlier version wrote.
+    /// The part of the parent's share, likewise; null for days that an earlier version wrote.
     async fn entitled_share_of_parent(&self) -> Option<String> {
         self.0.entitled_share_of_parent.map(f64_text)
     }

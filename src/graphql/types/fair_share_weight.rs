@@ -98,7 +98,7 @@ impl FairShareWeightNode {
         self.project_id().map(Uuid)
     }
 
-    /// What is shown beside the target's id, where there is a name.
+    /// The name to show beside the target's id, if there is one.
     async fn target_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let people = service(ctx)?.people();
         let name = match &self.target {
@@ -109,7 +109,7 @@ impl FairShareWeightNode {
         Ok(name.map(|name| name.to_string()))
     }
 
-    /// What is shown beside the project's id, where there is a name.
+    /// The name to show beside the project's id, if there is one.
     async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let Owner::User(member) = &self.target else { return Ok(None) };
         Ok(service(ctx)?.people().project_name(member.project).map(|name| name.to_string()))
@@ -120,7 +120,8 @@ impl FairShareWeightNode {
         self.weight.to_string()
     }
 
-    /// What the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of each tier.
+    /// The share that the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of
+    /// each tier.
     async fn nominal_share(&self) -> String {
         f64_text(self.entitlement().nominal.of_group)
     }
@@ -141,7 +142,7 @@ impl FairShareWeightNode {
     }
 }
 
-/// What a write of weights has done.
+/// The result of a write of weights.
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct UpsertFairShareWeightsResult {

@@ -9,7 +9,7 @@ use crate::graphql::scalars::{Date, DateTime, Uuid};
 use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{self, FairnessRow, Who, list_name};
 
-/// What everyone of a tier used in a window, beside what weights entitle them to.
+/// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
 pub struct Fairness(pub report::Fairness);
 
 #[Object(rename_fields = "snake_case")]
@@ -45,12 +45,12 @@ impl Fairness {
         self.0.report.entities.len()
     }
 
-    /// Who received the most beyond its share; null: no owner did, or the key may not see others.
+    /// The owner that received the most beyond its share; null: no owner did, or the key may not see others.
     async fn most_over_served(&self) -> Option<FairnessEntryNode> {
         self.0.most_over_served().cloned().map(FairnessEntryNode)
     }
 
-    /// Who received the least of its share, likewise.
+    /// The owner that received the least of its share, likewise.
     async fn most_under_served(&self) -> Option<FairnessEntryNode> {
         self.0.most_under_served().cloned().map(FairnessEntryNode)
     }
@@ -71,7 +71,7 @@ impl Fairness {
     }
 }
 
-/// What a domain, project or user used in the window, beside what it is entitled to.
+/// The usage of a domain, project or user in the window, beside the share that it is entitled to.
 pub struct FairnessEntryNode(pub FairnessRow);
 
 #[Object(name = "FairnessEntry", rename_fields = "snake_case")]
@@ -116,22 +116,23 @@ impl FairnessEntryNode {
         }
     }
 
-    /// Of what all of the group used, 0 to 1.
+    /// The part of the usage of the whole group, 0 to 1.
     async fn used_share(&self) -> String {
         f64_text(self.0.received.used_share)
     }
 
-    /// Of what the parent used.
+    /// The part of the parent's usage.
     async fn used_share_of_parent(&self) -> String {
         f64_text(self.0.received.used_share_of_parent)
     }
 
-    /// Of what all of the group used, by weight among those that are active; what some did not ask for goes to their siblings.
+    /// The entitled part of the usage of the whole group, by weight among those that are active; shares that some did
+    /// not ask for go to their siblings.
     async fn entitled_share(&self) -> String {
         f64_text(self.0.received.entitled_share)
     }
 
-    /// Of what the parent is entitled to.
+    /// The part of the share that the parent is entitled to.
     async fn entitled_share_of_parent(&self) -> String {
         f64_text(self.0.received.entitled_share_of_parent)
     }
@@ -146,7 +147,7 @@ impl FairnessEntryNode {
         signed_text(self.0.received.error)
     }
 
-    /// Whether it asked for less than its weight would give.
+    /// True if it asked for less than its weight would give.
     async fn demand_limited(&self) -> bool {
         self.0.received.demand_limited
     }

@@ -27,7 +27,7 @@ impl JobRun {
         self.0.resource_group.as_deref()
     }
 
-    /// What started it.
+    /// The trigger that started it.
     async fn trigger(&self) -> &str {
         &self.0.trigger
     }
@@ -45,7 +45,7 @@ impl JobRun {
         self.0.ended_at.map(DateTime)
     }
 
-    /// What it did, by name.
+    /// The counts of its work, by name.
     async fn counts(&self) -> JsonString {
         JsonString(self.0.counts.clone())
     }

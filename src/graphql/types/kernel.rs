@@ -17,10 +17,10 @@ pub struct KernelNode {
     kernel_id: Uuid,
     session_id: Uuid,
     user_uuid: Uuid,
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     user_name: Option<Arc<str>>,
     project_id: Uuid,
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     project_name: Option<Arc<str>>,
     domain_name: String,
     occupied_slots: JsonString,
@@ -34,13 +34,14 @@ pub struct KernelNode {
     queue: Option<String>,
     priority: i32,
     preemptible: bool,
-    /// Kernels of the group ascend by it as they became known, which decides between equals that wait; null: not told to keys of users.
+    /// Kernels of the group ascend by it in the order in which they became known, which decides between equal pending
+    /// kernels; null for keys of users.
     known_order: Option<i64>,
 }
 
 impl KernelNode {
     pub fn new(kernel: Kernel, people: &Directory, caller: &Caller) -> Self {
-        // It would tell how many kernels others have.
+        // It would reveal how many kernels others have.
         let known_order = kernel.key.filter(|_| caller.only_user().is_none()).map(KernelKey::in_group);
         let report = kernel.report;
         let (user_name, project_name) = people.names(report.owner);

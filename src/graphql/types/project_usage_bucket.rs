@@ -9,7 +9,7 @@ use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::buckets::BucketRow;
 
-/// What a project has used in one period.
+/// The usage of a project in one period.
 pub struct ProjectUsageBucketNode {
     project: uuid::Uuid,
     facts: BucketFacts,
@@ -35,7 +35,7 @@ impl ProjectUsageBucketNode {
         Uuid(self.project)
     }
 
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(service(ctx)?.people().project_name(ProjectId(self.project)).map(|name| name.to_string()))
     }

@@ -63,7 +63,7 @@ impl From<Warning> for QueueWarning {
     }
 }
 
-/// What a write of queues has done.
+/// The result of a write of queues.
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct UpsertQueuesResult {

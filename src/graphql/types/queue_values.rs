@@ -17,7 +17,7 @@ pub enum QueueMode {
     Fifo,
 }
 
-/// What over-quota capacity follows.
+/// The figure that over-quota capacity is divided by.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "crate::domain::queues::OverQuotaBy")]
 pub enum OverQuotaBy {

@@ -32,12 +32,12 @@ impl RankMovers {
         self.0.since.map(Date)
     }
 
-    /// Those who rose, the farthest first; equals by rank and then by id.
+    /// The users that rose, the farthest first; equals by rank and then by id.
     async fn up(&self) -> Vec<UserFairShare> {
         self.shares(&self.0.up)
     }
 
-    /// Those who fell, likewise.
+    /// The users that fell, likewise.
     async fn down(&self) -> Vec<UserFairShare> {
         self.shares(&self.0.down)
     }
@@ -60,12 +60,12 @@ impl RankMoversOfDay {
         Date(self.0.since)
     }
 
-    /// Those who rose, the farthest first; equals by rank and then by id.
+    /// The users that rose, the farthest first; equals by rank and then by id.
     async fn up(&self) -> Vec<RankMoveNode> {
         self.0.up.iter().copied().map(RankMoveNode).collect()
     }
 
-    /// Those who fell, likewise.
+    /// The users that fell, likewise.
     async fn down(&self) -> Vec<RankMoveNode> {
         self.0.down.iter().copied().map(RankMoveNode).collect()
     }

@@ -44,17 +44,17 @@ impl ScalingGroup {
         self.0.options.gap_policy.into()
     }
 
-    /// What the alive and schedulable agents offer together, by slot.
+    /// The total capacity of the alive and schedulable agents, by slot.
     async fn capacity(&self) -> JsonString {
         JsonString::of(&self.0.capacity)
     }
 
-    /// What running kernels hold together, by slot.
+    /// The total amounts that running kernels hold, by slot.
     async fn in_use(&self) -> JsonString {
         JsonString::of(&self.0.in_use())
     }
 
-    /// What pending kernels ask for together, by slot.
+    /// The total amounts that pending kernels ask for, by slot.
     async fn waiting(&self) -> JsonString {
         JsonString::of(&self.0.waiting())
     }

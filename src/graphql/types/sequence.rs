@@ -17,7 +17,7 @@ pub struct Sequence {
     sequencer: String,
     /// `plain` or `progressive`.
     mode: String,
-    /// What the order follows from.
+    /// A sentence about the rule that the order follows.
     message: String,
     /// When the factors were calculated; null before the first run.
     calculated_at: Option<DateTime>,
@@ -39,22 +39,23 @@ pub struct SequenceItem {
     project_name: Option<String>,
     /// From 1.
     position: u64,
-    /// What a pending kernel asks for; null for workloads of `input`.
+    /// The amounts that a pending kernel asks for; null for workloads of `input`.
     requested_slots: Option<JsonString>,
     /// "1" for a user and project that the group does not know yet.
     fair_share_factor: String,
     /// The owner's rank; null for an owner that the group does not know yet.
     rank: Option<u32>,
-    /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
+    /// The usage that the workload counts for from its place on, as a part of the look-back window's capacity; in a
+    /// progressive
     /// order by `fairshare`.
     charge: Option<String>,
     /// The user's factor once the workload counts; in a progressive order by `fairshare`.
     factor_after: Option<String>,
     /// How many workloads are before it.
     ahead: u64,
-    /// Of how many owners those are.
+    /// The number of owners of those workloads.
     owners_ahead: u64,
-    /// What decides that it does not come before the one right before it.
+    /// The reason why it does not come before the one right before it.
     decided_by: String,
     /// The same in plain words.
     because: String,

@@ -11,7 +11,7 @@ use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::profile::Calculation;
 
-/// What the fair shares of all three tiers tell.
+/// The fields that the fair shares of all three tiers have in common.
 pub struct ShareFacts {
     pub group: VisibleGroup,
     pub owner: Owner,
@@ -41,7 +41,7 @@ impl ShareFacts {
         self.group.weight(&self.share).to_string()
     }
 
-    /// What an admin has set; null: the default is in force.
+    /// The weight that an admin has set; null: the default is in force.
     async fn configured_weight(&self) -> Option<String> {
         self.share.weight.map(|w| w.to_string())
     }
@@ -56,7 +56,8 @@ impl ShareFacts {
         self.share.effective_weight.to_string()
     }
 
-    /// What the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of each tier.
+    /// The share that the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of
+    /// each tier.
     async fn nominal_share(&self) -> String {
         f64_text(self.entitlement().nominal.of_group)
     }
@@ -113,7 +114,7 @@ impl ShareFacts {
         Ok(service(ctx)?.previous_ranks(&self.group).await.get(&self.owner).copied())
     }
 
-    /// Whether the ranking of the group lists it; else it is known, but has neither usage nor a weight here.
+    /// True if the ranking of the group lists it; otherwise it is known, but has neither usage nor a weight here.
     async fn in_group(&self) -> bool {
         self.rank.is_some()
     }

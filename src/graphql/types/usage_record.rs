@@ -7,7 +7,7 @@ use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::Result;
 use crate::service::kernels::Record;
 
-/// What one kernel used in one slice, or in several that were put together.
+/// The usage of one kernel in one slice, or in several slices that were merged.
 pub struct UsageRecordNode(pub Record);
 
 #[Object(rename_fields = "snake_case")]
@@ -20,7 +20,7 @@ impl UsageRecordNode {
         Uuid(self.0.owner.user.0)
     }
 
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     async fn user_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(service(ctx)?.people().user_name(self.0.owner.user).map(|name| name.to_string()))
     }
@@ -29,7 +29,7 @@ impl UsageRecordNode {
         Uuid(self.0.owner.project.0)
     }
 
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(service(ctx)?.people().project_name(self.0.owner.project).map(|name| name.to_string()))
     }
@@ -51,7 +51,7 @@ impl UsageRecordNode {
         JsonString(serde_json::to_value(self.0.usage()).unwrap_or_default())
     }
 
-    /// Whether slices of the same slots were put together.
+    /// True if slices of the same slots were merged.
     async fn compacted(&self) -> bool {
         self.0.is_compacted()
     }

@@ -44,7 +44,7 @@ impl UsageReportTotals {
     }
 }
 
-/// What was used by one of those that a report is by. What it is not by is null.
+/// The usage in one row of a report. Columns that the report is not grouped by are null.
 pub struct UsageReportRowNode(pub ReportRow);
 
 #[Object(rename_fields = "snake_case")]
@@ -105,7 +105,7 @@ impl UsageReportRowNode {
         self.0.used_share.map(f64_text)
     }
 
-    /// What weights say of those who used something in these days.
+    /// The shares that weights give to those with usage in these days.
     async fn entitled_share(&self) -> Option<String> {
         self.0.entitled_share.map(f64_text)
     }

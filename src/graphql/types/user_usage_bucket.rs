@@ -9,7 +9,7 @@ use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::buckets::BucketRow;
 
-/// What a user has used in one project and period.
+/// The usage of a user in one project and period.
 pub struct UserUsageBucketNode {
     member: Member,
     facts: BucketFacts,
@@ -36,7 +36,7 @@ impl UserUsageBucketNode {
         Uuid(self.member.user.0)
     }
 
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     async fn user_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(service(ctx)?.people().user_name(self.member.user).map(|name| name.to_string()))
     }
@@ -45,7 +45,7 @@ impl UserUsageBucketNode {
         Uuid(self.member.project.0)
     }
 
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(service(ctx)?.people().project_name(self.member.project).map(|name| name.to_string()))
     }

@@ -18,9 +18,9 @@ pub struct WhoAmI {
     pub label: String,
     /// `admin`, `scheduler`, `viewer` or `user`.
     pub role: &'static str,
-    /// Whose rows it may see, for the role `user`.
+    /// The user whose rows it may see, for the role `user`.
     pub user_uuid: Option<Uuid>,
-    /// What is shown beside the id, where there is a name.
+    /// The name to show beside the id, if there is one.
     pub user_name: Option<Arc<str>>,
     /// The only resource groups that it reaches; null: all.
     pub resource_groups: Option<Vec<String>>,

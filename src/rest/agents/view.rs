@@ -52,7 +52,7 @@ pub struct AgentWritten {
     pub warnings: Vec<InputWarning>,
 }
 
-/// What a node offers, and whether it counts for the group's capacity.
+/// The slots that a node offers; `alive` and `schedulable` say if it counts for the group's capacity.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"}}))]
@@ -115,7 +115,7 @@ impl AgentsBody {
     }
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"written": 2}))]
 pub struct AgentsWritten {

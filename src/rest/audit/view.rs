@@ -7,7 +7,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::accounting::conservation::Conservation;
 
-/// What an audit of one group found.
+/// The result of an audit of one group.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "ok": true, "difference": null, "buckets": 3,

@@ -35,7 +35,7 @@ pub struct Parameters {
     /// The end, an instant or a day, which is then included.
     #[param(example = "2026-01-14")]
     pub to: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

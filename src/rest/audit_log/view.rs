@@ -40,7 +40,7 @@ pub struct AuditEntryView {
     pub reason: Option<String>,
     /// The names of the users and projects that `target`, `before` and `after` call by their ids.
     pub names: BTreeMap<String, String>,
-    /// Whether this kind of change can be undone. The undo is still refused if a later change concerns the same.
+    /// True if this kind of change can be undone. The undo is still refused if a later change concerns the same.
     pub undoable: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::service::{Error, Fault, Faults};
 /// The largest number of days in one request.
 pub const MAX_DAYS: usize = 5_000;
 
-/// What a group offered on one day, as the mean over the day.
+/// The capacity of a group on one day, as the mean over the day.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"date": "2026-01-12", "capacity": {"cpu": "640", "cuda.device": "80"}}))]
@@ -30,7 +30,7 @@ impl From<(Day, Amounts)> for CapacityDay {
     }
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"changed": 28}))]
 pub struct CapacitiesGiven {

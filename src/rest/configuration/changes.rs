@@ -18,7 +18,7 @@ use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::queues::{QueueChange, QueuesChanged};
 use crate::service::weights::WeightChange;
 
-/// What a write changed, or would change.
+/// The changes of a write, made or simulated.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "set": 1, "unset": 0, "unchanged": 3, "queues": {"created": 0, "changed": 1, "deleted": 0},

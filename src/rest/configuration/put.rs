@@ -21,10 +21,10 @@ use crate::service::{Caller, Service};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ConfigurationQuery {
-    /// Whether weights that the document does not name are unset, and queues removed if it has the key `queues`.
+    /// True to unset weights that the document does not name, and to remove queues if it has the key `queues`.
     #[serde(default)]
     pub prune: bool,
-    /// Whether the answer tells what would change, and nothing does.
+    /// True to get the changes in the answer without making them.
     #[serde(default)]
     pub dry_run: bool,
     /// The `config_revision` that the document is based on; another one refuses it with 409 `config_changed`.

@@ -19,12 +19,12 @@ use crate::service::{Caller, Service};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DivisionQuery {
-    /// Whether the answer tells each step that gave a queue something.
+    /// True to get each step that gave a queue something.
     #[serde(default)]
     pub explain: bool,
 }
 
-/// What every queue of a resource group deserves now, by the group's option `division`.
+/// The amounts that every queue of a resource group deserves now, by the group's option `division`.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/division", operation_id = "get_division", tag = "Queues",
     params(GroupPath, DivisionQuery, ("If-None-Match" = Option<String>, Header, description = "An `ETag` seen before.")),

@@ -28,14 +28,14 @@ pub struct HistoryQuery {
     pub to: Option<Day>,
     /// Only this queue.
     pub queue: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
 }
 
-/// What queues got on the days before: the last division of each day, by day and queue.
+/// The amounts that queues got on the days before: the last division of each day, by day and queue.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/division/history", operation_id = "get_division_history", tag = "Queues",
     params(GroupPath, HistoryQuery), responses((status = 200, body = List<DivisionDayView>))

@@ -63,7 +63,7 @@ pub struct DivisionView<'a> {
     trace: Option<&'a [QueueTrace]>,
 }
 
-/// What a queue gets, beside what it holds, asks for and may have.
+/// The amounts that a queue gets, beside those that it holds, asks for and may have.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct QueueDivision<'a> {
     #[serde(flatten)]
@@ -112,7 +112,7 @@ impl<'a> DivisionView<'a> {
     }
 }
 
-/// What one queue got on one day.
+/// The amounts that one queue got on one day.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DivisionDay, example = json!({
     "day": "2026-01-13", "queue": "research", "algorithm": "quota_over_quota", "fair_share": {"cuda.device": "10"},

@@ -56,7 +56,7 @@ pub struct DomainWritten {
     pub warnings: Vec<InputWarning>,
 }
 
-/// What to make of a domain. What a GET answers can be sent back.
+/// The new properties of a domain. The answer of a GET can be sent back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"display_name": "Research", "reason": "institute founded"}))]

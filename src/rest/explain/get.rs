@@ -19,19 +19,19 @@ use crate::service::{Caller, Service};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ExplainQuery {
-    /// What is explained; unless given, the lowest tier that is named. Keys of users ask about their own users.
+    /// The tier that is explained; by default the lowest tier that is named. Keys of users ask about their own users.
     #[param(inline)]
     pub tier: Option<Tier>,
     /// Name of the domain.
     pub domain: Option<String>,
-    /// UUID of the project, or its name. A user's best-ranked project unless given.
+    /// UUID of the project, or its name; by default a user's best-ranked project.
     pub project: Option<String>,
     /// UUID of the user, or the name.
     pub user: Option<String>,
     /// A workload of one of the last 4 sequences of the group, at most 10 minutes old, or the id of a pending kernel; its owner
     /// is explained.
     pub workload: Option<String>,
-    /// A place of which to tell the weight that leads there.
+    /// A place; the answer has the weight that leads there.
     #[param(minimum = 1)]
     pub place: Option<i64>,
 }

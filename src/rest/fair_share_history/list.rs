@@ -17,7 +17,7 @@ use crate::rest::problem::Result;
 use crate::service::share_history::{HistoryQuery, ShareOrder};
 use crate::service::{Caller, Service};
 
-/// What orders the rows of a day.
+/// The order of the rows of a day.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderName {
@@ -39,7 +39,7 @@ impl From<OrderName> for ShareOrder {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ShareDaysQuery {
-    /// `user` unless given.
+    /// `user` by default.
     #[param(inline)]
     pub tier: Option<Tier>,
     /// Only this domain; of the other tiers only the projects that are in it now.
@@ -48,19 +48,19 @@ pub struct ShareDaysQuery {
     pub project: Option<String>,
     /// Only this user, by name or UUID; of the tier of users only.
     pub user: Option<String>,
-    /// The first day, inclusive; 30 days before the last unless given. At most 31 days, or 3660 of one entity.
+    /// The first day, inclusive; 30 days before the last by default. At most 31 days, or 3660 of one entity.
     #[param(value_type = Option<String>, format = Date)]
     pub from: Option<Day>,
-    /// The last day, inclusive; today unless given.
+    /// The last day, inclusive; today by default.
     #[param(value_type = Option<String>, format = Date)]
     pub to: Option<Day>,
     /// A part of the name, in any case; of those without a name, of the UUID.
     pub search: Option<String>,
-    /// What orders the rows of a day; `id` unless given.
+    /// The order of the rows of a day; `id` by default.
     #[serde(default)]
     #[param(inline, default = "id")]
     pub order: OrderName,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

@@ -13,7 +13,7 @@ use crate::rest::owner::ProjectAndUser;
 use crate::service::people::Directory;
 use crate::service::share_history::ShareDay;
 
-/// What the last run of a day left of a domain, project or user.
+/// The share of a domain, project or user after the last run of a day.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "day": "2026-01-13", "tier": "user", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "user_name": "alice",
@@ -25,7 +25,7 @@ pub struct ShareDayView {
     #[schema(value_type = String, format = Date)]
     pub day: Day,
     pub tier: Tier,
-    /// Of domains only.
+    /// For domains only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub domain_name: Option<Arc<str>>,
@@ -37,9 +37,9 @@ pub struct ShareDayView {
     /// Decayed usage as a part of the window's capacity.
     pub effective_usage: String,
     pub effective_weight: String,
-    /// Of the whole group, by weight among those that were active.
+    /// The part of the whole group, by weight among those that were active.
     pub entitled_share: String,
-    /// Of what the parent has, likewise; `null` of days that an earlier version wrote.
+    /// The part of the parent's share, likewise; `null` for days that an earlier version wrote.
     pub entitled_share_of_parent: Option<String>,
 }
 

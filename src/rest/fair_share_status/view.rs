@@ -149,7 +149,8 @@ impl From<UserStatus> for PlaceOfUser {
 pub struct SingleUserStatus {
     #[serde(flatten)]
     pub place: PlaceOfUser,
-    /// Whether the ranking lists this row; else the user is known, but has neither usage nor a weight in this project here.
+    /// True if the ranking lists this row; otherwise the user is known, but has neither usage nor a weight in this
+    /// project here.
     pub in_group: bool,
     /// The user's rows of the ranking, best rank first.
     pub memberships: Vec<UserStatus>,

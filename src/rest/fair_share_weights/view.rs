@@ -35,11 +35,11 @@ pub struct WeightView {
     /// In which of the user's projects; only for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<Uuid>,
-    /// What is shown beside `target_id`, where there is a name.
+    /// The name to show beside `target_id`, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub target_name: Option<Arc<str>>,
-    /// What is shown beside `project_id`, where there is a name.
+    /// The name to show beside `project_id`, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub project_name: Option<Arc<str>>,
@@ -123,7 +123,7 @@ impl WeightChanges {
     }
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"ok": true, "upserted": 2, "deleted": 1}))]
 pub struct WeightsWritten {

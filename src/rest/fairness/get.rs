@@ -37,7 +37,7 @@ pub struct FairnessQuery {
     pub cursor: Option<String>,
 }
 
-/// What everyone of a tier used in a window, beside what weights entitle them to.
+/// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/fairness", operation_id = "get_fairness", tag = "Fair share",
     params(GroupPath, FairnessQuery), responses((status = 200, body = FairnessView))

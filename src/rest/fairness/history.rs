@@ -30,7 +30,7 @@ pub struct FairnessDaysQuery {
     /// Only this tier.
     #[param(inline)]
     pub tier: Option<Tier>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

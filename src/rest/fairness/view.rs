@@ -13,7 +13,7 @@ use crate::rest::owner::ProjectAndUser;
 use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{Fairness, FairnessRow, Who};
 
-/// What a domain, project or user used in the window, beside what it is entitled to.
+/// The usage of a domain, project or user in the window, beside the share that it is entitled to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "domain_name": "research", "used_share": "0.6", "used_share_of_parent": "0.6", "entitled_share": "0.5",
@@ -24,19 +24,20 @@ pub struct FairnessEntry {
     pub domain_name: Arc<str>,
     #[serde(flatten)]
     pub of: ProjectAndUser,
-    /// Of what all of the group used, 0 to 1.
+    /// The part of the usage of the whole group, 0 to 1.
     pub used_share: String,
-    /// Of what the parent used.
+    /// The part of the parent's usage.
     pub used_share_of_parent: String,
-    /// Of what all of the group used, by weight among those that are active; what some did not ask for goes to their siblings.
+    /// The entitled part of the usage of the whole group, by weight among those that are active; shares that some did
+    /// not ask for go to their siblings.
     pub entitled_share: String,
-    /// Of what the parent is entitled to.
+    /// The part of the share that the parent is entitled to.
     pub entitled_share_of_parent: String,
     /// `used_share / entitled_share`.
     pub ratio: String,
     /// `used_share - entitled_share`.
     pub error: String,
-    /// Whether it asked for less than its weight would give.
+    /// True if it asked for less than its weight would give.
     pub demand_limited: bool,
 }
 
@@ -117,9 +118,9 @@ pub struct FairnessView {
     pub jains_index: String,
     /// How many used something, or hold or ask for something now.
     pub active: usize,
-    /// Who received the most beyond its share; `null`: no owner did, or the key may not see others.
+    /// The owner that received the most beyond its share; `null`: no owner did, or the key may not see others.
     pub most_over_served: Option<FairnessEntry>,
-    /// Who received the least of its share, likewise.
+    /// The owner that received the least of its share, likewise.
     pub most_under_served: Option<FairnessEntry>,
     /// The most under-served first. A key of role `user` sees the rows of its user.
     #[serde(flatten)]

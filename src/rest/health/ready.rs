@@ -21,7 +21,7 @@ pub struct ReadyQuery {
     pub purpose: Option<String>,
 }
 
-/// Whether requests should be sent here. It never asks the database: what is published answers without one, so a
+/// The readiness of this server for requests. It never asks the database: published snapshots need none, so a
 /// database that is away makes the service `degraded`, not unready. 503 before anything is published and while the
 /// service stops.
 #[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "Health", security(()),

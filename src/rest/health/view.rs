@@ -17,7 +17,7 @@ impl Health {
     pub const OK: Self = Self { status: "ok" };
 }
 
-/// Whether requests should be sent here, and what is wrong.
+/// The readiness of this server for requests, and its faults.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"status": "degraded", "reasons": [{
     "code": "database_unreachable", "detail": "the database does not answer", "since": "2026-01-13T10:00:00Z",
@@ -36,12 +36,12 @@ pub struct Readiness {
 pub struct ReasonView {
     /// The stable name of the condition.
     pub code: &'static str,
-    /// What is wrong, for a person.
+    /// A sentence about the fault.
     pub detail: String,
     /// When it began.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// Whether writes are refused while it lasts.
+    /// True if writes are refused while it lasts.
     pub refuses_writes: bool,
 }
 

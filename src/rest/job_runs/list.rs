@@ -26,7 +26,7 @@ pub struct JobRunQuery {
     #[serde(default)]
     #[param(default = false)]
     pub failed: bool,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

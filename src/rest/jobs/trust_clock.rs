@@ -11,8 +11,8 @@ use crate::rest::paths::ReasonQuery;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Says that the clock is right, and lets the jobs go on that hold because it was doubted. What was recorded of times that
-/// have not come yet is taken back by the next run of each group.
+/// Confirms that the clock is right, so that jobs that were paused because of it continue. The next run of each group takes
+/// back records of times that are still to come.
 #[utoipa::path(
     post, path = "/jobs/trust-clock", operation_id = "trust_clock", tag = "Operations",
     params(ReasonQuery), responses((status = 200, body = TrustedClock))

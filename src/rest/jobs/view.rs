@@ -26,7 +26,7 @@ pub struct JobRunView {
     pub started_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
-    /// What was done, by kind.
+    /// The counts of the work done, by kind.
     #[schema(value_type = Object)]
     pub counts: Value,
     pub error: Option<String>,
@@ -83,7 +83,7 @@ impl From<JobStatus> for JobView {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"resource_group": "gpu-cluster"}))]
 pub struct RunJob {
-    /// Only this group; all of them unless given.
+    /// Only this group; all of them by default.
     pub resource_group: Option<String>,
 }
 
@@ -99,12 +99,12 @@ pub struct JobRuns {
     "trusted_at": "2026-01-13T10:05:00Z", "was_doubted": true, "reference": "2025-12-24T18:00:00Z"
 }))]
 pub struct TrustedClock {
-    /// What the clock says.
+    /// The reading of the clock.
     #[schema(value_type = String, format = DateTime)]
     pub trusted_at: Timestamp,
-    /// Whether jobs were held.
+    /// True if jobs were paused.
     pub was_doubted: bool,
-    /// What the clock should have said, if it was doubted.
+    /// The reading that was expected, if the clock was not trusted.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub reference: Option<Timestamp>,
 }

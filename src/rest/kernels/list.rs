@@ -32,7 +32,7 @@ pub struct KernelQuery {
     pub domain_name: Option<String>,
     /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
     pub status: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

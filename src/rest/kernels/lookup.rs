@@ -29,7 +29,7 @@ pub struct KernelLookup {
     pub kernel_ids: Vec<Uuid>,
 }
 
-/// Those of up to 100,000 kernels that are known, in whatever resource group the key reaches; the others are left out.
+/// The known kernels among up to 100,000 ids, in every resource group that the key reaches; the others are left out.
 #[utoipa::path(
     post, path = "/kernels/lookup", operation_id = "lookup_kernels", tag = "Kernels",
     request_body = KernelLookup, responses((status = 200, body = List<KernelView>))

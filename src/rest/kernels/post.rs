@@ -21,11 +21,11 @@ use crate::service::{Caller, Service};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct IngestQuery {
-    /// Whether the rows are only checked against what is known, as they would be taken; nothing is stored.
+    /// True to only check the rows against what is known, as they would be taken; nothing is stored.
     #[serde(default)]
     pub dry_run: bool,
-    /// Whether a project that a row calls by its `project` moves to the row's domain, as one that is called by its
-    /// `project_id` does: for traces, which tell where projects were.
+    /// True to move a project that a row names by `project` to the row's domain, as one that is named by
+    /// `project_id` does. It is meant for traces, which say where projects were.
     #[serde(default)]
     pub moves_projects: bool,
 }

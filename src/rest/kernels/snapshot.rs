@@ -37,16 +37,16 @@ pub struct SnapshotQuery {
     /// When the scheduler listed what runs; at most 60 s ahead of the server's clock, not before the last snapshot.
     #[param(value_type = String, format = DateTime, example = "2026-01-13T12:00:00Z")]
     pub taken_at: Timestamp,
-    /// When kernels ended that are missing; `taken_at` unless given.
+    /// When kernels ended that are missing; `taken_at` by default.
     #[serde(default)]
     #[param(inline)]
     pub ended_at: EndedAt,
-    /// Whether it may end more than half of what runs, or be empty.
+    /// True if it may end more than half of the running kernels, or be empty.
     #[serde(default)]
     pub force: bool,
 }
 
-/// What became of a snapshot.
+/// The result of a snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "accepted": 1, "changed": 1, "rejected": 0, "errors": [], "ended": 1, "ended_ids": ["2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b"]

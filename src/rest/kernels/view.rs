@@ -32,7 +32,7 @@ pub struct KernelView {
     pub session_id: Uuid,
     pub user_uuid: Uuid,
     pub project_id: Uuid,
-    /// What is shown beside the ids, where there are names.
+    /// The names to show beside the ids, if there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,
@@ -50,7 +50,7 @@ pub struct KernelView {
     pub started_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub terminated_at: Option<Timestamp>,
-    /// Whether no report told of the end: a snapshot or a time-out set it.
+    /// True if no report gave the end: a snapshot or a time-out set it.
     pub end_inferred: bool,
     /// Usage before it is recorded.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -112,7 +112,7 @@ pub struct SliceView {
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
-    /// Whether it stands for several slices of the same slots that were put together.
+    /// True if it stands for several merged slices of the same slots.
     pub compacted: bool,
 }
 
@@ -172,7 +172,7 @@ pub enum KernelsBody {
     One(Box<KernelInput>),
 }
 
-/// What became of an ingest.
+/// The result of an ingest.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(example = json!({
     "accepted": 2, "changed": 2, "rejected": 1,
@@ -193,7 +193,7 @@ pub struct IngestAnswer {
     pub rejected_codes: BTreeMap<&'static str, u64>,
     /// One row for each rejected item; the first 10000.
     pub errors: Vec<RejectedItem>,
-    /// What is odd about kernels that were taken all the same.
+    /// Warnings about kernels that were taken nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<IngestWarning>,
     /// Kernels that ended before the server keeps usage; left out where there are none.

@@ -25,9 +25,9 @@ pub struct KeyView {
     pub role: String,
     #[schema(value_type = String)]
     pub label: Arc<str>,
-    /// Whose rows a key with the role `user` may see.
+    /// The user whose rows a key with the role `user` may see.
     pub user_uuid: Option<Uuid>,
-    /// What is shown beside the UUID, where there is a name.
+    /// The name to show beside the UUID, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,
@@ -75,7 +75,7 @@ pub struct CreatedKey {
     pub row: KeyView,
 }
 
-/// What a new key should be.
+/// The properties of a new key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"role": "scheduler", "label": "slurm bridge", "expires_at": "2027-01-01T00:00:00Z"}))]

@@ -24,7 +24,7 @@ pub struct ProjectQuery {
     pub archived: Option<bool>,
     /// A part of the name or the display name, in either case.
     pub search: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

@@ -22,7 +22,7 @@ use crate::service::people::{Project, ProjectChange, Set};
 }))]
 pub struct ProjectView {
     pub project_id: Uuid,
-    /// What `project` may call it wherever a UUID goes in; unique in the server.
+    /// The name by which `project` may give it wherever a UUID is accepted; unique in the server.
     #[schema(value_type = Option<String>)]
     pub name: Option<Arc<str>>,
     #[schema(value_type = Option<String>)]
@@ -69,7 +69,7 @@ pub struct ProjectWritten {
     pub warnings: Vec<InputWarning>,
 }
 
-/// What to make of a project. What a GET answers can be sent back.
+/// The new properties of a project. The answer of a GET can be sent back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "climate", "domain_name": "research", "reason": "new institute"}))]
@@ -89,7 +89,7 @@ pub struct ProjectRequest {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub domain_name: Set<String>,
-    /// Whether reports may not move it; true where `domain_name` is given, unless it says otherwise. `null` is false.
+    /// True if reports may not move it; by default true where `domain_name` is given. `null` is false.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub domain_pinned: Set<bool>,

@@ -46,7 +46,7 @@ impl QueueWritten {
     }
 }
 
-/// What a write of one queue is based on.
+/// The state that a write of one queue is based on.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -80,7 +80,7 @@ pub struct QueuesBody {
     #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
     #[schema(max_items = 100_000)]
     pub queues: Vec<QueueConfig>,
-    /// Whether queues that are not named go.
+    /// True to remove queues that are not named.
     #[serde(default)]
     pub prune: bool,
     /// Why, for the audit log.
@@ -96,7 +96,7 @@ impl From<QueuesBody> for QueuesWrite {
     }
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"created": 1, "changed": 1, "deleted": 0, "warnings": []}))]
 pub struct QueuesWritten {

@@ -15,8 +15,8 @@ use crate::rest::scheduler_options::view::SchedulerOptionsPatch;
 use crate::service::{Caller, Service};
 
 /// Creates a group, or sets its scheduler and replaces its options, each if the body has it: an option that
-/// `scheduler_opts` leaves out gets its default; without `scheduler_opts` they stay. Of several clients that create one
-/// group at the same time one is answered 201, and the others change the group and are answered 200.
+/// `scheduler_opts` leaves out gets its default; without `scheduler_opts` they stay. If several clients
+/// create one group at the same time, one is answered 201, and the others change the group and are answered 200.
 #[utoipa::path(
     put, path = "/resource-groups/{rg}", operation_id = "put_resource_group", tag = "Resource groups",
     params(GroupPath, ("If-Match" = Option<String>, Header, description = "The `ETag` of the options that the change is based on.")),

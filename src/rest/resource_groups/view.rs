@@ -30,7 +30,7 @@ pub struct ResourceGroup {
     /// The options in force, defaults included.
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,
-    /// What its agents that are alive and schedulable offer together.
+    /// The total capacity of its alive and schedulable agents.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub capacity: Amounts,
     /// When factors and ranks were last calculated.

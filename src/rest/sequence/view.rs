@@ -46,7 +46,8 @@ pub struct SequenceItem {
     pub fair_share_factor: String,
     /// The owner's rank; `null` for an owner that the group does not know yet.
     pub rank: Option<u32>,
-    /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
+    /// The usage that the workload counts for from its place on, as a part of the look-back window's capacity; in a
+    /// progressive
     /// order by `fairshare`.
     #[schema(nullable = false)]
     pub charge: Option<String>,
@@ -56,7 +57,7 @@ pub struct SequenceItem {
     /// How many workloads are before it; with `explain`, like all that follows.
     #[schema(nullable = false)]
     pub ahead: Option<u64>,
-    /// Of how many owners those are.
+    /// The number of owners of those workloads.
     #[schema(nullable = false)]
     pub owners_ahead: Option<u64>,
     /// Why it does not come before the one right before it.

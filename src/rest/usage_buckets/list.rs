@@ -48,7 +48,7 @@ pub struct BucketQuery {
     pub user_uuid: Option<Uuid>,
     /// The user's name instead of the UUID.
     pub user: Option<String>,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.

@@ -49,7 +49,7 @@ pub struct UsageBucket {
     /// Not in the domain tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<Uuid>,
-    /// What is shown beside the ids, where there are names.
+    /// The names to show beside the ids, if there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,
@@ -70,7 +70,7 @@ pub struct UsageBucket {
     pub capacity_snapshot: Amounts,
     /// By how much the bucket counts now; "0" once it has left the look-back window.
     pub decay_weight: String,
-    /// What it adds to the normalised usage of its owner, as a part of the window's capacity.
+    /// The part that it adds to the normalised usage of its owner, as a part of the window's capacity.
     pub contribution: String,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,

@@ -43,7 +43,7 @@ pub struct HistoryBody {
     pub complete: bool,
 }
 
-/// What became of the rows.
+/// The result for the rows.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"stored": 2, "left_out": 0}))]
 pub struct HistoryAnswer {
@@ -67,7 +67,7 @@ impl From<HistoryTaken> for HistoryAnswer {
 #[schema(example = json!({"source": "slurm-2023", "complete": true, "created_at": "2026-01-13T10:00:00Z"}))]
 pub struct UsageHistory {
     pub source: String,
-    /// Whether all its rows are there; before that none of them counts.
+    /// True if all its rows are stored; before that none of them counts.
     pub complete: bool,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,

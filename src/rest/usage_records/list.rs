@@ -31,14 +31,14 @@ pub struct RecordQuery {
     /// The end, an instant or a day, which is then included; at most 31 days after `from`.
     #[param(example = "2026-01-14T00:00:00Z")]
     pub to: String,
-    /// Rows of a page, 1 to 1000; 100 unless given.
+    /// Rows of a page, 1 to 1000; 100 by default.
     #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
 }
 
-/// What was recorded in a period, by kernel and then by time.
+/// The usage records of a period, by kernel and then by time.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/usage-records", operation_id = "list_usage_records", tag = "Usage",
     params(GroupPath, RecordQuery), responses((status = 200, body = List<UsageRecordView>))

@@ -8,7 +8,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::Timestamp;
 use crate::service::kernels::Record;
 
-/// What one kernel used in one slice, or in several that were put together.
+/// The usage of one kernel in one slice, or in several slices that were merged.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "period_start": "2026-01-13T10:00:00Z",
@@ -21,7 +21,7 @@ pub struct UsageRecordView {
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
-    /// Whether slices of the same slots were put together.
+    /// True if slices of the same slots were merged.
     pub compacted: bool,
 }
 

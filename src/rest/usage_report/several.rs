@@ -20,7 +20,7 @@ pub struct Groups {
     pub group: Option<Vec<String>>,
 }
 
-/// What was used in several groups together; by `resource_group`, in each of them.
+/// The usage in several groups together; by `resource_group`, in each of them.
 #[utoipa::path(
     get, path = "/usage-report", operation_id = "get_usage_report_of_groups", tag = "Usage",
     params(Groups, ReportQuery),

@@ -15,7 +15,7 @@ use crate::rest::problem::Result;
 use crate::service::input::page::Window;
 use crate::service::usage_report::{Question, ReportRequest, ReportRow, ReportTotals, UsageReport, hours};
 
-/// What a report is asked for.
+/// The parameters of a report.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -26,8 +26,9 @@ pub struct ReportQuery {
     /// The last day, in UTC, which is included: at most today.
     #[param(example = "2026-01-13", format = Date)]
     pub to: String,
-    /// What there is a row for each of: `resource_group`, `domain`, `project`, `user`, and one of `day`, `week` (from Monday on)
-    /// and `month`, with commas between; `user` unless given.
+    /// The columns to group by: `resource_group`, `domain`, `project`, `user`, and one of `day`, `week` (from Monday
+    /// on)
+    /// and `month`, with commas between; `user` by default.
     #[param(example = "project,month")]
     pub by: Option<String>,
     /// Only these slots, with commas between. Rows are in the order of the usage of the first one; without it, of `cpu`.
@@ -121,7 +122,7 @@ pub fn answer(page: Option<&ReportPage>, report: UsageReport) -> UsageReportAnsw
     UsageReportAnswer { list, totals }
 }
 
-/// What was used by one of those that the report is by. What it is not by is absent.
+/// The usage in one row of the report. Columns that the report is not grouped by are absent.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "first_day": "2026-10-01", "last_day": "2026-10-31", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
@@ -155,7 +156,7 @@ pub struct UsageReportRow {
     /// resource group, and only where the report is of all its users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_share: Option<String>,
-    /// What weights say of those who used something in these days.
+    /// The shares that weights give to those with usage in these days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entitled_share: Option<String>,
 }

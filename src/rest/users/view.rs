@@ -22,7 +22,7 @@ use crate::service::people::{Set, User, UserChange};
 }))]
 pub struct UserView {
     pub user_uuid: Uuid,
-    /// What `user` may call them wherever a UUID goes in; unique in the server.
+    /// The name by which `user` may give them wherever a UUID is accepted; unique in the server.
     #[schema(value_type = Option<String>)]
     pub name: Option<Arc<str>>,
     #[schema(value_type = Option<String>)]
@@ -63,7 +63,7 @@ pub struct UserWritten {
     pub warnings: Vec<InputWarning>,
 }
 
-/// What to make of a user. What a GET answers can be sent back.
+/// The new properties of a user. The answer of a GET can be sent back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "alice", "display_name": "Alice Liddell"}))]

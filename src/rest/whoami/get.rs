@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use super::view::WhoAmI;
 use crate::service::{Caller, Service};
 
-/// What the key that asks is and may do; for every role.
+/// The key of this request and its rights; for every role.
 #[utoipa::path(
     get, path = "/whoami", operation_id = "whoami", tag = "Access", responses((status = 200, body = WhoAmI))
 )]

@@ -22,9 +22,9 @@ pub struct WhoAmI {
     pub label: String,
     /// `admin`, `scheduler`, `viewer` or `user`.
     pub role: &'static str,
-    /// Whose rows it may see, for the role `user`.
+    /// The user whose rows it may see, for the role `user`.
     pub user_uuid: Option<Uuid>,
-    /// What is shown beside the UUID, where there is a name.
+    /// The name to show beside the UUID, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,

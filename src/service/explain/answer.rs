@@ -126,7 +126,7 @@ pub struct Explanation {
     pub whom: EntityRef,
     /// The most important of it in plain words.
     pub summary: String,
-    /// Whether the ranking lists it.
+    /// True if the ranking lists it.
     pub in_group: bool,
     /// As in the fair-share status: users and domains rank in the group, projects in their domain, each by its own exponent.
     pub rank: Option<u32>,
@@ -203,11 +203,11 @@ pub struct WeightPart {
     pub weight: Weight,
     /// `default` or `set`.
     pub source: &'static str,
-    /// Who set it, as the audit log calls them; `null` of a default, or if the audit log does not say.
+    /// The author of the setting, as the audit log names them; `null` for a default, or if the audit log does not say.
     pub set_by: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub set_at: Option<Timestamp>,
-    /// What was given as the reason.
+    /// The reason that was given.
     pub reason: Option<String>,
     #[serde(flatten)]
     pub shares: ShareParts,
@@ -245,7 +245,7 @@ pub struct Beside {
     pub normalized_usage: String,
 }
 
-/// Who comes right before or after. Keys of users see nothing but what decides.
+/// The owner right before or after. Keys of users see only the deciding difference.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Neighbour {
     /// The tier whose exponents differ first: `domain`, `project` or `user`.
@@ -256,7 +256,7 @@ pub struct Neighbour {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub place: Option<u32>,
-    /// What is compared in that tier.
+    /// The figures of the neighbour in that tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub theirs: Option<Compared>,
@@ -267,7 +267,7 @@ pub struct Neighbour {
     pub because: String,
 }
 
-/// What one side of a comparison brings.
+/// The figures of one side of a comparison.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Compared {
     pub normalized_usage: String,
@@ -287,7 +287,7 @@ pub struct Outlook {
     pub next_run: Option<OutlookDate>,
     /// The days on which the place or the factor is another than the day before, at most 10.
     pub dates: Vec<OutlookDate>,
-    /// All such days until this one are told.
+    /// All such days until this one are listed.
     #[schema(value_type = String, format = Date)]
     pub until: Day,
 }
@@ -314,11 +314,11 @@ pub struct DecayedBucket {
 /// The weight that leads to a place, if all else stays as it is.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WeightForPlace {
-    /// What was asked for.
+    /// The place that the request asks for.
     pub wanted: u32,
     /// The place that the weight leads to, which equals may put before the one that was asked for; `null` without one.
     pub place: Option<u32>,
-    /// Of a better place the smallest weight that leads there, of a worse one the largest; `null`: no weight does.
+    /// For a better place the smallest weight that leads there, for a worse one the largest; `null`: no weight does.
     #[schema(value_type = Option<String>)]
     pub weight: Option<Weight>,
 }
@@ -349,7 +349,7 @@ pub struct WaitingWorkload {
     pub of: usize,
     /// How many are before it.
     pub ahead: u64,
-    /// Of how many owners those are.
+    /// The number of owners of those workloads.
     pub owners_ahead: u64,
     pub reason: WaitingReason,
 }
@@ -357,7 +357,8 @@ pub struct WaitingWorkload {
 /// Why a workload does not come before the one right before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WaitingReason {
-    /// What decides: `first`, `domain`, `project`, `user`, `dominant_share`, `queue`, `priority`, `submitted_at`, `workload_id`
+    /// The deciding difference: `first`, `domain`, `project`, `user`, `dominant_share`, `queue`, `priority`,
+    /// `submitted_at`, `workload_id`
     /// or `given_order`.
     pub decided_by: &'static str,
     pub because: &'static str,

@@ -110,7 +110,8 @@ impl Page<'_> {
         let candidate_order = seen.field.contest.now();
         let of = candidate_order.count();
         let is_there = |place: &u32| (1..=of).contains(&(*place as usize));
-        let fault = || Error::about("/place", "out_of_range", format!("must be 1 to {of}: so many are compared"));
+        let fault =
+            || Error::about("/place", "out_of_range", format!("must be 1 to {of}, the number of compared owners"));
         let wanted = wanted.map(|place| u32::try_from(place).ok().filter(is_there).ok_or_else(fault)).transpose()?;
         let Some(number) = seen.number else { return Ok(OwnerPosition { of, ..OwnerPosition::default() }) };
         let (place, above) = (candidate_order.place(number), candidate_order.above(number));

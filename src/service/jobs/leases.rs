@@ -85,7 +85,7 @@ impl Service {
                 tokio::time::sleep(BEAT_EVERY).await;
                 let Some(beating) = beating.upgrade() else { return };
                 if let Err(error) = beating.beat(store.write()).await {
-                    tracing::debug!(%error, "other processes were not told that this one lives");
+                    tracing::debug!(%error, "other processes do not know that this one lives");
                 }
                 match beating.end_silent_sessions(store.write()).await {
                     Ok(0) => {}

@@ -25,16 +25,16 @@ pub struct SequenceRequest<'a> {
     #[serde(borrow, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
     #[schema(max_items = 1_000_000)]
     pub workloads: Vec<PendingWorkload<'a>>,
-    /// How many of them the answer names, the first to start first; all unless given.
+    /// How many of them the answer names, the first to start first; all by default.
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub limit: Option<NonZeroU32>,
-    /// How the order is made; unless given, as the group's option `sequence_mode` says.
+    /// How the order is made; by default, as the group's option `sequence_mode` says.
     pub mode: Option<SequenceMode>,
-    /// What has started and is not reported as a kernel yet, so that a progressive order counts it.
+    /// Workloads that have started and are not reported as kernels yet, so that a progressive order counts them.
     #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
     #[schema(max_items = 100_000)]
     pub placed: Vec<PlacedWorkload<'a>>,
-    /// Whether the answer says of each workload how many are ahead, of how many owners, and why.
+    /// True to get for each workload how many are ahead, of how many owners, and why.
     #[serde(default)]
     pub explain: bool,
 }

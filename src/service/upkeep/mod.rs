@@ -45,7 +45,7 @@ impl Service {
     /// Reads what is missing in memory after a start; otherwise the next run would provide it.
     async fn catch_up(&self) {
         if let Err(error) = self.load_all_normalized_days().await {
-            tracing::info!(%error, "metrics do not tell how fair groups are before their next run");
+            tracing::info!(%error, "metrics lack the fairness of groups before their next run");
         }
     }
 

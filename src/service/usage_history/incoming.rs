@@ -14,7 +14,7 @@ use crate::service::Fault;
 use crate::service::ingest::incoming::OwnerNames;
 use crate::service::people::{Directory, who};
 
-/// What one user used in one project on one day.
+/// The usage of one user in one project on one day.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({

@@ -74,7 +74,7 @@ pub struct Applied {
 /// The figures of one domain, project or user.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Figures {
-    /// Of a project or user.
+    /// For a project or user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     pub domain_name: Option<Arc<str>>,
@@ -87,9 +87,9 @@ pub struct Figures {
     pub fair_share_factor: String,
     /// 1 is first; equals share a rank.
     pub rank: u32,
-    /// Of the whole group, by weight among those that are active.
+    /// The part of the whole group, by weight among those that are active.
     pub entitled_share: String,
-    /// Of what the parent has, likewise.
+    /// The part of the parent's share, likewise.
     pub entitled_share_of_parent: String,
 }
 
@@ -114,13 +114,13 @@ macro_rules! changed {
         $(#[$said])*
         #[derive(Debug, Default, Serialize, ToSchema)]
         pub struct $list {
-            /// How many have another weight, factor, usage, rank or place. Who is merely entitled to more or less is not counted.
+            /// The number of entities with another weight, factor, usage, rank or place. Those with only another entitlement are not counted.
             pub changed: u64,
             /// The number of them that have a better rank.
             pub risen: u64,
             /// How many have a worse one.
             pub fallen: u64,
-            /// Those with the largest change of rank first; who comes or goes before all others.
+            /// The largest change of rank comes first; entities that are new or removed come before all others.
             pub items: Vec<$row>,
         }
 
@@ -147,7 +147,7 @@ changed! {
         #[schema(value_type = Option<String>)]
         pub project_name: Option<Arc<str>>,
     }
-    /// Users for whom something changes.
+    /// Users with changed figures.
     ChangedUsers of ChangedUser {
         pub user_uuid: Uuid,
         #[schema(value_type = Option<String>)]

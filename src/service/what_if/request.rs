@@ -27,7 +27,7 @@ const MAX_PLACED: usize = 100_000;
 /// The largest number of people that one simulation moves, adds or removes.
 const MAX_PEOPLE: usize = 100_000;
 
-/// Changes that are tried out together. What is left out stays as it is.
+/// Changes that are tried out together. Everything that is left out stays as it is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
@@ -43,7 +43,7 @@ pub struct FairShareSimulation<'a> {
     /// Merged as `PATCH …/scheduler-options` does; `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]
     pub scheduler_opts: Option<Unread>,
-    /// What the agents would offer together from now on.
+    /// The total capacity of the agents from now on.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub capacity: Option<Amounts>,
     /// Projects of the group in other domains.
@@ -54,7 +54,7 @@ pub struct FairShareSimulation<'a> {
     #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
     #[schema(max_items = 100_000)]
     pub add_users: Vec<AddedUser>,
-    /// Users without whom the group would be. What they have used stays with their projects and domains.
+    /// Users to be removed from the group. Their usage stays with their projects and domains.
     #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
     #[schema(max_items = 100_000)]
     pub remove_users: Vec<RemovedUser>,
@@ -62,16 +62,16 @@ pub struct FairShareSimulation<'a> {
     #[serde(borrow, default, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
     #[schema(max_items = 100_000)]
     pub workloads: Vec<PendingWorkload<'a>>,
-    /// How the order is made; unless given, as the options before and after say.
+    /// How the order is made; by default, as the options before and after say.
     pub mode: Option<SequenceMode>,
-    /// What has started and is not reported yet, as of a sequence.
+    /// Workloads that have started and are not reported yet, as in a sequence.
     #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
     #[schema(max_items = 100_000)]
     pub placed: Vec<PlacedWorkload<'a>>,
-    /// How many domains, projects and users the answer shows, those with the largest change of rank first; all unless given.
+    /// How many domains, projects and users the answer shows, those with the largest change of rank first; all by default.
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub limit: Option<NonZeroU32>,
-    /// Whether the changes are made: weights, options and domains of projects, in one transaction.
+    /// True to make the changes: weights, options and domains of projects, in one transaction.
     #[serde(default)]
     pub apply: bool,
     /// The `config_revision` that the changes are based on; another one refuses them with 409 `config_changed`.
@@ -106,7 +106,7 @@ pub struct AddedUser {
     pub project_id: Option<ProjectId>,
     /// The project's name instead of the UUID.
     pub project: Option<String>,
-    /// Of a project that is new as well.
+    /// For a project that is new as well.
     pub domain_name: Option<String>,
     #[serde(default, deserialize_with = "deserialize_nullable_text")]
     #[schema(value_type = Option<Weight>)]

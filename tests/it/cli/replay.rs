@@ -137,7 +137,7 @@ fn a_trace_without_waits_says_so() {
         1,ann,p,g,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1\n2,bob,p,g,2026-01-01T00:30:00Z,2026-01-01T01:30:00Z,1\n";
     std::fs::write(folder.path().join("bare.csv"), lines).unwrap();
     let ended = replay(folder.path(), &["bare.csv", "--capacity", "cpu=1", "--policy", "fifo.yaml", "-o", "json"]);
-    assert!(ended.stderr.contains("the trace tells no waits"), "{ended:?}");
+    assert!(ended.stderr.contains("the trace has no waits"), "{ended:?}");
     let report: Value = ended.json();
     assert_eq!(report["compared_with"], Value::Null);
     assert!(report["policies"][0]["wait"]["mean"].as_f64() > Some(0.0));
@@ -166,7 +166,7 @@ fn a_job_counts_once_however_often_the_traces_have_it() {
         let notes = report["notes"].take().to_string();
         (report, notes)
     };
-    // With so much load the largest job is what the cluster offers: that of a row that is replaced is none.
+    // With this load the cluster offers the size of the largest job: that of a row that is replaced is none.
     let load = ["--load", "10"];
     let (once, notes) = told(&["second.csv"], &load);
     assert!(once["jobs"] == 2 && once["capacity"]["cpu"] == "2" && !notes.contains("repeat"), "{once} {notes}");

@@ -1,18 +1,10 @@
 //! Rules for comments and messages: each file begins with its purpose, each cited section has its page, and sentences name
 //! their subject.
 
-use super::files::{root, rust_files};
+use super::files::{root, sources};
 
 /// Words that leave open whether a user, a client, a job or an administrator is meant.
 const NAMELESS: [&str; 3] = ["nobody", "somebody", "whoever"];
-
-/// The source of the program, of its rules and of its migrations, by path.
-fn sources() -> impl Iterator<Item = (String, String)> {
-    ["src", "domain/src", "migration/src"].into_iter().flat_map(|folder| {
-        let found = rust_files(folder).into_iter();
-        found.map(move |(name, text)| (format!("{folder}/{name}"), text))
-    })
-}
 
 /// True if the first line begins a comment on the whole file.
 fn says_what_it_holds(text: &str) -> bool {

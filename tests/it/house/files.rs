@@ -25,6 +25,14 @@ pub fn rust_files(folder: &str) -> Vec<(String, String)> {
     found
 }
 
+/// The source of the program, of its rules and of its migrations, by path.
+pub fn sources() -> impl Iterator<Item = (String, String)> {
+    ["src", "domain/src", "migration/src"].into_iter().flat_map(|folder| {
+        let found = rust_files(folder).into_iter();
+        found.map(move |(name, text)| (format!("{folder}/{name}"), text))
+    })
+}
+
 fn below(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
 }

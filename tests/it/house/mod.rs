@@ -7,3 +7,4 @@ mod leftovers;
 mod registries;
 mod shape;
 mod source;
+mod words;

@@ -143,7 +143,7 @@ fn exhausted_is_not_refused() {
     let names = (0..sizes.len()).map(|n| json!({"name": format!("q{n:02}"), "parent": "b"}));
     let queues: Vec<Value> = [json!({"name": "a"}), json!({"name": "b"})].into_iter().chain(names).collect();
     let all: u32 = sizes.iter().sum();
-    // b may lose until it has lost so much that it holds its share; the last one to go may be larger.
+    // b may lose until it holds its share; the last one to go may be larger.
     let case = json!({
         "capacity": {"gpu": all}, "queues": queues, "shares": {"a": {"gpu": all}, "b": {"gpu": all - 12_001}},
         "running": running, "pending": pending("a", &gpus(&[14_058]), json!({})),

@@ -261,7 +261,7 @@ on_both! {
         }
         for place in [-1, 0, 99] {
             let answer = server.call("GET", &group(&format!("/explain?user={}&place={place}", id("alice"))), None).await.json(422);
-            assert_eq!(answer["errors"][0]["detail"], "`place` must be 1 to 3: so many are compared", "{place}");
+            assert_eq!(answer["errors"][0]["detail"], "`place` must be 1 to 3, the number of compared owners", "{place}");
             let query = format!(r#"{{ explain_fair_share(resource_group: "gpu-cluster", user: "{}", place: {place}) }}"#, id("alice"));
             let answer = server.graphql(&query).await;
             assert!(answer["errors"][0]["message"].as_str().unwrap().contains("must be 1 to 3"), "{answer}");

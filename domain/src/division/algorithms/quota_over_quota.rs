@@ -29,7 +29,7 @@ pub enum Rounding {
     Kai,
 }
 
-/// What usage is compared with (DIVISION §2.5).
+/// The amount that usage is compared with (DIVISION §2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryBase {

@@ -44,7 +44,7 @@ pub struct Simulation {
     #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
     #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,
-    /// Whether the answer tells why every queue gets what it gets.
+    /// True if the answer explains the amounts of every queue.
     #[serde(default)]
     pub explain: bool,
 }
@@ -156,7 +156,7 @@ pub struct QueueReport {
     pub ratios: Option<RatioReport>,
 }
 
-/// What `min_share` says besides.
+/// The further figures of `min_share`.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct RatioReport {
     #[schema(required = false)]

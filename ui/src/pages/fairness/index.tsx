@@ -1,4 +1,4 @@
-// How much of a group is in the wrong hands: by window and tier, over time, and who is served too much or too little.
+// The misallocated share of a group: by window and tier, over time, and the owners that received too much or too little.
 import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
