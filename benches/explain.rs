@@ -34,7 +34,7 @@ const fn of(name: &'static str, most: &'static [Bar]) -> Figure {
 }
 
 static FIRST: Figure =
-    of("the days to come of one of 100,000 users with 28 buckets each, first on a picture", &[Bar::Most(0.1)]);
+    of("the days to come of one of 100,000 users with 28 buckets each, first on a snapshot", &[Bar::Most(0.1)]);
 static NEXT: Figure = of("the same of the next one", &[Bar::Most(0.02)]);
 
 const USERS: usize = 10_000;

@@ -13,7 +13,7 @@ use crate::support::fixture::{Fixture, GROUP};
 pub const BENCH: Bench = Bench { name: "ranking", figures: &[&WHOLE, &ONE], run };
 
 static WHOLE: Figure = Figure {
-    name: "the ranking of 10,000 users as one HTTP answer, written once for a picture",
+    name: "the ranking of 10,000 users as one HTTP answer, written once for a snapshot",
     floor: "the same bytes, ready",
     unit: Unit::Time,
     bars: &[Bar::Most(0.04)],

@@ -32,7 +32,8 @@ async fn measure(on: On) {
     world::ingest(&cluster, &world::over_days(0..USERS, USERS, start, DAYS, true)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
     let (from, to) = (start.day().plus(-i32::try_from(DAYS).unwrap()), start.day().plus(-1));
-    let wanted = Wanted { groups: vec![(cluster.key(), USERS)], from, to, domain: None, user: None, project: None };
+    let wanted =
+        Wanted { groups: vec![cluster.key()], from, to, domain: None, charge_class: None, user: None, project: None };
     let server = Server::start(&cluster).await;
     for (figure, by) in [(&BY_USER, "user"), (&BY_PROJECT, "project,day")] {
         let (mut times, mut floors) = (Vec::new(), Vec::new());

@@ -25,7 +25,7 @@ pub struct Setting {
 }
 
 /// All settings; `.env.example` lists them.
-pub const SETTINGS: [Setting; 33] = [
+pub const SETTINGS: [Setting; 34] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -110,6 +110,11 @@ pub const SETTINGS: [Setting; 33] = [
         key: "schedule_purge",
         default: "0 0 3 * * *",
         about: "when the job `purge` starts, as a cron expression with seconds in UTC; empty: only on request",
+    },
+    Setting {
+        key: "schedule_tidy",
+        default: "0 30 2 * * *",
+        about: "when the job `tidy` starts, as a cron expression with seconds in UTC; empty: only on request",
     },
     Setting {
         key: "schedule_rebuild",
@@ -216,6 +221,7 @@ pub struct Config {
     pub schedule_divide: Option<JobSchedule>,
     pub schedule_compact: Option<JobSchedule>,
     pub schedule_purge: Option<JobSchedule>,
+    pub schedule_tidy: Option<JobSchedule>,
     pub schedule_rebuild: Option<JobSchedule>,
     pub keep_buckets_days: u32,
     /// 0: the longest look-back and a week.
@@ -334,6 +340,7 @@ impl Config {
             schedule_divide: read_filled(values, "schedule_divide", str::parse)?,
             schedule_compact: read_filled(values, "schedule_compact", str::parse)?,
             schedule_purge: read_filled(values, "schedule_purge", str::parse)?,
+            schedule_tidy: read_filled(values, "schedule_tidy", str::parse)?,
             schedule_rebuild: read_filled(values, "schedule_rebuild", str::parse)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             keep_kernels_days: read(values, "keep_kernels_days", whole)?,

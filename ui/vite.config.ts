@@ -24,5 +24,5 @@ export default defineConfig(({ command }) => ({
       },
     },
   },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node" },
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], setupFiles: ["src/lib/metadata.sample.ts"], environment: "node" },
 }) as ReturnType<Extract<Parameters<typeof defineConfig>[0], (...args: never[]) => object>>);

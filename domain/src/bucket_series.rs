@@ -42,17 +42,6 @@ impl BucketSeries {
         self.find(start).map(|at| &self.buckets[at])
     }
 
-    /// True if a bucket of one day starts on `day`.
-    pub fn has_one_day(&self, day: Day) -> bool {
-        self.bucket(day).is_some_and(|bucket| bucket.unit_days == 1)
-    }
-
-    /// The starts of the buckets of one day from `from` on.
-    pub fn single_days(&self, from: Day) -> impl Iterator<Item = Day> + '_ {
-        let later = &self.buckets[self.count_before(from)..];
-        later.iter().filter(|bucket| bucket.unit_days == 1).map(|bucket| bucket.start)
-    }
-
     fn find(&self, start: Day) -> Option<usize> {
         self.buckets.binary_search_by_key(&start, |bucket| bucket.start).ok()
     }

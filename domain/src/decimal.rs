@@ -17,7 +17,7 @@ use std::str::FromStr;
 use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use computed::{Computed, f64_text, push_f64, signed_text};
+pub use computed::{Computed, f64_text, signed_text};
 pub use kept::with_kept_numbers;
 pub use proportion::Proportion;
 pub use scaled::ScaledUsage;

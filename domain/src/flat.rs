@@ -10,14 +10,17 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::decimal::Amount;
 use super::fault::Fault;
+use super::option_facts::{OptionFacts, range_fault};
 
 /// A part of the object: a struct whose keys all have defaults.
 pub trait Part: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToSchema {
+    /// The facts about each key, in the order of documents.
+    fn facts() -> Vec<OptionFacts>;
+
     /// The fault of the first key whose value is out of range.
     fn fault(&self) -> Option<Fault> {
-        None
+        range_fault(&Self::facts(), &serde_json::to_value(self).unwrap_or_default())
     }
 }
 
@@ -26,11 +29,10 @@ pub trait Part: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToS
 #[serde(default, deny_unknown_fields)]
 pub struct NoKeys {}
 
-impl Part for NoKeys {}
-
-/// The fault of a decimal above its maximum.
-pub fn too_large(key: &str, value: Amount, most: Amount) -> Option<Fault> {
-    (value > most).then(|| Fault::new(format!("/{key}"), "out_of_range", format!("`{key}` must be at most {most}")))
+impl Part for NoKeys {
+    fn facts() -> Vec<OptionFacts> {
+        Vec::new()
+    }
 }
 
 /// Declares an object of several parts: `flat_object! { pub struct Name as "SchemaName" { pub part: Part, } }`.
@@ -70,6 +72,10 @@ macro_rules! flat_object {
         }
 
         impl $crate::flat::Part for $name {
+            fn facts() -> Vec<$crate::option_facts::OptionFacts> {
+                [$(<$type as $crate::flat::Part>::facts()),*].concat()
+            }
+
             fn fault(&self) -> Option<$crate::fault::Fault> {
                 None$(.or_else(|| $crate::flat::Part::fault(&self.$part)))*
             }

@@ -10,9 +10,10 @@ use super::bucket::Daily;
 use super::ids::{Member, Owner};
 use super::slots::Usages;
 use super::time::Day;
+use super::usage_dimensions::UsageDimensions;
 
-/// The day and the member of the usage, and the domain that it counts for.
-type Key = (Day, Member, Arc<str>);
+/// The day, the member and the dimensions of usage.
+type Key = (Day, Member, UsageDimensions);
 
 /// A map that keeps the order of insertion.
 type Map<K> = IndexMap<K, Daily, FixedState>;
@@ -22,14 +23,14 @@ type Map<K> = IndexMap<K, Daily, FixedState>;
 pub struct Increments(Map<Key>);
 
 impl Increments {
-    /// Adds one record of one member, counted for `domain`.
-    pub fn add(&mut self, member: Member, domain: &Arc<str>, day: Day, usage: &Usages) {
-        self.0.entry((day, member, Arc::clone(domain))).or_default().add(usage);
+    /// Adds one record of one member.
+    pub fn add(&mut self, member: Member, dimensions: &UsageDimensions, day: Day, usage: &Usages) {
+        self.0.entry((day, member, dimensions.clone())).or_default().add(usage);
     }
 
     /// Adds the sum of several records, or a part of one record.
-    pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
-        self.0.entry((day, member, Arc::clone(domain))).or_default().add_records(&daily.usage, daily.records);
+    pub fn add_daily(&mut self, member: Member, dimensions: &UsageDimensions, day: Day, daily: &Daily) {
+        self.0.entry((day, member, dimensions.clone())).or_default().add_records(&daily.usage, daily.records);
     }
 
     /// The number of sums.
@@ -44,7 +45,7 @@ impl Increments {
     }
 }
 
-/// The sums of new usage, ordered by day, member and domain.
+/// The sums of new usage, ordered by day, member and dimensions.
 #[derive(Debug, Default)]
 pub struct Sums(Vec<(Key, Daily)>);
 
@@ -54,32 +55,32 @@ impl Sums {
         self.0.chunk_by(|((day, ..), _), ((other, ..), _)| day == other).map(|of_day| of_day[0].0.0)
     }
 
-    /// The members with usage on a day, and the domains that it counts for, in this order.
-    pub fn places(&self, day: Day) -> impl Iterator<Item = (Member, &Arc<str>)> {
+    /// The members with usage on a day, and its dimensions, in this order.
+    pub fn places(&self, day: Day) -> impl Iterator<Item = (Member, &UsageDimensions)> {
         let (from, to) =
             (self.0.partition_point(|((d, ..), _)| *d < day), self.0.partition_point(|((d, ..), _)| *d <= day));
-        self.0[from..to].iter().map(|((_, member, domain), _)| (*member, domain))
+        self.0[from..to].iter().map(|((_, member, dimensions), _)| (*member, dimensions))
     }
 
-    pub fn get(&self, day: Day, member: Member, domain: &Arc<str>) -> Option<&Daily> {
-        let at = self.0.binary_search_by(|((d, m, name), _)| (d, m, name).cmp(&(&day, &member, domain))).ok()?;
+    pub fn get(&self, day: Day, member: Member, dimensions: &UsageDimensions) -> Option<&Daily> {
+        let at = self.0.binary_search_by(|((d, m, of), _)| (d, m, of).cmp(&(&day, &member, dimensions))).ok()?;
         Some(&self.0[at].1)
     }
 
     /// The usage by owner of each tier. The days of each owner ascend.
     pub fn by_owner(&self) -> impl Iterator<Item = (Day, Owner, Cow<'_, Daily>)> {
         let mut above = Map::<(Day, Owner)>::default();
-        for ((day, member, domain), daily) in &self.0 {
-            for owner in [Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
+        for ((day, member, dimensions), daily) in &self.0 {
+            for owner in [Owner::Project(member.project), Owner::Domain(Arc::clone(&dimensions.domain))] {
                 above.entry((*day, owner)).or_default().add_records(&daily.usage, daily.records);
             }
         }
         let above = above.into_iter().map(|((day, owner), daily)| (day, owner, Cow::Owned(daily)));
         let is_same = |one: &(Key, Daily), other: &(Key, Daily)| (one.0.0, one.0.1) == (other.0.0, other.0.1);
-        let users = self.0.chunk_by(is_same).map(|in_domains| {
-            let ((day, member, _), daily) = &in_domains[0];
+        let users = self.0.chunk_by(is_same).map(|of_member| {
+            let ((day, member, _), daily) = &of_member[0];
             let mut daily = Cow::Borrowed(daily);
-            for (_, more) in &in_domains[1..] {
+            for (_, more) in &of_member[1..] {
                 daily.to_mut().add_records(&more.usage, more.records);
             }
             (*day, Owner::User(*member), daily)

@@ -7,9 +7,11 @@ use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
 use super::ids::{KernelId, KernelKey, Member, SessionId};
 use super::interned::Interned;
+use super::placement_rules::PlacementRules;
 use super::run_times::RunTimes;
 use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
+use super::usage_dimensions::UsageDimensions;
 
 /// The phase of a kernel's life. A later phase replaces an earlier one, in whatever order reports arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,10 +86,21 @@ pub struct Report {
     pub changes: Changes,
     /// The announced runtime from the start of the kernel, if a report contained one.
     pub expected_seconds: Option<u32>,
+    /// The class that usage is recorded with from now on; `None` if no report contained one.
+    pub charge_class: Option<String>,
+    /// The submission, if a report contained it.
+    pub submitted_at: Option<Timestamp>,
+    /// The rules of its place; absent for most kernels.
+    pub rules: Option<Box<PlacementRules>>,
     pub traits: Traits,
 }
 
 impl Report {
+    /// Removes a charge class that is empty. A report sends an empty one to take back the class of an earlier report.
+    fn forget_empty_class(&mut self) {
+        self.charge_class = self.charge_class.take().filter(|class| !class.is_empty());
+    }
+
     /// Sets the phase that follows from all reported values.
     fn settle_phase(&mut self) {
         self.phase = match self.phase {
@@ -122,6 +135,8 @@ pub struct Kernel {
     pub applied: Option<Changes>,
     /// The time of the last report as stored: exact to a few minutes, and before the group's last snapshot.
     pub seen_at: Option<Timestamp>,
+    /// The time of the first report; `None`: unknown.
+    pub reported_at: Option<Timestamp>,
 }
 
 /// Kernels with their state before.
@@ -193,11 +208,12 @@ impl Kernel {
                 return Err(Conflict::End);
             }
             report.settle_phase();
+            report.forget_empty_class();
             let settled = never_ran(&report);
-            let (key, cursor, applied, seen_at) = Default::default();
-            return Ok(Self { key, report, cursor, settled, end_inferred: false, applied, seen_at });
+            let (key, cursor, applied, seen_at, reported_at) = Default::default();
+            return Ok(Self { key, report, cursor, settled, end_inferred: false, applied, seen_at, reported_at });
         };
-        let Self { key, report: old, cursor, settled, end_inferred, applied, seen_at } = known;
+        let Self { key, report: old, cursor, settled, end_inferred, applied, seen_at, reported_at } = known;
         if old.owner != report.owner {
             return Err(Conflict::Owner);
         }
@@ -215,8 +231,17 @@ impl Kernel {
         merged.started_at = merged.started_at.or(other.started_at);
         merged.terminated_at = merged.terminated_at.or(other.terminated_at);
         merged.changes.merge(&other.changes);
-        // The report of a start may omit the announced runtime that an earlier report contained.
+        // A later report may omit the announced runtime, the charge class, the submission and the rules that an earlier report
+        // contained.
         merged.expected_seconds = merged.expected_seconds.or(other.expected_seconds);
+        merged.charge_class = merged.charge_class.or(other.charge_class);
+        merged.forget_empty_class();
+        merged.submitted_at = merged.submitted_at.or(other.submitted_at);
+        match (&mut merged.rules, other.rules) {
+            (Some(rules), Some(other)) => rules.complete(*other),
+            (rules @ None, other) => *rules = other,
+            (Some(_), None) => {}
+        }
         merged.settle_phase();
         if ends_before_start(&merged) {
             return Err(Conflict::End);
@@ -224,10 +249,20 @@ impl Kernel {
         if merged.changes.count() > MOST_CHANGES {
             return Err(Conflict::TooManyChanges);
         }
-        let mut kernel = Self { key, report: merged, cursor, settled: false, end_inferred, applied, seen_at };
+        let settled = false;
+        let mut kernel = Self { key, report: merged, cursor, settled, end_inferred, applied, seen_at, reported_at };
         kernel.note_applied(&before);
         kernel.settle();
         Ok(kernel)
+    }
+
+    /// The kernel with `now` as the time of its first report, if it is a new one.
+    #[must_use]
+    pub fn first_reported_by(mut self, now: Timestamp) -> Self {
+        if self.key.is_none() {
+            self.reported_at.get_or_insert(now);
+        }
+        self
     }
 
     /// The kernel before `report`, without an inferred end that the report disproves. Time after that end that does not
@@ -304,7 +339,8 @@ pub struct Started {
     pub key: KernelKey,
     pub id: KernelId,
     pub owner: Member,
-    pub domain: Arc<str>,
+    /// The dimensions of the usage that is recorded from now on.
+    pub dimensions: UsageDimensions,
     pub slots: Arc<Amounts>,
     pub phase: Phase,
     pub started_at: Timestamp,
@@ -336,13 +372,14 @@ impl Deref for Unsettled {
 /// The values that kernels of a group share, each stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Common {
-    domains: Interned<str>,
+    /// Domains and charge classes.
+    names: Interned<str>,
     slots: Interned<Amounts>,
 }
 
 impl Common {
-    fn domain(&mut self, name: &str) -> Arc<str> {
-        self.domains.get(name, || Arc::from(name))
+    fn name(&mut self, name: &str) -> Arc<str> {
+        self.names.get(name, || Arc::from(name))
     }
 
     fn slots(&mut self, slots: &Amounts) -> Arc<Amounts> {
@@ -370,7 +407,10 @@ impl Unsettled {
             key: kernel.key?,
             id: report.id,
             owner: report.owner,
-            domain: common.domain(&report.domain),
+            dimensions: UsageDimensions {
+                domain: common.name(&report.domain),
+                charge_class: common.name(report.charge_class.as_deref().unwrap_or_default()),
+            },
             slots: common.slots(&report.slots),
             phase: report.phase,
             started_at,

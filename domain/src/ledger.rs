@@ -59,8 +59,6 @@ pub struct Ledger {
     changes: Changes,
     /// True if some bucket was found while the group had no capacity at all.
     some_lack_capacity: bool,
-    /// True if some bucket covers several days.
-    has_long_buckets: bool,
     /// The owners whose buckets have changed since histories were last calculated.
     stale: FastSet<Owner>,
     /// The weights of slots of the present normalised usages.
@@ -78,7 +76,6 @@ impl Ledger {
             loaded_from,
             changes: Changes::default(),
             some_lack_capacity: false,
-            has_long_buckets: false,
             stale: FastSet::default(),
             normalized_with: Amounts::default(),
             some_not_normalized: false,
@@ -99,16 +96,6 @@ impl Ledger {
 
     pub fn bucket(&self, owner: &Owner, start: Day) -> Option<&Bucket> {
         self.series.get(owner).and_then(|c| c.bucket(start))
-    }
-
-    /// True if the usage of `owner` on `day`, if any, is in a bucket of that day alone. This is nearly always so.
-    pub fn lies_in_one_day(&self, owner: &Owner, day: Day) -> bool {
-        !self.has_long_buckets || self.series.get(owner).is_some_and(|series| series.has_one_day(day))
-    }
-
-    /// The days from `from` on for which `owner` has a bucket of that day alone.
-    pub fn single_days(&self, owner: &Owner, from: Day) -> BTreeSet<Day> {
-        self.series.get(owner).map(|series| series.single_days(from).collect()).unwrap_or_default()
     }
 
     /// The start of the bucket of `owner` whose days with usage include `day`.
@@ -134,7 +121,6 @@ impl Ledger {
     /// Adds a bucket from the database.
     pub fn load(&mut self, owner: Owner, bucket: Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
-        self.has_long_buckets |= bucket.unit_days != 1;
         self.some_not_normalized = true;
         self.series.entry(owner).or_default().place(bucket);
     }
@@ -164,7 +150,6 @@ impl Ledger {
     /// Adds usage. Returns the owners whose series have to be folded again, with the first day to fold. Days before
     /// `known_from` cannot be read again; where they would be needed, a shorter bucket fills the gap.
     pub fn apply(&mut self, sums: &Sums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
-        self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, owner, daily) in sums.by_owner() {
             if !refold.contains_key(&owner)
@@ -201,7 +186,6 @@ impl Ledger {
         unit_days: u32,
         known_from: Option<Day>,
     ) -> BTreeMap<Owner, Day> {
-        self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, daily) in days {
             if !refold.contains_key(from)
@@ -261,7 +245,6 @@ impl Ledger {
 
     /// Folds an owner's series again from `from` on. `daily` has all of its usage since then.
     pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
-        self.has_long_buckets |= unit_days != 1;
         let series = self.series.entry(owner.clone()).or_default();
         let old = series.split_off(from);
         let mut opened = BTreeSet::new();

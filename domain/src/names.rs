@@ -29,6 +29,12 @@ pub const UNKNOWN_DOMAIN: &str = "unknown";
 pub struct NameError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must have at most 64 characters, all of them visible, none a slash, no space at either end, and not be . or .."
+)]
+pub struct ChargeClassError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must have 1 to 255 characters, all of them visible, and no space at either end")]
 pub struct LabelError;
 
@@ -44,6 +50,11 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         && !matches!(name, "." | "..")
         && name.chars().all(|c| is_visible(c) && c != '/');
     if legal { Ok(()) } else { Err(NameError) }
+}
+
+/// Checks a charge class: a name, or nothing.
+pub fn check_charge_class(class: &str) -> Result<(), ChargeClassError> {
+    if class.is_empty() || check_name(class).is_ok() { Ok(()) } else { Err(ChargeClassError) }
 }
 
 /// Checks the name of a user, project or session.

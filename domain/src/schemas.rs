@@ -41,10 +41,9 @@ pub fn sequencer() -> Object {
 
 /// The name of a sequencer, or null; the usual one is listed first.
 pub fn some_sequencer() -> Object {
-    const USUAL: &str = "fairshare";
-    let others = Sequencer::names().filter(|name| *name != USUAL);
+    let others = Sequencer::names().filter(|name| *name != Sequencer::DEFAULT_NAME);
     let text = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Null]));
-    text.description(Some(listed(std::iter::once(USUAL).chain(others)))).build()
+    text.description(Some(listed(std::iter::once(Sequencer::DEFAULT_NAME).chain(others)))).build()
 }
 
 /// A decimal, at least 0: requests may contain a number, answers contain a text of this form.

@@ -3,30 +3,16 @@
 
 use std::ops::Range;
 
+use super::choices::choices;
 use super::time::{MICROS_PER_HOUR, Span, Timestamp};
 
-/// The option `gap_policy`: the treatment of time in which the service was down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GapPolicy {
-    /// Time in a gap is recorded as if the service had been up, at most `max_gap_hours` back.
-    #[default]
-    Interpolate,
-    /// Time in a gap is not recorded.
-    Ignore,
-}
-
-impl GapPolicy {
-    pub const NAMES: [&'static str; 2] = ["interpolate", "ignore"];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Interpolate => Self::NAMES[0],
-            Self::Ignore => Self::NAMES[1],
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Interpolate, Self::Ignore].into_iter().find(|p| p.as_str() == text)
+choices! {
+    /// The option `gap_policy`: the treatment of time in which the service was down.
+    #[derive(Default)]
+    pub enum GapPolicy {
+        #[default]
+        Interpolate = "interpolate", "Counted as running through, up to the longest gap.";
+        Ignore = "ignore", "Not counted meanwhile.";
     }
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::decimal::written::deserialize_decimal;
 use super::decimal::{DecimalError, parse_fixed, text_serde, write_fixed};
 
-const WEIGHT_DECIMALS: u32 = 4;
+/// The number of decimals that a weight has at most.
+pub const WEIGHT_DECIMALS: u32 = 4;
 const WEIGHT_UNIT: u64 = 10u64.pow(WEIGHT_DECIMALS);
 
 /// A weight: above 0, at most 999999.9999, at most 4 decimals.
@@ -22,6 +23,7 @@ pub struct WeightError(DecimalError);
 
 impl Weight {
     pub const ONE: Self = Self(WEIGHT_UNIT);
+    pub const MIN: Self = Self(1);
     pub const MAX: Self = Self(9_999_999_999);
 
     /// The stored form: an integer in units of 1/10,000.

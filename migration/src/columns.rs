@@ -1,6 +1,7 @@
 //! Columns by their type, and other parts of tables that several steps share. A column may be NULL only where its type says
 //! so.
 
+use sea_orm::DbBackend;
 use sea_orm::sea_query::{ColumnDef, Index, IndexCreateStatement, Table, TableCreateStatement};
 
 /// The most characters of a name that people give.
@@ -49,21 +50,40 @@ pub fn serial(column: &'static str) -> ColumnDef {
     big_integer(column).auto_increment().primary_key().take()
 }
 
-/// A primary key of several columns.
-pub fn primary(columns: &[&'static str]) -> IndexCreateStatement {
-    index(columns).primary().take()
+/// A number that the program assigns to each new row. With the type `integer`, `SQLite` finds rows by it without an index.
+pub fn row_key(column: &'static str, backend: DbBackend) -> ColumnDef {
+    let mut key = if backend == DbBackend::Sqlite { integer(column) } else { big_integer(column) };
+    key.primary_key().take()
 }
 
-/// An index that still lacks its name and its table.
-pub fn index(columns: &[&'static str]) -> IndexCreateStatement {
-    let mut index = Index::create();
+/// A primary key of several columns.
+pub fn primary(columns: &[&'static str]) -> IndexCreateStatement {
+    let mut key = Index::create();
     for column in columns {
-        index.col(*column);
+        key.col(*column);
     }
-    index
+    key.primary().take()
 }
 
 /// A table that is to be created.
 pub fn table(name: &'static str) -> TableCreateStatement {
     Table::create().table(name).take()
+}
+
+/// A table whose rows runs rewrite in place. Free space on their pages lets `PostgreSQL` keep the next version of a row beside
+/// it, so that no index entry changes.
+pub fn rewritten(mut table: TableCreateStatement, backend: DbBackend) -> TableCreateStatement {
+    if backend == DbBackend::Postgres {
+        table.extra("WITH (fillfactor = 45)");
+    }
+    table
+}
+
+/// A table whose rows `SQLite` stores in the primary key itself, because a key of several columns would be stored twice
+/// otherwise.
+pub fn in_its_key(mut table: TableCreateStatement, backend: DbBackend) -> TableCreateStatement {
+    if backend == DbBackend::Sqlite {
+        table.extra("WITHOUT ROWID");
+    }
+    table
 }

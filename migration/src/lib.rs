@@ -23,34 +23,16 @@
 //! A step that cannot be made in this way says so in its file, and CHANGELOG.md says that all servers have to stop for the
 //! upgrade. A step is never changed once a version with it was released, because databases that have it would differ from
 //! those that get it later. Comments may change.
+//!
+//! The steps begin with [`m0001_schema`], the schema of version 0.2. A database of version 0.1 gets it without a change of its
+//! tables ([`version_0_1`]). Its columns lie in another order, as those of any database do that later steps have changed, so
+//! that statements name their columns.
 
 #![allow(clippy::disallowed_methods, reason = "SQL lives here too")]
 
-mod changes;
 mod columns;
-mod m0001_initial;
-mod m0002_queues;
-mod m0003_kernel_cursors;
-mod m0004_bucket_order;
-mod m0005_people;
-mod m0006_kernels;
-mod m0007_operations;
-mod m0008_time_order;
-mod m0009_expectations;
-mod m0010_day_totals;
-mod m0011_history;
-mod m0012_configuration;
-mod m0013_ui_sessions;
-mod m0014_share_of_parent;
-mod m0015_day_totals_room;
-mod m0016_share_pages;
-mod m0017_bucket_domains;
-mod m0018_kernels_of_users;
-mod m0019_earlier_kernels;
-mod m0022_purged_days;
-mod m0023_revision_tags;
-mod m0024_share_rows;
-mod m0025_reading_views;
+mod m0001_schema;
+pub mod version_0_1;
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, Statement};
 use sea_orm::{SqliteTransactionMode, TransactionOptions, TransactionTrait};
@@ -79,32 +61,49 @@ macro_rules! steps {
 /// All steps of the schema.
 pub struct Migrator;
 
-steps! {
-    m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
-    m0008_time_order m0009_expectations m0010_day_totals m0011_history m0012_configuration m0013_ui_sessions
-    m0014_share_of_parent m0015_day_totals_room m0016_share_pages m0017_bucket_domains m0018_kernels_of_users
-    m0019_earlier_kernels m0022_purged_days m0023_revision_tags m0024_share_rows m0025_reading_views
-}
+steps! { m0001_schema }
 
-/// The names of the steps, in their order.
+/// The steps of a database, in their order.
 #[derive(Debug, Default)]
 pub struct Schema {
     pub applied: Vec<String>,
     pub pending: Vec<String>,
     /// Steps that a newer version has applied.
     pub unknown: Vec<String>,
+    /// The steps of version 0.1 that the database lacks; `None`: the database is not of that version. It is taken over if it
+    /// lacks none.
+    pub missing_of_version_0_1: Option<Vec<String>>,
+}
+
+impl Schema {
+    fn of(stored: Vec<String>) -> Self {
+        let is_stored = |name: &str| stored.iter().any(|stored| stored == name);
+        let (applied, pending): (Vec<&str>, Vec<&str>) =
+            LOSSES.iter().map(|(name, _)| *name).partition(|name| is_stored(name));
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let (applied, pending) = (owned(applied), owned(pending));
+        let missing_of_version_0_1 = version_0_1::missing_steps(&stored);
+        let is_known = |name: &str| LOSSES.iter().any(|(step, _)| *step == name) || version_0_1::STEPS.contains(&name);
+        let unknown = stored.into_iter().filter(|stored| !is_known(stored)).collect();
+        Self { applied, pending, unknown, missing_of_version_0_1 }
+    }
+
+    /// True if no version has made tables in the database.
+    pub fn is_empty(&self) -> bool {
+        self.applied.is_empty() && self.unknown.is_empty() && self.missing_of_version_0_1.is_none()
+    }
+
+    /// True if the database has exactly the schema that version 0.1 ends with.
+    fn is_last_of_version_0_1(&self) -> bool {
+        self.applied.is_empty()
+            && self.unknown.is_empty()
+            && self.missing_of_version_0_1.as_ref().is_some_and(Vec::is_empty)
+    }
 }
 
 /// Reads the steps that the database has. Needs no right to change it.
 pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
-    let stored = applied_steps(db).await?;
-    let is_stored = |name: &str| stored.iter().any(|stored| stored == name);
-    let (applied, pending): (Vec<&str>, Vec<&str>) =
-        LOSSES.iter().map(|(name, _)| *name).partition(|name| is_stored(name));
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    let (applied, pending) = (owned(applied), owned(pending));
-    let unknown = stored.into_iter().filter(|stored| LOSSES.iter().all(|(name, _)| name != stored)).collect();
-    Ok(Schema { applied, pending, unknown })
+    Ok(Schema::of(applied_steps(db).await?))
 }
 
 /// The names of the steps that the database has. Not asked of the migrator, because it requires the right to create its
@@ -126,9 +125,12 @@ async fn applied_steps(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> 
 const UPGRADE_LOCK: i64 = 0x6661_6972;
 
 /// Applies every step that the database lacks: all or none. If two processes do so at the same time, the second one waits
-/// for the first one, and finds nothing to do.
+/// for the first one, and finds nothing to do. A database of version 0.1 is taken over in the same transaction.
 pub async fn up(db: &DatabaseConnection) -> Result<(), DbErr> {
     let transaction = begin_upgrade(db).await?;
+    if schema(&transaction).await?.is_last_of_version_0_1() {
+        version_0_1::take_over(&transaction, m0001_schema::Migration.name()).await?;
+    }
     Migrator::up(&transaction, None).await?;
     transaction.commit().await
 }

@@ -13,6 +13,7 @@ use super::list::List;
 use super::options::distinct;
 use super::output::{OutputArgs, warn};
 use crate::config::Config;
+use crate::domain::placement_rules::Taint;
 
 /// List, set and remove the agents of a resource group; together they are its capacity
 #[derive(Parser)]
@@ -57,6 +58,9 @@ struct SetArgs {
     /// A label, like rack=r7; may be given several times
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = pair)]
     labels: Vec<(String, String)>,
+    /// A taint, like gpu=a100:NoSchedule or old:PreferNoSchedule; may be given several times
+    #[arg(long = "taint", value_name = "NAME[=TEXT]:EFFECT", value_parser = taint)]
+    taints: Vec<Taint>,
     /// It does not answer: it counts for no capacity
     #[arg(long)]
     down: bool,
@@ -73,12 +77,22 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+fn taint(text: &str) -> Result<Taint, String> {
+    let form = || format!("{text:?} is not NAME=TEXT:EFFECT or NAME:EFFECT");
+    let (mark, effect) = text.rsplit_once(':').ok_or_else(form)?;
+    let (key, value) = mark.split_once('=').map_or((mark, None), |(key, value)| (key, Some(value.to_owned())));
+    let effect = serde_json::from_value(effect.into())
+        .map_err(|_| format!("{effect:?} is not NoSchedule, NoExecute or PreferNoSchedule"))?;
+    Ok(Taint { key: key.to_owned(), value, effect })
+}
+
 impl Command for Agents {
     async fn run(self, config: Config) -> Outcome {
         let client = Client::of(&config).await?;
         match self.command {
             AgentsCommand::List { group, output } => {
-                let columns = &["agent_id", "available_slots", "alive", "schedulable", "labels", "updated_at"];
+                let columns =
+                    &["agent_id", "available_slots", "alive", "schedulable", "labels", "taints", "updated_at"];
                 let call = client.get(["resource-groups", &group, "agents"]);
                 List::of(call, None).print(output.output, columns).await?;
             }
@@ -94,11 +108,12 @@ impl Command for Agents {
 }
 
 async fn set(args: SetArgs, client: &Client) -> Result<(), Failure> {
-    let SetArgs { group, agent, slots, labels, down, unschedulable, reason } = args;
+    let SetArgs { group, agent, slots, labels, taints, down, unschedulable, reason } = args;
     let once = |pairs| distinct(pairs).map(BTreeMap::from_iter).map_err(Failure::Unusable);
     let (slots, labels) = (once(slots)?, once(labels)?);
     let body = json!({
-        "available_slots": slots, "labels": labels, "alive": !down, "schedulable": !unschedulable, "reason": reason,
+        "available_slots": slots, "labels": labels, "taints": taints, "alive": !down, "schedulable": !unschedulable,
+        "reason": reason,
     });
     let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
     let answer = call.send().await.map_err(Failure::without_places)?;

@@ -10,6 +10,7 @@ use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::import::amounts::MEM;
 use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
+use super::workloads::why;
 use crate::config::Config;
 
 /// Say why a user, a project or a domain stands where it stands, and what would change that
@@ -27,7 +28,7 @@ pub struct Explain {
     /// The resource group; it may be left out where there is only one
     #[arg(long)]
     group: Option<String>,
-    /// Why this workload waits: one of the last sequences, or a pending kernel by its id
+    /// Why this workload waits: one of the last sequences, or a reported one, by its id or that of one of its kernels
     #[arg(long, value_name = "ID")]
     workload: Option<String>,
     /// Show the weight that leads to this place
@@ -85,15 +86,7 @@ fn page(told: &Value) -> Result<(), Failure> {
     print(&format!("{who} ({})\n", text(&told["resource_group"])))?;
     print(&text(&told["summary"]))?;
     if let Some(workload) = told.get("workload") {
-        print(&format!(
-            "{} is {} of {}: {} ahead, of {} owners. {}",
-            text(&workload["workload_id"]),
-            workload["position"],
-            workload["of"],
-            workload["ahead"],
-            workload["owners_ahead"],
-            text(&workload["reason"]["because"])
-        ))?;
+        print(&waiting_line(workload))?;
     }
     print(&format!("\nfactor = {}\n", text(&told["formula"]["text"])))?;
     let weights = told["weights"].as_array().into_iter().flatten().map(weight);
@@ -130,6 +123,23 @@ fn page(told: &Value) -> Result<(), Failure> {
         }
     }
     ahead(told)
+}
+
+/// The position of a workload, and why it has it; or why it can never start.
+fn waiting_line(workload: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let id = text(&workload["workload_id"]);
+    let never = workload.get("waiting").map(|waiting| format!("It can never start as it is: {}.", why(waiting)));
+    if workload["position"].is_null() {
+        return format!("{id} has no position. {}", never.unwrap_or_default());
+    }
+    let [position, of, ahead, owners] = ["position", "of", "ahead", "owners_ahead"].map(|key| &workload[key]);
+    let because = text(&workload["reason"]["because"]);
+    let line = format!("{id} is {position} of {of}: {ahead} ahead, of {owners} owners. {because}");
+    match never {
+        Some(never) => format!("{line} {never}"),
+        None => line,
+    }
 }
 
 /// Writes what would change the place.

@@ -79,7 +79,8 @@ async fn run(client: &Client, name: &str, group: Option<String>, format: Format)
         if let Some(error) = run["error"].as_str() {
             failed = true;
             let text = |key: &str| run[key].as_str().unwrap_or_default();
-            eprint_line(&format!("error: the job {} of {} failed: {error}", text("job"), text("resource_group")));
+            let of = run["resource_group"].as_str().map_or_else(String::new, |group| format!(" of {group}"));
+            eprint_line(&format!("error: the job {}{of} failed: {error}", text("job")));
         }
     }
     if format == Format::Json {

@@ -94,12 +94,14 @@ const CSV: &[&str] = &[
     "project_name",
     "domain_name",
     "status",
+    "submitted_at",
     "started_at",
     "terminated_at",
     "occupied_slots",
     "agent_id",
     "queue",
     "priority",
+    "charge_class",
 ];
 
 impl Command for Kernels {

@@ -9,6 +9,7 @@ pub mod client;
 mod command;
 mod completions;
 mod counted;
+mod cycle;
 pub mod demo;
 mod divide;
 mod division;
@@ -27,7 +28,9 @@ mod kernels;
 mod keys;
 mod list;
 mod log;
+mod metadata;
 mod migrate;
+mod occupancy;
 mod open;
 mod options;
 mod output;
@@ -50,6 +53,7 @@ mod usage;
 mod users;
 mod weights;
 mod whoami;
+mod workloads;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -75,9 +79,12 @@ pub const COMMANDS: &[Entry] = &[
     Entry::of::<id::Id>(),
     Entry::of::<groups::Groups>(),
     Entry::of::<options::Options>(),
+    Entry::of::<metadata::Metadata>(),
     Entry::of::<agents::Agents>(),
     Entry::of::<import::command::Import>(),
     Entry::of::<kernels::Kernels>(),
+    Entry::of::<workloads::Workloads>(),
+    Entry::of::<occupancy::Occupancy>(),
     Entry::of::<usage::Usage>(),
     Entry::of::<domains::Domains>(),
     Entry::of::<projects::Projects>(),
@@ -94,6 +101,7 @@ pub const COMMANDS: &[Entry] = &[
     Entry::of::<simulate::Simulate>(),
     Entry::of::<divide::Divide>(),
     Entry::of::<reclaim::Reclaim>(),
+    Entry::of::<cycle::Cycle>(),
     Entry::of::<replay::Replay>(),
     Entry::of::<log::Log>(),
     Entry::of::<audit::Audit>(),

@@ -164,6 +164,7 @@ pub fn job_settings(config: &Config) -> JobSettings {
             rebuild: config.schedule_rebuild.clone(),
             compact: config.schedule_compact.clone(),
             purge: config.schedule_purge.clone(),
+            tidy: config.schedule_tidy.clone(),
         },
         keep_buckets_days: config.keep_buckets_days,
         keep_audit_days: config.keep_audit_days,

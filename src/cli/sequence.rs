@@ -27,8 +27,8 @@ const CHARGED: &[&str] = &["position", "workload_id", "fair_share_factor", "rank
 pub struct Sequence {
     /// The resource group
     group: String,
-    /// JSON as the REST API takes it, `{"workloads": […]}`; `-` for standard input
-    file: PathBuf,
+    /// JSON as the REST API takes it, `{"workloads": […]}`; `-` for standard input. Left out: the reported workloads that wait
+    file: Option<PathBuf>,
     /// Say of each how many are ahead, of how many owners, and why
     #[arg(long)]
     explain: bool,
@@ -38,13 +38,14 @@ pub struct Sequence {
 
 impl Command for Sequence {
     async fn run(self, config: Config) -> Outcome {
-        let mut body = read_input(&self.file)?;
+        let mut body = self.file.as_deref().map_or_else(|| Ok(b"{}".to_vec()), read_input)?;
+        let name = self.file.as_deref().map(input_name).unwrap_or_default();
         if self.explain {
             body = asking_why(body);
         }
         let client = Client::of(&config).await?;
         let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON, body);
-        let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
+        let answer = call.send().await.map_err(|failure| failure.in_input(&name))?;
         match self.output.output {
             Format::Json => {
                 let bytes = answer.bytes().await?;

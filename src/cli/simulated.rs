@@ -109,7 +109,7 @@ fn say(answer: &Value) {
     eprint_line(&format!("users: {changed} changed, {risen} rise, {fallen} fall"));
     let (pending, moved) = (&answer["pending"]["count"], &answer["pending"]["moved"]);
     if pending.as_u64().is_some_and(|count| count > 0) {
-        eprint_line(&format!("pending kernels: {pending} in order, {moved} change place"));
+        eprint_line(&format!("pending workloads: {pending} in order, {moved} change place"));
     }
     let applied = &answer["applied"];
     match applied["audit_id"].as_i64() {

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::scalars::JsonString;
+use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
+use crate::domain::reading::at_most;
 use crate::domain::slots::Amounts;
 use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
 use crate::service::input::json;
@@ -25,20 +27,22 @@ pub struct AgentInput {
     pub schedulable: Option<bool>,
     /// Texts by name.
     pub labels: Option<JsonString>,
+    /// A list of `{key, value, effect}`; the effect is `NoSchedule`, `NoExecute` or `PreferNoSchedule`.
+    pub taints: Option<JsonString>,
 }
 
 impl AgentInput {
     /// The id of the agent and its specification.
     pub fn read(self) -> std::result::Result<(String, AgentSpec), Fault> {
-        let Self { agent_id, available_slots, alive, schedulable, labels } = self;
+        let Self { agent_id, available_slots, alive, schedulable, labels, taints } = self;
         let mut map = Map::from_iter([("available_slots".to_owned(), available_slots.0)]);
-        if let Some(labels) = labels {
-            map.insert("labels".to_owned(), labels.0);
-        }
+        let given = [("labels", labels), ("taints", taints)];
+        map.extend(given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.0))));
         let text = Value::Object(map).to_string();
-        let AgentJson { available_slots, labels } = json::read::<AgentJson>(text.as_bytes()).map_err(Fault::from)?;
+        let AgentJson { available_slots, labels, taints } =
+            json::read::<AgentJson>(text.as_bytes()).map_err(Fault::from)?;
         let (alive, schedulable) = (alive.unwrap_or(true), schedulable.unwrap_or(true));
-        Ok((agent_id, AgentSpec { available_slots, alive, schedulable, labels }))
+        Ok((agent_id, AgentSpec { available_slots, alive, schedulable, labels, taints }))
     }
 }
 
@@ -47,7 +51,9 @@ impl AgentInput {
 struct AgentJson {
     available_slots: Amounts,
     #[serde(default)]
-    labels: BTreeMap<String, String>,
+    labels: Labels,
+    #[serde(default, deserialize_with = "at_most::<MAX_TAINTS, _, _>")]
+    taints: Vec<Taint>,
 }
 
 /// Reads the agents of a mutation. The error lists the first faults.

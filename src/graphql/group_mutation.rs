@@ -62,10 +62,11 @@ impl GroupMutation {
         alive: Option<bool>,
         schedulable: Option<bool>,
         labels: Option<JsonString>,
+        taints: Option<JsonString>,
         reason: Option<String>,
     ) -> Result<Agent> {
         caller(ctx)?.require_admin()?;
-        let input = AgentInput { agent_id, available_slots, alive, schedulable, labels };
+        let input = AgentInput { agent_id, available_slots, alive, schedulable, labels, taints };
         let (agent_id, spec) = input.read().map_err(|fault| Error::Invalid(vec![fault]))?;
         let written =
             service(ctx)?.put_agent(caller(ctx)?.clone(), resource_group.clone(), agent_id, spec, reason).await?;

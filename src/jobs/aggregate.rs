@@ -6,14 +6,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Job, end_of_wait};
+use super::{GroupJob, end_of_wait};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Records usage and recomputes factors and ranks, at most once in `slice_interval_seconds` of the group.
 pub(super) struct Aggregate;
 
-impl Job for Aggregate {
+impl GroupJob for Aggregate {
     fn name(&self) -> &'static str {
         "aggregate"
     }

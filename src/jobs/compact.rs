@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::Job;
+use super::GroupJob;
 use crate::service::{Result, Service, Work};
 
 /// Merges usage records of closed days, without loss.
@@ -15,7 +15,7 @@ pub(super) struct Compact {
     pub(super) raw_days: u32,
 }
 
-impl Job for Compact {
+impl GroupJob for Compact {
     fn name(&self) -> &'static str {
         "compact"
     }

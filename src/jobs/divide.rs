@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Job, end_of_wait};
+use super::{GroupJob, end_of_wait};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
@@ -14,7 +14,7 @@ use crate::service::{Result, Service, VisibleGroup, Work};
 /// `slice_interval_seconds` of the group.
 pub(super) struct Divide;
 
-impl Job for Divide {
+impl GroupJob for Divide {
     fn name(&self) -> &'static str {
         "divide"
     }

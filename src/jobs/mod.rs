@@ -1,6 +1,13 @@
-//! Scheduled jobs: the runner, the trigger that wakes it, and one file for each job. A job takes no input, scans all data of
-//! its group, and can be run by hand at any time. A new job is one file here, one line in [`all`], and a setting for its
-//! schedule.
+//! Scheduled jobs: the runner, the trigger that wakes it, and one file for each job. A job takes no input and can be run by
+//! hand at any time. A new job is one file here, one line in [`all`], and a setting for its schedule.
+//!
+//! A job has a scope. A [`GroupJob`] scans all data of one group and runs once for each of them; a [`ServerJob`] is about
+//! what belongs to no group. Both have a lease, a record of each run, and a run on request.
+//!
+//! The chores of a process are no jobs, because every process has to do it, and no record of it is of use: it reads the
+//! news of other processes and sends signs of life each second (the runner), reads keys, stores their last uses, and gives back
+//! memory (`service/upkeep`). The check of partitions is such a watch, too: each process notes the condition that its
+//! `/readyz` shows.
 
 mod aggregate;
 mod compact;
@@ -8,6 +15,7 @@ mod divide;
 mod purge;
 mod rebuild;
 mod runner;
+mod tidy;
 mod trigger;
 
 use std::sync::Arc;
@@ -17,6 +25,7 @@ use serde_json::Value;
 
 use crate::domain::job_schedule::JobSchedule;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::jobs::JobScope;
 use crate::service::{KEEP_BUCKETS_DAYS, Result, Service, VisibleGroup, Work};
 
 pub use runner::Runner;
@@ -29,6 +38,7 @@ pub struct JobSchedules {
     pub rebuild: Option<JobSchedule>,
     pub compact: Option<JobSchedule>,
     pub purge: Option<JobSchedule>,
+    pub tidy: Option<JobSchedule>,
 }
 
 impl Default for JobSchedules {
@@ -40,6 +50,7 @@ impl Default for JobSchedules {
             rebuild: None,
             compact: "0 0 * * * *".parse().ok(),
             purge: "0 0 3 * * *".parse().ok(),
+            tidy: "0 30 2 * * *".parse().ok(),
         }
     }
 }
@@ -74,7 +85,7 @@ impl Default for JobSettings {
 }
 
 /// A job over one resource group.
-trait Job: Send + Sync {
+trait GroupJob: Send + Sync {
     fn name(&self) -> &'static str;
 
     fn description(&self) -> &'static str;
@@ -88,26 +99,88 @@ trait Job: Send + Sync {
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>>;
 }
 
+/// A job over what belongs to no group.
+trait ServerJob: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn description(&self) -> &'static str;
+
+    /// Does the work and returns counts of it.
+    fn run(&self, service: Arc<Service>) -> BoxFuture<'static, Result<Value>>;
+}
+
+/// A job of either scope.
+enum Job {
+    OfGroups(Box<dyn GroupJob>),
+    OfServer(Box<dyn ServerJob>),
+}
+
+impl Job {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::OfGroups(job) => job.name(),
+            Self::OfServer(job) => job.name(),
+        }
+    }
+
+    fn description(&self) -> &'static str {
+        match self {
+            Self::OfGroups(job) => job.description(),
+            Self::OfServer(job) => job.description(),
+        }
+    }
+
+    fn scope(&self) -> JobScope {
+        match self {
+            Self::OfGroups(_) => JobScope::Group,
+            Self::OfServer(_) => JobScope::Server,
+        }
+    }
+
+    /// [`GroupJob::held_until`] of a job that runs in the group.
+    fn held_until(
+        &self,
+        group: Option<&VisibleGroup>,
+        last_start: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        match self {
+            Self::OfGroups(job) => job.held_until(group?, last_start, now),
+            Self::OfServer(_) => None,
+        }
+    }
+}
+
 /// A job and its schedule.
 struct ScheduledJob {
-    job: Box<dyn Job>,
+    job: Job,
     schedule: Option<JobSchedule>,
 }
 
 impl ScheduledJob {
-    fn new(job: impl Job + 'static, schedule: Option<JobSchedule>) -> Arc<Self> {
-        Arc::new(Self { job: Box::new(job), schedule })
+    fn of_groups(job: impl GroupJob + 'static, schedule: Option<JobSchedule>) -> Arc<Self> {
+        Arc::new(Self { job: Job::OfGroups(Box::new(job)), schedule })
     }
 
-    /// The time at which the job is due in the group; in the past if the job is due and has not started yet. `None`: it runs
-    /// only on request.
+    fn of_server(job: impl ServerJob + 'static, schedule: Option<JobSchedule>) -> Arc<Self> {
+        Arc::new(Self { job: Job::OfServer(Box::new(job)), schedule })
+    }
+
+    /// The time at which the job is due in the group, or for the server; in the past if the job is due and has not started yet.
+    /// `None`: it runs only on request.
     ///
-    /// A job that never started in the group is due since the creation of the group.
-    fn due_at(&self, group: &VisibleGroup, last_start: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    /// A job that never started is due since `since`, the creation of the group, or of the first one for a job of the server.
+    fn due_at(
+        &self,
+        group: Option<&VisibleGroup>,
+        since: Timestamp,
+        last_start: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let schedule = self.schedule.as_ref()?;
         let by_schedule = match last_start {
             Some(last_start) => schedule.due_at(last_start, now)?,
-            None => group.created_at.min(now),
+            None => since.min(now),
         };
         Some(self.job.held_until(group, last_start, now).map_or(by_schedule, |held_until| by_schedule.max(held_until)))
     }
@@ -116,11 +189,12 @@ impl ScheduledJob {
 fn all(settings: JobSettings) -> Vec<Arc<ScheduledJob>> {
     let schedules = settings.schedules.clone();
     vec![
-        ScheduledJob::new(aggregate::Aggregate, schedules.aggregate),
-        ScheduledJob::new(divide::Divide, schedules.divide),
-        ScheduledJob::new(rebuild::Rebuild, schedules.rebuild),
-        ScheduledJob::new(compact::Compact { raw_days: settings.raw_days }, schedules.compact),
-        ScheduledJob::new(purge::Purge { settings }, schedules.purge),
+        ScheduledJob::of_groups(aggregate::Aggregate, schedules.aggregate),
+        ScheduledJob::of_groups(divide::Divide, schedules.divide),
+        ScheduledJob::of_groups(rebuild::Rebuild, schedules.rebuild),
+        ScheduledJob::of_groups(compact::Compact { raw_days: settings.raw_days }, schedules.compact),
+        ScheduledJob::of_server(tidy::Tidy { keep_audit_days: settings.keep_audit_days }, schedules.tidy),
+        ScheduledJob::of_groups(purge::Purge { settings }, schedules.purge),
     ]
 }
 

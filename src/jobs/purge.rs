@@ -6,26 +6,23 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Job, JobSettings, end_of_wait};
+use super::{GroupJob, JobSettings, end_of_wait};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
 use crate::service::accounting::purge::PurgeLimits;
 use crate::service::{Result, Service, VisibleGroup, Work};
-
-/// Days for which records of job runs are kept.
-const KEEP_RUNS_DAYS: u32 = 30;
 
 /// Removes records that no look-back reaches and buckets past their retention (FAIR_SHARE §8).
 pub(super) struct Purge {
     pub(super) settings: JobSettings,
 }
 
-impl Job for Purge {
+impl GroupJob for Purge {
     fn name(&self) -> &'static str {
         "purge"
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records, ended kernels and earlier starts of the service that no look-back reaches, and buckets, day totals, divisions, days of fairness and of ranks, job runs and counts of ingests past their retention"
+        "removes usage records and ended kernels that no look-back reaches, and buckets, day totals, divisions, and days of fairness and of ranks past their retention"
     }
 
     /// Gives an admin a day to check the result of an import, which may bring old usage into a group.
@@ -34,16 +31,12 @@ impl Job for Purge {
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
-        let JobSettings { keep_buckets_days: keep, keep_audit_days, keep_kernels_days, keep_history_days, .. } =
-            self.settings;
+        let JobSettings { keep_buckets_days: keep, keep_kernels_days, keep_history_days, .. } = self.settings;
         async move {
             let group = work.group.clone();
             let limits = service.purge_limits(keep, keep_kernels_days);
             let (records, buckets) = service.purge(work.clone(), keep).await?;
             let kernels = service.purge_kernels(work, keep_kernels_days).await?;
-            let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
-            let starts = service.purge_service_runs().await?;
-            let audit_entries = service.purge_ingest_audit(keep_audit_days).await?;
             let fairness = service.purge_fairness(&group, keep_history_days).await?;
             let shares = service.purge_share_history(&group, keep_history_days).await?;
             let divisions = service.purge_divisions(&group, keep).await?;
@@ -56,8 +49,8 @@ impl Job for Purge {
                 );
             }
             Ok(json!({
-                "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions, "job_runs": runs,
-                "service_runs": starts, "audit_entries": audit_entries, "fairness_days": fairness, "share_days": shares,
+                "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions,
+                "fairness_days": fairness, "share_days": shares,
                 "records_before": records_before, "kernels_before": kernels_before, "buckets_before": buckets_before,
             }))
         }

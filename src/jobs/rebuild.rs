@@ -6,13 +6,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::Job;
+use super::GroupJob;
 use crate::service::{Result, Service, Work};
 
 /// Makes buckets again from their usage records. It is needed only after the database was changed by hand.
 pub(super) struct Rebuild;
 
-impl Job for Rebuild {
+impl GroupJob for Rebuild {
     fn name(&self) -> &'static str {
         "rebuild"
     }

@@ -1,10 +1,11 @@
 //! The runner of the jobs.
 //!
 //! Several processes may serve one database, a job may run for longer than its schedule allows, and any process may stop or
-//! lose the database at any moment. No job may run twice at the same time in one group, and none may be forgotten.
+//! lose the database at any moment. No job may run twice at the same time in one group, or for the server, and none may be
+//! forgotten.
 //!
 //! Therefore the runner holds three things for a run:
-//! - the flight: a mutex of this process for the job and the group;
+//! - the flight: a mutex of this process for the job and the group, or for the job of the server;
 //! - a turn: a permit of a semaphore, so that many groups do not use all connections to the database;
 //! - a lease in the database, which excludes other processes. Its fence makes a run without a valid lease fail at its
 //!   commit.
@@ -35,8 +36,8 @@ use tokio_util::task::TaskTracker;
 use super::trigger::{EVERY_SECOND, JobTrigger, TriggerEntry};
 use super::{Job, JobSettings, ScheduledJob, all, elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::jobs::leases::{Lease, Presence};
-use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, start_that_counts};
+use crate::service::jobs::leases::{Fence, Lease, Presence};
+use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, JobScope, start_that_counts};
 use crate::service::{Caller, Error, Result, Service, VisibleGroup, Work};
 
 /// After this time a request for a run is answered that the run still waits for its turn.
@@ -50,6 +51,8 @@ const WATCH_SECONDS: i64 = 600;
 const EVERY_FIVE_SECONDS: &str = "*/5 * * * * *";
 
 type Flight = Arc<tokio::sync::Mutex<()>>;
+/// A job by name, and the group that a run of it is about; `None`: the server.
+type JobKey = (&'static str, Option<String>);
 
 pub struct Runner {
     service: Arc<Service>,
@@ -58,8 +61,8 @@ pub struct Runner {
     presence: OnceCell<Presence>,
     /// Limits the number of runs at a time.
     turns: Arc<Semaphore>,
-    flights: Mutex<HashMap<(&'static str, String), Flight>>,
-    last_starts: Mutex<HashMap<(&'static str, String), Timestamp>>,
+    flights: Mutex<HashMap<JobKey, Flight>>,
+    last_starts: Mutex<HashMap<JobKey, Timestamp>>,
     last_beat: Mutex<Option<Timestamp>>,
     last_watch: Mutex<Option<Timestamp>>,
     tracker: TaskTracker,
@@ -99,8 +102,8 @@ impl Runner {
             let mut starts = lock(&self.last_starts);
             for run in past {
                 let start = start_that_counts(&run);
-                if let (Some(scheduled), Some(group), Some(start)) = (self.job(&run.job), run.resource_group, start) {
-                    starts.insert((scheduled.job.name(), group), start);
+                if let Some((scheduled, start)) = self.job(&run.job).zip(start) {
+                    starts.insert((scheduled.job.name(), run.resource_group), start);
                 }
             }
         }
@@ -180,36 +183,57 @@ impl Runner {
         {
             return;
         }
+        let (of_groups, of_server): (Vec<_>, Vec<_>) = jobs.iter().partition(|s| s.job.scope() == JobScope::Group);
         for group in service.groups(&Caller::job()) {
-            for scheduled in jobs {
-                let key = (scheduled.job.name(), group.name.to_string());
-                // The flight is taken before the clock and the last start are read, because several entries are woken at the
-                // same time. Otherwise an entry could start a job again that another one has started and ended meanwhile.
-                let Ok(flight) = self.flight(&key).try_lock_owned() else { continue };
-                let now = service.clock().now();
-                let last_start = lock(&self.last_starts).get(&key).copied();
-                if scheduled.due_at(&group, last_start, now).is_none_or(|due_at| due_at > now) {
-                    continue;
-                }
-                let (runner, scheduled) = (Arc::clone(self), Arc::clone(scheduled));
-                self.tracker.spawn(async move {
-                    let _flight = flight;
-                    let Some(_turn) = runner.turn().await else { return };
-                    let job = scheduled.job.as_ref();
-                    match runner.run_once(job, &key.1, "schedule").await {
-                        Ok(_) | Err(Error::Conflict { .. }) => {}
-                        Err(error @ Error::Unavailable { .. }) => {
-                            runner.note_interruption(job.name(), &key.1, &error.cause());
-                        }
-                        Err(error) => tracing::error!(job = job.name(), group = key.1, %error, "job not run"),
-                    }
-                });
+            for scheduled in &of_groups {
+                self.start_if_due(scheduled, Some(&group));
             }
+        }
+        for scheduled in of_server {
+            self.start_if_due(scheduled, None);
         }
     }
 
+    /// Starts the job in the group, or for the server, if it is due.
+    fn start_if_due(self: &Arc<Self>, scheduled: &Arc<ScheduledJob>, group: Option<&VisibleGroup>) {
+        let key = (scheduled.job.name(), group.map(|group| group.name.to_string()));
+        // The flight is taken before the clock and the last start are read, because several entries are woken at the
+        // same time. Otherwise an entry could start a job again that another one has started and ended meanwhile.
+        let Ok(flight) = self.flight(&key).try_lock_owned() else { return };
+        let now = self.service.clock().now();
+        let last_start = lock(&self.last_starts).get(&key).copied();
+        if self.due_at(scheduled, group, last_start).is_none_or(|due_at| due_at > now) {
+            return;
+        }
+        let (runner, scheduled) = (Arc::clone(self), Arc::clone(scheduled));
+        self.tracker.spawn(async move {
+            let _flight = flight;
+            let Some(_turn) = runner.turn().await else { return };
+            let group = key.1.as_deref();
+            match runner.run_once(&scheduled.job, group, "schedule").await {
+                Ok(_) | Err(Error::Conflict { .. }) => {}
+                Err(error @ Error::Unavailable { .. }) => {
+                    runner.note_interruption(scheduled.job.name(), group, &error.cause());
+                }
+                Err(error) => tracing::error!(job = scheduled.job.name(), group, %error, "job not run"),
+            }
+        });
+    }
+
+    /// The time at which the job is due in the group, or for the server; `None`: it runs only on request, or there is no group.
+    fn due_at(
+        &self,
+        scheduled: &ScheduledJob,
+        group: Option<&VisibleGroup>,
+        last_start: Option<Timestamp>,
+    ) -> Option<Timestamp> {
+        let first = || self.service.groups(&Caller::job()).iter().map(|group| group.created_at).min();
+        let since = group.map_or_else(first, |group| Some(group.created_at))?;
+        scheduled.due_at(group, since, last_start, self.service.clock().now())
+    }
+
     /// Counts a run that ended early because of the database. The log has one line for all of them.
-    fn note_interruption(&self, job: &str, group: &str, cause: &str) {
+    fn note_interruption(&self, job: &str, group: Option<&str>, cause: &str) {
         tracing::debug!(job, group, cause, "job interrupted");
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
@@ -260,7 +284,7 @@ impl Runner {
         self.jobs.iter().find(|scheduled| scheduled.job.name() == name)
     }
 
-    fn flight(&self, key: &(&'static str, String)) -> Flight {
+    fn flight(&self, key: &JobKey) -> Flight {
         Arc::clone(lock(&self.flights).entry(key.clone()).or_default())
     }
 
@@ -292,21 +316,21 @@ impl Runner {
 
     /// Runs a job under the lease and records the run. The caller holds the flight and a turn.
     #[tracing::instrument(name = "jobs.run_once", level = "debug", skip_all, fields(job = job.name(), group), err(level = "debug"))]
-    async fn run_once(&self, job: &dyn Job, group: &str, trigger: &str) -> Result<JobRun> {
+    async fn run_once(&self, job: &Job, group: Option<&str>, trigger: &str) -> Result<JobRun> {
         self.service.check_clock()?;
-        lock(&self.last_starts).insert((job.name(), group.to_owned()), self.service.clock().now());
+        lock(&self.last_starts).insert((job.name(), group.map(str::to_owned)), self.service.clock().now());
         let presence = self.presence().await?;
-        let fence = match self.service.take_lease(presence, &format!("{}/{group}", job.name())).await? {
+        let lease = group.map_or_else(|| job.name().to_owned(), |group| format!("{}/{group}", job.name()));
+        let fence = match self.service.take_lease(presence, &lease).await? {
             Lease::Taken(fence) => fence,
             Lease::Held { by, since } => {
-                let detail =
-                    format!("{} of {group:?} has been running in another process ({by}) since {since}", job.name());
+                let of = group.map_or_else(String::new, |group| format!(" of {group:?}"));
+                let detail = format!("{}{of} has been running in another process ({by}) since {since}", job.name());
                 return Err(Error::Conflict { code: "job_running", detail });
             }
         };
         let run = self.service.job_started(job.name(), group, trigger, presence.id()).await?;
-        let work = Work { group: group.to_owned(), fence: Some(fence.clone()) };
-        let outcome = flown(job.run(Arc::clone(&self.service), work)).await;
+        let outcome = flown(work_of(job, Arc::clone(&self.service), group, &fence)).await;
         if let Err(failure) = &outcome {
             if failure.is_interruption {
                 self.note_interruption(job.name(), group, &failure.cause);
@@ -323,16 +347,32 @@ impl Runner {
         self.service.job_run(run.id).await?.ok_or_else(lost)
     }
 
-    /// Runs a job on request in one group after the other. Sends `begun` when the first run begins.
-    async fn run_in_turn(&self, job: &dyn Job, groups: Vec<String>, begun: oneshot::Sender<()>) -> Result<Vec<JobRun>> {
+    /// Runs a job on request in one group after the other; `None` stands for the server. Sends `begun` when the first run begins.
+    async fn run_in_turn(
+        &self,
+        job: &Job,
+        groups: Vec<Option<String>>,
+        begun: oneshot::Sender<()>,
+    ) -> Result<Vec<JobRun>> {
         let (mut runs, mut begun) = (Vec::new(), Some(begun));
         for group in groups {
             let _flight = self.flight(&(job.name(), group.clone())).lock_owned().await;
             let Some(_turn) = self.turn().await else { return Err(stopping()) };
             begun.take().map(|begun| begun.send(()));
-            runs.push(self.run_once(job, &group, "manual").await?);
+            runs.push(self.run_once(job, group.as_deref(), "manual").await?);
         }
         Ok(runs)
+    }
+}
+
+/// The work of one run.
+fn work_of(job: &Job, service: Arc<Service>, group: Option<&str>, fence: &Fence) -> BoxFuture<'static, Result<Value>> {
+    match (job, group) {
+        (Job::OfServer(job), _) => job.run(service),
+        (Job::OfGroups(job), Some(group)) => {
+            job.run(service, Work { group: group.to_owned(), fence: Some(fence.clone()) })
+        }
+        (Job::OfGroups(job), None) => unreachable!("{} runs in one group after the other", job.name()),
     }
 }
 
@@ -361,24 +401,28 @@ impl JobControl for Runner {
         let definition = |scheduled: &Arc<ScheduledJob>| JobDefinition {
             name: scheduled.job.name(),
             description: scheduled.job.description(),
+            scope: scheduled.job.scope(),
             schedule: scheduled.schedule.as_ref().map(|schedule| schedule.as_str().to_owned()),
         };
         self.jobs.iter().map(definition).collect()
     }
 
-    fn next_run_at(&self, job: &str, group: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp> {
-        self.job(job)?.due_at(group, last_start, self.service.clock().now())
+    fn next_run_at(&self, job: &str, group: Option<&VisibleGroup>, last_start: Option<Timestamp>) -> Option<Timestamp> {
+        self.due_at(self.job(job)?, group, last_start)
     }
 
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {
         let Some(known) = self.job(&job).map(Arc::clone) else { return async { None }.boxed() };
-        let groups = match group {
-            Some(name) => vec![name],
-            None => self.service.groups(&Caller::job()).iter().map(|g| g.name.to_string()).collect(),
+        let groups = match (known.job.scope(), group) {
+            (JobScope::Server, _) => vec![None],
+            (JobScope::Group, Some(name)) => vec![Some(name)],
+            (JobScope::Group, None) => {
+                self.service.groups(&Caller::job()).iter().map(|group| Some(group.name.to_string())).collect()
+            }
         };
         let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
         // On its own task, so that the run goes on and is recorded even if the client disconnects.
-        let run = tracker.spawn(async move { runner.run_in_turn(known.job.as_ref(), groups, begin).await });
+        let run = tracker.spawn(async move { runner.run_in_turn(&known.job, groups, begin).await });
         async move {
             if timeout(PATIENCE, begun).await.is_err() {
                 return Some(Err(waits(&job)));

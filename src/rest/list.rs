@@ -24,11 +24,6 @@ impl<T> List<T> {
         Self { total: items.len() as u64, items, next_cursor: None }
     }
 
-    /// A list of `total` rows, whose rows are written by [`super::whole::list`].
-    pub fn without_rows(total: usize) -> Self {
-        Self { items: Vec::new(), next_cursor: None, total: total as u64 }
-    }
-
     /// The same page with each row converted.
     pub fn map<V>(self, of: impl Fn(T) -> V) -> List<V> {
         let Self { items, next_cursor, total } = self;

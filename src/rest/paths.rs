@@ -49,6 +49,17 @@ pub struct KernelPath {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
+pub struct WorkloadPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
+    pub rg: String,
+    /// The gang, the session where there is no gang, or one of the kernels.
+    #[param(example = "training-7", min_length = 1, max_length = 64)]
+    pub workload_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
 pub struct JobPath {
     /// Name of the job.
     #[param(example = "aggregate")]

@@ -16,10 +16,11 @@ use super::part::{Answering, Part, part};
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::{
-    agents, audit, audit_log, capacity_days, configuration, division, doctor, domains, explain, fair_share_history,
-    fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs, jobs, kernels, keys,
-    metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets,
-    usage_gaps, usage_histories, usage_records, usage_report, users, whoami,
+    agents, audit, audit_log, capacity_days, configuration, cycle, decay_weights, division, doctor, domains, explain,
+    fair_share_history, fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs,
+    jobs, kernels, keys, metadata, metrics, occupancy, projects, queues, reclaim, reclaim_plans, resource_groups,
+    scheduler_options, sequence, usage_buckets, usage_gaps, usage_histories, usage_records, usage_report, users,
+    whoami, workloads,
 };
 use crate::service::Service;
 use crate::service::jobs::JobControl;
@@ -43,6 +44,7 @@ pub(super) const PROMPT: Part = part![
     fairness::get,
     fairness::history,
     explain::get,
+    decay_weights::get,
     agents::list,
     agents::put_many,
     agents::put,
@@ -51,6 +53,9 @@ pub(super) const PROMPT: Part = part![
     capacity_days::put,
     kernels::get,
     kernels::lookup,
+    workloads::list,
+    workloads::get,
+    occupancy::get,
     queues::list,
     queues::put_many,
     division::get,
@@ -86,6 +91,7 @@ pub(super) const PROMPT: Part = part![
     users::put,
     whoami::get,
     doctor::get,
+    metadata::get,
     health::live,
     health::ready,
     metrics::get,
@@ -100,6 +106,7 @@ pub(super) const BULK: Part = part![
     fair_share_simulations::post,
     division::simulate,
     reclaim::simulate,
+    cycle::simulate,
 ];
 
 /// Endpoints without a time limit.

@@ -12,6 +12,7 @@ use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
+use crate::domain::placement_rules::{Labels, Taint, label_faults, taint_faults};
 use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::Timestamp;
 use crate::store;
@@ -24,7 +25,15 @@ pub struct AgentSpec {
     pub available_slots: Amounts,
     pub alive: bool,
     pub schedulable: bool,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
+    pub taints: Vec<Taint>,
+}
+
+impl AgentSpec {
+    /// The faults of labels and taints, with pointers below the agent.
+    fn faults(&self) -> Vec<Fault> {
+        [label_faults(&self.labels), taint_faults(&self.taints)].concat()
+    }
 }
 
 /// The largest number of agents in one request.
@@ -34,6 +43,9 @@ pub const MAX_AGENTS: usize = 50_000;
 pub fn collect_specs(agents: impl IntoIterator<Item = (String, AgentSpec)>) -> Result<BTreeMap<String, AgentSpec>> {
     let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
     for (at, (id, spec)) in agents.into_iter().enumerate() {
+        for fault in spec.faults() {
+            faults.push(fault.below(&format!("/agents/{at}")));
+        }
         let pointer = format!("/agents/{at}/agent_id");
         if let Err(error) = check_name(&id) {
             faults.push(Fault::about(pointer, "invalid_name", error));
@@ -76,10 +88,11 @@ impl Service {
     ) -> Result<(Agent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
+        Error::refuse(spec.faults())?;
         let change = async move |session: &mut GroupTransaction| {
             let agent = agent(agent_id, spec, session.now);
             let old = session.state().agents.iter().find(|a| a.agent_id == agent.agent_id).cloned();
-            let mut agents = session.state().agents.clone();
+            let mut agents = session.state().agents.to_vec();
             agents.retain(|a| a.agent_id != agent.agent_id);
             agents.push(agent.clone());
             store::agents::upsert(session.write(), session.group(), std::slice::from_ref(&agent)).await?;
@@ -150,7 +163,7 @@ impl Service {
                 let detail = format!("there is no agent {agent_id:?} in {:?}", session.group());
                 return Err(Error::NotFound { code: "unknown_agent", detail });
             };
-            let mut agents = session.state().agents.clone();
+            let mut agents = session.state().agents.to_vec();
             agents.retain(|a| a.agent_id != agent_id);
             store::agents::delete(session.write(), session.group(), &agent_id).await?;
             let (action, before) = ("agent.delete", Some(describe(&old)));
@@ -190,8 +203,8 @@ pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<
 }
 
 fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> Agent {
-    let AgentSpec { available_slots, alive, schedulable, labels } = spec;
-    Agent { agent_id, available_slots, alive, schedulable, labels, updated_at }
+    let AgentSpec { available_slots, alive, schedulable, labels, taints } = spec;
+    Agent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
 }
 
 /// Refuses agents that together offer more of a slot than an amount can hold, because order and factors would be wrong.
@@ -208,7 +221,8 @@ fn check_sum(agents: &[Agent]) -> Result<()> {
 }
 
 fn describe(agent: &Agent) -> serde_json::Value {
-    json!({"available_slots": agent.available_slots, "alive": agent.alive, "schedulable": agent.schedulable, "labels": agent.labels})
+    let Agent { available_slots, alive, schedulable, labels, taints, .. } = agent;
+    json!({"available_slots": available_slots, "alive": alive, "schedulable": schedulable, "labels": labels, "taints": taints})
 }
 
 /// Closes the time of the old capacity, then sets the new one. Pointers in faults are relative to one agent.

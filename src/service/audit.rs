@@ -6,10 +6,47 @@ use serde_json::Value;
 
 use super::input::caller::Caller;
 use super::input::error::Result;
+use crate::domain::choices::Choice;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
+
+const fn choice(name: &'static str, summary: &'static str) -> Choice {
+    Choice { name, summary }
+}
+
+/// The actions of all entries, each in a word or two. A new action needs a line here.
+pub const ACTIONS: [Choice; 28] = [
+    choice("weights.put", "Weights"),
+    choice("scheduler_options.patch", "Options"),
+    choice("configuration.apply", "Applied changes"),
+    choice("audit_log.undo", "Undo"),
+    choice("queues.put", "Queues"),
+    choice("queue.put", "Queue"),
+    choice("queue.delete", "Queue removed"),
+    choice("resource_group.put", "Resource group"),
+    choice("resource_group.create", "Resource group made"),
+    choice("resource_group.delete", "Resource group removed"),
+    choice("capacities.give", "Capacities of past days"),
+    choice("agents.put", "Agents"),
+    choice("agent.put", "Agent"),
+    choice("agent.delete", "Agent removed"),
+    choice("domain.put", "Domain"),
+    choice("domain.restored", "Domain back from the archive"),
+    choice("project.put", "Project"),
+    choice("project.moved", "Project moved"),
+    choice("project.restored", "Project back from the archive"),
+    choice("user.put", "User"),
+    choice("user.restored", "User back from the archive"),
+    choice("key.create", "Key made"),
+    choice("key.revoke", "Key revoked"),
+    choice("kernels.ingest", "Reports of kernels"),
+    choice("kernels.end_inferred", "Ends of kernels inferred"),
+    choice("usage_history.put", "Usage of past days imported"),
+    choice("usage_history.delete", "Usage of past days removed"),
+    choice("clock.trust", "Clock trusted"),
+];
 
 /// The action of the counts of delivered reports.
 pub const INGEST: &str = "kernels.ingest";
@@ -26,7 +63,7 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// Writes an entry. Returns its id.
+/// Writes an entry. Returns its id. Its action is one of [`ACTIONS`].
 pub(super) async fn write(
     db: &impl ConnectionTrait,
     caller: &Caller,
@@ -34,6 +71,7 @@ pub(super) async fn write(
     group: Option<&str>,
     now: Timestamp,
 ) -> Result<i64> {
+    debug_assert!(ACTIONS.iter().any(|known| known.name == change.action), "{} is in no list", change.action);
     let entry = Entry {
         id: 0,
         at: now,

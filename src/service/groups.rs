@@ -16,6 +16,7 @@ use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::names::check_name;
 use crate::domain::options::merge_patch;
+use crate::domain::sequencer::Sequencer;
 use crate::store;
 use crate::store::groups::Contents;
 
@@ -48,7 +49,7 @@ impl Service {
         if self.published.get(&name).is_none() {
             check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
         }
-        let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
+        let scheduler = patch.scheduler.clone().unwrap_or_else(|| Sequencer::DEFAULT_NAME.to_owned());
         check_scheduler(&scheduler)?;
         let opts = patch.scheduler_opts.clone().unwrap_or_default();
         let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;

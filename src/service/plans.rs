@@ -6,7 +6,6 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::group::live_kernels::LiveKernels;
 use super::group::published::GroupSnapshot;
 use super::group::published::cluster::ClusterSnapshot;
 use super::group::published::facts::GroupSnapshotData;
@@ -18,7 +17,6 @@ use crate::domain::ids::ProjectId;
 use crate::domain::queues::DEFAULT_QUEUE;
 use crate::domain::reclaim::{Pending, PendingMember, Plan};
 use crate::domain::time::Timestamp;
-use crate::store;
 
 /// The workload that wants to run.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -74,16 +72,10 @@ impl Service {
         Ok(Planned { group, plan })
     }
 
-    /// Reads the data that plans for this snapshot need: its nodes, and its kernels unless an earlier snapshot had read
-    /// them.
+    /// The cluster of a snapshot, from its kernels.
     async fn cluster_of(&self, group: &Arc<GroupSnapshot>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
-        let db = self.store().read();
-        let known = match &group.live.kernels {
-            Some(known) => known.clone(),
-            None => LiveKernels::of(store::live_kernels::all(db, group.facts.key).await?.into()),
-        };
-        let agents = store::agents::list(db, &group.facts.name).await?;
-        self.permits.run(key, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, known.all(), agents)?))).await
+        let kernels = self.live_kernels(group).await?;
+        self.permits.run(key, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, &kernels)?))).await
     }
 }
 

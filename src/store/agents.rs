@@ -1,13 +1,12 @@
 //! Nodes of a resource group.
 
-use std::collections::BTreeMap;
-
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::entity::agent::{ActiveModel, Column, Entity, Model};
 use super::{Result, bulk, decode};
+use crate::domain::placement_rules::{Labels, Taint};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -18,7 +17,8 @@ pub struct Agent {
     pub available_slots: Amounts,
     pub alive: bool,
     pub schedulable: bool,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
+    pub taints: Vec<Taint>,
     pub updated_at: Timestamp,
 }
 
@@ -35,6 +35,7 @@ impl TryFrom<Model> for Agent {
         Ok(Self {
             available_slots: decode::slots(&row.available_slots)?,
             labels: decode::json(&row.labels)?,
+            taints: decode::json(&row.taints)?,
             agent_id: row.agent_id,
             alive: row.alive,
             schedulable: row.schedulable,
@@ -59,6 +60,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) ->
         alive: Set(agent.alive),
         schedulable: Set(agent.schedulable),
         labels: Set(serde_json::to_string(&agent.labels).unwrap_or_else(|_| "{}".to_owned())),
+        taints: Set(serde_json::to_string(&agent.taints).unwrap_or_else(|_| "[]".to_owned())),
         updated_at: Set(agent.updated_at.micros()),
     });
     let mut replace = OnConflict::columns([Column::ResourceGroup, Column::AgentId]);
@@ -67,6 +69,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) ->
         Column::Alive,
         Column::Schedulable,
         Column::Labels,
+        Column::Taints,
         Column::UpdatedAt,
     ]);
     bulk::insert(db, rows, Some(replace)).await?;

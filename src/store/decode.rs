@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use serde::Deserialize;
 
 use super::{Result, StoreError};
@@ -9,6 +10,7 @@ use crate::domain::factor::History;
 use crate::domain::hierarchy::Share;
 use crate::domain::maps::FastMap;
 use crate::domain::slots::SlotMap;
+use crate::domain::usage_dimensions::UsageDimensions;
 use crate::domain::weight::Weight;
 
 /// Parses slot maps. Rows mostly repeat a few texts, so each distinct text is parsed once.
@@ -34,6 +36,22 @@ impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
         }
         self.seen.insert(text.to_owned(), Arc::clone(&map));
         Ok(map)
+    }
+}
+
+/// Decodes the dimensions of usage. Rows repeat a few names, so each is stored once.
+#[derive(Default)]
+pub struct DimensionsDecoder {
+    names: HashSet<Arc<str>>,
+}
+
+impl DimensionsDecoder {
+    pub fn decode(&mut self, domain: &str, charge_class: &str) -> UsageDimensions {
+        UsageDimensions { domain: self.name(domain), charge_class: self.name(charge_class) }
+    }
+
+    fn name(&mut self, name: &str) -> Arc<str> {
+        Arc::clone(self.names.get_or_insert_with(name, |name| Arc::from(name)))
     }
 }
 

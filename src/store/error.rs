@@ -28,6 +28,11 @@ pub enum StoreError {
          newer version, or revert them with its `fairshared migrate down`", names = .0.join(", ")
     )]
     NewerSchema(Vec<String>),
+    #[error(
+        "the database was made by version 0.1 of fairshared and lacks its last migrations, from {0} on; run `fairshared \
+         migrate up` of the last version 0.1 first, and this version takes the database over then"
+    )]
+    OlderSchema(String),
 }
 
 impl StoreError {

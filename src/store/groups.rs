@@ -260,7 +260,6 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
     let kernels = e::kernel::Entity::find().filter(e::kernel::Column::GroupKey.eq(key.0));
     let records = e::usage_slice::Entity::find().filter(e::usage_slice::Column::GroupKey.eq(key.0));
     let totals = e::day_total::Entity::find().filter(e::day_total::Column::GroupKey.eq(key.0));
-    let by_buckets = e::bucket_total::Entity::find().filter(e::bucket_total::Column::GroupKey.eq(key.0));
     let histories = e::usage_history::Entity::find().filter(e::usage_history::Column::GroupKey.eq(key.0));
     // Only kernels with a cursor can be running; the ended ones are many more.
     let running = super::kernels::live(key).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
@@ -276,7 +275,7 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
         usage_buckets: rows!(domain_usage_bucket).count(db).await?
             + rows!(project_usage_bucket).count(db).await?
             + rows!(user_usage_bucket).count(db).await?,
-        day_totals: totals.count(db).await? + by_buckets.count(db).await?,
+        day_totals: totals.count(db).await?,
         usage_histories: histories.count(db).await?,
     })
 }
@@ -293,10 +292,6 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
             *gone.entry($kind).or_default() += table.exec(db).await?.rows_affected;
         )*};
     }
-    // Totals that follow from buckets are removed with the buckets.
-    let by_buckets =
-        e::bucket_total::Entity::find().filter(e::bucket_total::Column::GroupKey.eq(key.0)).count(db).await?;
-    e::bucket_domain::Entity::delete_many().filter(e::bucket_domain::Column::GroupKey.eq(key.0)).exec(db).await?;
     clear!(agent: "agents" capacity_day: "capacity_days");
     clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
     clear!(fairness_day: "fairness_days");
@@ -309,7 +304,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     gone.insert("share_days", days.exec(db).await?.rows_affected);
     e::run_time::Entity::delete_many().filter(e::run_time::Column::GroupKey.eq(key.0)).exec(db).await?;
     let totals = e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0));
-    gone.insert("day_totals", by_buckets + totals.exec(db).await?.rows_affected);
+    gone.insert("day_totals", totals.exec(db).await?.rows_affected);
     let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));
     gone.insert("usage_histories", histories.exec(db).await?.rows_affected);
     let earlier = e::earlier_kernel::Entity::delete_many().filter(e::earlier_kernel::Column::GroupKey.eq(key.0));

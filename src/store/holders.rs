@@ -160,11 +160,7 @@ pub async fn living(db: &impl ConnectionTrait) -> Result<u64> {
         let marks = database_file(db).await?.map(|file| neighbours(&file)).unwrap_or_default();
         return Ok(marks.iter().filter(|mark| Mark::is_held(mark)).count() as u64);
     }
-    // An early schema has no such table.
-    let sql = "SELECT to_regclass('job_holders') IS NOT NULL AS known";
-    let row = db.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
-    let known: Option<bool> = row.map(|row| row.try_get("", "known")).transpose()?;
-    if known == Some(true) { Ok(Entity::find().filter(heard_of()).count(db).await?) } else { Ok(0) }
+    Ok(Entity::find().filter(heard_of()).count(db).await?)
 }
 
 /// True in SQL if the last heartbeat of a process is recent enough; on `PostgreSQL`.

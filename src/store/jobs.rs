@@ -116,10 +116,14 @@ pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -
     abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
 }
 
-/// Closes the open runs of a job and group. The caller holds the lease, so no process continues them. Returns their number.
+/// Closes the open runs of a job and group; `None`: of a job of the server. The caller holds the lease, so no process continues them. Returns their number.
 #[tracing::instrument(name = "db.jobs.abandon_open", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
-    let of = Condition::all().add(job_run::Column::Job.eq(job)).add(job_run::Column::ResourceGroup.eq(group));
+pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: Option<&str>, now: Timestamp) -> Result<u64> {
+    let group = match group {
+        Some(group) => job_run::Column::ResourceGroup.eq(group),
+        None => job_run::Column::ResourceGroup.is_null(),
+    };
+    let of = Condition::all().add(job_run::Column::Job.eq(job)).add(group);
     abandon_where(db, of, now).await
 }
 

@@ -11,7 +11,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::cursors::{CURSOR, cursor_of_kernel, open};
-use super::decode::SlotDecoder;
+use super::decode::{self, SlotDecoder};
 use super::entity::kernel::{ActiveModel, Column, Entity, Model};
 use super::entity::{kernel_cursor, resource_group};
 use super::kernel_keys::of_group;
@@ -20,6 +20,7 @@ use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Changed, Kernel, Phase, Report, Traits};
+use crate::domain::placement_rules::PlacementRules;
 use crate::domain::time::Timestamp;
 
 pub(super) fn phase(status: &str) -> Result<Phase> {
@@ -35,7 +36,7 @@ fn stored_changes(changes: &Changes) -> Option<String> {
     (!changes.is_empty()).then(|| changes.to_string())
 }
 
-fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
+fn kernel_of_row(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
     let Row { kernel: row, open, cursor, applied, seen_at, .. } = row;
     let phase = phase(&row.status)?;
     let report = Box::new(Report {
@@ -49,6 +50,9 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         terminated_at: row.terminated_at.map(Timestamp::from_micros),
         changes: changes(row.status_changes.as_deref())?,
         expected_seconds: expected(row.expected_seconds),
+        charge_class: Some(row.charge_class).filter(|class| !class.is_empty()),
+        submitted_at: row.submitted_at.map(Timestamp::from_micros),
+        rules: rules(row.placement_rules.as_deref())?,
         traits: Traits {
             agent_id: row.agent_id,
             queue: row.queue,
@@ -69,12 +73,23 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         end_inferred: row.end_inferred,
         applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
         seen_at: seen_at.map(Timestamp::from_micros),
+        reported_at: row.reported_at.map(Timestamp::from_micros),
     })
 }
 
 /// The reported expected run time of a kernel, in seconds.
 pub(super) fn expected(stored: Option<i32>) -> Option<u32> {
     stored.and_then(|seconds| u32::try_from(seconds).ok())
+}
+
+/// The rules of a kernel's place from their JSON.
+pub(super) fn rules(stored: Option<&str>) -> Result<Option<Box<PlacementRules>>> {
+    stored.map(|text| decode::json(text).map(Box::new)).transpose()
+}
+
+fn stored_rules(rules: &PlacementRules) -> String {
+    // Maps with text keys, lists and texts are always JSON.
+    serde_json::to_string(rules).unwrap_or_default()
 }
 
 /// A kernel with the columns of its row in `kernel_cursors`.
@@ -107,7 +122,7 @@ async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Ro
 
 async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Kernel>> {
     let mut slots = SlotDecoder::new();
-    rows(db, query).await?.into_iter().map(|row| decode(row, &mut slots)).collect()
+    rows(db, query).await?.into_iter().map(|row| kernel_of_row(row, &mut slots)).collect()
 }
 
 /// The known kernels among `ids`, with the group of each.
@@ -118,7 +133,7 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     for part in ids.chunks(bulk::MOST_IDS) {
         let query = Entity::find().filter(bulk::one_of(db, Column::KernelId, part.iter().map(|k| k.0)));
         for row in rows(db, query).await? {
-            found.push((row.group_name.clone(), decode(row, &mut slots)?));
+            found.push((row.group_name.clone(), kernel_of_row(row, &mut slots)?));
         }
     }
     Ok(found)
@@ -145,6 +160,10 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
             status_changes: Set(stored_changes(&report.changes)),
             end_inferred: Set(kernel.end_inferred),
             expected_seconds: Set(report.expected_seconds.map(|s| i32::try_from(s).unwrap_or(i32::MAX))),
+            charge_class: Set(report.charge_class.clone().unwrap_or_default()),
+            submitted_at: Set(report.submitted_at.map(Timestamp::micros)),
+            reported_at: Set(kernel.reported_at.map(Timestamp::micros)),
+            placement_rules: Set(report.rules.as_deref().map(stored_rules)),
             agent_id: Set(report.traits.agent_id.clone()),
             queue: Set(report.traits.queue.clone()),
             priority: Set(report.traits.priority),
@@ -169,6 +188,9 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
         Column::StatusChanges,
         Column::EndInferred,
         Column::ExpectedSeconds,
+        Column::ChargeClass,
+        Column::SubmittedAt,
+        Column::PlacementRules,
         Column::AgentId,
         Column::Queue,
         Column::Priority,

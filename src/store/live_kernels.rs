@@ -10,19 +10,19 @@ use sea_orm::{
 };
 
 use super::decode::SlotDecoder;
-use super::entity::kernel::{Column, Entity};
+use super::entity::kernel::{Column, Entity, Model};
 use super::entity::kernel_cursor;
-use super::kernels::{live, phase};
+use super::kernels::{expected, live, phase, rules};
 use super::nullable::Nullable;
 use super::{Result, unsettled};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{GroupKey, KernelId, ProjectId, UserId};
+use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, UserId};
 use crate::domain::kernel::{Phase, Unsettled};
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
 
 fn of_group(group: GroupKey) -> Select<Entity> {
-    live(group).filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
+    live(group).filter(Column::Status.is_in([Phase::Running, Phase::Suspended, Phase::Pending].map(Phase::as_str)))
 }
 
 #[derive(FromQueryResult)]
@@ -74,30 +74,41 @@ pub async fn portions(
     Ok(())
 }
 
-/// The running and pending kernels with the data that a reclaim plan needs, by kernel id.
+/// The running, suspended and pending kernels with the data that plans and workloads need, by kernel id.
 #[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();
     let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;
     let mut kernels = Vec::new();
     while let Some(row) = rows.try_next().await? {
-        kernels.push(Arc::new(LiveKernel {
-            id: row.kernel_id,
-            session: row.session_id,
-            project: ProjectId(row.project_id),
-            queue: row.queue,
-            phase: phase(&row.status)?,
-            priority: row.priority,
-            preemptible: row.preemptible,
-            critical: row.critical,
-            gang_id: row.gang_id,
-            gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
-            agent_id: row.agent_id,
-            started_at: row.started_at.map(Timestamp::from_micros),
-            slots: (*slots.decode(&row.occupied_slots)?).clone(),
-        }));
+        kernels.push(Arc::new(live_kernel(row, &mut slots)?));
     }
     Ok(kernels)
+}
+
+/// The kernel of a row, reduced to what plans and workloads need.
+pub(super) fn live_kernel(row: Model, slots: &mut SlotDecoder<Amount>) -> Result<LiveKernel> {
+    Ok(LiveKernel {
+        key: Some(KernelKey(row.kernel_key)),
+        id: row.kernel_id,
+        session: row.session_id,
+        owner: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
+        queue: row.queue,
+        phase: phase(&row.status)?,
+        priority: row.priority,
+        preemptible: row.preemptible,
+        critical: row.critical,
+        gang_id: row.gang_id,
+        gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
+        agent_id: row.agent_id,
+        started_at: row.started_at.map(Timestamp::from_micros),
+        submitted_at: row.submitted_at.map(Timestamp::from_micros),
+        reported_at: row.reported_at.map(Timestamp::from_micros),
+        expected_seconds: expected(row.expected_seconds),
+        charge_class: Some(row.charge_class).filter(|class| !class.is_empty()),
+        rules: rules(row.placement_rules.as_deref())?,
+        slots: (*slots.decode(&row.occupied_slots)?).clone(),
+    })
 }
 
 /// Kernels with a record that ends at `since` or later, which have ended since then and are recorded to their ends.

@@ -62,6 +62,7 @@ pub mod table_locks;
 pub mod ui_sessions;
 pub mod unsettled;
 mod watcher;
+pub mod workloads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -199,7 +200,7 @@ impl Store {
         });
     }
 
-    /// Applies every missing migration.
+    /// Applies every missing migration. A database of the last version 0.1 is taken over.
     pub async fn migrate_up(&self) -> Result<()> {
         let applied = async {
             if !self.schema().await?.pending.is_empty() {
@@ -224,7 +225,8 @@ impl Store {
         migration::loses(name)
     }
 
-    /// The applied and the pending migrations. A schema of a newer version is refused.
+    /// The applied and the pending migrations. A schema of a newer version is refused, and one that an earlier version has to
+    /// complete before this version can take it over.
     pub async fn schema(&self) -> Result<Schema> {
         Self::schema_of(&self.write).await
     }
@@ -232,7 +234,13 @@ impl Store {
     /// [`Store::schema`] as a connection sees it.
     pub async fn schema_of(db: &impl ConnectionTrait) -> Result<Schema> {
         let schema = migration::schema(db).await?;
-        if schema.unknown.is_empty() { Ok(schema) } else { Err(StoreError::NewerSchema(schema.unknown)) }
+        if !schema.unknown.is_empty() {
+            return Err(StoreError::NewerSchema(schema.unknown));
+        }
+        match schema.missing_of_version_0_1.as_ref().and_then(|missing| missing.first()) {
+            Some(first) => Err(StoreError::OlderSchema(first.clone())),
+            None => Ok(schema),
+        }
     }
 
     /// Connections for statements that only read.

@@ -32,6 +32,8 @@ impl Partitions {
 
 /// Partitions that are created in one transaction.
 const AT_ONCE: usize = 20;
+/// The columns of `usage_slices`.
+const COLUMNS: &str = "group_key, period_end, kernel_key, period_start, kind, slices";
 /// The advisory lock with which one process at a time creates or removes partitions. The number has no meaning.
 const LOCK: i64 = 20_260_113;
 /// The longest wait of a change of partitions for readers. Other statements wait behind it for as long.
@@ -178,8 +180,8 @@ async fn make(tx: &Tx, day: Day) -> Result<()> {
         // Records are inserted in the order of the key, so that index pages need no free space.
         format!("ALTER INDEX {name}_pkey SET (fillfactor = 100)"),
         format!(
-            "WITH moved AS (DELETE FROM usage_slices_other WHERE period_end >= {from} AND period_end < {to} RETURNING *) \
-             INSERT INTO {name} SELECT * FROM moved"
+            "WITH moved AS (DELETE FROM usage_slices_other WHERE period_end >= {from} AND period_end < {to} RETURNING {COLUMNS}) \
+             INSERT INTO {name} ({COLUMNS}) SELECT {COLUMNS} FROM moved"
         ),
         format!("ALTER TABLE usage_slices ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to})"),
     ] {

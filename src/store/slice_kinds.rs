@@ -1,14 +1,13 @@
-//! Kinds of slices: the values that many records share, namely the domain that they count for and the slots that were held.
+//! Kinds of slices: the values that many records share, namely the dimensions of their usage and the slots that were held.
 //! Each kind is stored once, and records have its number.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::decode::SlotDecoder;
+use super::decode::{DimensionsDecoder, SlotDecoder};
 use super::entity::slice_kind::{ActiveModel, Column, Entity};
 use super::retention::remove_some;
 use super::{Result, bulk};
@@ -17,6 +16,7 @@ use crate::domain::ids::GroupKey;
 use crate::domain::maps::FastMap;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
+use crate::domain::usage_dimensions::UsageDimensions;
 
 /// The most kinds of one group that are in memory. A kind that is not in memory may be stored a second time, which does no
 /// harm.
@@ -25,12 +25,12 @@ const MOST_KNOWN: usize = 50_000;
 /// The kinds of one group, and those among them that have to be stored.
 #[derive(Clone, Debug, Default)]
 pub struct SliceKinds {
-    known: FastMap<Arc<str>, FastMap<Amounts, Kind>>,
+    known: FastMap<UsageDimensions, FastMap<Amounts, Kind>>,
     count: usize,
     /// The number of the last kind.
     last: i32,
     /// The kinds that have to be stored, by number.
-    unsaved: BTreeMap<i32, (Arc<str>, Amounts, Day)>,
+    unsaved: BTreeMap<i32, (UsageDimensions, Amounts, Day)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl SliceKinds {
     /// Loads the most recent kinds; `last` is the number of the last one.
     #[tracing::instrument(name = "db.slice_kinds.load", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
     pub async fn load(db: &impl ConnectionTrait, group: GroupKey, last: i32) -> Result<Self> {
-        let mut slots = SlotDecoder::<Amount>::new();
+        let (mut slots, mut dimensions) = (SlotDecoder::<Amount>::new(), DimensionsDecoder::default());
         let mut kinds = Self { last, ..Self::default() };
         let rows = Entity::find()
             .filter(Column::GroupKey.eq(group.0))
@@ -53,18 +53,18 @@ impl SliceKinds {
             .await?;
         for row in rows {
             let kind = Kind { number: row.kind, used_on: Day(row.used_on) };
-            kinds.know(&Arc::from(row.domain_name), &*slots.decode(&row.slots)?, kind);
+            kinds.know(&dimensions.decode(&row.domain_name, &row.charge_class), &*slots.decode(&row.slots)?, kind);
         }
         Ok(kinds)
     }
 
-    fn know(&mut self, domain: &Arc<str>, slots: &Amounts, kind: Kind) {
+    fn know(&mut self, dimensions: &UsageDimensions, slots: &Amounts, kind: Kind) {
         if self.count >= MOST_KNOWN {
             self.known.clear();
             self.count = 0;
         }
-        let of_domain = self.known.entry(Arc::clone(domain)).or_default();
-        self.count += usize::from(of_domain.insert(slots.clone(), kind).is_none());
+        let those = self.known.entry(dimensions.clone()).or_default();
+        self.count += usize::from(those.insert(slots.clone(), kind).is_none());
     }
 
     /// The number of the last kind.
@@ -73,8 +73,8 @@ impl SliceKinds {
     }
 
     /// The number of a kind that is used on `day`.
-    pub fn number(&mut self, domain: &Arc<str>, slots: &Amounts, day: Day) -> i32 {
-        let known = self.known.get_mut(domain).and_then(|kinds| kinds.get_mut(slots));
+    pub fn number(&mut self, dimensions: &UsageDimensions, slots: &Amounts, day: Day) -> i32 {
+        let known = self.known.get_mut(dimensions).and_then(|kinds| kinds.get_mut(slots));
         let number = match known {
             Some(kind) if kind.used_on >= day => return kind.number,
             Some(kind) => {
@@ -83,11 +83,11 @@ impl SliceKinds {
             }
             None => {
                 self.last += 1;
-                self.know(domain, slots, Kind { number: self.last, used_on: day });
+                self.know(dimensions, slots, Kind { number: self.last, used_on: day });
                 self.last
             }
         };
-        self.unsaved.insert(number, (Arc::clone(domain), slots.clone(), day));
+        self.unsaved.insert(number, (dimensions.clone(), slots.clone(), day));
         number
     }
 
@@ -95,11 +95,12 @@ impl SliceKinds {
     #[tracing::instrument(name = "db.slice_kinds.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
     pub async fn save(&mut self, db: &impl ConnectionTrait, group: GroupKey) -> Result<()> {
         let unsaved = std::mem::take(&mut self.unsaved);
-        let rows = unsaved.iter().map(|(number, (domain, slots, used_on))| ActiveModel {
+        let rows = unsaved.iter().map(|(number, (dimensions, slots, used_on))| ActiveModel {
             group_key: Set(group.0),
             kind: Set(*number),
             used_on: Set(used_on.0),
-            domain_name: Set(domain.to_string()),
+            domain_name: Set(dimensions.domain.to_string()),
+            charge_class: Set(dimensions.charge_class.to_string()),
             slots: Set(slots.to_json()),
         });
         let mut again = OnConflict::columns([Column::GroupKey, Column::Kind]);

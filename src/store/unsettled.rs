@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hashbrown::HashSet;
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
 };
 use uuid::Uuid;
 
-use super::decode::SlotDecoder;
+use super::decode::{DimensionsDecoder, SlotDecoder};
 use super::entity::kernel::{Column, Entity};
 use super::entity::kernel_cursor;
 use super::kernel_keys::of_group;
@@ -23,12 +22,13 @@ use crate::domain::kernel::{Started, Unsettled};
 use crate::domain::time::Timestamp;
 
 /// The columns of [`Row`].
-pub(super) const COLUMNS: [Column; 11] = [
+pub(super) const COLUMNS: [Column; 12] = [
     Column::KernelKey,
     Column::KernelId,
     Column::UserUuid,
     Column::ProjectId,
     Column::DomainName,
+    Column::ChargeClass,
     Column::OccupiedSlots,
     Column::Status,
     Column::StartedAt,
@@ -45,6 +45,7 @@ pub(super) struct Row {
     user_uuid: Uuid,
     project_id: Uuid,
     domain_name: String,
+    charge_class: String,
     pub occupied_slots: String,
     pub status: String,
     started_at: Nullable<i64>,
@@ -70,12 +71,12 @@ pub(super) struct Cursor {
 /// Decodes many kernels; values that they share are stored once.
 pub(super) struct Decoder {
     pub slots: SlotDecoder<Amount>,
-    domains: HashSet<Arc<str>>,
+    dimensions: DimensionsDecoder,
 }
 
 impl Decoder {
     pub fn new() -> Self {
-        Self { slots: SlotDecoder::new(), domains: HashSet::new() }
+        Self { slots: SlotDecoder::new(), dimensions: DimensionsDecoder::default() }
     }
 
     /// `None`: the kernel has not started.
@@ -85,7 +86,7 @@ impl Decoder {
             key: KernelKey(row.kernel_key),
             id: KernelId(row.kernel_id),
             owner: row.owner(),
-            domain: Arc::clone(self.domains.get_or_insert_with(row.domain_name.as_str(), |d| Arc::from(d))),
+            dimensions: self.dimensions.decode(&row.domain_name, &row.charge_class),
             slots: self.slots.decode(&row.occupied_slots)?,
             phase: phase(&row.status)?,
             started_at: Timestamp::from_micros(started_at),

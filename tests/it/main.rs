@@ -19,3 +19,4 @@ mod rest;
 mod support;
 mod traces;
 mod ui;
+mod upgrade;

@@ -173,7 +173,7 @@ it("a report has the share of capacity of every slot, in its file as well", asyn
   expect(heads).toEqual(expect.arrayContaining(["CUDA GPUs, of capacity", "CPU, of capacity", "Memory, of capacity"]));
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV of all rows" }).click()]);
   const [head = "", ...rows] = Buffer.concat((await (await file.createReadStream()).toArray()) as Buffer[]).toString().trim().split("\r\n");
-  expect(head).toBe("first_day,last_day,domain,project,user,cuda.device GPU-hours,cuda.device capacity_share,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share");
+  expect(head).toBe("first_day,last_day,domain,project,user,charge_class,cuda.device GPU-hours,cuda.device capacity_share,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share");
   expect(rows.length).toBeGreaterThan(1);
   expect(complaints).toEqual([]);
   await leave();

@@ -103,7 +103,7 @@ it("a scenario with a number that cannot be read is not tried", async () => {
   await expectFault(page.getByLabel("New weight"), "-5", "A weight is");
   await page.getByRole("button", { name: "Remove the weight of" }).click();
   await page.getByRole("button", { name: "Add a user" }).click();
-  await expectFault(page.getByLabel("Weight of the new user"), "0", "A weight is above 0.");
+  await expectFault(page.getByLabel("Weight of the new user"), "0", "A weight is at least 0.0001.");
   expect(await page.getByRole("region", { name: "What would change" }).count()).toBe(0);
   expect(complaints).toEqual([]);
   await leave();

@@ -25,11 +25,11 @@ it("what would be another order begins with the one that the page of pending wor
   for (const [id, position] of pending) expect(shown.get(id), id).toBe(position);
 
   // The last one that became known is the first of those that lifo starts.
-  const { kernels } = await graphql<{ kernels: { edges: { node: { kernel_id: string; known_order: number; priority: number } }[] } }>(
-    `{ kernels(resource_group: "${GROUP}", status: PENDING, first: 1000) { edges { node { kernel_id known_order priority } } } }`,
+  const { workloads } = await graphql<{ workloads: { edges: { node: { workload_id: string; known_order: number; priority: number } }[] } }>(
+    `{ workloads(resource_group: "${GROUP}", first: 1000) { edges { node { workload_id known_order priority } } } }`,
   );
-  const last = kernels.edges.map((edge) => edge.node).toSorted((a, b) => b.priority - a.priority || b.known_order - a.known_order)[0];
-  expect(await table.locator("tbody tr").first().locator("td.mono").getAttribute("title")).toBe(last?.kernel_id);
+  const last = workloads.edges.map((edge) => edge.node).toSorted((a, b) => b.priority - a.priority || b.known_order - a.known_order)[0];
+  expect(await table.locator("tbody tr").first().locator("td.mono").getAttribute("title")).toBe(last?.workload_id);
   expect(places(await table.locator("tbody tr td:first-child").allTextContents())).toEqual([...pending.keys()].map((_, at) => at + 1));
   expect(complaints).toEqual([]);
   await leave();

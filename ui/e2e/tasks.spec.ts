@@ -137,7 +137,7 @@ it("last month is reported by project, and saved as CSV", async () => {
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV of all rows" }).click()]);
   const text = await (await file.createReadStream()).toArray();
   const lines = Buffer.concat(text as Buffer[]).toString().trim().split("\r\n");
-  expect(lines[0]).toContain("first_day,last_day,domain,project,user,cuda.device GPU-hours");
+  expect(lines[0]).toContain("first_day,last_day,domain,project,user,charge_class,cuda.device GPU-hours");
   expect(lines.length).toBe((await page.locator("tbody tr").count()) + 1);
   expect(complaints).toEqual([]);
   await leave();

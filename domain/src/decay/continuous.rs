@@ -10,6 +10,10 @@ impl DecayKind for Continuous {
         "continuous"
     }
 
+    fn summary(&self) -> &'static str {
+        "Usage loses a little of its weight every day."
+    }
+
     fn weight(&self, age_days: u32, half_life_days: u32) -> f64 {
         0.5f64.powf(f64::from(age_days) / f64::from(half_life_days.max(1)))
     }

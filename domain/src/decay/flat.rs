@@ -10,6 +10,10 @@ impl DecayKind for Flat {
         "flat"
     }
 
+    fn summary(&self) -> &'static str {
+        "Usage loses half of its weight at the end of each half-life, all at once."
+    }
+
     fn weight(&self, age_days: u32, half_life_days: u32) -> f64 {
         0.5f64.powi((age_days / half_life_days.max(1)).cast_signed())
     }

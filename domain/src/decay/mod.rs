@@ -6,10 +6,15 @@ mod flat;
 use std::fmt;
 use std::str::FromStr;
 
+use super::choices::Choice;
+
 /// A function that decreases the weight of a bucket with its age.
 trait DecayKind: Sync {
     /// The value of the `decay` option.
     fn name(&self) -> &'static str;
+
+    /// The decay in one sentence.
+    fn summary(&self) -> &'static str;
 
     /// The weight in 0..=1 of a bucket that is `age_days` old.
     fn weight(&self, age_days: u32, half_life_days: u32) -> f64;
@@ -32,8 +37,8 @@ impl Decay {
     }
 
     /// The legal values of the `decay` option.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        KINDS.iter().map(|k| k.name())
+    pub fn choices() -> Vec<Choice> {
+        KINDS.iter().map(|kind| Choice { name: kind.name(), summary: kind.summary() }).collect()
     }
 }
 

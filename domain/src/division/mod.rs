@@ -28,12 +28,14 @@ pub mod score_weights;
 pub mod trace;
 pub mod tree;
 
-pub use algorithms::{Algorithm, Options, Ratios, Shares, Weighs, algorithm, algorithm_names};
+pub use algorithms::{
+    Algorithm, Options, Ratios, Shares, Weighs, algorithm, algorithm_choices, algorithm_names, algorithm_options,
+};
 pub use check::check;
 pub use fraction::Fraction;
 pub use live::{Observed, live_tree};
 pub use report::lint::lint;
-pub use report::state::{Position, State};
+pub use report::state::{Position, State, saturation_ratios};
 pub use report::{Report, Simulation};
 pub use trace::Trace;
 pub use tree::grid::Grid;

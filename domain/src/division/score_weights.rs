@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::decimal::Amount;
-use crate::fault::Fault;
-use crate::flat::{Part, too_large};
+use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues};
 use crate::queues::MAX_WEIGHT;
 
 /// Plug-in weights of the `score` order (DIVISION §5).
@@ -37,10 +37,21 @@ pub struct ScoreOptions {
     pub score_weights: ScoreWeights,
 }
 
+impl ScoreWeights {
+    fn facts() -> Vec<OptionFacts> {
+        let weight =
+            |key, title, said| OptionFacts::new(key, title, OptionValues::Decimal { maximum: MAX_WEIGHT }, said);
+        vec![
+            weight("priority", "Priority", "How much the priority of a queue counts."),
+            weight("drf", "Dominant share", "How much a small dominant share of a queue counts."),
+            weight("proportion", "Proportion", "How much it counts that a queue has little of what it deserves."),
+        ]
+    }
+}
+
 impl Part for ScoreOptions {
-    fn fault(&self) -> Option<Fault> {
-        let ScoreWeights { priority, drf, proportion } = self.score_weights;
-        let figures = [("priority", priority), ("drf", drf), ("proportion", proportion)];
-        figures.into_iter().find_map(|(key, value)| too_large(&format!("score_weights/{key}"), value, MAX_WEIGHT))
+    fn facts() -> Vec<OptionFacts> {
+        let said = "How much each figure of a queue counts in the order by score.";
+        vec![OptionFacts::new("score_weights", "Weights of the score", OptionValues::Object(ScoreWeights::facts), said)]
     }
 }

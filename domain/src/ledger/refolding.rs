@@ -25,7 +25,6 @@ pub struct Refolding<'a> {
 impl Ledger {
     /// Removes all buckets that may contain usage of `from` or a later day; `None` removes all buckets.
     pub fn begin_refolding(&mut self, from: Option<Day>, unit_days: u32) -> Refolding<'_> {
-        self.has_long_buckets |= unit_days != 1;
         let before = self.series.clone();
         let mut standing = FastMap::default();
         for (owner, series) in &mut self.series {

@@ -3,8 +3,10 @@
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::division::{Algorithm, Options, algorithm};
+use crate::division::{Algorithm, Options, algorithm, algorithm_choices};
 use crate::fault::{Fault, escaped};
+use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues};
 use crate::reading::{Misread, read_from};
 use crate::reclaim::{PlanOptions, Settings};
 
@@ -57,6 +59,23 @@ impl DivisionChoice {
             }
         }
         Ok(Self::new(settings.check(&name)?.name(), settings))
+    }
+
+    /// The facts about the two keys of the option.
+    pub fn facts() -> Vec<OptionFacts> {
+        let algorithm = OptionFacts::new(
+            "algorithm",
+            "Algorithm",
+            OptionValues::Choice(algorithm_choices),
+            "How the capacity is divided over queues.",
+        );
+        let options = OptionFacts::new(
+            "options",
+            "Options",
+            OptionValues::Object(Settings::facts),
+            "The options of the algorithm, of the order by score, and of plans of reclaims.",
+        );
+        vec![algorithm, options]
     }
 
     /// Every key that the option can have, at every depth.

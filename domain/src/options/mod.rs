@@ -1,23 +1,21 @@
 //! `scheduler_opts` of a resource group (FAIR_SHARE §8): defaults, ranges, merging.
 
 mod division;
+mod table;
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
+use super::choices::choices;
 use super::decay::Decay;
 use super::fault::{Fault, escaped};
-use super::reading::{Misread, read_from};
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName};
 use super::time::Day;
 use super::weight::Weight;
 
 pub use division::DivisionChoice;
+use table::about;
+pub use table::{GroupOption, group_options};
 
 /// The longest expected runtime that a charge counts for a kernel, in seconds.
 pub const MOST_EXPECTED_SECONDS: u32 = 86_400;
@@ -55,53 +53,24 @@ pub struct Options {
     pub expected_seconds: Option<u32>,
 }
 
-/// The way in which a workload that is placed in a sequence counts before the next one is chosen (FAIR_SHARE §10).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SequenceMode {
-    /// All workloads are compared once.
-    #[default]
-    Plain,
-    /// Running kernels and workloads that are already placed in this sequence count as used.
-    Progressive,
-}
-
-impl FromStr for SequenceMode {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, mode)| mode).ok_or(())
+choices! {
+    /// The way in which a workload that is placed in a sequence counts before the next one is chosen (FAIR_SHARE §10).
+    #[derive(Default)]
+    pub enum SequenceMode {
+        #[default]
+        Plain = "plain", "All workloads are compared once, by recorded usage.";
+        Progressive = "progressive", "What runs, and what is placed in this very sequence, counts as used.";
     }
 }
 
-impl SequenceMode {
-    const ALL: [(&'static str, Self); 2] = [("plain", Self::Plain), ("progressive", Self::Progressive)];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Progressive => "progressive",
-        }
-    }
-}
-
-/// `fairshare` compares users across the group (`Flat`), or domains, then projects, then users (`Tiered`)
-/// (FAIR_SHARE §9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    #[default]
-    Flat,
-    Tiered,
-}
-
-impl Order {
-    const ALL: [(&'static str, Self); 2] = [("flat", Self::Flat), ("tiered", Self::Tiered)];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Flat => "flat",
-            Self::Tiered => "tiered",
-        }
+choices! {
+    /// `fairshare` compares users across the group (`Flat`), or domains, then projects, then users (`Tiered`)
+    /// (FAIR_SHARE §9).
+    #[derive(Default)]
+    pub enum Order {
+        #[default]
+        Flat = "flat", "All users of the group are compared at once.";
+        Tiered = "tiered", "Domains are compared first, then projects, then users.";
     }
 }
 
@@ -126,36 +95,20 @@ impl Default for Options {
     }
 }
 
-/// A fault of the value of `key`.
-fn about(key: &str, code: &'static str, said: impl fmt::Display) -> Fault {
-    Fault::new(format!("/{}", escaped(key)), code, format!("`{key}` {said}"))
-}
-
 fn unknown(key: &str) -> Fault {
-    about(key, "unknown_option", format!("is not known here; known are {}", KEYS.join(", ")))
+    let known: Vec<&str> = group_options().iter().map(|option| option.facts.key).collect();
+    about(key, "unknown_option", format!("is not known here; known are {}", known.join(", ")))
 }
-
-const KEYS: [&str; 14] = [
-    "half_life_days",
-    "lookback_days",
-    "decay_unit_days",
-    "slice_interval_seconds",
-    "default_weight",
-    "gap_policy",
-    "max_gap_hours",
-    "resource_weights",
-    "decay",
-    "division",
-    "order",
-    "kernel_timeout_seconds",
-    "sequence_mode",
-    "expected_seconds",
-];
 
 impl Options {
     /// The first day of the look-back window. Buckets of earlier days do not count.
     pub fn window_start(&self, today: Day) -> Day {
         today.plus(-self.lookback_days.cast_signed()).plus(1)
+    }
+
+    /// The decay weight of usage by its age: one for each day of the look-back, that of today first.
+    pub fn decay_weights(&self) -> Vec<f64> {
+        (0..self.lookback_days).map(|age_days| self.decay.weight(age_days, self.half_life_days)).collect()
     }
 
     /// Reads options from the database. The slots that they name are registered without a limit on their number.
@@ -172,13 +125,9 @@ impl Options {
         let mut options = Self::default();
         let mut errors = Vec::new();
         for (key, value) in stored {
-            if key == "division" {
-                match DivisionChoice::parse(value) {
-                    Ok(division) => options.division = division,
-                    Err(faults) => errors.extend(faults.into_iter().map(|fault| fault.below("/division"))),
-                }
-            } else if let Err(error) = options.set(key, value) {
-                errors.push(error);
+            match GroupOption::of(key) {
+                Some(option) => errors.extend(option.set(&mut options, value).err().into_iter().flatten()),
+                None => errors.push(unknown(key)),
             }
         }
         if errors.is_empty() && options.decay_unit_days > options.lookback_days {
@@ -187,66 +136,10 @@ impl Options {
         if errors.is_empty() { Ok(options) } else { Err(errors) }
     }
 
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), Fault> {
-        match key {
-            "half_life_days" => self.half_life_days = integer(key, value, 1, 3650)?,
-            "lookback_days" => self.lookback_days = integer(key, value, 1, 3650)?,
-            "decay_unit_days" => self.decay_unit_days = integer(key, value, 1, MAX_DECAY_UNIT_DAYS)?,
-            "slice_interval_seconds" => self.slice_interval_seconds = integer(key, value, 1, 86_400)?,
-            "max_gap_hours" => self.max_gap_hours = integer(key, value, 0, 8_760)?,
-            "default_weight" => {
-                let text = match value {
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                self.default_weight = Weight::parse(&text).map_err(|e| about(key, "invalid_weight", e))?;
-            }
-            "gap_policy" => {
-                self.gap_policy =
-                    value.as_str().and_then(GapPolicy::parse).ok_or_else(|| none_of(key, GapPolicy::NAMES))?;
-            }
-            "decay" => {
-                self.decay = value.as_str().and_then(|t| t.parse().ok()).ok_or_else(|| none_of(key, Decay::names()))?;
-            }
-            "resource_weights" => {
-                self.resource_weights = read_from(value.clone(), "invalid_value")
-                    .map_err(|misread: Misread| misread.below(key).option_fault())?;
-            }
-            "order" => self.order = named(key, value, Order::ALL)?,
-            "kernel_timeout_seconds" if value.is_null() => self.kernel_timeout_seconds = None,
-            "kernel_timeout_seconds" => {
-                self.kernel_timeout_seconds = Some(integer(key, value, 60, 31_536_000)?);
-            }
-            "sequence_mode" => self.sequence_mode = named(key, value, SequenceMode::ALL)?,
-            "expected_seconds" if value.is_null() => self.expected_seconds = None,
-            "expected_seconds" => self.expected_seconds = Some(integer(key, value, 1, MOST_EXPECTED_SECONDS)?),
-            _ => return Err(unknown(key)),
-        }
-        Ok(())
-    }
-
-    /// All options in force, defaults included, in the order of the documentation. Options that are off are left out.
+    /// All options in force, defaults included. Options that are off are left out.
     pub fn to_json(&self) -> Map<String, Value> {
-        // The default is written as the documentation prints it.
-        let default_weight =
-            if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
-        let values: [Value; 14] = [
-            self.half_life_days.into(),
-            self.lookback_days.into(),
-            self.decay_unit_days.into(),
-            self.slice_interval_seconds.into(),
-            default_weight.into(),
-            self.gap_policy.as_str().into(),
-            self.max_gap_hours.into(),
-            serde_json::to_value(&self.resource_weights).unwrap_or_default(),
-            self.decay.name().into(),
-            self.division.to_json(),
-            self.order.as_str().into(),
-            self.kernel_timeout_seconds.into(),
-            self.sequence_mode.as_str().into(),
-            self.expected_seconds.into(),
-        ];
-        KEYS.iter().map(|k| (*k).to_owned()).zip(values).filter(|(_, value)| !value.is_null()).collect()
+        let values = group_options().iter().map(|option| (option.facts.key.to_owned(), option.get(self)));
+        values.filter(|(_, value)| !value.is_null()).collect()
     }
 
     /// True if a change to `other` changes factors.
@@ -310,9 +203,10 @@ fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 
 /// Every key that options can have, at every depth.
 fn known_keys() -> Value {
-    let mut known = Options::default().to_json();
+    let defaults = Options::default();
+    let known = group_options().iter().map(|option| (option.facts.key.to_owned(), option.get(&defaults)));
+    let mut known: Map<String, Value> = known.collect();
     known.insert("division".to_owned(), DivisionChoice::keys());
-    known.insert("kernel_timeout_seconds".to_owned(), Value::Null);
     Value::Object(known)
 }
 
@@ -342,24 +236,4 @@ fn drop_empty(options: &mut Map<String, Value>) {
         }
         _ => true,
     });
-}
-
-fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, Fault> {
-    value
-        .as_u64()
-        .and_then(|v| u32::try_from(v).ok())
-        .filter(|v| (min..=max).contains(v))
-        .ok_or_else(|| about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
-}
-
-/// Looks up a value by its name.
-fn named<T, const N: usize>(key: &str, value: &Value, all: [(&'static str, T); N]) -> Result<T, Fault> {
-    let names = all.each_ref().map(|(name, _)| *name);
-    let chosen = all.into_iter().find(|(name, _)| value == name);
-    chosen.map(|(_, chosen)| chosen).ok_or_else(|| none_of(key, names))
-}
-
-fn none_of(key: &str, names: impl IntoIterator<Item = &'static str>) -> Fault {
-    let names: Vec<_> = names.into_iter().collect();
-    about(key, "invalid_value", format!("is not one of {}", names.join(", ")))
 }

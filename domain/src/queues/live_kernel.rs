@@ -1,19 +1,22 @@
-//! A running or pending kernel, reduced to what queues and plans need.
+//! A kernel that has not ended, reduced to what queues, plans and workloads need.
 
 use uuid::Uuid;
 
 use super::demand::Portion;
-use crate::ids::ProjectId;
+use crate::ids::{KernelKey, Member};
 use crate::kernel::{Kernel, Phase, Traits};
+use crate::placement_rules::PlacementRules;
 use crate::slots::Amounts;
 use crate::time::Timestamp;
 
-/// A running or pending kernel, reduced to what plans need.
+/// A kernel that runs, is suspended or waits; or one that has ended, as a member of its workload.
 #[derive(Clone, Debug)]
 pub struct LiveKernel {
+    /// Kernels of a group ascend by it as they became known.
+    pub key: Option<KernelKey>,
     pub id: Uuid,
     pub session: Uuid,
-    pub project: ProjectId,
+    pub owner: Member,
     pub queue: Option<String>,
     pub phase: Phase,
     pub priority: i32,
@@ -23,18 +26,28 @@ pub struct LiveKernel {
     pub gang_min: Option<u32>,
     pub agent_id: Option<String>,
     pub started_at: Option<Timestamp>,
+    pub submitted_at: Option<Timestamp>,
+    /// The time of the first report; `None`: unknown.
+    pub reported_at: Option<Timestamp>,
+    pub expected_seconds: Option<u32>,
+    /// The class by which its usage is charged, if a report contained one.
+    pub charge_class: Option<String>,
+    /// The rules of its place; absent for most kernels.
+    pub rules: Option<Box<PlacementRules>>,
     pub slots: Amounts,
 }
 
 impl LiveKernel {
-    /// `None` if the kernel neither runs nor waits.
+    /// `None` if the kernel has ended.
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let report = &kernel.report;
         let Traits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
-        report.phase.is_live().then(|| Self {
+        let has_ended = matches!(report.phase, Phase::Unknown | Phase::Terminated);
+        (!has_ended).then(|| Self {
+            key: kernel.key,
             id: report.id.0,
             session: report.session.0,
-            project: report.owner.project,
+            owner: report.owner,
             queue,
             phase: report.phase,
             priority,
@@ -44,13 +57,18 @@ impl LiveKernel {
             gang_min,
             agent_id,
             started_at: report.started_at,
+            submitted_at: report.submitted_at,
+            reported_at: kernel.reported_at,
+            expected_seconds: report.expected_seconds,
+            charge_class: report.charge_class.clone(),
+            rules: report.rules.clone(),
             slots: report.slots.clone(),
         })
     }
 
     pub fn portion(&self) -> Portion<'_> {
-        let Self { project, phase, preemptible, ref slots, .. } = *self;
-        Portion { queue: self.queue.as_deref(), project, phase, preemptible, slots }
+        let Self { owner, phase, preemptible, ref slots, .. } = *self;
+        Portion { queue: self.queue.as_deref(), project: owner.project, phase, preemptible, slots }
     }
 
     /// The workload of the kernel: its gang, otherwise its session.

@@ -4,6 +4,7 @@
 mod assignment;
 mod config;
 mod demand;
+mod key_facts;
 mod live_kernel;
 mod spec;
 mod values;
@@ -12,6 +13,7 @@ pub use assignment::{DEFAULT_QUEUE, ProjectNames, Queues, queue_of};
 pub use config::queue_keys;
 pub use config::{MAX_RUNTIME_SECONDS, QueueConfig};
 pub use demand::{Claim, Demand, Held, Portion};
+pub use key_facts::{QueueKeyFacts, queue_key_facts};
 pub use live_kernel::LiveKernel;
 pub use spec::{GivenFigures, QueueSpec};
 pub use values::{Bound, MAX_OVER_QUOTA_WEIGHT, MAX_QUEUES, MAX_WEIGHT, OverQuotaBy, OverQuotaWeight, QueueMode};

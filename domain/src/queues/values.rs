@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
+use crate::choices::choices;
 use crate::decimal::{Amount, DecimalError, text_serde};
 use crate::quantity::{Quantity, parse};
 use crate::slots::{Amounts, SlotName, SlotValue};
@@ -83,22 +84,24 @@ impl SlotValue for Bound {
     type Written = Quantity<Self>;
 }
 
-/// How a queue serves its children under `min_share` (DIVISION §3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueMode {
-    #[default]
-    Fair,
-    Fifo,
+choices! {
+    /// How a queue serves its children under `min_share` (DIVISION §3).
+    #[derive(Default)]
+    pub enum QueueMode {
+        #[default]
+        Fair = "fair", "By weight.";
+        Fifo = "fifo", "In the order of their age.";
+    }
 }
 
-/// The figure that over-quota capacity is divided by (DIVISION §2.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OverQuotaBy {
-    #[default]
-    Weight,
-    Quota,
+choices! {
+    /// The figure that over-quota capacity is divided by (DIVISION §2.4).
+    #[derive(Default)]
+    pub enum OverQuotaBy {
+        #[default]
+        Weight = "weight", "By over-quota weights.";
+        Quota = "quota", "In proportion to quotas.";
+    }
 }
 
 /// One weight for all slots, or weights by slot (absent: 1).

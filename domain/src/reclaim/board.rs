@@ -68,6 +68,6 @@ impl<'a> Board<'a> {
 
     /// The number of members of a class that the agent could then take, at most `need`.
     pub fn most(&self, agent: usize, class: &Class, need: usize) -> usize {
-        if class.eligible[agent] { fits(|column| self.obtainable(agent, column), &class.request, need) } else { 0 }
+        fits(|column| self.obtainable(agent, column), &class.request, need.min(class.allowed[agent]))
     }
 }

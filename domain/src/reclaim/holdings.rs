@@ -18,6 +18,8 @@ pub struct Holdings<'a> {
     running: Vec<usize>,
     /// The units that are evicted, by queue; each as the range of its members.
     gone: Vec<Vec<Range<usize>>>,
+    /// The amounts of units that plans before this one evicted, with their queues.
+    gone_before: Vec<(usize, Vec<Amount>)>,
 }
 
 impl<'a> Holdings<'a> {
@@ -29,7 +31,13 @@ impl<'a> Holdings<'a> {
             removed: Grid::new(snapshot.tree.len(), snapshot.width(), 0),
             running: snapshot.jobs.iter().map(|j| j.members.len()).collect(),
             gone: vec![Vec::new(); snapshot.tree.len()],
+            gone_before: Vec::new(),
         }
+    }
+
+    /// Notes a unit that an earlier plan evicted from the queue. The allocation lacks it already.
+    pub fn note_gone(&mut self, queue: usize, amounts: Vec<Amount>) {
+        self.gone_before.push((queue, amounts));
     }
 
     pub fn take(&mut self, unit: &Unit) {
@@ -71,7 +79,9 @@ impl<'a> Holdings<'a> {
 
     /// The amounts that each unit that is evicted from a queue held, by column.
     pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
-        self.gone[queue].iter().map(|members| self.snapshot.held(members.clone()))
+        let before =
+            self.gone_before.iter().filter(move |(from, _)| *from == queue).map(|(_, amounts)| amounts.clone());
+        self.gone[queue].iter().map(|members| self.snapshot.held(members.clone())).chain(before)
     }
 
     pub fn position(&self, queue: usize) -> Position<'_> {

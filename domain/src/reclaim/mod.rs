@@ -18,26 +18,26 @@
 #![allow(clippy::result_large_err, reason = "a refusal carries the figures that reproduce it")]
 
 mod board;
-mod budget;
-mod free_capacity;
-mod holdings;
-mod input;
+pub(crate) mod budget;
+pub(crate) mod free_capacity;
+pub(crate) mod holdings;
+pub(crate) mod input;
 mod limits;
 mod observe;
 mod outcome;
 mod plan;
 mod plan_options;
-mod policy;
-mod search;
+pub(crate) mod policy;
+pub(crate) mod search;
 mod settings;
 mod simulation;
-mod snapshot;
+pub(crate) mod snapshot;
 mod workloads;
 
 pub use input::{Agent, Input, Pending, PendingMember, RunningMember, Workload};
 pub use observe::observed_tree;
 pub use outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict, Victim};
-pub use plan::plan;
+pub use plan::{plan, plan_warnings};
 pub use plan_options::{NodeOrder, PlanOptions, PolicyName, Strategy};
 pub use policy::plugins;
 pub use settings::Settings;

@@ -5,39 +5,40 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::choices::choices;
 use crate::decimal::Amount;
-use crate::division::{Fraction, Warning};
+use crate::division::{Fraction, Position, Warning};
 use crate::slots::{Amounts, SlotMap};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimVerdict)]
-pub enum Verdict {
-    Fits,
-    Reclaim,
-    Preempt,
-    Refused,
-    /// The search budget ended the search; a plan may exist.
-    SearchExhausted,
+choices! {
+    #[schema(as = ReclaimVerdict)]
+    pub enum Verdict {
+        Fits = "fits", "It fits: no workload has to give anything back.";
+        Reclaim = "reclaim", "It can run once these workloads have given back what they hold.";
+        Preempt = "preempt", "It can run once these workloads of its own queue have given way.";
+        Refused = "refused", "It cannot run now, no matter which workloads give back.";
+        SearchExhausted = "search_exhausted", "The search ended before it found a plan; there may be one.";
+    }
 }
 
-/// Why a victim was not taken, or the workload not served (DIVISION §6.8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimRule)]
-pub enum Rule {
-    GateFairShare,
-    GateQuota,
-    Limit,
-    Strategy,
-    Saturation,
-    NonPreemptible,
-    Critical,
-    Gang,
-    MinRuntime,
-    NotReclaimable,
-    Placement,
-    NoCandidate,
+choices! {
+    /// Why a victim was not taken, or the workload not served (DIVISION §6.8).
+    #[derive(PartialOrd, Ord, Hash)]
+    #[schema(as = ReclaimRule)]
+    pub enum Rule {
+        GateFairShare = "gate_fair_share", "The queue would have more than its fair share.";
+        GateQuota = "gate_quota", "Work that cannot be preempted would go beyond the quota.";
+        Limit = "limit", "It would go beyond the limit.";
+        Strategy = "strategy", "This queue is not above what it may keep.";
+        Saturation = "saturation", "This queue would be left with less of its fair share than the one that asks.";
+        NonPreemptible = "non_preemptible", "This workload cannot be preempted.";
+        Critical = "critical", "This workload is critical.";
+        Gang = "gang", "The gang needs all of its members that run.";
+        MinRuntime = "min_runtime", "It has not run for its minimum runtime yet.";
+        NotReclaimable = "not_reclaimable", "The queue gives nothing back.";
+        Placement = "placement", "No node could offer enough room, or the room is split over several nodes.";
+        NoCandidate = "no_candidate", "No workload runs that could give something back.";
+    }
 }
 
 /// One victim unit: a surplus member or a gang's core.
@@ -98,6 +99,19 @@ pub struct Figures {
     pub fair_share: Amounts,
     #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
     pub saturation_ratio: SlotMap<Fraction>,
+}
+
+impl Figures {
+    pub fn of(position: &Position) -> Self {
+        let tree = position.tree;
+        let slots = tree.slots.iter().copied().enumerate();
+        Self {
+            queue: tree.queues[position.queue].name.clone(),
+            allocated: tree.amounts(position.allocated),
+            fair_share: tree.amounts(position.fair_share),
+            saturation_ratio: slots.map(|(column, slot)| (slot, position.saturation(column))).collect(),
+        }
+    }
 }
 
 /// The verdict on a reclaim, and the victims that it needs.

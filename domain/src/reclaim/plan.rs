@@ -90,7 +90,7 @@ impl Planner<'_> {
         let mut all_refusals = Vec::new();
         let kinds: [(Mode, Verdict, &dyn Policy); 2] =
             [(Mode::Reclaim, Verdict::Reclaim, &*policy), (Mode::Preempt, Verdict::Preempt, &inside)];
-        let attempt = Attempt { snapshot, classes: &classes, request: &request, free };
+        let attempt = Attempt { snapshot, classes: &classes, request: &request, free, explains_candidates: true };
         for (mode, verdict, policy) in kinds {
             if let Err(denied) = policy.gate(&holdings) {
                 all_refusals.push(denied.shown(snapshot, None));
@@ -171,19 +171,9 @@ impl Planner<'_> {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let (snapshot, mut warnings) = (self.snapshot, Vec::new());
-        let multiplier = snapshot.options.reclaimer_utilization_multiplier;
-        if multiplier < Amount::whole(1) {
-            let detail = format!("reclaimer_utilization_multiplier {multiplier} is below 1 and was raised to 1");
-            warnings.push(Warning::new("multiplier_raised", None, None, detail));
-        }
-        let lost = |member: &&super::snapshot::Member| member.agent == NOWHERE;
-        if snapshot.agents.is_some() && snapshot.members.iter().any(|m| lost(&m)) {
-            let count = snapshot.members.iter().filter(lost).count();
-            let detail = format!("{count} running members are on no known agent: evicting them frees no room");
-            warnings.push(Warning::new("unknown_agent", None, None, detail));
-        }
-        warnings
+        let snapshot = self.snapshot;
+        let lost = snapshot.members.iter().filter(|member| member.agent == NOWHERE);
+        plan_warnings(snapshot.options, if snapshot.agents.is_some() { lost.count() } else { 0 })
     }
 
     /// Adds the figures of the reclaimer's queues and of the queues that lost something or were compared.
@@ -202,24 +192,29 @@ impl Planner<'_> {
         let mut seen = vec![false; snapshot.tree.len()];
         queues.retain(|queue| !std::mem::replace(&mut seen[*queue], true));
         for queue in queues {
-            plan.before.push(figures(snapshot, queue, snapshot.tree.allocated.row(queue)));
+            plan.before.push(Figures::of(&snapshot.position(queue, &snapshot.tree.allocated)));
             let mut held = holdings.allocated.row(queue).to_vec();
             if planned && snapshot.path.contains(&queue) {
                 held = (0..held.len()).map(|column| holdings.with_request(queue, column)).collect();
             }
-            plan.after.push(figures(snapshot, queue, &held));
+            let position = Position { allocated: &held, ..snapshot.position(queue, &snapshot.tree.allocated) };
+            plan.after.push(Figures::of(&position));
         }
         plan
     }
 }
 
-fn figures(snapshot: &Snapshot, queue: usize, allocated: &[Amount]) -> Figures {
-    let position = Position { allocated, ..snapshot.position(queue, &snapshot.tree.allocated) };
-    let slots = snapshot.tree.slots.iter().copied().enumerate();
-    Figures {
-        queue: snapshot.tree.queues[queue].name.clone(),
-        allocated: snapshot.tree.amounts(allocated),
-        fair_share: snapshot.tree.amounts(position.fair_share),
-        saturation_ratio: slots.map(|(column, slot)| (slot, position.saturation(column))).collect(),
+/// The warnings about options, and about running members on no known agent.
+pub fn plan_warnings(options: &PlanOptions, lost: usize) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let multiplier = options.reclaimer_utilization_multiplier;
+    if multiplier < Amount::whole(1) {
+        let detail = format!("reclaimer_utilization_multiplier {multiplier} is below 1 and was raised to 1");
+        warnings.push(Warning::new("multiplier_raised", None, None, detail));
     }
+    if lost > 0 {
+        let detail = format!("{lost} running members are on no known agent: evicting them frees no room");
+        warnings.push(Warning::new("unknown_agent", None, None, detail));
+    }
+    warnings
 }

@@ -3,36 +3,40 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::fault::Fault;
-use crate::flat::{Part, too_large};
+use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues, range_fault};
 use crate::queues::MAX_WEIGHT;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimPolicy)]
-pub enum PolicyName {
-    #[default]
-    Strategies,
-    Plugins,
+choices! {
+    #[derive(Default)]
+    #[schema(as = ReclaimPolicy)]
+    pub enum PolicyName {
+        #[default]
+        Strategies = "strategies", "KAI's strategies say who gives back.";
+        Plugins = "plugins", "Tiers of plug-ins say who gives back.";
+    }
 }
 
-/// KAI's reasons to take a victim, in the order in which they are tried (DIVISION §6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimStrategy)]
-pub enum Strategy {
-    FairShare,
-    Quota,
+choices! {
+    /// KAI's reasons to take a victim, in the order in which they are tried (DIVISION §6.2).
+    #[schema(as = ReclaimStrategy)]
+    pub enum Strategy {
+        FairShare = "fair_share", "The queue of the victim has more than its fair share.";
+        Quota = "quota", "The queue that asks stays within its quota, and the queue of the victim is over its own.";
+    }
 }
 
-/// The placement of workloads: packed on few agents, or spread over many (DIVISION §6.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeOrder {
-    #[default]
-    Pack,
-    Spread,
+choices! {
+    /// The placement of workloads: packed on few agents, or spread over many (DIVISION §6.6).
+    #[derive(Default)]
+    pub enum NodeOrder {
+        #[default]
+        Pack = "pack", "The fullest node first.";
+        Spread = "spread", "The emptiest node first.";
+    }
 }
 
 /// How plans are made.
@@ -68,22 +72,54 @@ impl Default for PlanOptions {
 }
 
 /// The largest search budget, in milliseconds, and the largest number of plug-ins.
-const MAX_BUDGET_MS: u64 = 60_000;
+const MAX_BUDGET_MS: i64 = 60_000;
 const MAX_PLUGINS: usize = 100;
 
 impl Part for PlanOptions {
+    fn facts() -> Vec<OptionFacts> {
+        let new = OptionFacts::new;
+        vec![
+            new(
+                "policy",
+                "Policy",
+                OptionValues::Choice(PolicyName::choices),
+                "What decides which workloads give back.",
+            ),
+            new("tiers", "Tiers of plug-ins", OptionValues::Tiers, "The plug-ins of `policy: plugins`, by tier."),
+            new(
+                "strategies",
+                "Strategies",
+                OptionValues::Choices(Strategy::choices),
+                "The reasons to take a victim, in the order in which they are tried.",
+            ),
+            new(
+                "reclaimer_utilization_multiplier",
+                "Multiplier of the reclaimer",
+                OptionValues::Decimal { maximum: MAX_WEIGHT },
+                "How much emptier than its victim a queue has to be to reclaim; a number below 1 counts as 1.",
+            ),
+            new(
+                "node_order",
+                "Order of nodes",
+                OptionValues::Choice(NodeOrder::choices),
+                "Where plans of reclaims place a workload.",
+            ),
+            new(
+                "search_budget_ms",
+                "Search budget",
+                OptionValues::Whole { minimum: 0, maximum: MAX_BUDGET_MS },
+                "After this budget, 1,000 steps for each millisecond, the search for victims ends without an answer.",
+            )
+            .in_unit("milliseconds"),
+        ]
+    }
+
     fn fault(&self) -> Option<Fault> {
-        let multiplier = self.reclaimer_utilization_multiplier;
-        if let Some(fault) = too_large("reclaimer_utilization_multiplier", multiplier, MAX_WEIGHT) {
-            return Some(fault);
-        }
-        let fault = |key: &str, said: String| Some(Fault::about(format!("/{key}"), "out_of_range", said));
-        if self.search_budget_ms > MAX_BUDGET_MS {
-            return fault("search_budget_ms", format!("must be at most {MAX_BUDGET_MS}"));
-        }
-        if self.tiers.len() + self.tiers.iter().map(Vec::len).sum::<usize>() > MAX_PLUGINS {
-            return fault("tiers", format!("must name at most {MAX_PLUGINS} plug-ins"));
-        }
-        None
+        let out_of_range = range_fault(&Self::facts(), &serde_json::to_value(self).unwrap_or_default());
+        let names = self.tiers.len() + self.tiers.iter().map(Vec::len).sum::<usize>();
+        out_of_range.or_else(|| {
+            let said = format!("must name at most {MAX_PLUGINS} plug-ins");
+            (names > MAX_PLUGINS).then(|| Fault::about("/tiers", "out_of_range", said))
+        })
     }
 }

@@ -13,7 +13,8 @@
 //!   has a [`Pair`], the two siblings that the rules compare (DIVISION appendix B).
 //! - The total work of taking all victims is bounded by [`MAX_CHANGES`]; a larger input is refused.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use super::input::{Agent, Input, Pending, Workload};
 use super::plan_options::PlanOptions;
@@ -65,6 +66,18 @@ pub struct Pair {
 /// these cells.
 const MAX_CHANGES: usize = 50_000_000;
 
+/// The running workloads of a snapshot, without anything that depends on the pending workload. Plans for several pending
+/// workloads have one index in common.
+pub struct RunningIndex {
+    pub jobs: Vec<Job>,
+    pub members: Vec<Member>,
+    cells: Vec<(usize, u128)>,
+    job_starts: Vec<usize>,
+    jobs_by_queue: Vec<usize>,
+    /// By queue: the number of queues on its path, itself included.
+    depths: Vec<usize>,
+}
+
 pub struct Snapshot<'a> {
     pub tree: &'a Tree,
     pub fair_share: &'a Grid<Amount>,
@@ -75,15 +88,16 @@ pub struct Snapshot<'a> {
     pub now: Timestamp,
     /// The reclaimer's queue and its ancestors, upwards.
     pub path: Vec<usize>,
-    pub jobs: Vec<Job>,
-    pub members: Vec<Member>,
-    cells: Vec<(usize, u128)>,
     /// By queue; `None` for the reclaimer's queue, its ancestors and its descendants.
     pub pairs: Vec<Option<Pair>>,
-    job_starts: Vec<usize>,
-    jobs_by_queue: Vec<usize>,
-    /// By queue: the number of queues on its path, itself included.
-    depths: Vec<usize>,
+    index: Arc<RunningIndex>,
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = RunningIndex;
+    fn deref(&self) -> &RunningIndex {
+        &self.index
+    }
 }
 
 impl<'a> Snapshot<'a> {
@@ -95,83 +109,27 @@ impl<'a> Snapshot<'a> {
             faults.truncate(MAX_FAULTS);
             return Err(faults);
         };
-        let path: Vec<usize> = tree.ancestry(queue).collect();
-        let mut snapshot = Self {
-            tree,
+        let names = input.agents.map(|agents| agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect());
+        let index = Arc::new(RunningIndex::new(tree, input.running, &queues, names.as_ref()));
+        index.check_changes()?;
+        Ok(Self::of(input, queue, index))
+    }
+
+    /// The snapshot for a pending workload of `queue`. The index is one of the same running workloads.
+    pub fn of(input: &Input<'a>, queue: usize, index: Arc<RunningIndex>) -> Self {
+        let path: Vec<usize> = input.tree.ancestry(queue).collect();
+        Self {
+            tree: input.tree,
             fair_share: input.fair_share,
             running: input.running,
             pending: input.pending,
             agents: input.agents,
             options: input.options,
             now: input.now,
-            pairs: pairs(tree, &path),
+            pairs: pairs(input.tree, &path),
             path,
-            jobs: Vec::with_capacity(input.running.len()),
-            members: Vec::new(),
-            cells: Vec::new(),
-            job_starts: Vec::new(),
-            jobs_by_queue: Vec::new(),
-            depths: depths(tree),
-        };
-        snapshot.resolve_members(&queues);
-        snapshot.index_jobs();
-        snapshot.check_changes()?;
-        Ok(snapshot)
-    }
-
-    fn check_changes(&self) -> Result<(), Vec<Fault>> {
-        let of = |job: &Job| {
-            let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
-            cells.saturating_mul(self.depths[job.queue])
-        };
-        let changes = self.jobs.iter().map(of).fold(0, usize::saturating_add);
-        if changes <= MAX_CHANGES {
-            return Ok(());
+            index,
         }
-        let detail = format!(
-            "`running` has {changes} slots of members x ancestors of their queues; at most {MAX_CHANGES} can be planned with"
-        );
-        Err(vec![Fault::new("/running", "too_many", detail)])
-    }
-
-    /// The cost of subtracting a unit from its queue and all ancestors.
-    pub fn weight(&self, unit: &Unit) -> usize {
-        unit.members.len().saturating_mul(self.depths[unit.queue])
-    }
-
-    fn resolve_members(&mut self, queues: &[usize]) {
-        let agents = self.agents.unwrap_or_default();
-        let by_name: FastMap<&str, usize> = agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
-        let (running, totals) = (self.running, self.agents.is_none());
-        for (workload, queue) in running.iter().zip(queues) {
-            let start = self.members.len();
-            for member in &workload.members {
-                let named = || member.agent_id.as_deref().and_then(|name| by_name.get(name).copied());
-                let agent = if totals { 0 } else { named().unwrap_or(NOWHERE) };
-                let from = self.cells.len();
-                self.cells.extend(cells_of(self.tree, &member.slots));
-                self.members.push(Member { agent, cells: from..self.cells.len() });
-            }
-            let count = workload.members.len();
-            let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
-            self.jobs.push(Job { queue: *queue, members: start..self.members.len(), core });
-        }
-    }
-
-    fn index_jobs(&mut self) {
-        let mut starts = vec![0; self.tree.len() + 1];
-        for job in &self.jobs {
-            starts[job.queue + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let (mut next, mut order) = (starts.clone(), vec![0; self.jobs.len()]);
-        for (at, job) in self.jobs.iter().enumerate() {
-            order[next[job.queue]] = at;
-            next[job.queue] += 1;
-        }
-        (self.job_starts, self.jobs_by_queue) = (starts, order);
     }
 
     /// The reclaimer's queue.
@@ -181,22 +139,6 @@ impl<'a> Snapshot<'a> {
 
     pub fn width(&self) -> usize {
         self.tree.slots.len()
-    }
-
-    /// The running workloads of a queue, without those of its descendants.
-    pub fn jobs_of(&self, queue: usize) -> &[usize] {
-        &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
-    }
-
-    /// The amounts that a member holds, as (column, units of 10^-12).
-    pub fn cells(&self, member: usize) -> &[(usize, u128)] {
-        &self.cells[self.members[member].cells.clone()]
-    }
-
-    /// The amount of a slot that a unit holds, in units of 10^-12.
-    pub fn size(&self, unit: &Unit, column: usize) -> u128 {
-        let cells = unit.members.clone().flat_map(|member| self.cells(member));
-        cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
     }
 
     pub fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
@@ -216,6 +158,87 @@ impl<'a> Snapshot<'a> {
     pub fn gang_size(&self) -> usize {
         let count = self.pending.members.len();
         self.pending.gang_min.map_or(count, |min| count.min(min as usize))
+    }
+}
+
+impl RunningIndex {
+    /// Resolves workloads whose queues are `queues`. Without the indices of agents by name only totals count.
+    pub fn new(tree: &Tree, running: &[Workload], queues: &[usize], agents: Option<&FastMap<&str, usize>>) -> Self {
+        let mut index = Self {
+            jobs: Vec::with_capacity(running.len()),
+            members: Vec::new(),
+            cells: Vec::new(),
+            job_starts: Vec::new(),
+            jobs_by_queue: Vec::new(),
+            depths: depths(tree),
+        };
+        for (workload, queue) in running.iter().zip(queues) {
+            let start = index.members.len();
+            for member in &workload.members {
+                let find = |by_name: &FastMap<&str, usize>| by_name.get(member.agent_id.as_deref()?).copied();
+                let agent = agents.map_or(0, |by_name| find(by_name).unwrap_or(NOWHERE));
+                let from = index.cells.len();
+                index.cells.extend(cells_of(tree, &member.slots));
+                index.members.push(Member { agent, cells: from..index.cells.len() });
+            }
+            let count = workload.members.len();
+            let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
+            index.jobs.push(Job { queue: *queue, members: start..index.members.len(), core });
+        }
+        index.index_jobs(tree.len());
+        index
+    }
+
+    pub fn check_changes(&self) -> Result<(), Vec<Fault>> {
+        let of = |job: &Job| {
+            let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
+            cells.saturating_mul(self.depths[job.queue])
+        };
+        let changes = self.jobs.iter().map(of).fold(0, usize::saturating_add);
+        if changes <= MAX_CHANGES {
+            return Ok(());
+        }
+        let detail = format!(
+            "`running` has {changes} slots of members x ancestors of their queues; at most {MAX_CHANGES} can be planned with"
+        );
+        Err(vec![Fault::new("/running", "too_many", detail)])
+    }
+
+    /// The cost of subtracting a unit from its queue and all ancestors.
+    pub fn weight(&self, unit: &Unit) -> usize {
+        unit.members.len().saturating_mul(self.depths[unit.queue])
+    }
+
+    fn index_jobs(&mut self, queues: usize) {
+        let mut starts = vec![0; queues + 1];
+        for job in &self.jobs {
+            starts[job.queue + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let (mut next, mut order) = (starts.clone(), vec![0; self.jobs.len()]);
+        for (at, job) in self.jobs.iter().enumerate() {
+            order[next[job.queue]] = at;
+            next[job.queue] += 1;
+        }
+        (self.job_starts, self.jobs_by_queue) = (starts, order);
+    }
+
+    /// The running workloads of a queue, without those of its descendants.
+    pub fn jobs_of(&self, queue: usize) -> &[usize] {
+        &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
+    }
+
+    /// The amounts that a member holds, as (column, units of 10^-12).
+    pub fn cells(&self, member: usize) -> &[(usize, u128)] {
+        &self.cells[self.members[member].cells.clone()]
+    }
+
+    /// The amount of a slot that a unit holds, in units of 10^-12.
+    pub fn size(&self, unit: &Unit, column: usize) -> u128 {
+        let cells = unit.members.clone().flat_map(|member| self.cells(member));
+        cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
     }
 }
 
@@ -251,7 +274,7 @@ fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
     faults
 }
 
-fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>) -> Vec<usize> {
+pub fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>) -> Vec<usize> {
     let find = |(at, workload): (usize, &Workload)| {
         tree.find(&workload.queue).or_else(|| {
             faults.push(unknown_queue(&format!("/running/{at}"), &workload.queue));

@@ -24,7 +24,8 @@ impl Workloads {
         let mut found = Self::default();
         let mut places: HashMap<(String, Arc<str>), usize> = HashMap::new();
         let mut members: Vec<Vec<&LiveKernel>> = Vec::new();
-        for kernel in kernels {
+        // A suspended kernel holds nothing that a plan could free.
+        for kernel in kernels.iter().filter(|kernel| kernel.phase.is_live()) {
             let (id, queue) = (kernel.workload(), queue_of(kernel));
             if kernel.phase == Phase::Pending {
                 let waits = found.waiting.entry(id).or_default();

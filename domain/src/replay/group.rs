@@ -17,11 +17,12 @@ use crate::maps::FastMap;
 use crate::options::{Options, Order};
 use crate::outstanding::Outstanding;
 use crate::run_times::{CacheGeneration, RunTimes};
-use crate::sequencer::progressive::GroupUsage;
-use crate::sequencer::{ProgressiveMetric, ShareLookup};
+use crate::sequencer::ShareLookup;
+use crate::sequencer::progressive::{GroupUsage, ProgressiveSequence};
 use crate::slice::{self, Run};
 use crate::slots::{Amounts, Usages};
 use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
+use crate::usage_dimensions::UsageDimensions;
 
 /// The properties of a workload that starts.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl Group {
             observed_until: now,
             day: now.day(),
             kernels_made: 0,
-            counts_outstanding: policy.growing() == Some(ProgressiveMetric::Usage),
+            counts_outstanding: policy.progressive().is_some_and(ProgressiveSequence::compares_usage),
         };
         group.run(now);
         group
@@ -120,7 +121,7 @@ impl Group {
             key,
             id: KernelId(uuid::Uuid::from_u128(u128::from(self.kernels_made.unsigned_abs()))),
             owner: start.owner,
-            domain: domain.unwrap_or_default(),
+            dimensions: UsageDimensions::of_domain(domain.unwrap_or_default()),
             slots: Arc::new(start.slots),
             phase: Phase::Running,
             started_at: now,
@@ -181,7 +182,7 @@ impl Group {
             let recorded = planned.iter().flat_map(slice::Slices::recorded);
             for span in recorded.flat_map(Span::by_day) {
                 let usage = kernel.slots.for_micros(span.micros());
-                added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+                added.add(kernel.owner, &kernel.dimensions, span.start.day(), &usage);
             }
             let kept_step = kernel.keeps_step();
             let has_more_steps = kernel.advance(now) != Advance::Settled;

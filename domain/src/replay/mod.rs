@@ -3,7 +3,7 @@
 
 pub mod group;
 pub mod history;
-pub mod order;
+mod order;
 pub mod policy;
 pub mod report;
 mod room;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::ids::Owner;
 use crate::options::{Options, SequenceMode};
-use crate::sequencer::{ProgressiveMetric, Sequencer};
+use crate::sequencer::Sequencer;
+use crate::sequencer::progressive::ProgressiveSequence;
 use crate::weight::Weight;
 
 /// The rules by which a resource group orders and accounts.
@@ -19,12 +20,11 @@ pub struct Policy {
 impl Policy {
     /// True if the order depends on recorded usage.
     pub fn reads_usage(&self) -> bool {
-        self.sequencer.grows() == Some(ProgressiveMetric::Usage)
+        self.sequencer.compares_usage()
     }
 
-    /// The metric that a progressive order compares; `None` if the order is plain.
-    pub fn growing(&self) -> Option<ProgressiveMetric> {
-        let progressive = self.options.sequence_mode == SequenceMode::Progressive;
-        self.sequencer.grows().filter(|_| progressive)
+    /// The progressive form of the order; `None` if the order is plain.
+    pub fn progressive(&self) -> Option<&'static dyn ProgressiveSequence> {
+        self.sequencer.progressive().filter(|_| self.options.sequence_mode == SequenceMode::Progressive)
     }
 }

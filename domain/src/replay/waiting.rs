@@ -29,7 +29,7 @@ pub struct Waiting {
 
 impl Waiting {
     pub fn new(policy: &Policy) -> Self {
-        let own = if policy.growing().is_some() {
+        let own = if policy.progressive().is_some() {
             Own::Priority
         } else if policy.sequencer.latest_first() {
             Own::Latest

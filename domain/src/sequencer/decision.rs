@@ -2,19 +2,20 @@
 
 use super::Workload;
 
+/// A property of their owners that decides between two workloads. Each sequencer declares its own ones.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OwnerReason {
+    /// The property in answers, such as `domain`.
+    pub name: &'static str,
+    /// The reason as a sentence about the workload that is placed right before.
+    pub sentence: &'static str,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing comes before the workload.
     First,
-    Domain,
-    Project,
-    User,
-    DominantShare,
-    /// The reasons of progressive orders. They also count the workloads that come earlier in the order.
-    ChargedDomain,
-    ChargedProject,
-    ChargedUser,
-    ChargedDominantShare,
+    Owner(&'static OwnerReason),
     Queue,
     Priority,
     Submission,
@@ -27,10 +28,7 @@ impl Decision {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
-            Self::Domain | Self::ChargedDomain => "domain",
-            Self::Project | Self::ChargedProject => "project",
-            Self::User | Self::ChargedUser => "user",
-            Self::DominantShare | Self::ChargedDominantShare => "dominant_share",
+            Self::Owner(reason) => reason.name,
             Self::Queue => "queue",
             Self::Priority => "priority",
             Self::Submission => "submitted_at",
@@ -43,27 +41,7 @@ impl Decision {
     pub fn because(self, latest_first: bool) -> &'static str {
         match self {
             Self::First => "Nothing is ahead of it.",
-            Self::Domain => "The domain of the one ahead has used less for its weight.",
-            Self::Project => "The project of the one ahead has used less for its weight.",
-            Self::User => "The user of the one ahead has used less for their weight.",
-            Self::DominantShare => "The user of the one ahead occupies a smaller part of the cluster.",
-            Self::ChargedDomain => {
-                "At this point of the order, the domain of the one ahead has used less for its weight. What its kernels and \
-                 its workloads further ahead will use counts as used."
-            }
-            Self::ChargedProject => {
-                "At this point of the order, the project of the one ahead has used less for its weight. What its kernels \
-                 and its workloads further ahead will use counts as used."
-            }
-            Self::ChargedUser => {
-                "At this point of the order, the usage that counts for the user of the one ahead is smaller for their \
-                 weight. What their kernels and their workloads further ahead will use counts, and half of what their \
-                 next one will use, up to as much as they have without it."
-            }
-            Self::ChargedDominantShare => {
-                "At this point of the order, the user of the one ahead occupies a smaller part of the cluster. Their \
-                 workloads further ahead count."
-            }
+            Self::Owner(reason) => reason.sentence,
             Self::Queue => "It is the turn of another queue ahead of its own.",
             Self::Priority => "The one ahead has a higher priority.",
             Self::Submission if latest_first => "The one ahead was submitted later, and the last comes first.",

@@ -1,6 +1,23 @@
 //! `drf`: dominant resource fairness.
 
-use super::{Decision, ProgressiveMetric, Sequence, ShareLookup, Workload};
+use super::progressive::{
+    ChargeRate, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest, dominant_decisions,
+    dominant_order,
+};
+use super::{Decision, OwnerReason, Sequence, ShareLookup, Workload};
+use crate::maps::FastMap;
+use crate::slots::Usages;
+use crate::time::MICROS_PER_SECOND;
+
+static DOMINANT_SHARE: OwnerReason = OwnerReason {
+    name: "dominant_share",
+    sentence: "The user of the one ahead occupies a smaller part of the cluster.",
+};
+static CHARGED_DOMINANT_SHARE: OwnerReason = OwnerReason {
+    name: "dominant_share",
+    sentence: "At this point of the order, the user of the one ahead occupies a smaller part of the cluster. Their \
+               workloads further ahead count.",
+};
 
 /// The user whose running kernels have the smallest dominant share comes first.
 pub(super) struct Drf;
@@ -8,6 +25,10 @@ pub(super) struct Drf;
 impl Sequence for Drf {
     fn name(&self) -> &'static str {
         "drf"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The user with the smallest dominant share of what runs now starts first."
     }
 
     fn success_message(&self) -> &'static str {
@@ -21,10 +42,43 @@ impl Sequence for Drf {
 
     fn decides(&self, one: &Workload, other: &Workload, shares: &dyn ShareLookup) -> Option<Decision> {
         let share = |workload: &Workload| shares.dominant_share(workload.owner.user).to_bits();
-        (share(one) != share(other)).then_some(Decision::DominantShare)
+        (share(one) != share(other)).then_some(Decision::Owner(&DOMINANT_SHARE))
     }
 
-    fn grows(&self) -> Option<ProgressiveMetric> {
-        Some(ProgressiveMetric::DominantShare)
+    fn progressive(&self) -> Option<&dyn ProgressiveSequence> {
+        Some(self)
+    }
+}
+
+/// The dominant share grows with each workload that is placed. Usage costs nothing here; only the slots that are held count.
+impl ProgressiveSequence for Drf {
+    fn compares_usage(&self) -> bool {
+        false
+    }
+
+    fn order(&self, input: &ProgressiveInput) -> ProgressiveOrder {
+        let rate = ChargeRate::new(input.group.today(), input.group.options());
+        let second = MICROS_PER_SECOND.unsigned_abs();
+        let request = |request: &ResourceRequest| rate.asked(request.slots).for_micros(second);
+        let mut started = FastMap::<_, Usages>::default();
+        for (owner, placed) in input.placed {
+            started.entry(owner.user).or_default().add(&request(placed));
+        }
+        let requests: Vec<Usages> = input.requests.iter().map(request).collect();
+        let share = |user, more: &Usages| match started.get(&user) {
+            None => input.group.dominant_share_with(user, more),
+            Some(started) => {
+                let mut sum = started.clone();
+                sum.add(more);
+                input.group.dominant_share_with(user, &sum)
+            }
+        };
+        let order = dominant_order(input.workloads, &requests, share, input.most);
+        let decisions = if input.explain {
+            dominant_decisions(&CHARGED_DOMINANT_SHARE, input.workloads, &requests, share, &order)
+        } else {
+            Vec::new()
+        };
+        ProgressiveOrder { order, charged: Vec::new(), decisions }
     }
 }

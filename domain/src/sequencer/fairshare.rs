@@ -1,10 +1,40 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{Decision, ProgressiveMetric, Sequence, ShareLookup, Workload};
+use super::progressive::{
+    Charged, GroupAccounts, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, by_owner, decisions, order,
+};
+use super::{Decision, OwnerReason, Sequence, ShareLookup, Workload};
 use crate::factor::Exponent;
 use crate::ids::Member;
 use crate::maps::FastMap;
 use crate::options::Order;
+use crate::parallel;
+
+/// The reasons of a plain order: the domain, the project, the user.
+static TIERS: [OwnerReason; 3] = [
+    OwnerReason { name: "domain", sentence: "The domain of the one ahead has used less for its weight." },
+    OwnerReason { name: "project", sentence: "The project of the one ahead has used less for its weight." },
+    OwnerReason { name: "user", sentence: "The user of the one ahead has used less for their weight." },
+];
+/// The reasons of a progressive order. They also count the workloads that come earlier in the order.
+static CHARGED_TIERS: [OwnerReason; 3] = [
+    OwnerReason {
+        name: "domain",
+        sentence: "At this point of the order, the domain of the one ahead has used less for its weight. What its kernels and \
+                   its workloads further ahead will use counts as used.",
+    },
+    OwnerReason {
+        name: "project",
+        sentence: "At this point of the order, the project of the one ahead has used less for its weight. What its kernels \
+                   and its workloads further ahead will use counts as used.",
+    },
+    OwnerReason {
+        name: "user",
+        sentence: "At this point of the order, the usage that counts for the user of the one ahead is smaller for their \
+                   weight. What their kernels and their workloads further ahead will use counts, and half of what their \
+                   next one will use, up to as much as they have without it.",
+    },
+];
 
 /// Historical fair share: by ascending exponent of (user, project), which is by descending factor. With `order: tiered`
 /// the exponents of the domain and of the project are compared before that of the user.
@@ -13,6 +43,10 @@ pub(super) struct FairShare;
 impl Sequence for FairShare {
     fn name(&self) -> &'static str {
         "fairshare"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The user with the least usage for the weight starts first."
     }
 
     fn success_message(&self) -> &'static str {
@@ -34,13 +68,44 @@ impl Sequence for FairShare {
             };
             [outer.0, outer.1, shares.exponent(workload.owner)]
         };
-        let tiers = [Decision::Domain, Decision::Project, Decision::User];
-        let pairs = exponents(one).into_iter().zip(exponents(other)).zip(tiers);
-        pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| tier)
+        let pairs = exponents(one).into_iter().zip(exponents(other)).zip(&TIERS);
+        pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| Decision::Owner(tier))
     }
 
-    fn grows(&self) -> Option<ProgressiveMetric> {
-        Some(ProgressiveMetric::Usage)
+    fn progressive(&self) -> Option<&dyn ProgressiveSequence> {
+        Some(self)
+    }
+}
+
+/// The owner of a workload that is placed is charged for it, as if it had used that already.
+impl ProgressiveSequence for FairShare {
+    fn compares_usage(&self) -> bool {
+        true
+    }
+
+    fn order(&self, input: &ProgressiveInput) -> ProgressiveOrder {
+        let by_owner = by_owner(input.workloads);
+        let mut accounts = GroupAccounts::new(input.group, input.domains, by_owner.owners(), input.now);
+        for (owner, placed) in input.placed {
+            accounts.place(*owner, placed.slots, placed.seconds);
+        }
+        let charges = parallel::each(input.requests.len(), |at| {
+            let request = &input.requests[at];
+            accounts.charge(by_owner.owner_of(at), request.slots, request.seconds)
+        });
+        let tiers = input.group.options().order;
+        let turns = order(tiers, &by_owner, &charges, &accounts, input.most);
+        let charged = parallel::map(&turns, |turn| Charged {
+            charge: charges[turn.at as usize].to_f64(),
+            factor_after: turn.factor_after,
+        });
+        let order: Vec<u32> = turns.into_iter().map(|turn| turn.at).collect();
+        let decisions = if input.explain {
+            decisions(CHARGED_TIERS.each_ref(), tiers, input.workloads, &charges, &accounts, &order)
+        } else {
+            Vec::new()
+        };
+        ProgressiveOrder { order, charged, decisions }
     }
 }
 

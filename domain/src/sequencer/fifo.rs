@@ -10,6 +10,10 @@ impl Sequence for Fifo {
         "fifo"
     }
 
+    fn summary(&self) -> &'static str {
+        "First come, first served."
+    }
+
     fn success_message(&self) -> &'static str {
         "Sessions sequenced in submission order"
     }

@@ -10,6 +10,10 @@ impl Sequence for Lifo {
         "lifo"
     }
 
+    fn summary(&self) -> &'static str {
+        "Last come, first served."
+    }
+
     fn success_message(&self) -> &'static str {
         "Sessions sequenced in reverse submission order"
     }

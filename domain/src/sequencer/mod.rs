@@ -8,6 +8,10 @@
 //! - `progressive`: the owner of a workload that is placed is charged for it before the next one is chosen
 //!   (FAIR_SHARE §10).
 //!
+//! A sequencer's file has all of it: the keys of the plain order, the reasons that it gives, its progressive form if it has one,
+//! and its name and sentence, which the API and the pages show. The sort keys also say where an owner stands; the ranks of a
+//! group follow from factors under every sequencer.
+//!
 //! A sequencer does not decide whether a workload fits, and it starts nothing. It reads neither a clock nor the
 //! database.
 //!
@@ -21,10 +25,10 @@ mod fairshare;
 mod fifo;
 mod lifo;
 pub mod progressive;
-mod saturation;
-mod score;
+pub(crate) mod saturation;
+pub(crate) mod score;
 mod ties;
-mod turns;
+pub(crate) mod turns;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,7 +40,8 @@ use super::slots::Usages;
 use super::time::Timestamp;
 use ties::Ids;
 
-pub use decision::Decision;
+pub use decision::{Decision, OwnerReason};
+use progressive::ProgressiveSequence;
 pub use turns::QueueClaims;
 
 /// A pending workload, reduced to what an order needs.
@@ -78,19 +83,13 @@ pub trait ShareLookup {
     fn order(&self) -> Order;
 }
 
-/// The metric that a progressive order compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgressiveMetric {
-    /// Usage divided by weight.
-    Usage,
-    /// The dominant share of the slots that are held.
-    DominantShare,
-}
-
 /// A rule that orders workloads.
 trait Sequence: Sync {
     /// The value of the group's `scheduler`.
     fn name(&self) -> &'static str;
+
+    /// The order in one sentence.
+    fn summary(&self) -> &'static str;
 
     /// The message of the answer about the order.
     fn success_message(&self) -> &'static str;
@@ -113,9 +112,9 @@ trait Sequence: Sync {
         false
     }
 
-    /// The metric that grows with each placed workload; `None` if the sequencer has no progressive order
+    /// The progressive form of the order, in which every placed workload counts; `None` if the sequencer has none
     /// (FAIR_SHARE §10).
-    fn grows(&self) -> Option<ProgressiveMetric> {
+    fn progressive(&self) -> Option<&dyn ProgressiveSequence> {
         None
     }
 
@@ -133,6 +132,9 @@ static SEQUENCERS: &[&dyn Sequence] =
 pub struct Sequencer(&'static dyn Sequence);
 
 impl Sequencer {
+    /// The sequencer of a group that names none.
+    pub const DEFAULT_NAME: &'static str = "fairshare";
+
     pub fn by_name(name: &str) -> Option<Self> {
         SEQUENCERS.iter().find(|s| s.name() == name).map(|s| Self(*s))
     }
@@ -141,8 +143,17 @@ impl Sequencer {
         SEQUENCERS.iter().map(|s| s.name())
     }
 
+    /// All sequencers, in the order of documents.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SEQUENCERS.iter().map(|sequencer| Self(*sequencer))
+    }
+
     pub fn name(self) -> &'static str {
         self.0.name()
+    }
+
+    pub fn summary(self) -> &'static str {
+        self.0.summary()
     }
 
     pub fn success_message(self) -> &'static str {
@@ -181,9 +192,14 @@ impl Sequencer {
         first.into_iter().chain(order.windows(2).map(between)).collect()
     }
 
-    /// The metric that a progressive order compares; `None` if the sequencer has no progressive order.
-    pub fn grows(self) -> Option<ProgressiveMetric> {
-        self.0.grows()
+    /// The progressive form of the order; `None` if the sequencer has none.
+    pub fn progressive(self) -> Option<&'static dyn ProgressiveSequence> {
+        self.0.progressive()
+    }
+
+    /// True if the order compares usage by weight.
+    pub fn compares_usage(self) -> bool {
+        self.progressive().is_some_and(ProgressiveSequence::compares_usage)
     }
 }
 

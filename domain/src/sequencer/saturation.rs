@@ -16,6 +16,10 @@ impl Sequence for Saturation {
         "saturation"
     }
 
+    fn summary(&self) -> &'static str {
+        "The queue that lacks most of its share starts first."
+    }
+
     fn success_message(&self) -> &'static str {
         "Sessions sequenced by turns of queues, lowest allocated / fair share first"
     }
@@ -25,8 +29,7 @@ impl Sequence for Saturation {
     }
 
     fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
-        let rows = claims.tree.len();
-        Some(Box::new(BySaturation { keys: vec![None; rows], heaps: SiblingHeaps::new(rows) }))
+        Some(Box::new(BySaturation::new(claims.tree.len(), false)))
     }
 
     fn takes_turns(&self) -> bool {
@@ -34,11 +37,19 @@ impl Sequence for Saturation {
     }
 }
 
-struct BySaturation {
-    /// The sort key of each queue.
-    keys: Vec<Option<Key>>,
+pub(crate) struct BySaturation {
+    /// The sort key of each queue. Before it stands whether the queue comes last because it has its share.
+    keys: Vec<Option<(bool, Key)>>,
     /// The children that have pending workloads.
     heaps: SiblingHeaps,
+    shares_first: bool,
+}
+
+impl BySaturation {
+    /// The rule for that many queues. With `shares_first` a queue that has its share comes after all others.
+    pub fn new(queues: usize, shares_first: bool) -> Self {
+        Self { keys: vec![None; queues], heaps: SiblingHeaps::new(queues), shares_first }
+    }
 }
 
 fn position<'a>(state: &'a TurnState, queue: usize) -> Position<'a> {
@@ -46,20 +57,21 @@ fn position<'a>(state: &'a TurnState, queue: usize) -> Position<'a> {
     Position { tree: &state.tree, queue, allocated, fair_share }
 }
 
-fn key_of(state: &TurnState, queue: usize) -> Key {
-    key(&position(state, queue), state.next.row(queue), &[])
+fn key_of(state: &TurnState, queue: usize, shares_first: bool) -> (bool, Key) {
+    (shares_first && state.has_its_share(queue), key(&position(state, queue), state.next.row(queue), &[]))
 }
 
-fn is_before(keys: &[Option<Key>], state: &TurnState, a: usize, b: usize) -> bool {
-    let (Some(key_a), Some(key_b)) = (&keys[a], &keys[b]) else { return false };
-    compare((&position(state, a), key_a), (&position(state, b), key_b)) == Ordering::Less
+fn is_before(keys: &[Option<(bool, Key)>], state: &TurnState, a: usize, b: usize) -> bool {
+    let (Some((last_a, key_a)), Some((last_b, key_b))) = (&keys[a], &keys[b]) else { return false };
+    let by_key = || compare((&position(state, a), key_a), (&position(state, b), key_b));
+    last_a.cmp(last_b).then_with(by_key) == Ordering::Less
 }
 
 impl Turns for BySaturation {
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>) {
-        let Self { keys, heaps } = self;
+        let Self { keys, heaps, shares_first } = self;
         for queue in &waiting {
-            keys[*queue] = Some(key_of(state, *queue));
+            keys[*queue] = Some(key_of(state, *queue, *shares_first));
         }
         heaps.fill(parent, waiting, |a, b| is_before(keys, state, a, b));
     }
@@ -69,10 +81,10 @@ impl Turns for BySaturation {
     }
 
     fn gave(&mut self, state: &TurnState, queue: usize, waits: bool) {
-        let Self { keys, heaps } = self;
+        let Self { keys, heaps, shares_first } = self;
         let parent = state.tree.queues[queue].parent;
         if waits {
-            keys[queue] = Some(key_of(state, queue));
+            keys[queue] = Some(key_of(state, queue, *shares_first));
             heaps.move_first(parent, |a, b| is_before(keys, state, a, b));
         } else {
             // The queue that gave is the first of its siblings.

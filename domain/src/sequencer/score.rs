@@ -14,6 +14,10 @@ impl Sequence for Score {
         "score"
     }
 
+    fn summary(&self) -> &'static str {
+        "The queue with the best score of its division starts first."
+    }
+
     fn success_message(&self) -> &'static str {
         "Sessions sequenced by turns of queues, highest score first"
     }
@@ -23,9 +27,7 @@ impl Sequence for Score {
     }
 
     fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
-        let rows = claims.tree.len();
-        let levels = (0..=rows).map(|_| None).collect();
-        Some(Box::new(Scores { weights: claims.score_weights, levels, age: vec![0; rows] }))
+        Some(Box::new(Scores::new(claims.tree.len(), claims.score_weights, false)))
     }
 
     fn takes_turns(&self) -> bool {
@@ -33,28 +35,37 @@ impl Sequence for Score {
     }
 }
 
-struct Scores<'a> {
+pub(crate) struct Scores<'a> {
     weights: &'a ScoreWeights,
     /// The siblings by parent, the roots last; `None` if no queue has pending workloads there.
     levels: Vec<Option<Level<'a>>>,
     /// By queue: the number of older siblings.
     age: Vec<usize>,
+    shares_first: bool,
 }
 
 struct Level<'a> {
     /// The queues, the oldest first.
     queues: Vec<usize>,
     tree: ScoreTree<'a>,
+    /// The same siblings, of which only those wait that do not have their share; kept if such queues come first.
+    below_share: Option<ScoreTree<'a>>,
     first: Option<usize>,
 }
 
 impl Level<'_> {
     fn choose(&mut self) {
-        self.first = self.tree.first().map(|sibling| self.queues[sibling]);
+        let below = self.below_share.as_mut().and_then(ScoreTree::first);
+        self.first = below.or_else(|| self.tree.first()).map(|sibling| self.queues[sibling]);
     }
 }
 
-impl Scores<'_> {
+impl<'a> Scores<'a> {
+    /// The rule for that many queues. With `shares_first` a queue that has its share comes after all others.
+    pub fn new(queues: usize, weights: &'a ScoreWeights, shares_first: bool) -> Self {
+        Self { weights, levels: (0..=queues).map(|_| None).collect(), age: vec![0; queues], shares_first }
+    }
+
     fn place(&self, parent: Option<usize>) -> usize {
         parent.unwrap_or(self.levels.len() - 1)
     }
@@ -76,7 +87,14 @@ impl Turns for Scores<'_> {
         for queue in waiting {
             siblings[self.age[queue]].1 = true;
         }
-        let mut level = Level { queues, tree: ScoreTree::new(self.weights, &siblings), first: None };
+        let tree = ScoreTree::new(self.weights, &siblings);
+        let below_share = self.shares_first.then(|| {
+            for (queue, (_, waits)) in queues.iter().zip(&mut siblings) {
+                *waits &= !state.has_its_share(*queue);
+            }
+            ScoreTree::new(self.weights, &siblings)
+        });
+        let mut level = Level { queues, tree, below_share, first: None };
         level.choose();
         let place = self.place(parent);
         self.levels[place] = Some(level);
@@ -89,7 +107,11 @@ impl Turns for Scores<'_> {
     fn gave(&mut self, state: &TurnState, queue: usize, waits: bool) {
         let place = self.place(state.tree.queues[queue].parent);
         let Some(level) = &mut self.levels[place] else { return };
-        level.tree.turn(self.age[queue], figures(&state.tree, queue, state.fair_share), waits);
+        let figures = figures(&state.tree, queue, state.fair_share);
+        level.tree.turn(self.age[queue], figures, waits);
+        if let Some(below) = &mut level.below_share {
+            below.turn(self.age[queue], figures, waits && !state.has_its_share(queue));
+        }
         level.choose();
     }
 }

@@ -46,13 +46,14 @@ pub struct By {
     pub domain: bool,
     pub project: bool,
     pub user: bool,
+    pub charge_class: bool,
     pub period: Option<Period>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ByError {
     #[error(
-        "is a list of `resource_group`, `domain`, `project`, `user` and one of `day`, `week` and `month`, with commas between"
+        "is a list of `resource_group`, `domain`, `project`, `user`, `charge_class` and one of `day`, `week` and `month`, with commas between"
     )]
     Unknown,
     #[error("names something twice")]
@@ -61,7 +62,7 @@ pub enum ByError {
     Periods,
 }
 
-const WORDS: [&str; 7] = ["resource_group", "domain", "project", "user", "day", "week", "month"];
+const WORDS: [&str; 8] = ["resource_group", "domain", "project", "user", "charge_class", "day", "week", "month"];
 
 impl By {
     fn has(self, word: &str) -> bool {
@@ -70,6 +71,7 @@ impl By {
             "domain" => self.domain,
             "project" => self.project,
             "user" => self.user,
+            "charge_class" => self.charge_class,
             "day" => self.period == Some(Period::Day),
             "week" => self.period == Some(Period::Week),
             _ => self.period == Some(Period::Month),
@@ -82,6 +84,7 @@ impl By {
             "domain" => return once(&mut self.domain),
             "project" => return once(&mut self.project),
             "user" => return once(&mut self.user),
+            "charge_class" => return once(&mut self.charge_class),
             "day" => Period::Day,
             "week" => Period::Week,
             "month" => Period::Month,

@@ -9,6 +9,7 @@ use crate::maps::FastMap;
 use crate::normalize::Normalizer;
 use crate::slots::Usages;
 use crate::time::Day;
+use crate::usage_dimensions::UsageDimensions;
 
 /// The key of a row. Columns that were not requested are absent. Rows have the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +20,8 @@ pub struct RowKey {
     pub domain: Option<Arc<str>>,
     pub project: Option<ProjectId>,
     pub user: Option<UserId>,
+    /// Empty for usage without a class.
+    pub charge_class: Option<Arc<str>>,
 }
 
 /// The sums of a row.
@@ -36,22 +39,22 @@ pub struct RowSums {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// The usage in one group and one period, by member and by the domain that it counted for.
+/// The usage in one group and one period, by member and dimensions.
 #[derive(Clone, Debug, Default)]
-pub struct Block(FastMap<(Member, Arc<str>), Usages>);
+pub struct Block(FastMap<(Member, UsageDimensions), Usages>);
 
 impl Block {
-    pub fn add(&mut self, member: Member, domain: &Arc<str>, usage: &Usages) {
-        match self.0.get_mut(&(member, Arc::clone(domain))) {
+    pub fn add(&mut self, place: &(Member, UsageDimensions), usage: &Usages) {
+        match self.0.get_mut(place) {
             Some(sum) => sum.add(usage),
             None => {
-                self.0.insert((member, Arc::clone(domain)), usage.clone());
+                self.0.insert(place.clone(), usage.clone());
             }
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Member, &Arc<str>, &Usages)> {
-        self.0.iter().map(|((member, domain), usage)| (*member, domain, usage))
+    pub fn iter(&self) -> impl Iterator<Item = (Member, &UsageDimensions, &Usages)> {
+        self.0.iter().map(|((member, dimensions), usage)| (*member, dimensions, usage))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -101,13 +104,13 @@ impl Rows {
             let of_these = &used[at..at + of_member.len()];
             at += of_member.len();
             let in_all: f64 = of_these.iter().sum();
-            for ((member, domain, usage), used) in of_member.iter().zip(of_these) {
-                let row = self.sums.entry(self.key(group, first_day, *member, domain)).or_default();
+            for ((member, dimensions, usage), used) in of_member.iter().zip(of_these) {
+                let row = self.sums.entry(self.key(group, first_day, *member, dimensions)).or_default();
                 row.usage.add(usage);
                 if let Some(scale) = scale {
                     let entitled = scale.entitled.get(member).copied().unwrap_or(0.0);
-                    // The entitled share of a member that counted in several domains is divided by the usage in each of
-                    // them.
+                    // The entitled share of a member with usage of several domains or classes is divided by the usage in
+                    // each of them.
                     let part = if in_all > 0.0 { used / in_all } else { 1.0 / of_member.len() as f64 };
                     *row.entitled_share.get_or_insert_default() += entitled * part;
                     *row.used_share.get_or_insert_default() += if total > 0.0 { used / total } else { 0.0 };
@@ -120,14 +123,15 @@ impl Rows {
         Ok(())
     }
 
-    fn key(&self, group: &Arc<str>, first_day: Day, member: Member, domain: &Arc<str>) -> RowKey {
-        let By { resource_group, domain: by_domain, project, user, period } = self.by;
+    fn key(&self, group: &Arc<str>, first_day: Day, member: Member, dimensions: &UsageDimensions) -> RowKey {
+        let By { resource_group, domain, project, user, charge_class, period } = self.by;
         RowKey {
             resource_group: resource_group.then(|| Arc::clone(group)),
             first_day: period.map(|_| first_day),
-            domain: by_domain.then(|| Arc::clone(domain)),
+            domain: domain.then(|| Arc::clone(&dimensions.domain)),
             project: project.then_some(member.project),
             user: user.then_some(member.user),
+            charge_class: charge_class.then(|| Arc::clone(&dimensions.charge_class)),
         }
     }
 

@@ -60,7 +60,7 @@ fn weights_by_age_at_half_life_seven() {
         assert!(close(kind("flat").weight(age, 7), flat), "flat {age}");
         assert!(close(kind("continuous").weight(age, 7), continuous), "continuous {age}");
     }
-    assert_eq!(Decay::names().collect::<Vec<_>>(), ["flat", "continuous"]);
+    assert_eq!(Decay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>(), ["flat", "continuous"]);
     assert_eq!(Decay::default().name(), "flat");
     assert!("Flat".parse::<Decay>().is_err());
 }

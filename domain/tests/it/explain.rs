@@ -19,6 +19,7 @@ use domain::normalized_days::{NormalizedDays, with_usage};
 use domain::options::{Options, Order};
 use domain::slots::{Amounts, SlotName};
 use domain::time::MICROS_PER_SECOND;
+use domain::usage_dimensions::UsageDimensions;
 use domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
             let usage =
                 amounts(&[("cpu", "3")]).for_micros((below(&mut dice, 3_000) * MICROS_PER_SECOND).unsigned_abs());
             let domain = Arc::clone(&world.hierarchy.projects()[&member.project].0);
-            added.add(*member, &domain, TODAY, &usage);
+            added.add(*member, &UsageDimensions::of_domain(Arc::clone(&domain)), TODAY, &usage);
             let more = scale.count(TODAY, &usage, &capacity).normalized_usage;
             unrecorded.entrants.push((at, with_usage(&contest.entrants[at].normalized_days, TODAY, 1, more)));
             if let Some(outer) = &contest.outer {

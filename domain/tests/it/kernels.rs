@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::support::{amounts, cases, clock, member, slot, usages};
 
-fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Timestamp>) -> Report {
+pub(crate) fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Timestamp>) -> Report {
     Report {
         id: KernelId(Uuid::from_u128(1)),
         session: SessionId(Uuid::from_u128(2)),
@@ -23,6 +23,9 @@ fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Tim
         terminated_at,
         changes: Changes::default(),
         expected_seconds: None,
+        charge_class: None,
+        submitted_at: None,
+        rules: None,
         traits: Traits::default(),
     }
 }
@@ -44,6 +47,28 @@ fn a_late_earlier_report_only_fills_what_is_missing() {
 }
 
 #[test]
+fn a_charge_class_stays_until_a_report_changes_it_or_takes_it_back() {
+    let of = |class: Option<&str>| Report {
+        charge_class: class.map(str::to_owned),
+        ..report(Phase::Running, Some(clock("10:00")), None)
+    };
+    let classes = |given: &[Option<&str>]| {
+        let reports: Vec<Report> = given.iter().map(|class| of(*class)).collect();
+        fold(&reports).expect("no conflict").expect("a kernel").report.charge_class
+    };
+    assert_eq!(classes(&[None]), None);
+    assert_eq!(classes(&[Some("")]), None);
+    assert_eq!(classes(&[Some("high"), None]).as_deref(), Some("high"));
+    assert_eq!(classes(&[Some("high"), Some("low")]).as_deref(), Some("low"));
+    assert_eq!(classes(&[Some("high"), Some(""), None]), None);
+    // A report of an earlier phase that arrives late only fills in what is missing.
+    let pending = Report { phase: Phase::Pending, started_at: None, ..of(Some("low")) };
+    let merged = |first: Option<&str>| fold(&[of(first), pending.clone()]).expect("no conflict").expect("a kernel");
+    assert_eq!(merged(Some("high")).report.charge_class.as_deref(), Some("high"));
+    assert_eq!(merged(None).report.charge_class.as_deref(), Some("low"));
+}
+
+#[test]
 fn reports_that_contradict_recorded_facts_are_refused() {
     let known = Kernel {
         key: None,
@@ -53,6 +78,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
         end_inferred: false,
         applied: None,
         seen_at: None,
+        reported_at: None,
     };
     let merge = |report| Kernel::merge(Some(known.clone()), report).map_err(|c| (c, c.key()));
     let foreign = Report { owner: member(2, 1), ..Report::clone(&known.report) };
@@ -79,6 +105,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
         end_inferred: false,
         applied: None,
         seen_at: None,
+        reported_at: None,
     };
     let moved = report(Phase::Terminated, Some(clock("11:00")), Some(clock("11:30")));
     let anew = Kernel::merge(Some(empty), moved.clone()).expect("a kernel");
@@ -91,7 +118,8 @@ fn reports_that_contradict_recorded_facts_are_refused() {
             settled: false,
             end_inferred: false,
             applied: None,
-            seen_at: None
+            seen_at: None,
+            reported_at: None
         }
     );
 }
@@ -107,6 +135,7 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
         end_inferred: false,
         applied: None,
         seen_at: None,
+        reported_at: None,
     };
     assert_eq!(Kernel::merge(Some(known.clone()), ended.clone()), Ok(known.clone()));
     let late = report(Phase::Running, Some(clock("10:00")), None);
@@ -131,6 +160,7 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
         end_inferred: false,
         applied: None,
         seen_at: None,
+        reported_at: None,
     };
     let after = |kernel: &Kernel, now: &str| {
         let stored = Kernel { key: Some(KernelKey(1)), ..kernel.clone() };

@@ -12,6 +12,7 @@ use domain::ledger::Ledger;
 use domain::options::Options;
 use domain::slots::{Amounts, Usages};
 use domain::time::Day;
+use domain::usage_dimensions::UsageDimensions;
 use proptest::prelude::*;
 
 use crate::support::{amounts, cases, day, member, usages};
@@ -26,8 +27,11 @@ struct Record {
 
 fn sums<'a>(records: impl IntoIterator<Item = &'a Record>) -> Sums {
     let mut increments = Increments::default();
-    for record in records {
-        increments.add(record.member, &record.domain, record.day, &record.usage);
+    for (at, record) in records.into_iter().enumerate() {
+        // Buckets sum over charge classes.
+        let charge_class = Arc::from(["", "high"][at % 2]);
+        let dimensions = UsageDimensions { domain: Arc::clone(&record.domain), charge_class };
+        increments.add(record.member, &dimensions, record.day, &record.usage);
     }
     increments.into_sums()
 }

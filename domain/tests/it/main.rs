@@ -2,7 +2,7 @@
 
 mod buckets;
 mod capacity;
-mod day_domains;
+mod cycle;
 mod decay;
 mod decimals;
 mod exact_sums;
@@ -14,10 +14,12 @@ mod hierarchy;
 mod job_schedules;
 mod kernels;
 mod ledger;
+mod metadata;
 mod normalization;
 mod options;
 mod outstanding;
 mod parallel;
+mod placement_rules;
 mod progressive;
 mod quantities;
 mod ranking;
@@ -30,6 +32,7 @@ mod statuses;
 mod support;
 mod suspensions;
 mod turns;
+mod workloads;
 mod worlds;
 
 /// The rules under the name that the file that benches have in common with these tests uses.

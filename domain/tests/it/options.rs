@@ -73,7 +73,9 @@ fn a_patch_merges_key_by_key() {
     assert_eq!((options.half_life_days, options.decay.name()), (7, "continuous"));
     assert_eq!(options.default_weight, weight("2"));
     // Removing what is not there is no fault, and maps are merged slot by slot.
-    assert_eq!(merge_patch(&merged, &map(json!({"lookback_days": null}))), Ok(merged.clone()));
+    for key in ["lookback_days", "kernel_timeout_seconds", "expected_seconds"] {
+        assert_eq!(merge_patch(&merged, &map(json!({ key: null }))), Ok(merged.clone()));
+    }
     let first = merge_patch(&merged, &map(json!({"resource_weights": {"cpu": 1}}))).expect("legal");
     let second = merge_patch(&first, &map(json!({"resource_weights": {"mem": "0.5"}}))).expect("legal");
     assert_eq!(second["resource_weights"], json!({"cpu": 1, "mem": "0.5"}));

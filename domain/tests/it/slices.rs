@@ -171,9 +171,9 @@ fn a_rescheduled_kernel_is_two_kernels() {
 #[test]
 fn policies_have_names() {
     for policy in [GapPolicy::Interpolate, GapPolicy::Ignore] {
-        assert_eq!(GapPolicy::parse(policy.as_str()), Some(policy));
+        assert_eq!(policy.as_str().parse(), Ok(policy));
     }
-    assert_eq!(GapPolicy::parse("Ignore"), None);
+    assert_eq!("Ignore".parse::<GapPolicy>(), Err(()));
     assert_eq!(GapPolicy::default(), GapPolicy::Interpolate);
 }
 

@@ -19,6 +19,7 @@ use domain::normalized_days::NormalizedDaysByOwner;
 use domain::options::{Options, Order};
 use domain::slots::{Amounts, SlotName, Usages};
 use domain::time::{Day, MICROS_PER_HOUR};
+use domain::usage_dimensions::UsageDimensions;
 use domain::weight::Weight;
 
 use crate::support::dice::Dice;
@@ -109,7 +110,8 @@ impl World {
                 // Few lengths, so that some are equal.
                 let micros = (below(&mut dice, 5) + 1) * MICROS_PER_HOUR;
                 let day = TODAY.plus(-i32::try_from(below(&mut dice, 45)).unwrap());
-                added.add(*member, domain, day, &slots.for_micros(micros.unsigned_abs()));
+                let dimensions = UsageDimensions::of_domain(Arc::clone(domain));
+                added.add(*member, &dimensions, day, &slots.for_micros(micros.unsigned_abs()));
             }
         }
         let mut world = Self { options, ledger, hierarchy };
@@ -157,7 +159,8 @@ impl World {
     pub fn with_more(&self, member: Member, name: SlotName, usage: Usage) -> Self {
         let usage: Usages = std::iter::once((name, usage)).collect();
         let mut added = Increments::default();
-        added.add(member, &self.hierarchy.projects()[&member.project].0, TODAY, &usage);
+        let domain = Arc::clone(&self.hierarchy.projects()[&member.project].0);
+        added.add(member, &UsageDimensions::of_domain(domain), TODAY, &usage);
         let (options, ledger, hierarchy) = (self.options.clone(), self.ledger.clone(), self.hierarchy.clone());
         let mut after = Self { options, ledger, hierarchy };
         after.book(added);
@@ -220,7 +223,7 @@ pub fn worlds(cases: u64, check: impl Fn(World, u64)) {
 
 /// [`worlds`] with buckets of up to `most_days` days.
 pub fn worlds_of(cases: u64, most_days: u64, check: impl Fn(World, u64)) {
-    for decay in Decay::names() {
+    for decay in Decay::choices().iter().map(|decay| decay.name) {
         for order in [Order::Flat, Order::Tiered] {
             for seed in 0..cases {
                 check(World::random(seed, decay, order, most_days), seed);

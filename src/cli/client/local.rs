@@ -34,7 +34,7 @@ pub async fn open(config: &Config) -> Result<App, Failure> {
 /// Creates the database if it does not exist or is empty. A database of another version is left unchanged.
 pub async fn make(config: &Config) -> Result<(), Failure> {
     let store = open::connect(config).await?;
-    if config.migrate_on_start && store.schema().await?.applied.is_empty() {
+    if config.migrate_on_start && store.schema().await?.is_empty() {
         store.migrate_up().await?;
     }
     open::close(&store).await;

@@ -12,9 +12,9 @@ use super::policy::policy;
 use crate::domain::identity;
 use crate::domain::ids::{KernelKey, Member};
 use crate::domain::replay::group::{Group, Start};
-use crate::domain::replay::order::Request;
 use crate::domain::replay::policy::Policy;
 use crate::domain::sequencer::Workload;
+use crate::domain::sequencer::progressive::ResourceRequest;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -68,7 +68,8 @@ impl FairOrder {
             self.next_run = at + SECONDS_BETWEEN_RUNS;
         }
         let sizes: Vec<Amounts> = jobs.iter().map(|job| slots(job.need.times(job.members.into()))).collect();
-        let requests: Vec<Request> = sizes.iter().map(|slots| Request { slots, told_seconds: None }).collect();
+        let requests: Vec<ResourceRequest> =
+            sizes.iter().map(|slots| ResourceRequest { slots: Some(slots), seconds: None }).collect();
         let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
         let order = self.group.order(&self.policy, &workloads, &requests, now, jobs.len());
         order.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()

@@ -184,7 +184,10 @@ async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group
     let agent = |(name, offered): (&str, Option<Amounts>)| {
         let alive = offered.is_some();
         let available_slots = offered.unwrap_or_else(|| whole.clone());
-        (name.to_owned(), AgentSpec { available_slots, alive, schedulable: true, labels: BTreeMap::new() })
+        (
+            name.to_owned(),
+            AgentSpec { available_slots, alive, schedulable: true, labels: BTreeMap::new(), taints: Vec::new() },
+        )
     };
     let specs = offered::agents(rows.iter(), now).into_iter().map(agent).collect();
     service.put_agents(caller.clone(), group.name.to_owned(), specs, None).await
@@ -214,6 +217,9 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
         changes: Changes::default(),
         expected_seconds: None,
+        charge_class: None,
+        submitted_at: None,
+        rules: None,
         traits: traits(kernel, seed),
     });
     let told = |name: &str| OwnerNames { name: Some(name.to_owned()), display_name: None };

@@ -85,6 +85,7 @@ fn submitted_again(group: &str, ended: &Report, now: Timestamp) -> Report {
         started_at: None,
         terminated_at: None,
         changes: Changes::default(),
+        submitted_at: Some(now),
         traits: Traits { agent_id: None, gang_id: None, gang_min: None, ..ended.traits.clone() },
         ..ended.clone()
     }
@@ -123,10 +124,11 @@ fn pending(report: &Report) -> PendingWorkload<'static> {
         user: None,
         project_id: Some(report.owner.project),
         project: None,
-        submitted_at: None,
+        submitted_at: report.submitted_at,
         priority: 0,
         queue: None,
         requested_slots: Some(Box::new(report.slots.clone())),
+        count: None,
         expected_seconds: None,
     }
 }

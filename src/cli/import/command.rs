@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::amounts::GPU;
 use super::api::Api;
 use super::capacities::{Capacity, read_capacities};
+use super::charge_class::ChargeClassField;
 use super::domain_map::read_domain_map;
 use super::format::Format;
 use super::history::{self, HistoryReport};
@@ -65,6 +66,10 @@ pub struct ImportArgs {
     /// `gres/gpu:1g.5gb=mig.small` for slices of devices. Once for each resource.
     #[arg(long, value_name = "RESOURCE[=SLOT]", value_parser = SlotChoices::parse)]
     pub slot: Vec<(String, String)>,
+    /// The field of the file by which usage is reported besides user, project and domain: `qos` or `partition` of Slurm,
+    /// `queue` of PBS, LSF and SWF. csv has a column `charge_class`.
+    #[arg(long, value_name = "FIELD", value_enum, default_value_t)]
+    pub charge_class: ChargeClassField,
     /// The unit of the memory fields of an SWF file.
     #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
         value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
@@ -175,6 +180,7 @@ fn options(args: &ImportArgs) -> anyhow::Result<Options> {
         delimiter: args.delimiter,
         fields: args.fields.clone(),
         slots: SlotChoices::new(args.slot.iter().cloned()).map_err(ImportError::Slot)?,
+        charge_class: args.charge_class,
     })
 }
 

@@ -1,6 +1,7 @@
 //! A format of an import, as its file describes it.
 
 use super::Options;
+use super::charge_class::ChargeClassField;
 use super::parser::Parser;
 use super::rows::{Rows, TextRows};
 use super::source::Source;
@@ -19,6 +20,8 @@ pub struct Format {
     pub table: bool,
     /// True if resources have names, so that the user may choose which of them count as slots.
     pub names_resources: bool,
+    /// The fields that `--charge-class` may choose.
+    pub(super) charge_classes: &'static [ChargeClassField],
     pub(super) parser: fn(&Options) -> Box<dyn Parser>,
     /// Reads the same format as a JSON document.
     pub(super) json: Option<ReadDocument>,

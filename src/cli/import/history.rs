@@ -27,8 +27,8 @@ use crate::service::ingest::incoming::outlives;
 /// The number of rows in one request.
 const ROWS: usize = 2_000;
 
-/// A day, a user, a project and a domain.
-type Place = (Day, Arc<str>, Arc<str>, Arc<str>);
+/// A day, a user, a project, a domain and a charge class.
+type Place = (Day, Arc<str>, Arc<str>, Arc<str>, Arc<str>);
 
 /// A day total as it is sent.
 #[derive(Serialize)]
@@ -37,6 +37,7 @@ struct Row<'a> {
     user: &'a str,
     project: &'a str,
     domain_name: &'a str,
+    charge_class: &'a str,
     resource_usage: &'a Usages,
     jobs: u64,
 }
@@ -194,8 +195,8 @@ pub(super) async fn load(
     Ok(report)
 }
 
-fn row<'a>((day, user, project, domain): &'a Place, daily: &'a Daily) -> Row<'a> {
-    Row { day: *day, user, project, domain_name: domain, resource_usage: &daily.usage, jobs: daily.records }
+fn row<'a>((day, user, project, domain_name, charge_class): &'a Place, daily: &'a Daily) -> Row<'a> {
+    Row { day: *day, user, project, domain_name, charge_class, resource_usage: &daily.usage, jobs: daily.records }
 }
 
 /// The usage of jobs, by group.
@@ -230,7 +231,8 @@ impl Totals {
             self.repeated += 1;
             return;
         }
-        let [user, project, domain] = [&job.user, &job.project, &job.domain].map(|name| self.name(name));
+        let names = [&job.user, &job.project, &job.domain, &job.charge_class];
+        let [user, project, domain, class] = names.map(|name| self.name(name));
         if *domain == *UNKNOWN_DOMAIN {
             self.without_domain.insert(Arc::clone(&project));
         }
@@ -242,8 +244,10 @@ impl Totals {
         for part in
             Span::new(start, end).into_iter().flat_map(Span::by_day).filter(|part| part.start.day() < self.today)
         {
-            let place = (part.start.day(), Arc::clone(&user), Arc::clone(&project), Arc::clone(&domain));
-            rows.entry(place).or_default().add(&job.slots.for_micros(part.micros()));
+            let [user, project, domain, class] = [&user, &project, &domain, &class].map(Arc::clone);
+            rows.entry((part.start.day(), user, project, domain, class))
+                .or_default()
+                .add(&job.slots.for_micros(part.micros()));
         }
     }
 

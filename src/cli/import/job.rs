@@ -40,6 +40,10 @@ pub struct ImportedJob {
     /// The node, if the job ran on exactly one.
     pub agent: Option<String>,
     pub queue: Option<String>,
+    /// Slurm's QOS.
+    pub qos: String,
+    /// The class that its usage is recorded with; empty: none.
+    pub charge_class: String,
     pub priority: i32,
     /// The time limit, if the trace contains it.
     pub limit_seconds: Option<u32>,
@@ -100,15 +104,17 @@ impl ImportedJob {
 
     /// Removes optional names that are not valid.
     fn skip_bad_labels(&mut self) {
-        let Self { session_key, domain, agent, queue, skipped, .. } = self;
+        let Self { session_key, domain, charge_class, agent, queue, skipped, .. } = self;
         if check_label("session", session_key).is_err() {
             skipped.add("session", session_key);
             session_key.clear();
         }
         let is_name = |name: &str| check_name(name).is_ok() && check_utf8(name).is_ok();
-        if !domain.is_empty() && !is_name(domain) {
-            skipped.add("domain", domain);
-            domain.clear();
+        for (label, name) in [("domain", domain), ("charge class", charge_class)] {
+            if !name.is_empty() && !is_name(name) {
+                skipped.add(label, name);
+                name.clear();
+            }
         }
         for (label, name) in [("node", agent), ("queue", queue)] {
             // A field with invalid UTF-8 may already be noted under its own name.

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use super::ImportError;
 use super::amounts::{self, CPU, GPU, MEM};
+use super::charge_class::ChargeClassField;
 use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
 use super::parser::{Parsed, Parser};
@@ -30,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     zoned: false,
     table: false,
     names_resources: false,
+    charge_classes: &[ChargeClassField::Queue],
     parser: |_| Box::new(Lsf),
     json: None,
 };

@@ -8,6 +8,7 @@ pub(super) mod amounts;
 mod api;
 mod body;
 pub mod capacities;
+pub mod charge_class;
 pub mod command;
 mod csv_lines;
 pub mod domain_map;
@@ -45,6 +46,7 @@ use std::path::PathBuf;
 use chrono_tz::Tz;
 
 use crate::domain::names::{NameError, check_name};
+use charge_class::ChargeClassField;
 use format::Format;
 use job::ImportedJob;
 use outcome::Summary;
@@ -96,6 +98,8 @@ pub enum ImportError {
     SlurmFault(String),
     #[error("line {line}: UnixStartTime is not a number of seconds since 1970")]
     UnixStartTime { line: u64 },
+    #[error("the format {format} has no field for --charge-class {field}; {known}")]
+    NoChargeClass { field: &'static str, format: &'static str, known: String },
     #[error("{option} says nothing about the format {format}")]
     NotOfFormat { option: &'static str, format: &'static str },
     #[error(
@@ -141,6 +145,8 @@ pub struct Options {
     pub fields: Option<String>,
     /// The resources that count as slots of their own.
     pub slots: SlotChoices,
+    /// The field that becomes the charge class of jobs.
+    pub charge_class: ChargeClassField,
 }
 
 impl Options {
@@ -151,10 +157,16 @@ impl Options {
             ("--fields", self.fields.is_some(), format.table),
             ("--slot", !self.slots.is_empty(), format.names_resources),
         ];
-        match told.into_iter().find(|(_, told, heard)| *told && !heard) {
-            Some((option, ..)) => Err(ImportError::NotOfFormat { option, format: format.name }),
-            None => Ok(()),
+        if let Some((option, ..)) = told.into_iter().find(|(_, told, heard)| *told && !heard) {
+            return Err(ImportError::NotOfFormat { option, format: format.name });
         }
+        if self.charge_class == ChargeClassField::None || format.charge_classes.contains(&self.charge_class) {
+            return Ok(());
+        }
+        let known: Vec<&str> = format.charge_classes.iter().map(|field| field.name()).collect();
+        let known = if known.is_empty() { "a column charge_class".to_owned() } else { known.join(" or ") };
+        let (field, format) = (self.charge_class.name(), format.name);
+        Err(ImportError::NoChargeClass { field, format, known: format!("it has {known}") })
     }
 }
 
@@ -170,6 +182,7 @@ pub struct Reader {
     rows: Box<dyn Rows>,
     progress: Progress,
     resource_group: Option<String>,
+    charge_class: ChargeClassField,
     shift: Shift,
     summary: Summary,
     failed: bool,
@@ -189,6 +202,7 @@ impl Reader {
             rows,
             progress,
             resource_group: options.resource_group.clone(),
+            charge_class: options.charge_class,
             shift: Shift::default(),
             failed: false,
         })
@@ -227,7 +241,10 @@ impl Reader {
             return Ok(None);
         };
         let never_started = row.as_ref().is_ok_and(|job| job.started_at.is_none());
-        let row = row.and_then(|job| job.checked(self.resource_group.as_deref()));
+        let row = row.and_then(|mut job| {
+            self.charge_class.set(&mut job);
+            job.checked(self.resource_group.as_deref())
+        });
         let row = row.and_then(|job| self.shift.apply_to_job(job));
         let line = self.rows.place();
         Ok(Some(match row {

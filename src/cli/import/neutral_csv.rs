@@ -1,6 +1,6 @@
 //! `csv`: one job in each row, with these columns in any order:
 //!
-//! `job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state`.
+//! `job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,charge_class,state`.
 //!
 //! Times are RFC 3339; without an offset they are UTC, or in the zone of `--timezone`. `cpu`, `mem_gib` and `gpu` are
 //! the totals of the job while it ran; `gpu` becomes the slot `cuda.device`. An empty field is unknown. The times of a
@@ -27,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
     zoned: true,
     table: false,
     names_resources: false,
+    charge_classes: &[],
     parser: |options| Box::new(NeutralCsv { zone: options.zone.unwrap_or(Tz::UTC), ..NeutralCsv::default() }),
     json: None,
 };
@@ -57,6 +58,7 @@ struct Columns {
     cpu: Option<usize>,
     mem_gib: Option<usize>,
     gpu: Option<usize>,
+    charge_class: Option<usize>,
 }
 
 impl Columns {
@@ -75,6 +77,7 @@ impl Columns {
             cpu: header.find("cpu"),
             mem_gib: header.find("mem_gib"),
             gpu: header.find("gpu"),
+            charge_class: header.find("charge_class"),
             names: header.into_names()?,
         })
     }
@@ -101,6 +104,7 @@ impl Columns {
             project: field(Some(self.project)).to_owned(),
             domain: field(self.domain).to_owned(),
             resource_group: field(self.resource_group).to_owned(),
+            charge_class: field(self.charge_class).to_owned(),
             submitted_at,
             started_at,
             terminated_at,

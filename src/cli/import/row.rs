@@ -25,6 +25,8 @@ struct Row<'a> {
     agent_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    charge_class: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<i32>,
 }
@@ -43,6 +45,7 @@ pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json
         terminated_at: job.terminated_at,
         agent_id: job.agent.as_deref(),
         queue: job.queue.as_deref(),
+        charge_class: &job.charge_class,
         priority: Some(job.priority).filter(|priority| *priority != 0),
     };
     serde_json::to_writer(&mut *lines, &row)?;

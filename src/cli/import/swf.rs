@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ImportError;
 use super::amounts::{self, CPU, MEM};
+use super::charge_class::ChargeClassField;
 use super::format::Format;
 use super::job::ImportedJob;
 use super::parser::{Parsed, Parser};
@@ -34,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
     zoned: false,
     table: false,
     names_resources: false,
+    charge_classes: &[ChargeClassField::Queue],
     parser: |options| Box::new(Swf { memory: options.swf_memory, ..Swf::default() }),
     json: None,
 };

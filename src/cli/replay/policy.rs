@@ -101,7 +101,7 @@ fn draft(name: String, shown: String, mut document: Map<String, Value>) -> Resul
     }
     let weights = read_from::<Configuration, _>(Value::Object(weights), "invalid_type");
     let weights = weights.map_err(|misread| Failure::from(Error::Invalid(vec![misread.fault("the policy")])))?;
-    let scheduler = document.remove("scheduler").unwrap_or_else(|| "fairshare".into());
+    let scheduler = document.remove("scheduler").unwrap_or_else(|| Sequencer::DEFAULT_NAME.into());
     let sequencer = scheduler.as_str().and_then(Sequencer::by_name).filter(|known| !known.takes_turns());
     let sequencer = sequencer.ok_or_else(|| {
         let known: Vec<&str> =

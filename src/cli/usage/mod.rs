@@ -30,8 +30,8 @@ pub struct Usage {
     /// A month like 2026-10 instead; of the current one the days until today
     #[arg(long, value_name = "MONTH", conflicts_with_all = ["from", "to"], requires = "by")]
     month: Option<String>,
-    /// A report instead of records, of whole days in UTC: a row for each of `resource_group`, domain, project, user, and one
-    /// of day, week and month, with commas between
+    /// A report instead of records, of whole days in UTC: a row for each of `resource_group`, domain, project, user,
+    /// `charge_class`, and one of day, week and month, with commas between
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
     /// Only these slots, with commas between
@@ -40,6 +40,9 @@ pub struct Usage {
     /// Only what counted for this domain
     #[arg(long)]
     domain: Option<String>,
+    /// Only what was recorded with this charge class; an empty one is that of usage without
+    #[arg(long, requires = "by")]
+    charge_class: Option<String>,
     /// Only the kernels of this user, by name or UUID
     #[arg(long)]
     user: Option<String>,
@@ -53,7 +56,7 @@ pub struct Usage {
     output: OutputArgs,
 }
 
-const COLUMNS: &[&str] = &["kernel_id", "period_start", "period_end", "resource_usage", "compacted"];
+const COLUMNS: &[&str] = &["kernel_id", "period_start", "period_end", "charge_class", "resource_usage", "compacted"];
 
 impl Command for Usage {
     async fn run(self, config: Config) -> Outcome {

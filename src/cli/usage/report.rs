@@ -15,7 +15,7 @@ use crate::domain::usage_report::Period;
 use crate::service::{Clock, SystemClock};
 
 /// The columns that may precede the hours of slots, in this order.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "resource_group",
     "first_day",
     "last_day",
@@ -24,11 +24,13 @@ const NAMES: [&str; 10] = [
     "project_id",
     "user_name",
     "user_uuid",
+    "charge_class",
     "used_share",
     "entitled_share",
 ];
 /// The words that a report may be grouped by, and the columns that show them.
-const BY: [(&str, &str); 3] = [("domain", "domain_name"), ("project", "project_name"), ("user", "user_name")];
+const BY: [(&str, &str); 4] =
+    [("domain", "domain_name"), ("project", "project_name"), ("user", "user_name"), ("charge_class", "charge_class")];
 const DAYS: [&str; 2] = ["first_day", "last_day"];
 const SHARES: [&str; 2] = ["used_share", "entitled_share"];
 /// Ids, and the names that replace them in tables.
@@ -125,6 +127,7 @@ async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
         groups => groups.iter().fold(client.get(["usage-report"]), |call, group| call.with("group", group)),
     };
     let call = call.maybe("from", from).maybe("to", to).maybe("by", usage.by).maybe("slots", usage.slots);
+    let call = call.maybe("charge_class", usage.charge_class);
     Ok(call.maybe("domain", usage.domain).maybe("user", usage.user).maybe("project", usage.project))
 }
 

@@ -41,7 +41,7 @@ impl ExplainQuery {
         Ok(JsonString::of(&service(ctx)?.explain(caller(ctx)?, &resource_group, input).await?))
     }
 
-    /// The order in which workloads would start now, each with why it waits: the kernels that are pending, or those of `input`,
+    /// The order in which workloads would start now, each with why it waits: the reported ones that wait, or those of `input`,
     /// which has the shape of the body of `POST /resource-groups/{rg}/sequence`. `first` of them are shown.
     async fn sequence(
         &self,
@@ -64,6 +64,10 @@ impl ExplainQuery {
                 let (body, key) = (input.to_string(), caller.key_id);
                 let work = || {
                     let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| below(e.into()))?;
+                    if request.workloads.is_none() {
+                        let detail = "`workloads` is missing; without `input`, the reported workloads are ordered";
+                        return Err(Error::invalid("/input/workloads", "missing_field", detail));
+                    }
                     let asked: SequenceInput = request.into();
                     let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
                     let sequenced = service.sequence(&caller, &resource_group, asked).map_err(below)?;

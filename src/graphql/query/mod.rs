@@ -15,6 +15,7 @@ pub mod shares;
 pub mod simulations;
 pub mod usage_records;
 pub mod usage_report;
+pub mod workloads;
 
 use std::sync::Arc;
 
@@ -39,7 +40,13 @@ struct ShareQueries(
 
 /// Queries of running kernels, of kernels that are to run, and of simulations.
 #[derive(MergedObject, Default)]
-struct PlanQueries(queues::QueueQuery, division::DivisionQuery, simulations::SimulationQuery, kernels::KernelQuery);
+struct PlanQueries(
+    queues::QueueQuery,
+    division::DivisionQuery,
+    simulations::SimulationQuery,
+    kernels::KernelQuery,
+    workloads::WorkloadQuery,
+);
 
 /// Queries of usage.
 #[derive(MergedObject, Default)]

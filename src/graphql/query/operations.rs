@@ -7,9 +7,10 @@ use async_graphql::{Context, Object, Result};
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::guard;
-use crate::graphql::types::{AuditEntry, Job, JobRun};
+use crate::graphql::types::{AuditEntry, Job, JobRun, Metadata};
 use crate::service::audit_log::AuditQuery;
 use crate::service::jobs::{JobControl, RunFilter};
+use crate::service::metadata::Metadata as ServiceMetadata;
 use crate::service::{Error, Result as ServiceResult, Service};
 
 /// The runner of jobs.
@@ -28,6 +29,12 @@ impl OperationsQuery {
         let jobs = service(ctx)?.jobs(caller(ctx)?, &**jobs(ctx)?).await?;
         guard::spend(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;
         Ok(jobs.into_iter().map(Job::from).collect())
+    }
+
+    /// Everything that can be chosen or set: names with their sentences, and options with type, range, default, unit and sentence. For
+    /// every role.
+    async fn metadata(&self, ctx: &Context<'_>) -> Result<Metadata> {
+        Ok(ServiceMetadata::collect(&**jobs(ctx)?).into())
     }
 
     /// Runs of jobs, newest first: of a job, for a group, or only those that have ended without success.

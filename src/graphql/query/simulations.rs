@@ -55,4 +55,20 @@ impl SimulationQuery {
         };
         Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
     }
+    /// Decides what would start now in the input's snapshot, and why the rest waits; the shapes are those of
+    /// `POST /cycle/simulate`.
+    async fn simulate_cycle(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let service = service(ctx)?;
+        let now = service.clock().now();
+        let work = || {
+            let document = input.0.to_string();
+            let _memory = service.memory().reserve_for_simulation(document.len())?;
+            let simulation = simulate::read_cycle(document.as_bytes())?;
+            // A member costs memory even where one line of the input stands for many.
+            let _members = service.memory().reserve_for_simulation(simulation.members() * simulate::BYTES_OF_MEMBER)?;
+            simulate::cycle(simulation, now)
+        };
+        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
+    }
 }

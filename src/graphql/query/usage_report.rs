@@ -16,6 +16,7 @@ pub enum UsageReportBy {
     Domain,
     Project,
     User,
+    ChargeClass,
     Day,
     /// From Monday on.
     Week,
@@ -29,6 +30,7 @@ impl UsageReportBy {
             Self::Domain => "domain",
             Self::Project => "project",
             Self::User => "user",
+            Self::ChargeClass => "charge_class",
             Self::Day => "day",
             Self::Week => "week",
             Self::Month => "month",
@@ -43,8 +45,8 @@ pub struct UsageReportQuery;
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl UsageReportQuery {
     /// The usage from the day `from` until the day `to`, which is included, in the resource groups together; without
-    /// `resource_groups`, in all that the key reaches. `by` is users by default. Rows are in the order of time, then from the largest
-    /// usage on: of the first slot of `slots`, else of `cpu`.
+    /// `resource_groups`, in all that the key reaches. `by` is users by default; an empty `charge_class` is that of usage without one.
+    /// Rows are in the order of time, then from the largest usage on: of the first slot of `slots`, else of `cpu`.
     async fn usage_report(
         &self,
         ctx: &Context<'_>,
@@ -54,6 +56,7 @@ impl UsageReportQuery {
         by: Option<Vec<UsageReportBy>>,
         slots: Option<Vec<String>>,
         domain_name: Option<String>,
+        charge_class: Option<String>,
         user_uuid: Option<Uuid>,
         project_id: Option<Uuid>,
         first: Option<i64>,
@@ -76,6 +79,7 @@ impl UsageReportQuery {
             by: by.as_deref(),
             slots: slots.as_deref(),
             domain: domain_name.as_deref(),
+            charge_class: charge_class.as_deref(),
             user: user.as_deref(),
             project: project.as_deref(),
         };

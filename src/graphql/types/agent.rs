@@ -47,6 +47,11 @@ impl Agent {
         JsonString::of(&self.row.labels)
     }
 
+    /// Workloads that do not tolerate them stay away.
+    async fn taints(&self) -> JsonString {
+        JsonString::of(&self.row.taints)
+    }
+
     async fn updated_at(&self) -> DateTime {
         DateTime(self.row.updated_at)
     }

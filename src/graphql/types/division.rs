@@ -6,6 +6,7 @@ use async_graphql::{Context, Object, Result, SimpleObject};
 
 use super::QueueWarning;
 use crate::domain::division::report::{QueueReport, RatioReport};
+use crate::domain::division::saturation_ratios;
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
@@ -204,6 +205,11 @@ impl DivisionDayNode {
 
     async fn quota(&self) -> JsonString {
         JsonString::of(&self.0.quota)
+    }
+
+    /// Allocated / fair share, by slot; `inf` where that share is nothing.
+    async fn saturation_ratio(&self) -> JsonString {
+        JsonString::of(&saturation_ratios(&self.0.allocated, &self.0.fair_share))
     }
 
     /// The ratios of `min_share`; null for other algorithms.

@@ -12,10 +12,12 @@ use crate::service::jobs::JobStatus;
 pub struct Job {
     pub name: &'static str,
     pub description: &'static str,
+    /// The object of one run: `group`, a resource group, or `server`, all that belongs to none.
+    pub scope: &'static str,
     /// The cron expression in UTC by which the job starts by itself: second, minute, hour, day of month, month, day of week. Null:
     /// the job runs only on request.
     pub schedule: Option<String>,
-    /// The earliest time at which the job is due in a resource group that the key reaches. A time that has passed: the job is due
+    /// The earliest time at which the job is due in a resource group that the key reaches, or for the server. A time that has passed: the job is due
     /// and has not started yet. Null: the job runs only on request, or there is no group.
     pub next_run_at: Option<DateTime>,
     /// The last run for each resource group, and for none.
@@ -27,6 +29,7 @@ impl From<JobStatus> for Job {
         Self {
             name: definition.name,
             description: definition.description,
+            scope: definition.scope.as_str(),
             schedule: definition.schedule,
             next_run_at: next_run_at.map(DateTime),
             last_runs: last_runs.into_iter().map(JobRun).collect(),

@@ -1,9 +1,11 @@
 //! Resource groups with their options as GraphQL shows them.
 
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::InputWarning;
+use crate::domain::explain::exact;
 use crate::graphql::global_id;
+use crate::graphql::guard;
 use crate::graphql::orders::SliceGapPolicy;
 use crate::graphql::scalars::{DateTime, JsonString};
 use crate::service::VisibleGroup;
@@ -25,7 +27,7 @@ impl ScalingGroup {
         &self.0.name
     }
 
-    /// `fairshare`, `fifo`, `lifo`, `drf`, `saturation` or `score`.
+    /// The name of a sequencer; `metadata` lists them.
     async fn scheduler(&self) -> &str {
         self.0.scheduler.name()
     }
@@ -38,6 +40,13 @@ impl ScalingGroup {
     /// Only the options that an admin has set.
     async fn configured_scheduler_opts(&self) -> JsonString {
         JsonString(self.0.scheduler_opts.clone().into())
+    }
+
+    /// How much usage counts by its age: one number for each day of the look-back, the first for usage of today.
+    async fn decay_weights(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
+        let weights = self.0.options.decay_weights();
+        guard::spend(ctx, weights.len())?;
+        Ok(weights.into_iter().map(exact).collect())
     }
 
     async fn gap_policy(&self) -> SliceGapPolicy {

@@ -2,12 +2,13 @@
 
 use async_graphql::SimpleObject;
 
-use super::{InputWarning, input_warnings};
+use super::{InputWarning, WorkloadWaiting, input_warnings};
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
 use crate::domain::slots::Amounts;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::sequence::Sequenced;
+use crate::service::workloads::answer::WaitingState;
 
 /// Workloads in the order in which they would start now.
 #[derive(SimpleObject)]
@@ -39,7 +40,7 @@ pub struct SequenceItem {
     project_name: Option<String>,
     /// From 1.
     position: u64,
-    /// The amounts that a pending kernel asks for; null for workloads of `input`.
+    /// The amounts that the waiting members of a reported workload ask for; null for workloads of `input`.
     requested_slots: Option<JsonString>,
     /// "1" for a user and project that the group does not know yet.
     fair_share_factor: String,
@@ -59,6 +60,8 @@ pub struct SequenceItem {
     decided_by: String,
     /// The same in plain words.
     because: String,
+    /// Why it can never start as it is, whatever its position; null: nothing keeps it.
+    waiting: Option<WorkloadWaiting>,
     /// Which part of the whole group its owner is entitled to; null for an owner that the group does not know yet.
     entitled_share: Option<String>,
     /// Which part of what the owner's project has, likewise.
@@ -70,6 +73,7 @@ impl Sequence {
     pub fn new(sequenced: &Sequenced<'_>, requested: &[Amounts], only: Option<UserId>, first: u32) -> Self {
         let (group, rows) = (&sequenced.group, sequenced.rows());
         let latest_first = group.scheduler.latest_first();
+        let never = |impediment: &_| WorkloadWaiting::of(&WaitingState::of(impediment, sequenced.at));
         let item = |((at, explained), position): ((&u32, &_), u64)| {
             let explained: &crate::service::sequence::Explained = explained;
             let workload = &sequenced.workloads[*at as usize];
@@ -93,6 +97,7 @@ impl Sequence {
                 owners_ahead: explained.owners_ahead,
                 decided_by: explained.decision.as_str().to_owned(),
                 because: explained.decision.because(latest_first).to_owned(),
+                waiting: sequenced.impediments.get(*at as usize).and_then(Option::as_ref).map(never),
                 entitled_share: entitled.map(|part| f64_text(part.of_group)),
                 entitled_share_of_parent: entitled.map(|part| f64_text(part.of_parent)),
             }

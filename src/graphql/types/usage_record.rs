@@ -35,7 +35,12 @@ impl UsageRecordNode {
     }
 
     async fn domain_name(&self) -> &str {
-        &self.0.domain
+        &self.0.dimensions.domain
+    }
+
+    /// The charge class of the kernel when the usage was recorded; empty: none.
+    async fn charge_class(&self) -> &str {
+        &self.0.dimensions.charge_class
     }
 
     async fn period_start(&self) -> DateTime {

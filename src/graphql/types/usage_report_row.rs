@@ -68,6 +68,11 @@ impl UsageReportRowNode {
         self.0.key.domain.as_deref()
     }
 
+    /// The charge class that the usage was recorded with; empty: none.
+    async fn charge_class(&self) -> Option<&str> {
+        self.0.key.charge_class.as_deref()
+    }
+
     async fn project_id(&self) -> Option<Uuid> {
         self.0.key.project.map(|id| Uuid(id.0))
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
+use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -17,7 +18,7 @@ use crate::service::input::warning::InputWarning;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "agent_id": "node-01", "available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "alive": true,
-    "schedulable": true, "labels": {"rack": "r7"}, "updated_at": "2026-01-13T10:00:00Z"
+    "schedulable": true, "labels": {"rack": "r7"}, "taints": [], "updated_at": "2026-01-13T10:00:00Z"
 }))]
 pub struct AgentView {
     pub agent_id: String,
@@ -25,15 +26,16 @@ pub struct AgentView {
     pub available_slots: Amounts,
     pub alive: bool,
     pub schedulable: bool,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
+    pub taints: Vec<Taint>,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
 }
 
 impl From<Agent> for AgentView {
     fn from(agent: Agent) -> Self {
-        let Agent { agent_id, available_slots, alive, schedulable, labels, updated_at } = agent;
-        Self { agent_id, available_slots, alive, schedulable, labels, updated_at }
+        let Agent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at } = agent;
+        Self { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
     }
 }
 
@@ -41,7 +43,7 @@ impl From<Agent> for AgentView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "agent_id": "node-01", "available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "alive": true,
-    "schedulable": true, "labels": {"rack": "r7"}, "updated_at": "2026-01-13T10:00:00Z"
+    "schedulable": true, "labels": {"rack": "r7"}, "taints": [], "updated_at": "2026-01-13T10:00:00Z"
 }))]
 pub struct AgentWritten {
     #[serde(flatten)]
@@ -55,7 +57,8 @@ pub struct AgentWritten {
 /// The slots that a node offers; `alive` and `schedulable` say if it counts for the group's capacity.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"}}))]
+#[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"},
+    "taints": [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]}))]
 pub struct AgentBody {
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
     #[schema(schema_with = crate::domain::schemas::quantities)]
@@ -65,7 +68,12 @@ pub struct AgentBody {
     #[serde(default = "yes")]
     pub schedulable: bool,
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    /// At most 64.
+    pub labels: Labels,
+    /// Workloads that do not tolerate them stay away.
+    #[serde(default, deserialize_with = "at_most::<MAX_TAINTS, _, _>")]
+    #[schema(max_items = 64)]
+    pub taints: Vec<Taint>,
     /// Why, for the audit log.
     pub reason: Option<String>,
     /// The agent of the path, if it is named at all.
@@ -77,8 +85,8 @@ pub struct AgentBody {
 
 impl From<AgentBody> for AgentSpec {
     fn from(body: AgentBody) -> Self {
-        let AgentBody { available_slots, alive, schedulable, labels, .. } = body;
-        Self { available_slots, alive, schedulable, labels }
+        let AgentBody { available_slots, alive, schedulable, labels, taints, .. } = body;
+        Self { available_slots, alive, schedulable, labels, taints }
     }
 }
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::domain::division::Warning;
 use crate::domain::division::report::{QueueReport, QueueTrace, RatioReport};
+use crate::domain::division::{Fraction, Warning, saturation_ratios};
 use crate::domain::options::DivisionChoice;
 use crate::domain::queues::Bound;
 use crate::domain::slots::{Amounts, SlotMap};
@@ -117,7 +117,7 @@ impl<'a> DivisionView<'a> {
 #[schema(as = DivisionDay, example = json!({
     "day": "2026-01-13", "queue": "research", "algorithm": "quota_over_quota", "fair_share": {"cuda.device": "10"},
     "allocated": {"cuda.device": "8"}, "request": {"cuda.device": "12"}, "quota": {"cuda.device": "6"},
-    "calculated_at": "2026-01-13T23:55:00Z"
+    "saturation_ratio": {"cuda.device": "0.8"}, "calculated_at": "2026-01-13T23:55:00Z"
 }))]
 pub struct DivisionDayView {
     #[schema(value_type = String, format = Date)]
@@ -132,6 +132,9 @@ pub struct DivisionDayView {
     pub request: Amounts,
     #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
+    /// Allocated / fair share.
+    #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
+    pub saturation_ratio: SlotMap<Fraction>,
     #[serde(flatten)]
     #[schema(value_type = RatioReport)]
     pub ratios: Option<RatioReport>,
@@ -142,7 +145,7 @@ pub struct DivisionDayView {
 impl From<DivisionDay> for DivisionDayView {
     fn from(row: DivisionDay) -> Self {
         let DivisionDay { day, queue, algorithm, fair_share, allocated, request, quota, ratios, calculated_at } = row;
-        let ratios = ratios.map(RatioReport::from);
-        Self { day, queue, algorithm, fair_share, allocated, request, quota, ratios, calculated_at }
+        let (saturation_ratio, ratios) = (saturation_ratios(&allocated, &fair_share), ratios.map(RatioReport::from));
+        Self { day, queue, algorithm, fair_share, allocated, request, quota, saturation_ratio, ratios, calculated_at }
     }
 }

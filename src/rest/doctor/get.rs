@@ -17,7 +17,7 @@ use crate::service::{Caller, Service};
 #[schema(example = json!({
     "checked_at": "2026-01-13T10:00:00Z",
     "items": [
-        {"check": "schema", "status": "ok", "detail": "all 20 migrations are applied", "remedy": null},
+        {"check": "schema", "status": "ok", "detail": "every migration is applied", "remedy": null},
         {"check": "look_back", "status": "warning",
             "detail": "the half-life is longer than the look-back, so that usage is forgotten all at once: gpu-cluster",
             "remedy": "choose a look-back of several half-lives: `fairshared options set GROUP lookback_days=28 half_life_days=7`"}

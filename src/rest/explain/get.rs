@@ -28,8 +28,8 @@ pub struct ExplainQuery {
     pub project: Option<String>,
     /// UUID of the user, or the name.
     pub user: Option<String>,
-    /// A workload of one of the last 4 sequences of the group, at most 10 minutes old, or the id of a pending kernel; its owner
-    /// is explained.
+    /// A workload of one of the last 4 sequences of the group, at most 10 minutes old, or a reported workload that waits, by its id
+    /// or that of one of its kernels; its owner is explained.
     pub workload: Option<String>,
     /// A place; the answer has the weight that leads there.
     #[param(minimum = 1)]

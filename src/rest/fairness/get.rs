@@ -8,13 +8,12 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::view::{FairnessEntry, FairnessView};
+use super::view::FairnessView;
 use crate::domain::tier::Tier;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::rest::whole;
 use crate::service::fairness::report::list_name;
 use crate::service::fairness::window::Window;
 use crate::service::work::blocking;
@@ -56,8 +55,8 @@ pub async fn handle(
     let page = list.window(limit, cursor.as_deref())?;
     let fairness = service.fairness(&caller, &path.rg, window, tier).await?;
     if is_whole {
-        let view = FairnessView::new(&fairness, List::without_rows(fairness.rows.len()));
-        return Ok(blocking(|| whole::list(&view, &fairness.rows, |row| FairnessEntry::from(row.clone())))?);
+        let rows = List::whole(fairness.rows.iter().cloned().map(From::from).collect());
+        return Ok(blocking(|| Json(FairnessView::new(&fairness, rows)).into_response()));
     }
     Ok(Json(FairnessView::new(&fairness, list.answer(fairness.page(&page)))).into_response())
 }

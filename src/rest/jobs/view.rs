@@ -5,10 +5,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::jobs::{JobRun, JobStatus};
+use crate::service::jobs::{JobRun, JobScope, JobStatus};
 use crate::service::upkeep::clock_trust::Trusted;
 
-/// One run of a job over one resource group.
+/// One run of a job over one resource group, or over what belongs to none.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = JobRun, example = json!({
     "id": 42, "job": "aggregate", "resource_group": "gpu-cluster", "trigger": "schedule", "status": "succeeded",
@@ -43,7 +43,7 @@ impl From<JobRun> for JobRunView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Job, example = json!({
     "name": "aggregate", "description": "records usage slices, sums them in buckets, recomputes factors and ranks",
-    "schedule": "* * * * * *", "next_run_at": "2026-01-13T10:10:00Z",
+    "scope": "group", "schedule": "* * * * * *", "next_run_at": "2026-01-13T10:10:00Z",
     "last_runs": [
         {
             "id": 42, "job": "aggregate", "resource_group": "gpu-cluster", "trigger": "schedule",
@@ -56,10 +56,12 @@ impl From<JobRun> for JobRunView {
 pub struct JobView {
     pub name: &'static str,
     pub description: &'static str,
+    /// The object of one run: a resource group, or all that belongs to none.
+    pub scope: JobScope,
     /// The cron expression in UTC by which the job starts by itself: second, minute, hour, day of month, month, day of week. Null:
     /// the job runs only on request.
     pub schedule: Option<String>,
-    /// The earliest time at which the job is due in a resource group that the key reaches. A time that has passed: the job is due
+    /// The earliest time at which the job is due in a resource group that the key reaches, or for the server. A time that has passed: the job is due
     /// and has not started yet. Null: the job runs only on request, or there is no group.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_run_at: Option<Timestamp>,
@@ -71,6 +73,7 @@ impl From<JobStatus> for JobView {
         Self {
             name: definition.name,
             description: definition.description,
+            scope: definition.scope,
             schedule: definition.schedule,
             next_run_at,
             last_runs: last_runs.into_iter().map(JobRunView::from).collect(),
@@ -83,7 +86,7 @@ impl From<JobStatus> for JobView {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"resource_group": "gpu-cluster"}))]
 pub struct RunJob {
-    /// Only this group; all of them by default.
+    /// Only this group; all of them by default. A job of the server takes none.
     pub resource_group: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::kernel::{Kernel, Report};
+use crate::domain::placement_rules::{Affinity, Labels, PlacementRules, Toleration};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Fault;
@@ -24,7 +25,8 @@ use crate::service::people::Directory;
     "occupied_slots": {"cpu": "4", "cuda.device": "1", "mem": "17179869184"}, "status": "TERMINATED",
     "status_at": "2026-01-13T10:30:00Z", "started_at": "2026-01-13T10:00:00Z", "terminated_at": "2026-01-13T11:00:00Z",
     "end_inferred": false, "last_usage_recorded_at": "2026-01-13T11:00:00Z", "expected_seconds": 7200,
-    "agent_id": "node-01", "queue": "vision", "priority": 0, "preemptible": true, "critical": false, "gang_id": null,
+    "charge_class": "high", "submitted_at": "2026-01-13T09:40:00Z", "labels": {"app": "trainer"}, "tolerations": [{"key": "gpu", "operator": "Exists"}],
+    "affinity": {"agents": [{"key": "gpu", "operator": "In", "values": ["a100"]}]}, "agent_id": "node-01", "queue": "vision", "priority": 0, "preemptible": true, "critical": false, "gang_id": null,
     "gang_min": null
 }))]
 pub struct KernelView {
@@ -57,6 +59,15 @@ pub struct KernelView {
     pub last_usage_recorded_at: Option<Timestamp>,
     /// How long it was said to run from its start; `null`: no report said so.
     pub expected_seconds: Option<u32>,
+    /// The charge class that usage is recorded with from now on; empty: none.
+    pub charge_class: String,
+    /// `null`: no report said it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub submitted_at: Option<Timestamp>,
+    pub labels: Labels,
+    pub tolerations: Vec<Toleration>,
+    /// `null`: it has none.
+    pub affinity: Option<Affinity>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
@@ -71,6 +82,7 @@ impl KernelView {
         let Kernel { report, cursor, end_inferred, .. } = kernel;
         let (user_name, project_name) = people.names(report.owner);
         let traits = report.traits;
+        let PlacementRules { labels, tolerations, affinity } = report.rules.map(|rules| *rules).unwrap_or_default();
         Self {
             kernel_id: report.id.0,
             session_id: report.session.0,
@@ -87,6 +99,11 @@ impl KernelView {
             end_inferred,
             last_usage_recorded_at: cursor,
             expected_seconds: report.expected_seconds,
+            charge_class: report.charge_class.unwrap_or_default(),
+            submitted_at: report.submitted_at,
+            labels,
+            tolerations,
+            affinity: Some(affinity).filter(|affinity| !affinity.is_empty()),
             agent_id: traits.agent_id,
             queue: traits.queue,
             priority: traits.priority,
@@ -102,6 +119,7 @@ impl KernelView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "period_start": "2026-01-13T10:00:00Z", "period_end": "2026-01-13T11:00:00Z",
+    "charge_class": "high",
     "resource_usage": {"cpu": "12000", "cuda.device": "3000", "mem": "51539607552000"}, "compacted": false
 }))]
 pub struct SliceView {
@@ -109,10 +127,13 @@ pub struct SliceView {
     pub period_start: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub period_end: Timestamp,
+    /// The charge class of the kernel when the usage was recorded; empty: none.
+    #[schema(value_type = String)]
+    pub charge_class: Arc<str>,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
-    /// True if it stands for several merged slices of the same slots.
+    /// True if it stands for several merged slices of the same slots and class.
     pub compacted: bool,
 }
 
@@ -120,7 +141,8 @@ impl From<Record> for SliceView {
     fn from(record: Record) -> Self {
         let Span { start, end } = record.span();
         let (resource_usage, compacted) = (record.usage(), record.is_compacted());
-        Self { period_start: start, period_end: end, resource_usage, compacted }
+        let charge_class = Arc::clone(&record.dimensions.charge_class);
+        Self { period_start: start, period_end: end, charge_class, resource_usage, compacted }
     }
 }
 

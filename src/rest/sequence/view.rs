@@ -1,45 +1,44 @@
-//! The answer of a sequence. It is written directly from the sequenced workloads, without a tree of values for hundreds
-//! of thousands of items.
+//! The answer of a sequence. Its items are made one by one while the answer is written, because there may be hundreds of
+//! thousands of them.
 
-use std::hint::black_box;
-
-use axum::body::Body;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use crate::domain::decimal::{f64_text, push_f64};
+use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
 use crate::domain::ranking::Walk;
-use crate::rest::whole::JsonEnvelope;
-use crate::service::Error;
+use crate::domain::time::Timestamp;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::group::published::rows::UserShare;
 use crate::service::input::warning::InputWarning;
-use crate::service::sequence::Sequenced;
+use crate::service::sequence::{Explained, Sequenced};
+use crate::service::workloads::answer::WaitingState;
 
 /// The same workloads, or the first of them, in the order in which they should start.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "sequencer": "fairshare", "mode": "plain", "message": "Ordered by fair-share factor", "calculated_at": "2026-01-13T10:05:00Z",
     "items": [{"workload_id": "job-1", "position": 1, "fair_share_factor": "0.949342117601", "rank": 1}]
 }))]
-pub struct SequenceAnswer {
+pub struct SequenceAnswer<'a> {
     /// The group's scheduler.
-    pub sequencer: String,
+    pub sequencer: &'static str,
     pub mode: SequenceMode,
-    pub message: String,
+    pub message: &'static str,
     /// When the factors were calculated; `null` before the first run.
-    #[schema(format = DateTime)]
-    pub calculated_at: Option<String>,
-    pub items: Vec<SequenceItem>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub calculated_at: Option<Timestamp>,
+    #[schema(value_type = Vec<SequenceItem>)]
+    pub items: SequenceItems<'a>,
     /// Likely mistakes in the request; absent where there is nothing. The order does not depend on it.
-    #[schema(nullable = false)]
-    pub warnings: Option<Vec<InputWarning>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schema(value_type = Option<Vec<InputWarning>>, nullable = false)]
+    pub warnings: &'a [InputWarning],
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SequenceItem {
-    pub workload_id: String,
+pub struct SequenceItem<'a> {
+    pub workload_id: &'a str,
     /// From 1.
     pub position: u64,
     /// "1" for a user and project that the group does not know yet.
@@ -47,135 +46,92 @@ pub struct SequenceItem {
     /// The owner's rank; `null` for an owner that the group does not know yet.
     pub rank: Option<u32>,
     /// The usage that the workload counts for from its place on, as a part of the look-back window's capacity; in a
-    /// progressive
-    /// order by `fairshare`.
+    /// progressive order by `fairshare`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub charge: Option<String>,
     /// The user's factor once the workload counts; in a progressive order by `fairshare`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub factor_after: Option<String>,
     /// How many workloads are before it; with `explain`, like all that follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub ahead: Option<u64>,
     /// The number of owners of those workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub owners_ahead: Option<u64>,
     /// Why it does not come before the one right before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<WaitingReason>,
+    /// The reason why it can never start as it is, whatever its position; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub waiting: Option<WaitingState>,
     /// Which part of the whole group its owner is entitled to; `null` for an owner that the group does not know yet.
-    pub entitled_share: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub entitled_share: Option<Option<String>>,
     /// Which part of what the owner's project has, likewise.
-    pub entitled_share_of_parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub entitled_share_of_parent: Option<Option<String>>,
 }
 
-/// The approximate size of an item, and of its charge and its reason, in bytes.
-const ITEM_BYTES: usize = 128;
-const CHARGED_BYTES: usize = 64;
-const EXPLAINED_BYTES: usize = 256;
-
-/// Sequences with more workloads do not fit into the processor's cache.
-const MANY: usize = 10_000;
-/// The number of items by which texts are read ahead.
-const AHEAD: usize = 8;
-
-/// Writes the answer with the form of [`SequenceAnswer`].
-pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
-    let count = sequenced.order.len();
-    let bytes = [
-        (true, ITEM_BYTES),
-        (sequenced.charged.len() == count, CHARGED_BYTES),
-        (sequenced.explained.len() == count, EXPLAINED_BYTES),
-    ];
-    let bytes = bytes.into_iter().filter(|(has, _)| *has).map(|(_, bytes)| bytes).sum();
-    let before = head(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
-    let after = tail(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
-    JsonEnvelope { before: &before, after: &after }.rows(count, bytes, || {
-        let mut ranks = sequenced.rows().users.walk();
-        move |at, out| {
-            if count > MANY {
-                fetch_ahead(sequenced, at);
-            }
-            item(sequenced, &mut ranks, at, out)
+impl<'a> SequenceAnswer<'a> {
+    pub fn of(sequenced: &'a Sequenced<'a>) -> Self {
+        let group = &sequenced.group;
+        Self {
+            sequencer: group.scheduler.name(),
+            mode: sequenced.mode,
+            message: group.scheduler.success_message(),
+            calculated_at: group.calculated_at(),
+            items: SequenceItems(sequenced),
+            warnings: &sequenced.warnings,
         }
-    })
-}
-
-/// Reads parts of the next items, so that they are in the processor's cache when they are written. Without this, most
-/// reads would miss the cache, because the order of the answer is not that of the memory.
-fn fetch_ahead(sequenced: &Sequenced<'_>, place: usize) {
-    let at = |place: usize| sequenced.order.get(place).map(|at| *at as usize);
-    // The text is found through the workload, which is read one step earlier.
-    let text = at(place + AHEAD).and_then(|at| sequenced.workloads[at].id.as_bytes().first());
-    let next = at(place + 2 * AHEAD).map(|at| (sequenced.workloads[at].priority, sequenced.known[at].is_some()));
-    black_box((text, next));
-}
-
-fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
-    let group = &sequenced.group;
-    let mut out = b"{\"sequencer\":".to_vec();
-    serde_json::to_writer(&mut out, group.scheduler.name())?;
-    out.extend_from_slice(b",\"mode\":");
-    serde_json::to_writer(&mut out, &sequenced.mode)?;
-    out.extend_from_slice(b",\"message\":");
-    serde_json::to_writer(&mut out, group.scheduler.success_message())?;
-    out.extend_from_slice(b",\"calculated_at\":");
-    serde_json::to_writer(&mut out, &group.calculated_at())?;
-    out.extend_from_slice(b",\"items\":[");
-    Ok(out)
-}
-
-fn tail(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
-    let mut out = b"]".to_vec();
-    if !sequenced.warnings.is_empty() {
-        out.extend_from_slice(b",\"warnings\":");
-        serde_json::to_writer(&mut out, &sequenced.warnings)?;
     }
-    out.push(b'}');
-    Ok(out)
 }
 
-/// Appends the workload at a place of the order.
-fn item(
-    sequenced: &Sequenced<'_>,
-    ranks: &mut Walk<'_, UserShare>,
-    place: usize,
-    out: &mut Vec<u8>,
-) -> serde_json::Result<()> {
-    let at = sequenced.order[place] as usize;
-    let (workload, known) = (&sequenced.workloads[at], sequenced.known[at]);
-    out.extend_from_slice(b"{\"workload_id\":");
-    serde_json::to_writer(&mut *out, &workload.id)?;
-    out.extend_from_slice(b",\"position\":");
-    serde_json::to_writer(&mut *out, &(place + 1))?;
-    out.extend_from_slice(b",\"fair_share_factor\":\"");
-    push_f64(out, known.map_or(1.0, |known| known.factor));
-    out.extend_from_slice(b"\",\"rank\":");
-    serde_json::to_writer(&mut *out, &known.map(|known| ranks.rank(known.exponent)))?;
-    if let Some(charged) = sequenced.charged.get(place) {
-        out.extend_from_slice(b",\"charge\":\"");
-        push_f64(out, charged.charge);
-        out.extend_from_slice(b"\",\"factor_after\":\"");
-        push_f64(out, charged.factor_after);
-        out.push(b'"');
+/// The items of a sequence, which exist only while they are written.
+pub struct SequenceItems<'a>(&'a Sequenced<'a>);
+
+impl Serialize for SequenceItems<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut ranks = self.0.rows().users.walk();
+        serializer.collect_seq((0..self.0.order.len()).map(|place| SequenceItem::at(self.0, &mut ranks, place)))
     }
-    if let Some(explained) = sequenced.explained.get(place) {
-        out.extend_from_slice(b",\"ahead\":");
-        serde_json::to_writer(&mut *out, &place)?;
-        out.extend_from_slice(b",\"owners_ahead\":");
-        serde_json::to_writer(&mut *out, &explained.owners_ahead)?;
-        out.extend_from_slice(b",\"reason\":");
-        let (decided_by, because) =
-            (explained.decision.as_str(), explained.decision.because(sequenced.group.scheduler.latest_first()));
-        serde_json::to_writer(&mut *out, &WaitingReason { decided_by, because })?;
-        let entitled = sequenced.entitled(workload.owner);
-        let [of_group, of_parent] =
-            [entitled.map(|part| part.of_group), entitled.map(|part| part.of_parent)].map(|part| part.map(f64_text));
-        out.extend_from_slice(b",\"entitled_share\":");
-        serde_json::to_writer(&mut *out, &of_group)?;
-        out.extend_from_slice(b",\"entitled_share_of_parent\":");
-        serde_json::to_writer(&mut *out, &of_parent)?;
+}
+
+impl<'a> SequenceItem<'a> {
+    /// The workload at a place of the order.
+    fn at(sequenced: &'a Sequenced<'a>, ranks: &mut Walk<'_, UserShare>, place: usize) -> Self {
+        let at = sequenced.order[place] as usize;
+        let (workload, known) = (&sequenced.workloads[at], sequenced.known[at]);
+        let charged = sequenced.charged.get(place);
+        let explained = sequenced.explained.get(place);
+        let entitled = explained.map(|_| sequenced.entitled(workload.owner));
+        let latest_first = sequenced.group.scheduler.latest_first();
+        Self {
+            workload_id: &workload.id,
+            position: place as u64 + 1,
+            fair_share_factor: f64_text(known.map_or(1.0, |known| known.factor)),
+            rank: known.map(|known| ranks.rank(known.exponent)),
+            charge: charged.map(|charged| f64_text(charged.charge)),
+            factor_after: charged.map(|charged| f64_text(charged.factor_after)),
+            ahead: explained.map(|_| place as u64),
+            owners_ahead: explained.map(|explained| explained.owners_ahead),
+            reason: explained.map(|Explained { decision, .. }| WaitingReason {
+                decided_by: decision.as_str(),
+                because: decision.because(latest_first),
+            }),
+            waiting: explained
+                .and(sequenced.impediments.get(at))
+                .and_then(Option::as_ref)
+                .map(|impediment| WaitingState::of(impediment, sequenced.at)),
+            entitled_share: entitled.map(|part| part.map(|part| f64_text(part.of_group))),
+            entitled_share_of_parent: entitled.map(|part| part.map(|part| f64_text(part.of_parent))),
+        }
     }
-    out.push(b'}');
-    Ok(())
 }

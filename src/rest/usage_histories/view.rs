@@ -35,7 +35,7 @@ pub struct HistoryPath {
     "complete": true
 }))]
 pub struct HistoryBody {
-    /// At most 5,000. A row of the same day, user, project and domain takes the place of one that an earlier request brought.
+    /// At most 5,000. A row of the same day, user, project, domain and charge class takes the place of one that an earlier request brought.
     #[schema(value_type = Vec<HistoryInput>, max_items = 5000)]
     pub rows: AtMost<HistoryInput, MAX_ROWS>,
     /// `true`: these are the last. From here on the history counts, and takes no more rows.

@@ -11,7 +11,7 @@ use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// The usage in a group in a range of days, by domain, project, user, day, week or month.
+/// The usage in a group in a range of days, by domain, project, user, charge class, day, week or month.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/usage-report", operation_id = "get_usage_report", tag = "Usage",
     params(GroupPath, ReportQuery), responses((status = 200, body = UsageReportAnswer))

@@ -26,9 +26,8 @@ pub struct ReportQuery {
     /// The last day, in UTC, which is included: at most today.
     #[param(example = "2026-01-13", format = Date)]
     pub to: String,
-    /// The columns to group by: `resource_group`, `domain`, `project`, `user`, and one of `day`, `week` (from Monday
-    /// on)
-    /// and `month`, with commas between; `user` by default.
+    /// The columns to group by: `resource_group`, `domain`, `project`, `user`, `charge_class`, and one of `day`, `week`
+    /// (from Monday on) and `month`, with commas between; `user` by default.
     #[param(example = "project,month")]
     pub by: Option<String>,
     /// Only these slots, with commas between. Rows are in the order of the usage of the first one; without it, of `cpu`.
@@ -36,6 +35,8 @@ pub struct ReportQuery {
     pub slots: Option<String>,
     /// Only what counted for the domain of this name. Then `used_share` and `entitled_share` are left out.
     pub domain: Option<String>,
+    /// Only what was recorded with this charge class; empty: without one. Then `used_share` and `entitled_share` are left out.
+    pub charge_class: Option<String>,
     /// Only what this user used: a name or UUID. Then `used_share` and `entitled_share` are left out.
     pub user: Option<String>,
     /// Only what was used in this project: a name or UUID. Then `used_share` and `entitled_share` are left out.
@@ -54,6 +55,7 @@ impl ReportQuery {
             by: self.by.as_deref(),
             slots: self.slots.as_deref(),
             domain: self.domain.as_deref(),
+            charge_class: self.charge_class.as_deref(),
             user: self.user.as_deref(),
             project: self.project.as_deref(),
         }
@@ -142,6 +144,10 @@ pub struct UsageReportRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub domain_name: Option<Arc<str>>,
+    /// The charge class that the usage was recorded with; empty: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub charge_class: Option<Arc<str>>,
     #[serde(flatten)]
     pub of: ProjectAndUser,
     /// Slot-seconds, exactly.
@@ -170,6 +176,7 @@ impl From<ReportRow> for UsageReportRow {
             first_day: row.first_day,
             last_day: row.last_day,
             domain_name: row.key.domain,
+            charge_class: row.key.charge_class,
             of: ProjectAndUser {
                 project_id: row.key.project.map(|id| id.0),
                 project_name: row.project_name,

@@ -1,8 +1,6 @@
 //! The usage of one day: the sum of its records or, if these are purged, its day total. Day totals are kept for
 //! `keep_buckets_days`, far longer than records, so that buckets can be summed up again after a purge.
 
-use std::sync::Arc;
-
 use crate::domain::ids::GroupKey;
 use crate::domain::increments::{Increments, Sums};
 use crate::domain::time::{Day, Timestamp};
@@ -46,22 +44,22 @@ impl<'a> DayUsageSource<'a> {
         self.totals_before.is_some_and(|before| day < before)
     }
 
-    /// The usage of a day by member and domain.
+    /// The usage of a day by member and dimensions.
     pub async fn of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<OfDay> {
         if !self.has_only_totals(day) {
             return Ok(day_sums::of_day(db, self.group, day).await?);
         }
         let mut totals = day_totals::of_day(db, self.group, day).await?;
         let Some(UnsavedUsage { added, removed }) = self.unsaved else { return Ok(totals) };
-        for (member, domain) in added.places(day) {
-            if let Some(more) = added.get(day, member, domain) {
-                totals.entry((member, Arc::clone(domain))).or_default().add_records(&more.usage, more.records);
+        for (member, dimensions) in added.places(day) {
+            if let Some(more) = added.get(day, member, dimensions) {
+                totals.entry((member, dimensions.clone())).or_default().add_records(&more.usage, more.records);
             }
         }
-        for (member, domain) in removed.places(day) {
+        for (member, dimensions) in removed.places(day) {
             // The total is purged, and with it what was taken back of it.
-            let sum = totals.get_mut(&(member, Arc::clone(domain)));
-            if let Some((sum, less)) = sum.zip(removed.get(day, member, domain)) {
+            let sum = totals.get_mut(&(member, dimensions.clone()));
+            if let Some((sum, less)) = sum.zip(removed.get(day, member, dimensions)) {
                 sum.take_back(less);
             }
         }
@@ -72,8 +70,8 @@ impl<'a> DayUsageSource<'a> {
     /// The usage of a day by owner of each tier.
     pub async fn sums_of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<Sums> {
         let mut sums = Increments::default();
-        for ((member, domain), daily) in self.of_day(db, day).await? {
-            sums.add_daily(member, &domain, day, &daily);
+        for ((member, dimensions), daily) in self.of_day(db, day).await? {
+            sums.add_daily(member, &dimensions, day, &daily);
         }
         Ok(sums.into_sums())
     }

@@ -31,7 +31,7 @@ impl Service {
             let (tx, state) = session.parts();
             let records_from = state.group.records_from;
             let changed = rebuild_buckets(tx, state, records_from).await?;
-            day_totals::rebuild(tx, state, records_from).await?;
+            day_totals::rebuild(tx, state).await?;
             // Histories are calculated again in any case.
             state.calculation = None;
             state.group.run_times_made = false;
@@ -43,15 +43,14 @@ impl Service {
     }
 }
 
-/// Folds single chains again from records and day totals. Returns the first day for which a user has got or lost a
-/// bucket of that day alone.
+/// Folds single chains again from records and day totals.
 pub async fn refold_entities(
     session: &mut GroupTransaction,
     refold: BTreeMap<Owner, Day>,
     unsaved: Option<UnsavedUsage<'_>>,
-) -> Result<Option<Day>> {
+) -> Result<()> {
     if refold.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let ledger = &session.state().ledger;
     let starts: BTreeMap<Owner, Day> =
@@ -72,17 +71,11 @@ pub async fn refold_entities(
     }
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
-    let mut first_other = None;
+    let ledger = &mut session.state_mut().ledger;
     for (entity, from) in &starts {
-        let ledger = &mut session.state_mut().ledger;
-        let before = ledger.single_days(entity, *from);
         ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
-        if matches!(entity, Owner::User(_)) {
-            let others = &before ^ &ledger.single_days(entity, *from);
-            first_other = first_other.into_iter().chain(others.first().copied()).min();
-        }
     }
-    Ok(first_other)
+    Ok(())
 }
 
 type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;
@@ -95,7 +88,6 @@ async fn fold_records(
     wanted: impl Fn(&Owner) -> bool,
 ) -> Result<DailySums> {
     let mut sums = DailySums::default();
-    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let mut position = None;
     loop {
         let (records, next) = store::records::page(db, group, from, position, PAGE).await?;
@@ -104,7 +96,7 @@ async fn fold_records(
         }
         position = next;
         for record in &records {
-            let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
+            let domain = Arc::clone(&record.dimensions.domain);
             let (day, usage) = (record.span().start.day(), record.usage());
             for entity in [Owner::User(record.owner), Owner::Project(record.owner.project), Owner::Domain(domain)] {
                 if wanted(&entity) {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use super::folding::refold_entities;
 use crate::domain::bucket::Daily;
-use crate::domain::day_domains::DayDomains;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Day;
@@ -81,22 +80,14 @@ fn by_domain(projects: &PlacedProjects) -> BTreeMap<&Arc<str>, Vec<ProjectId>> {
 async fn move_totals_and_kernels(session: &mut GroupTransaction, projects: &PlacedProjects) -> Result<PlacedUsage> {
     let (db, group) = (session.write(), session.key());
     let mut usage = PlacedUsage::new();
-    let mut note = |day: Day, domain: &Arc<str>, daily: &Daily| {
-        let sum = usage.entry(Arc::clone(domain)).or_default().entry(day).or_default();
-        sum.add_records(&daily.usage, daily.records);
-    };
     let mut sources: BTreeMap<i32, Totals> = BTreeMap::new();
-    for (source, day, member, daily) in placeholder::rows(db, group, UNKNOWN_DOMAIN).await? {
+    for (source, day, (member, dimensions), daily) in placeholder::rows(db, group, UNKNOWN_DOMAIN).await? {
         let Some(domain) = projects.get(&member.project) else { continue };
         if source == placeholder::RECORDED {
-            note(day, domain, &daily);
+            let sum: &mut Daily = usage.entry(Arc::clone(domain)).or_default().entry(day).or_default();
+            sum.add_records(&daily.usage, daily.records);
         }
-        sources.entry(source).or_default().insert((day, (member, Arc::clone(domain))), daily);
-    }
-    for (day, member, daily) in placeholder::in_buckets(db, group, UNKNOWN_DOMAIN).await? {
-        if let Some(domain) = projects.get(&member.project) {
-            note(day, domain, &daily);
-        }
+        sources.entry(source).or_default().insert((day, (member, dimensions.moved_to(domain))), daily);
     }
     let ids: Vec<ProjectId> = projects.keys().copied().collect();
     placeholder::remove_rows(db, group, UNKNOWN_DOMAIN, &ids).await?;
@@ -104,9 +95,8 @@ async fn move_totals_and_kernels(session: &mut GroupTransaction, projects: &Plac
         store::day_totals::histories::add_more(db, group, source, totals).await?;
     }
     for (domain, ids) in by_domain(projects) {
-        placeholder::set_domain(db, group, UNKNOWN_DOMAIN, domain, &ids).await?;
+        placeholder::move_kernels(db, group, UNKNOWN_DOMAIN, domain, &ids).await?;
     }
-    session.state_mut().day_domains = DayDomains::default();
     Ok(usage)
 }
 
@@ -124,7 +114,7 @@ async fn move_records(session: &mut GroupTransaction, projects: &PlacedProjects)
         after = next;
         let moved = page.iter().filter_map(|record| {
             let domain = projects.get(&record.owner.project)?;
-            let kind = kinds.number(domain, &record.slots, record.span().start.day());
+            let kind = kinds.number(&record.dimensions.moved_to(domain), &record.slots, record.span().start.day());
             Some(NewRecord { kind, ..record.stored })
         });
         let moved: Vec<NewRecord> = moved.collect();

@@ -84,7 +84,6 @@ impl Service {
             if let Some(from) = from {
                 session.state_mut().purged_before(from);
             }
-            session.state_mut().day_domains.forget_before(kept_from);
             Ok((records, from))
         };
         let (records, from) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;

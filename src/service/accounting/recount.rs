@@ -1,8 +1,6 @@
 //! Corrects records after suspensions that were reported late: records are removed, cut or added, so that they are
 //! those of a run that had known the suspensions.
 
-use std::sync::Arc;
-
 use super::run::AggregateRun;
 use crate::domain::bucket::Daily;
 use crate::domain::kernel::Unsettled;
@@ -41,7 +39,7 @@ impl AggregateRun {
         for span in kernel.changes.active_but_not_in(applied, whole) {
             for part in self.served(span).into_iter().flat_map(Span::by_day) {
                 let usage = kernel.slots.for_micros(part.micros());
-                self.added.add(kernel.owner, &kernel.domain, part.start.day(), &usage);
+                self.added.add(kernel.owner, &kernel.dimensions, part.start.day(), &usage);
                 records.push(self.record_of(kernel, part));
             }
         }
@@ -71,10 +69,11 @@ impl AggregateRun {
         for part in &parts {
             removed.usage.subtract(&known.slots.for_micros(part.span.micros()));
         }
-        let (domain, day): (Arc<str>, _) = (Arc::from(known.domain.as_str()), known.span().start.day());
-        self.removed.add_daily(known.owner, &domain, day, &removed);
+        let day = known.span().start.day();
+        self.removed.add_daily(known.owner, &known.dimensions, day, &removed);
         if parts.len() > 1 {
-            self.added.add_daily(known.owner, &domain, day, &Daily { usage: Usages::default(), records: 1 });
+            let one = Daily { usage: Usages::default(), records: 1 };
+            self.added.add_daily(known.owner, &known.dimensions, day, &one);
         }
         Ok(())
     }

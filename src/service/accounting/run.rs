@@ -52,7 +52,7 @@ use crate::store::slice_kinds::SliceKinds;
 const MOVES: usize = 20_000;
 /// The number of kernels, and of their records, that are processed together.
 const PART: usize = 5_000;
-/// The number of sums (by user, day and domain) from new kernels after which a step leaves the other new kernels to the
+/// The number of sums (by user, day and dimensions) from new kernels after which a step leaves the other new kernels to the
 /// next step. The changes of a step are in memory until it is stored, and other writers wait for it.
 const MOST_NEW_SUMS: usize = 50_000;
 /// The number of records from new kernels after which a step does the same.
@@ -228,7 +228,7 @@ impl AggregateRun {
 
     /// The record of `span`, which is within one day.
     pub(super) fn record_of(&mut self, kernel: &Unsettled, span: Span) -> NewRecord {
-        let kind = self.kinds.number(&kernel.domain, &kernel.slots, span.start.day());
+        let kind = self.kinds.number(&kernel.dimensions, &kernel.slots, span.start.day());
         NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
 
@@ -395,7 +395,7 @@ impl AggregateRun {
         let active = slices.recorded().flat_map(|span| kernel.changes.active(span));
         for span in active.flat_map(Span::by_day) {
             let usage = kernel.slots.for_micros(span.micros());
-            self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+            self.added.add(kernel.owner, &kernel.dimensions, span.start.day(), &usage);
             records.push(self.record_of(kernel, span));
         }
         if slices.spanned_downtime {
@@ -470,7 +470,6 @@ impl AggregateRun {
         let ends = past.iter().map(|record| record.span().end);
         store::records::delete(session.write(), self.key, kernel.key, ends).await?;
         for record in past {
-            let domain: Arc<str> = Arc::from(record.domain.as_str());
             let day = record.span().start.day();
             let slices = u64::from(record.stored.slices);
             self.done.slices_corrected += slices;
@@ -481,7 +480,7 @@ impl AggregateRun {
                 let shortened = NewRecord { span, ..record.stored };
                 store::records::insert(session.write(), self.key, &[shortened]).await?;
             }
-            self.removed.add_daily(kernel.owner, &domain, day, &removed);
+            self.removed.add_daily(kernel.owner, &record.dimensions, day, &removed);
         }
         Ok(())
     }
@@ -507,9 +506,8 @@ impl AggregateRun {
         };
         let (inserted, refold) = join_with_compute(insert, book).await;
         inserted?;
-        let totals_anew =
-            refold_entities(session, refold, Some(UnsavedUsage { added: &added, removed: &removed })).await?;
-        day_totals::save(session, &added, &removed, totals_anew).await?;
+        refold_entities(session, refold, Some(UnsavedUsage { added: &added, removed: &removed })).await?;
+        day_totals::save(session, &added, &removed).await?;
         session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)

@@ -21,8 +21,9 @@ impl Check for Mode {
 
 fn examine(subject: &Subject<'_>) -> CheckOutcome {
     let is_progressive = |mode| mode == SequenceMode::Progressive;
-    let without_effect = subject
-        .names(|group| is_progressive(group.facts.options.sequence_mode) && group.facts.scheduler.grows().is_none());
+    let without_effect = subject.names(|group| {
+        is_progressive(group.facts.options.sequence_mode) && group.facts.scheduler.progressive().is_none()
+    });
     if !without_effect.is_empty() {
         return CheckOutcome::warning(
             format!(

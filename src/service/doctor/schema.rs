@@ -18,23 +18,15 @@ impl Check for SchemaVersion {
     fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move {
             let schema = subject.service.store().schema().await?;
-            Ok(finding(schema.applied.len(), &schema.pending))
+            Ok(finding(&schema.pending))
         }
         .boxed()
     }
 }
 
-/// The outcome if `applied` migrations are applied, and those in `pending` are not.
-pub fn finding(applied: usize, pending: &[String]) -> CheckOutcome {
-    match pending.first() {
-        None => CheckOutcome::ok(format!("all {applied} migrations are applied")),
-        Some(first) => {
-            let lacking = pending.len();
-            let detail = format!("the database lacks {lacking} migrations, from {first} on");
-            CheckOutcome::fault(
-                detail,
-                "`fairshared migrate up` applies them; make a backup first: `fairshared backup`",
-            )
-        }
-    }
+/// The outcome if the migrations in `pending` are not applied.
+pub fn finding(pending: &[String]) -> CheckOutcome {
+    let Some(first) = pending.first() else { return CheckOutcome::ok("every migration is applied") };
+    let detail = format!("the database lacks the migrations from {first} on");
+    CheckOutcome::fault(detail, "`fairshared migrate up` applies them; make a backup first: `fairshared backup`")
 }

@@ -12,6 +12,7 @@ use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::share_parts::ShareParts;
+use crate::service::workloads::answer::WaitingState;
 
 /// The domain, project or user that an explanation or a part of it is about.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
@@ -343,15 +344,19 @@ pub struct WaitingWorkload {
     pub sequenced_at: Timestamp,
     /// `plain` or `progressive`.
     pub mode: &'static str,
-    /// From 1.
-    pub position: u64,
+    /// From 1; `null`, like `ahead`, `owners_ahead` and `reason`, if it was reported and can never start.
+    pub position: Option<u64>,
     /// How many workloads the sequence has.
     pub of: usize,
     /// How many are before it.
-    pub ahead: u64,
+    pub ahead: Option<u64>,
     /// The number of owners of those workloads.
-    pub owners_ahead: u64,
-    pub reason: WaitingReason,
+    pub owners_ahead: Option<u64>,
+    pub reason: Option<WaitingReason>,
+    /// The reason why it can never start as it is; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub waiting: Option<WaitingState>,
 }
 
 /// Why a workload does not come before the one right before it.

@@ -15,7 +15,9 @@ use super::audit::label;
 use super::audit_log::Author;
 use super::group::visible::VisibleGroup;
 use super::people::RequestNames;
+use super::sequence::Explained;
 use super::sequence::waiting::PendingEntry;
+use super::workloads::answer::WaitingState;
 use super::{Caller, Error, Result, Service};
 use crate::domain::explain::count::Recount;
 use crate::domain::ids::Owner;
@@ -30,7 +32,7 @@ pub struct ExplainInput {
     pub domain: Option<String>,
     pub project: Option<String>,
     pub user: Option<String>,
-    /// A workload of one of the last sequences of the group.
+    /// A workload of one of the last sequences of the group, or a reported one.
     pub workload: Option<String>,
     /// A place for which the answer contains the weight that leads there.
     pub place: Option<i64>,
@@ -39,20 +41,22 @@ pub struct ExplainInput {
 /// The number of times that an explanation is read again because a run came between its reads.
 const TRIES: usize = 5;
 
-fn waits(waiting: &PendingEntry, workload_id: String) -> WaitingWorkload {
-    let PendingEntry { sequenced_at, mode, position, of, explained, latest_first, .. } = *waiting;
+fn waits(waiting: PendingEntry) -> WaitingWorkload {
+    let PendingEntry { workload_id, sequenced_at, mode, place, of, impediment, latest_first, .. } = waiting;
+    let reason = |(_, Explained { decision, .. }): (u64, Explained)| WaitingReason {
+        decided_by: decision.as_str(),
+        because: decision.because(latest_first),
+    };
     WaitingWorkload {
         workload_id,
         sequenced_at,
         mode: mode.as_str(),
-        position,
+        position: place.map(|(position, _)| position),
         of,
-        ahead: position - 1,
-        owners_ahead: explained.owners_ahead,
-        reason: WaitingReason {
-            decided_by: explained.decision.as_str(),
-            because: explained.decision.because(latest_first),
-        },
+        ahead: place.map(|(position, _)| position - 1),
+        owners_ahead: place.map(|(_, explained)| explained.owners_ahead),
+        reason: place.map(reason),
+        waiting: impediment.map(|impediment| WaitingState::of(&impediment, sequenced_at)),
     }
 }
 
@@ -86,7 +90,7 @@ impl Service {
             let recount = self.recount(&visible, &subject).await?;
             // Buckets are read from the database, where a run may just have changed them.
             if recount.normalized_usage.to_bits() == subject.share().history.normalized_usage.to_bits() {
-                let workload = waiting.zip(input.workload).map(|(waiting, id)| waits(&waiting, id));
+                let workload = waiting.map(waits);
                 return self.put_together(visible, subject, recount, input.place, workload).await;
             }
             self.refresh().await?;

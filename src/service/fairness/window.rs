@@ -23,10 +23,17 @@ pub enum Window {
 }
 
 impl Window {
+    /// The names of the windows that end now, from short to long.
+    pub fn names() -> Vec<String> {
+        let days = LENGTHS.into_iter().map(|length| format!("{length}d"));
+        ["now", "1h"].map(str::to_owned).into_iter().chain(days).collect()
+    }
+
     /// Parses `now`, `1h`, `1d`, `7d`, `28d`, or a first and a last day such as `2026-01-01..2026-01-31`.
     pub fn read(text: &str) -> Result<Self> {
         let fault = || {
-            let said = "is none of now, 1h, 1d, 7d and 28d, and no period like 2026-01-01..2026-01-31";
+            let names = Self::names().join(", ");
+            let said = format!("is none of {names}, and no period like 2026-01-01..2026-01-31");
             Error::about("/window", "invalid_value", said)
         };
         match text {

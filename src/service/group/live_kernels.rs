@@ -1,4 +1,4 @@
-//! The running and pending kernels, as plans need them: read once, and then updated with the changes of each ingest.
+//! The kernels that have not ended, as plans and lists of workloads need them: read once, and then updated with the changes of each ingest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::domain::kernel::Kernel;
 use crate::domain::queues::LiveKernel;
 
-/// All running and pending kernels, by id.
+/// All kernels that have not ended, by id.
 pub type Kernels = Arc<[Arc<LiveKernel>]>;
 
 /// The new state of a kernel; `None`: it has ended.

@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use super::agent_slots::{capacity_of, slots_of};
 use super::shared::Shared;
-use crate::domain::day_domains::DayDomains;
 use crate::domain::factor::History;
 use crate::domain::fairness::PendingCounts;
 use crate::domain::hierarchy::{Hierarchy, Share};
@@ -81,7 +80,7 @@ pub struct GroupState {
     pub scheduler: Sequencer,
     pub options: Options,
     pub calculation: Option<Calculation>,
-    pub agents: Vec<Agent>,
+    pub agents: Arc<[Agent]>,
     /// The sum over the agents that are alive and schedulable.
     pub capacity: Amounts,
     /// The slots that any agent has, in service or not.
@@ -106,8 +105,6 @@ pub struct GroupState {
     pub asking: PendingCounts,
     /// Grows whenever the set of active users may have changed for another reason than recorded usage.
     pub active_changes: u64,
-    /// The domains for which projects have counted on the last days.
-    pub day_domains: DayDomains,
     /// The run times of kernels that this transaction has recorded to the end, or takes back.
     ended: ByDay,
     /// The kernels that runs still have to record; read when first needed.
@@ -146,7 +143,7 @@ impl GroupState {
             group,
             scheduler,
             options,
-            agents,
+            agents: agents.into(),
             hierarchy: Shared::default(),
             ledger: Shared::new(Ledger::new(calendar, Day::MAX)),
             has_normalized_days: false,
@@ -158,7 +155,6 @@ impl GroupState {
             outstanding: Outstanding::default(),
             asking: PendingCounts::default(),
             active_changes: 0,
-            day_domains: DayDomains::default(),
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
@@ -184,7 +180,7 @@ impl GroupState {
             scheduler: self.scheduler,
             options: self.options.clone(),
             calculation: self.calculation.clone(),
-            agents: self.agents.clone(),
+            agents: Arc::clone(&self.agents),
             capacity: self.capacity.clone(),
             agent_slots: Arc::clone(&self.agent_slots),
             hierarchy: self.hierarchy.clone(),
@@ -198,7 +194,6 @@ impl GroupState {
             has_normalized_days: self.has_normalized_days,
             asking: self.asking.clone(),
             active_changes: self.active_changes,
-            day_domains: self.day_domains.clone(),
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
@@ -461,7 +456,7 @@ impl GroupState {
     pub fn take_agents(&mut self, agents: Vec<Agent>) {
         self.capacity = capacity_of(&agents);
         self.agent_slots = slots_of(&agents);
-        self.agents = agents;
+        self.agents = agents.into();
     }
 
     /// Registers a domain in the group. Returns the owners that are new.

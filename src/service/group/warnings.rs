@@ -4,7 +4,6 @@
 use super::published::facts::GroupSnapshotData;
 use crate::domain::fault::escaped;
 use crate::domain::options::{Order, SequenceMode};
-use crate::domain::sequencer::ProgressiveMetric;
 use crate::domain::slots::SlotName;
 use crate::service::input::warning::InputWarning;
 
@@ -66,7 +65,7 @@ fn unused_slots(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
 
 /// Progressive mode is set, and the scheduler has no progressive order.
 fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
-    if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.grows().is_none() {
+    if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.progressive().is_none() {
         warnings.push(InputWarning::at(
             "/scheduler_opts/sequence_mode",
             "mode_without_effect",
@@ -77,7 +76,7 @@ fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) 
 
 /// Domains have different weights, and `order: flat` compares users only.
 fn flat_misses_domain_weights(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
-    if group.options.order != Order::Flat || group.scheduler.grows() != Some(ProgressiveMetric::Usage) {
+    if group.options.order != Order::Flat || !group.scheduler.compares_usage() {
         return;
     }
     let shown = group.rows.domains.iter().filter(|domain| !domain.hidden);

@@ -20,6 +20,7 @@ use crate::domain::bucket::Daily;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Report;
 use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::usage_dimensions::UsageDimensions;
 use crate::service::audit::Change;
 use crate::service::group::reported::Reported;
 use crate::service::group::transaction::GroupTransaction;
@@ -167,7 +168,11 @@ impl EarlierReports {
         };
         let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
         for (report, span) in self.reports.values() {
-            let place = (report.owner, Arc::from(report.domain.as_str()));
+            let dimensions = UsageDimensions {
+                domain: Arc::from(report.domain.as_str()),
+                charge_class: Arc::from(report.charge_class.as_deref().unwrap_or_default()),
+            };
+            let place = (report.owner, dimensions);
             for part in span.iter().flat_map(|span| report.changes.active(*span)).flat_map(Span::by_day) {
                 let daily = totals.entry((part.start.day(), Place::clone(&place))).or_default();
                 daily.add(&report.slots.for_micros(part.micros()));
@@ -206,7 +211,7 @@ async fn limit(
     let Some(removed) = group.kernels_from.filter(|removed| *removed > kept_from).filter(ends_before) else {
         return Ok(kept_from);
     };
-    let recorded = day_totals::first_day(db, group.key).await?.map_or(removed, Day::start);
+    let recorded = day_totals::next_day(db, group.key, Day::MIN).await?.map_or(removed, Day::start);
     Ok(removed.min(recorded).max(kept_from))
 }
 

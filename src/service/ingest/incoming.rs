@@ -8,8 +8,9 @@ use crate::domain::changes::Changes;
 use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
-use crate::domain::names::{UNKNOWN_DOMAIN, check_display_name, check_name};
-use crate::domain::reading::{ReadOnly, seconds};
+use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name, check_name};
+use crate::domain::placement_rules::{Affinity, Labels, MAX_TAINTS, PlacementRules, Toleration};
+use crate::domain::reading::{ReadOnly, at_most, seconds};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::Fault;
@@ -56,6 +57,22 @@ pub struct KernelInput {
     #[schema(minimum = 1, maximum = 31_536_000)]
     #[serde(default, deserialize_with = "seconds::expected")]
     pub expected_seconds: Option<u32>,
+    /// A class by which its usage is reported, besides owner and domain, such as Slurm's QOS or a priority class of Kubernetes: a
+    /// name of at most 64 characters. A later report need not repeat it, may change it for usage that is recorded from then on, and takes it
+    /// back with an empty text.
+    pub charge_class: Option<String>,
+    /// When it was submitted; a later report need not repeat it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub submitted_at: Option<Timestamp>,
+    /// Texts by name, at most 64; a later report need not repeat them, nor tolerations and affinity.
+    #[serde(default)]
+    pub labels: Labels,
+    /// The taints of agents on which it may start all the same.
+    #[serde(default, deserialize_with = "at_most::<MAX_TAINTS, _, _>")]
+    #[schema(max_items = 64)]
+    pub tolerations: Vec<Toleration>,
+    /// The agents that it needs, and the workloads that it has to be near to or away from.
+    pub affinity: Option<Affinity>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     #[serde(default)]
@@ -150,6 +167,9 @@ impl KernelInput {
                 fault(pointer, "invalid_name", &error.to_string());
             }
         }
+        if let Some(Err(error)) = self.charge_class.as_deref().map(check_charge_class) {
+            fault("/charge_class", "invalid_name", &error.to_string());
+        }
         for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
             if let Some(Err(error)) = name.as_deref().map(check_display_name) {
                 fault(pointer, "invalid_name", &error.to_string());
@@ -197,6 +217,9 @@ impl KernelInput {
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "must be at least 1");
         }
+        let Self { labels, tolerations, affinity, .. } = self;
+        let rules = PlacementRules { labels, tolerations, affinity: affinity.unwrap_or_default() }.boxed();
+        faults.extend(rules.iter().flat_map(|rules| rules.faults()));
         let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
             return Err(faults);
         };
@@ -215,6 +238,9 @@ impl KernelInput {
                 _ => Changes::default(),
             },
             expected_seconds: self.expected_seconds,
+            charge_class: self.charge_class,
+            submitted_at: self.submitted_at,
+            rules,
             traits: Traits {
                 agent_id: self.agent_id,
                 queue: self.queue,

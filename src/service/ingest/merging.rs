@@ -100,7 +100,7 @@ fn take(
     kept.check(known, &report)?;
     let is_kept = known.map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
     let before = known.map(|known| known.clone().without_disproved_end(&report, rule));
-    let merged = is_kept.and_then(|()| Kernel::merge(before, report));
+    let merged = is_kept.and_then(|()| Kernel::merge(before, report)).map(|kernel| kernel.first_reported_by(rule.now));
     merged.map_err(|conflict| Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()))
 }
 

@@ -35,6 +35,16 @@ impl Role {
         }
     }
 
+    /// The rights of the role, in one sentence.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Admin => "May do everything.",
+            Self::Scheduler => "May report, ask for orders and plans, and read everything.",
+            Self::Viewer => "May read everything.",
+            Self::User => "May read one user's own rows.",
+        }
+    }
+
     /// True for a role that neither changes nor reports anything.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Viewer | Self::User)

@@ -179,6 +179,11 @@ impl Error {
         Self::NotFound { code: "unknown_queue", detail: format!("there is no queue {name:?} in {group:?}") }
     }
 
+    /// An error if there are faults.
+    pub fn refuse(faults: Vec<Fault>) -> Result<()> {
+        if faults.is_empty() { Ok(()) } else { Err(Self::Invalid(faults)) }
+    }
+
     /// Queues are checked when they are written, but a capacity that grows later can still exceed the limit on slots.
     pub fn not_divisible(faults: Vec<Fault>) -> Self {
         let detail = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);

@@ -5,7 +5,9 @@ pub mod leases;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::input::page::{Page, Window, id_page, id_window};
@@ -15,11 +17,31 @@ use crate::store;
 
 pub use crate::store::jobs::{JobRun, OpenRun, RunFilter};
 
+/// The object of one run of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JobScope {
+    /// One resource group; the job runs for each of them.
+    Group,
+    /// All that belongs to no group.
+    Server,
+}
+
+impl JobScope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Server => "server",
+        }
+    }
+}
+
 /// A job as the runner registers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobDefinition {
     pub name: &'static str,
     pub description: &'static str,
+    pub scope: JobScope,
     /// The cron expression in UTC by which the job starts by itself; `None`: it runs only on request.
     pub schedule: Option<String>,
 }
@@ -28,10 +50,10 @@ pub struct JobDefinition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobStatus {
     pub definition: JobDefinition,
-    /// The earliest time at which the job is due in a group; in the past if the job is due and has not started yet. `None`:
-    /// the job runs only on request, or there is no group.
+    /// The earliest time at which the job is due in a group, or for the server; in the past if the job is due and has not
+    /// started yet. `None`: the job runs only on request, there is no group, or the caller does not see its runs.
     pub next_run_at: Option<Timestamp>,
-    /// The last run in each group.
+    /// The last run in each group, or for the server.
     pub last_runs: Vec<JobRun>,
 }
 
@@ -39,11 +61,11 @@ pub struct JobStatus {
 pub trait JobControl: Send + Sync {
     fn jobs(&self) -> Vec<JobDefinition>;
 
-    /// The time at which a job is due in a group where its last run started at `last_start`. `None`: it runs only on
-    /// request.
-    fn next_run_at(&self, job: &str, group: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp>;
+    /// The time at which a job is due in a group where its last run started at `last_start`, or for the server. `None`: it runs
+    /// only on request.
+    fn next_run_at(&self, job: &str, group: Option<&VisibleGroup>, last_start: Option<Timestamp>) -> Option<Timestamp>;
 
-    /// Runs a job now, for one group or for all, and waits for its end. `None`: the job is unknown.
+    /// Runs a job now, for one group or for all, or for the server, and waits for its end. `None`: the job is unknown.
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>>;
 }
 
@@ -87,11 +109,16 @@ impl Service {
         let groups = self.groups(caller);
         let status = |definition: JobDefinition| {
             let last_runs: Vec<JobRun> = runs.iter().filter(|run| run.job == definition.name).cloned().collect();
-            let next_run_at = |group: &VisibleGroup| {
-                let last = last_runs.iter().find(|run| run.resource_group.as_deref() == Some(&*group.name));
+            let next_run_at = |group: Option<&VisibleGroup>| {
+                let name = group.map(|group| &*group.name);
+                let last = last_runs.iter().find(|run| run.resource_group.as_deref() == name);
                 control.next_run_at(definition.name, group, last.and_then(start_that_counts))
             };
-            let next_run_at = groups.iter().filter_map(next_run_at).min();
+            let next_run_at = match definition.scope {
+                JobScope::Group => groups.iter().filter_map(|group| next_run_at(Some(group))).min(),
+                JobScope::Server if caller.groups.is_some() => None,
+                JobScope::Server => next_run_at(None),
+            };
             JobStatus { definition, next_run_at, last_runs }
         };
         Ok(control.jobs().into_iter().map(status).collect())
@@ -119,6 +146,11 @@ impl Service {
             None => caller.require_all_groups()?,
         }
         let unknown = Error::unknown_job(&job);
+        let scope = jobs.jobs().into_iter().find(|known| known.name == job).map(|known| known.scope);
+        if group.is_some() && scope == Some(JobScope::Server) {
+            let said = format!("names a group, and the job `{job}` is one of the whole server");
+            return Err(Error::about("/resource_group", "job_of_server", said));
+        }
         jobs.run_now(job, group).await.ok_or(unknown)?
     }
 
@@ -130,11 +162,11 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<OpenRun> {
+    pub async fn job_started(&self, job: &str, group: Option<&str>, trigger: &str, holder: Uuid) -> Result<OpenRun> {
         let now = self.clock().now();
         let tx = self.store().begin().await?;
         store::jobs::abandon_open(&tx, job, group, now).await?;
-        let run = store::jobs::start(&tx, job, Some(group), trigger, holder, now).await?;
+        let run = store::jobs::start(&tx, job, group, trigger, holder, now).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         Ok(run)
     }

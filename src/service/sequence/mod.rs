@@ -2,10 +2,13 @@
 
 mod explained;
 mod homed;
+mod impediments;
 pub mod memory;
+mod owners;
 pub mod pending;
 mod progressive;
 pub mod request;
+pub mod startable;
 pub mod waiting;
 mod warnings;
 
@@ -19,6 +22,7 @@ use uuid::Uuid;
 
 pub use self::explained::Explained;
 use self::homed::Homed;
+use self::owners::{owners, placed};
 use super::group::published::GroupSnapshot;
 use super::group::published::division::Division;
 use super::group::published::entitlements::Part;
@@ -26,18 +30,20 @@ use super::group::published::facts::GroupSnapshotData;
 use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
-use super::people::{Directory, who};
-use super::{Caller, Error, Fault, Faults, Result, Service};
+use super::people::Directory;
+use super::{Caller, Error, Result, Service};
+use crate::domain::decimal::Amount;
 use crate::domain::factor::Exponent;
-use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
-use crate::domain::maps::{FastMap, FastSet};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::maps::FastMap;
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::parallel;
 use crate::domain::reading::seconds;
-use crate::domain::sequencer::progressive::DomainByProject;
-use crate::domain::sequencer::{Decision, ProgressiveMetric, QueueClaims, Workload};
+use crate::domain::sequencer::progressive::{Charged, DomainByProject, ProgressiveSequence};
+use crate::domain::sequencer::{Decision, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
+use crate::domain::workloads::StartImpediment;
 
 /// The number of started kernels that can be charged within about a millisecond.
 const MOST_AT_ONCE: usize = 5_000;
@@ -73,6 +79,11 @@ pub struct PendingWorkload<'a> {
     #[serde(default)]
     #[schema(schema_with = crate::domain::schemas::some_quantities)]
     pub requested_slots: Option<Box<Amounts>>,
+    /// The number of equal tasks that it has, each with these slots: 1 to 1000000, 1 unless given. All of them are one workload, and are
+    /// charged together.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    pub count: Option<u32>,
     /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
     #[schema(minimum = 1, maximum = 31_536_000)]
     #[serde(default, deserialize_with = "seconds::expected")]
@@ -119,6 +130,8 @@ pub struct SequenceInput<'a> {
     pub limit: Option<NonZeroU32>,
     /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,
+    /// The impediment of each workload that can never start; `None` if these are not known yet.
+    pub impediments: Option<Vec<Option<StartImpediment>>>,
 }
 
 /// Workloads in the order in which they should start.
@@ -136,6 +149,8 @@ pub struct Sequenced<'a> {
     pub charged: Vec<Charged>,
     /// For each of `order`: the reason why it waits; empty unless requested.
     pub explained: Vec<Explained>,
+    /// The impediments of those of `workloads` that can never start; empty unless requested.
+    pub impediments: Vec<Option<StartImpediment>>,
     /// Probable mistakes in the request.
     pub warnings: Vec<InputWarning>,
 }
@@ -145,14 +160,6 @@ pub struct Sequenced<'a> {
 pub struct Known {
     pub factor: f64,
     pub exponent: Exponent,
-}
-
-/// The effect of placing a workload on its user.
-#[derive(Clone, Copy, Debug)]
-pub struct Charged {
-    /// A part of the capacity of the look-back window, in the same scale as normalised usage.
-    pub charge: f64,
-    pub factor_after: f64,
 }
 
 impl Sequenced<'_> {
@@ -200,11 +207,11 @@ impl Service {
     fn order_with_names<'a>(
         &self,
         group: VisibleGroup,
-        input: SequenceInput<'a>,
+        mut input: SequenceInput<'a>,
         now: Timestamp,
         names_all: bool,
     ) -> Result<Sequenced<'a>> {
-        let growing = growing(&group, input.mode)?;
+        let form = progressive_form(&group, input.mode)?;
         // The directory is not locked while workloads are ordered.
         let (owners, placed) = {
             let people = self.people();
@@ -215,14 +222,19 @@ impl Service {
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
         let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
         let warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
+        let impediments = match input.impediments.take() {
+            Some(known) => known,
+            None if input.explain => impediments::find(group.facts(), &input.workloads, &owners),
+            None => Vec::new(),
+        };
         let placed = placed.into_iter().map(|(at, owner)| (owner, &input.placed[at])).collect();
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
-        let (mode, ordered) = match growing {
+        let (mode, ordered) = match form {
             None => {
                 let standings = Homed { facts: group.facts(), homes: &homes, known: &known };
                 (SequenceMode::Plain, plain(&group, input.workloads, owners, &standings, now, most, explain)?)
             }
-            Some(growing) => {
+            Some(form) => {
                 let asked = progressive::ProgressiveRequest {
                     workloads: input.workloads,
                     owners,
@@ -231,26 +243,29 @@ impl Service {
                     most,
                     explain,
                 };
-                (SequenceMode::Progressive, asked.order(group.facts(), growing, self.certain(now)))
+                (SequenceMode::Progressive, asked.order(group.facts(), form, self.certain(now)))
             }
         };
         let Ordered { workloads, order, charged, decisions } = ordered;
         let explained = explained::explained(&workloads, &order, decisions);
-        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained, warnings })
+        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained, impediments, warnings })
     }
 }
 
-/// The metric of the progressive order; `None` if the order is plain.
-fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<ProgressiveMetric>> {
-    let growing = group.scheduler.grows();
-    match (asked, growing) {
+/// The progressive form of the group's order; `None` if the order is plain.
+fn progressive_form(
+    group: &VisibleGroup,
+    asked: Option<SequenceMode>,
+) -> Result<Option<&'static dyn ProgressiveSequence>> {
+    let form = group.scheduler.progressive();
+    match (asked, form) {
         (Some(SequenceMode::Progressive), None) => {
             let name = group.scheduler.name();
             let detail = format!("is `progressive`, and the group's scheduler `{name}` has no progressive order");
             Err(Error::about("/mode", "unsupported_mode", detail))
         }
         _ if asked.unwrap_or(group.options.sequence_mode) == SequenceMode::Plain => Ok(None),
-        _ => Ok(growing),
+        _ => Ok(form),
     }
 }
 
@@ -331,67 +346,13 @@ fn homes<'o>(
     new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
 }
 
-/// The indices of placed workloads that are not among the kernels yet, with their owners.
-fn placed(
-    people: &Directory,
-    facts: &GroupSnapshotData,
-    placed: &[PlacedWorkload<'_>],
-) -> Result<Vec<(usize, Member)>> {
-    let mut faults = Faults::default();
-    let (mut found, mut listed) = (Vec::with_capacity(placed.len()), FastSet::default());
-    for (at, entry) in placed.iter().enumerate() {
-        let owner =
-            owner(people, (entry.user_uuid, entry.user.as_deref()), (entry.project_id, entry.project.as_deref()));
-        match owner.and_then(|owner| expected(entry.expected_seconds).map(|()| owner)) {
-            Ok(_) if !listed.insert(entry.kernel_id) => {
-                faults.push(Fault::about(format!("/placed/{at}/kernel_id"), "duplicate", "is listed twice"));
-            }
-            Ok(owner) if !facts.outstanding.knows(KernelId(entry.kernel_id)) => found.push((at, owner)),
-            Ok(_) => {}
-            Err(fault) => faults.push(Fault { pointer: format!("/placed/{at}{}", fault.pointer), ..fault }),
-        }
-        if faults.are_enough() {
-            break;
-        }
+/// The slots of all tasks of a workload.
+fn total_slots(workload: &mut PendingWorkload<'_>) -> Option<Box<Amounts>> {
+    let slots = workload.requested_slots.take()?;
+    match workload.count {
+        None | Some(1) => Some(slots),
+        Some(count) => Some(Box::new(slots.map(|amount| amount.checked_mul(u64::from(count)).unwrap_or(Amount::MAX)))),
     }
-    faults.or(found)
-}
-
-fn expected(seconds: Option<u32>) -> std::result::Result<(), Fault> {
-    let said = seconds.and_then(seconds::fault);
-    said.map_or(Ok(()), |said| Err(Fault::about("/expected_seconds", "out_of_range", said)))
-}
-
-/// The owner of a workload, by id or by name.
-fn owner(
-    people: &Directory,
-    (user, user_name): (Option<UserId>, Option<&str>),
-    (project, project_name): (Option<ProjectId>, Option<&str>),
-) -> std::result::Result<Member, Fault> {
-    Ok(Member { user: who::user(people, user, user_name)?, project: who::project(people, project, project_name)? })
-}
-
-/// The owners of all workloads, with a single lock of the directory.
-fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
-    let owner = |w: &PendingWorkload| {
-        let owner = owner(people, (w.user_uuid, w.user.as_deref()), (w.project_id, w.project.as_deref()))?;
-        expected(w.expected_seconds)?;
-        Ok::<_, Fault>(owner)
-    };
-    let mut owners = Vec::with_capacity(pending.len());
-    let mut faults = Faults::default();
-    for (at, workload) in pending.iter().enumerate() {
-        match owner(workload) {
-            Ok(owner) => owners.push(owner),
-            Err(fault) => {
-                faults.push(Fault { pointer: format!("/workloads/{at}{}", fault.pointer), ..fault });
-                if faults.are_enough() {
-                    break;
-                }
-            }
-        }
-    }
-    faults.or(owners)
 }
 
 type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
@@ -412,6 +373,6 @@ fn claims(group: &GroupSnapshot, pending: &mut [PendingWorkload], owners: &[Memb
     }
     drop(places);
     let requests =
-        pending.iter_mut().map(|w| w.requested_slots.take().map(|slots| *slots).unwrap_or_default()).collect();
+        pending.iter_mut().map(|workload| total_slots(workload).map(|slots| *slots).unwrap_or_default()).collect();
     Ok((division, queues, requests))
 }

@@ -1,4 +1,4 @@
-//! The pending kernels of a group, in the order in which a scheduler should start them now.
+//! The reported workloads of a group that wait, in the order in which a scheduler should start them now.
 
 use std::borrow::Cow;
 
@@ -6,46 +6,92 @@ use super::{PendingWorkload, SequenceInput, Sequenced};
 use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::Amounts;
+use crate::domain::workloads::{StartImpediment, WorkloadMember, WorkloadMembers, group_members};
+use crate::service::group::visible::VisibleGroup;
+use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Caller, Result, Service};
-use crate::store::pending_kernels::PendingKernel;
 use crate::store::{self, ConnectionTrait};
 
-/// The largest number of pending kernels that are ordered. The kernels that have been known longest are taken.
+/// The largest number of pending kernels that a simulation orders. The kernels that have been known longest are taken.
 const MAX_PENDING_KERNELS: u64 = 100_000;
 
-fn workload_of_kernel(kernel: PendingKernel) -> PendingWorkload<'static> {
-    PendingWorkload {
-        workload_id: Cow::Owned(kernel.id.to_string()),
+/// The members that wait as one workload; `None` if there are none.
+fn pending_workload(workload: &WorkloadMembers) -> Option<PendingWorkload<'static>> {
+    let kernel = workload.representative()?;
+    Some(PendingWorkload {
+        workload_id: Cow::Owned(workload.id.to_string()),
         user_uuid: Some(kernel.owner.user),
         user: None,
         project_id: Some(kernel.owner.project),
         project: None,
-        submitted_at: None,
-        priority: kernel.priority,
-        queue: kernel.queue.map(Cow::Owned),
-        requested_slots: Some(Box::new(kernel.slots)),
-        expected_seconds: kernel.expected_seconds,
-    }
+        submitted_at: workload.submitted_at(),
+        priority: workload.priority(),
+        queue: kernel.queue.clone().map(Cow::Owned),
+        requested_slots: Some(Box::new(workload.waiting_slots())),
+        count: None,
+        expected_seconds: workload.expected_seconds(),
+    })
 }
 
-/// The pending kernels of a group in order, with the request of each of `workloads`.
+/// Workloads as a sequence takes them, the ones that have been known longest first.
+pub(in crate::service) fn pending_workloads<'w>(
+    workloads: impl Iterator<Item = &'w WorkloadMembers>,
+) -> Vec<PendingWorkload<'static>> {
+    let mut ordered: Vec<&WorkloadMembers> = workloads.collect();
+    ordered.sort_by_key(|workload| workload.known_order());
+    ordered.into_iter().filter_map(pending_workload).collect()
+}
+
+/// The pending workloads of the database, without members that run.
+pub(in crate::service) async fn stored_pending_workloads(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+) -> Result<Vec<PendingWorkload<'static>>> {
+    let kernels = store::pending_kernels::first(db, group, MAX_PENDING_KERNELS).await?;
+    let workloads = group_members(kernels.into_iter().map(|kernel| WorkloadMember { kernel, ended_at: None }));
+    Ok(pending_workloads(workloads.iter()))
+}
+
+/// The reported workloads that wait.
+pub struct ReportedWorkloads {
+    pub workloads: Vec<PendingWorkload<'static>>,
+    /// The impediment of each of them that can never start.
+    impediments: Vec<Option<StartImpediment>>,
+}
+
+/// The reported workloads that wait, in order, with the request of each of them.
 pub struct Pending {
     pub sequenced: Sequenced<'static>,
     pub requested: Vec<Amounts>,
 }
 
-/// The pending kernels of a group as workloads, the ones that have been known longest first.
-pub(in crate::service) async fn pending_workloads(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-) -> Result<Vec<PendingWorkload<'static>>> {
-    let kernels = store::pending_kernels::first(db, group, MAX_PENDING_KERNELS).await?;
-    Ok(kernels.into_iter().map(workload_of_kernel).collect())
+impl ReportedWorkloads {
+    /// The input of a sequence of these workloads, with all else from `input`.
+    pub fn fill(self, input: SequenceInput<'_>) -> SequenceInput<'_> {
+        SequenceInput { workloads: self.workloads, impediments: Some(self.impediments), ..input }
+    }
 }
 
 impl Service {
-    /// The pending kernels of the group in order, each with the reason why it waits. Keys of users see only the kernels
-    /// of their own users.
+    /// The workloads of the group that wait, as they were reported.
+    pub async fn reported_workloads(&self, group: &VisibleGroup) -> Result<ReportedWorkloads> {
+        let kernels = self.live_kernels(group.published()).await?;
+        let work = || {
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let mut waiting: Vec<(&WorkloadMembers, Option<&StartImpediment>)> =
+                assessed.iter().filter(|(workload, _)| workload.counts().pending > 0).collect();
+            waiting.sort_by_key(|(workload, _)| workload.known_order());
+            let row = |(workload, impediment): (&WorkloadMembers, Option<&StartImpediment>)| {
+                Some((pending_workload(workload)?, impediment.cloned()))
+            };
+            let (workloads, impediments) = waiting.into_iter().filter_map(row).unzip();
+            Ok(ReportedWorkloads { workloads, impediments })
+        };
+        self.permits.run(group.access().key(), work).await
+    }
+
+    /// The reported workloads of the group that wait, in order, each with the reason why it waits. Keys of users see only the
+    /// workloads of their own users.
     #[tracing::instrument(
         name = "service.sequence.pending_sequence",
         level = "debug",
@@ -55,12 +101,13 @@ impl Service {
     )]
     pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
         let visible = self.group(caller, group)?;
-        let workloads = pending_workloads(self.store().read(), visible.key).await?;
-        let requested = workloads.iter().map(|w| w.requested_slots.as_deref().cloned().unwrap_or_default()).collect();
-        let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
+        let reported = self.reported_workloads(&visible).await?;
+        let slots = |workload: &PendingWorkload| workload.requested_slots.as_deref().cloned().unwrap_or_default();
+        let requested = reported.workloads.iter().map(slots).collect();
+        let input = reported.fill(SequenceInput { mode, explain: true, ..SequenceInput::default() });
         let mut sequenced = self.order_of(visible, input, self.clock().now())?;
-        // The kernels are not part of the request, so warnings about them have no place in it. Only callers that see
-        // all kernels get them.
+        // The workloads are not part of the request, so warnings about them have no place in it. Only callers that see
+        // all workloads get them.
         sequenced.warnings.iter_mut().for_each(|warning| warning.pointer = None);
         if caller.only_user().is_some() {
             sequenced.warnings.clear();

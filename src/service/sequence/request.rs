@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{PendingWorkload, PlacedWorkload, SequenceInput};
 use crate::domain::options::SequenceMode;
-use crate::domain::reading::at_most;
+use crate::domain::reading::{at_most, at_most_if_any};
 
 /// The largest number of workloads in one request.
 const MAX_WORKLOADS: usize = 1_000_000;
@@ -15,16 +15,17 @@ const MAX_WORKLOADS: usize = 1_000_000;
 const MAX_PLACED: usize = 100_000;
 
 /// Pending workloads of one resource group.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"workloads": [{
     "workload_id": "job-1", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69",
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "submitted_at": "2026-01-13T10:00:00Z"
 }]}))]
 pub struct SequenceRequest<'a> {
-    #[serde(borrow, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
+    /// Absent: the reported workloads that wait.
+    #[serde(borrow, default, deserialize_with = "at_most_if_any::<MAX_WORKLOADS, _, _>")]
     #[schema(max_items = 1_000_000)]
-    pub workloads: Vec<PendingWorkload<'a>>,
+    pub workloads: Option<Vec<PendingWorkload<'a>>>,
     /// How many of them the answer names, the first to start first; all by default.
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub limit: Option<NonZeroU32>,
@@ -42,6 +43,7 @@ pub struct SequenceRequest<'a> {
 impl<'a> From<SequenceRequest<'a>> for SequenceInput<'a> {
     fn from(request: SequenceRequest<'a>) -> Self {
         let SequenceRequest { workloads, limit, mode, placed, explain } = request;
-        Self { workloads, mode, placed, limit, explain }
+        let workloads = workloads.unwrap_or_default();
+        Self { workloads, mode, placed, limit, explain, impediments: None }
     }
 }

@@ -1,18 +1,17 @@
-//! Finds the reason why one workload of a group waits. The workload is in one of the group's last sequences, or is a
-//! pending kernel.
+//! Finds the reason why one workload of a group waits. The workload is in one of the group's last sequences, or was reported.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use uuid::Uuid;
 
 use super::memory::{KEPT_OF_EACH, Remembered};
-use super::pending::pending_workloads;
 use super::request::SequenceRequest;
+use super::startable::{find_workload, order_startable};
 use super::{Explained, SequenceInput, Sequenced};
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
+use crate::domain::workloads::StartImpediment;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
 use crate::service::{Error, Result, Service};
@@ -20,14 +19,16 @@ use crate::service::{Error, Result, Service};
 /// A workload in a sequence.
 #[derive(Clone, Debug)]
 pub struct PendingEntry {
+    pub workload_id: String,
     pub owner: Member,
     pub sequenced_at: Timestamp,
     pub mode: SequenceMode,
-    /// The position, from 1 on.
-    pub position: u64,
+    /// The position, from 1 on, with its explanation; `None` for a reported workload that can never start.
+    pub place: Option<(u64, Explained)>,
     /// How many workloads the sequence has.
     pub of: usize,
-    pub explained: Explained,
+    /// The reason why the workload can never start.
+    pub impediment: Option<StartImpediment>,
     /// True if equal workloads start in reverse order.
     pub latest_first: bool,
 }
@@ -43,9 +44,9 @@ impl Service {
         self.sequences.forget(self.clock().now());
     }
 
-    /// The position of a workload in the last sequence of the group that contains it. A pending kernel, by its id, is
-    /// known to every server of the database, whichever server made the sequence; its position is that in the present
-    /// order of pending kernels. Keys of users may ask about the workloads of their own users.
+    /// The position of a workload in the last sequence of the group that contains it. A reported workload, by its id or that of
+    /// one of its kernels, is known to every server of the database, whichever server made the sequence; its position is
+    /// that in the present order of all reported workloads. Keys of users may ask about the workloads of their own users.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<PendingEntry> {
         let last = self.sequences.last(group, self.clock().now());
         let only = group.access().only_user();
@@ -59,9 +60,9 @@ impl Service {
         if let Some(found) = self.permits.run(group.access().key(), work).await? {
             return Ok(found);
         }
-        self.waiting_kernel(group, id).await?.ok_or_else(|| {
+        self.waiting_workload(group, id).await?.ok_or_else(|| {
             let detail = format!(
-                "no pending kernel of {:?} has the id {id:?}, and the last sequences do not have such a workload: this server \
+                "no reported workload that waits in {:?} has the id {id:?}, and the last sequences do not have such a workload: this server \
                  knows the last {KEPT_OF_EACH} of the last 10 minutes that it has answered itself",
                 group.name
             );
@@ -69,19 +70,28 @@ impl Service {
         })
     }
 
-    /// The position of a pending kernel among all pending kernels of the group.
-    async fn waiting_kernel(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<PendingEntry>> {
-        let Ok(kernel) = id.parse::<Uuid>() else { return Ok(None) };
-        let (kernel, only) = (kernel.to_string(), group.access().only_user());
-        let workloads = pending_workloads(self.store().read(), group.key).await?;
-        let mut visible = workloads.iter().filter(|workload| only.is_none_or(|user| workload.user_uuid == Some(user)));
-        if !visible.any(|workload| workload.workload_id == kernel) {
-            return Ok(None);
-        }
-        let now = self.clock().now();
+    /// The position of a reported workload among all reported workloads that can ever start.
+    async fn waiting_workload(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<PendingEntry>> {
+        let kernels = self.live_kernels(group.published()).await?;
+        let (now, only) = (self.clock().now(), group.access().only_user());
         let work = || {
-            let input = SequenceInput { workloads, explain: true, ..SequenceInput::default() };
-            Ok(in_order(&self.order_of(group.clone(), input, now)?, &kernel))
+            let (assessed, sequenced) = order_startable(self, group, &kernels, now, true)?;
+            let Some(place) = find_workload(&assessed.workloads, id) else { return Ok(None) };
+            let workload = &assessed.workloads[place];
+            let owner = workload.representative().map(|kernel| kernel.owner);
+            let owner = owner.filter(|owner| only.is_none_or(|user| user == owner.user));
+            let Some(owner) = owner.filter(|_| workload.counts().pending > 0) else { return Ok(None) };
+            let never = || PendingEntry {
+                workload_id: workload.id.to_string(),
+                owner,
+                sequenced_at: now,
+                mode: sequenced.mode,
+                place: None,
+                of: sequenced.order.len(),
+                impediment: assessed.impediments[place].clone(),
+                latest_first: sequenced.group.scheduler.latest_first(),
+            };
+            Ok(Some(in_order(&sequenced, &workload.id).unwrap_or_else(never)))
         };
         self.permits.run(group.access().key(), work).await
     }
@@ -92,12 +102,13 @@ fn in_order(sequenced: &Sequenced<'_>, id: &str) -> Option<PendingEntry> {
     let find = |((at, explained), position): ((&u32, &Explained), u64)| {
         let workload = &sequenced.workloads[*at as usize];
         (workload.id == id).then(|| PendingEntry {
+            workload_id: workload.id.to_string(),
             owner: workload.owner,
             sequenced_at: sequenced.at,
             mode: sequenced.mode,
-            position,
+            place: Some((position, *explained)),
             of: sequenced.order.len(),
-            explained: *explained,
+            impediment: sequenced.impediments.get(*at as usize).cloned().flatten(),
             latest_first: sequenced.group.scheduler.latest_first(),
         })
     };

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::names::{UNKNOWN_DOMAIN, check_display_name};
+use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::Fault;
@@ -36,6 +36,9 @@ pub struct HistoryInput {
     pub project_name: Option<String>,
     /// Where it is left out, the usage counts for the domain of the project, or for `unknown` until one is named.
     pub domain_name: Option<String>,
+    /// The class by which the usage is reported, besides owner and domain: a name of at most 64 characters; empty by default.
+    #[serde(default)]
+    pub charge_class: String,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
@@ -52,6 +55,8 @@ pub struct HistoryRow {
     pub user: OwnerNames,
     pub project: OwnerNames,
     pub domain: Arc<str>,
+    /// Empty: none.
+    pub charge_class: Arc<str>,
     pub usage: Usages,
     pub jobs: u64,
 }
@@ -65,6 +70,9 @@ impl HistoryInput {
         }
         if let Some(Err(error)) = self.domain_name.as_deref().map(|name| people.check_domain_name(name)) {
             faults.push(Fault::about("/domain_name", "invalid_name", error));
+        }
+        if let Err(error) = check_charge_class(&self.charge_class) {
+            faults.push(Fault::about("/charge_class", "invalid_name", error));
         }
         for (place, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
             if let Some(Err(error)) = name.as_deref().map(check_display_name) {
@@ -85,6 +93,7 @@ impl HistoryInput {
             user: OwnerNames { name: who::name_given_to(user.0, self.user), display_name: self.user_name },
             project: OwnerNames { name: who::name_given_to(project.0, self.project), display_name: self.project_name },
             domain: Arc::from(self.domain_name.as_deref().unwrap_or(UNKNOWN_DOMAIN)),
+            charge_class: Arc::from(self.charge_class),
             usage: self.resource_usage.filtered(|usage| !usage.is_zero()),
             jobs: u64::from(self.jobs.max(1)),
         })

@@ -19,6 +19,7 @@ use crate::domain::bucket::Daily;
 use crate::domain::ids::ProjectId;
 use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::time::{Day, Timestamp};
+use crate::domain::usage_dimensions::UsageDimensions;
 use crate::store::day_totals::{self, Place};
 use crate::store::day_totals::{earlier, histories};
 use crate::store::people::{Domain, People, Project, User};
@@ -163,7 +164,7 @@ async fn take(
         None => histories::create(session.write(), key, &name, session.now).await?,
     };
     // Usage that the service has recorded itself must not count twice.
-    let recorded_from = day_totals::first_day(session.read(), key).await?;
+    let recorded_from = day_totals::next_day(session.read(), key, Day::MIN).await?;
     let given = rows.len() as u64;
     let rows: Vec<HistoryRow> =
         rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
@@ -171,7 +172,8 @@ async fn take(
     introduce(session, &rows, &foreign).await?;
     let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
     for row in &rows {
-        let place = (row.owner, Arc::clone(&row.domain));
+        let (domain, charge_class) = (Arc::clone(&row.domain), Arc::clone(&row.charge_class));
+        let place = (row.owner, UsageDimensions { domain, charge_class });
         totals.entry((row.day, place)).or_default().add_records(&row.usage, row.jobs);
     }
     histories::add(session.write(), key, source, &totals).await?;

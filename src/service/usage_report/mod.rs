@@ -1,4 +1,4 @@
-//! Reports of usage in a range of days, by domain, project, user, day, week or month, in one group or several.
+//! Reports of usage in a range of days, by domain, project, user, charge class, day, week or month, in one group or several.
 
 mod entitlement;
 mod offered;
@@ -113,10 +113,11 @@ impl Service {
         let _permit = self.report_permits.acquire(caller.key_id).await?;
         let Range { from, to } = question.range;
         let wanted = Wanted {
-            groups: groups.iter().map(|group| (group.key, group.facts().rows.users.len())).collect(),
+            groups: groups.iter().map(|group| group.key).collect(),
             from,
             to,
             domain: question.domain.clone(),
+            charge_class: question.charge_class.clone(),
             user,
             project: question.project,
         };
@@ -124,7 +125,8 @@ impl Service {
         let known = capacity::until(self.store().read(), &names, to).await?;
         let offered = OfferedCapacity::of(&known, &names, question, self.certain_now());
         // A share of the usage is known only if all usage is read, and only within one group.
-        let has_all = question.domain.is_none() && user.is_none() && question.project.is_none();
+        let names_none = question.domain.is_none() && question.charge_class.is_none() && question.project.is_none();
+        let has_all = names_none && user.is_none();
         let has_shares = has_all && (groups.len() == 1 || question.by.resource_group);
         let mut report = InProgress {
             question,
@@ -207,8 +209,7 @@ impl InProgress<'_> {
             }
             self.of_block = of_block;
         }
-        let (member, domain) = &total.place;
-        self.block.add(*member, domain, &total.usage);
+        self.block.add(&total.place, &total.usage);
         true
     }
 

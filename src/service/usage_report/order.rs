@@ -57,13 +57,14 @@ impl RowOrder {
 }
 
 /// The key of rows with the same usage: the shown names, then the ids.
-fn names(row: &ReportRow) -> ([Option<&str>; 4], [Option<Uuid>; 2]) {
+fn names(row: &ReportRow) -> ([Option<&str>; 5], [Option<Uuid>; 2]) {
     (
         [
             row.key.resource_group.as_deref(),
             row.key.domain.as_deref(),
             row.project_name.as_deref(),
             row.user_name.as_deref(),
+            row.key.charge_class.as_deref(),
         ],
         [row.key.project.map(|id| id.0), row.key.user.map(|id| id.0)],
     )

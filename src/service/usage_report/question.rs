@@ -29,6 +29,8 @@ pub struct ReportRequest<'a> {
     /// Names separated by commas.
     pub slots: Option<&'a str>,
     pub domain: Option<&'a str>,
+    /// Empty: usage without a class.
+    pub charge_class: Option<&'a str>,
     /// A name or UUID.
     pub user: Option<&'a str>,
     pub project: Option<&'a str>,
@@ -42,6 +44,7 @@ pub struct Question {
     pub range: Range,
     pub by: By,
     pub(super) domain: Option<Arc<str>>,
+    pub(super) charge_class: Option<Arc<str>>,
     pub(super) user: Option<UserId>,
     pub(super) project: Option<ProjectId>,
     /// `None` stands for all slots.
@@ -65,9 +68,12 @@ impl Question {
         let id = |id: Option<String>| id.unwrap_or_default();
         let Range { from, to } = self.range;
         let (user, project) = (id(self.user.map(|id| id.to_string())), id(self.project.map(|id| id.to_string())));
+        // An empty class and no class are two questions.
+        let class = self.charge_class.as_deref().map(|class| format!("={class}")).unwrap_or_default();
+        let (groups, slots) = (list(&self.groups), list(&self.slots));
         // A name may contain slashes, so it comes last.
         let domain = self.domain.as_deref().unwrap_or_default();
-        format!("{}/{from}/{to}/{}/{}/{user}/{project}/{domain}", list(&self.groups), self.by, list(&self.slots))
+        format!("{groups}/{from}/{to}/{}/{slots}/{user}/{project}/{class}/{domain}", self.by)
     }
 }
 
@@ -94,6 +100,7 @@ impl Service {
             by,
             slots: asked.slots.map(slots).transpose()?,
             domain: asked.domain.map(Arc::from),
+            charge_class: asked.charge_class.map(Arc::from),
             user,
             project,
         })

@@ -56,7 +56,7 @@ pub struct SimulatedFairShares {
     pub fairness: Vec<FairnessChange>,
     /// `null`: the request has no workloads.
     pub workloads: Option<Orders>,
-    /// How the order of the kernels changes that are reported as pending.
+    /// The changes of the order of the workloads that are reported as pending.
     pub pending: PendingMoves,
     /// Likely mistakes in the changes, and in the options that would be in force.
     pub warnings: Vec<InputWarning>,
@@ -194,14 +194,14 @@ pub struct Orders {
     pub items: Vec<OrderedWorkload>,
 }
 
-/// How the order of pending kernels changes, as the options before and after make it.
+/// The changes of the order of reported workloads that wait, between the options before and after.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct PendingMoves {
-    /// How many are pending, at most 100,000: those that have been known the longest.
+    /// The number of workloads that wait, of the 100,000 pending kernels that have been known the longest.
     pub count: u64,
     /// How many of them change their position.
     pub moved: u64,
-    /// The kernels that move furthest, at most ten. `workload_id` is the id of the kernel.
+    /// The workloads that move furthest, at most ten.
     pub items: Vec<OrderedWorkload>,
 }
 

@@ -231,6 +231,7 @@ fn all_agents(capacity: &Amounts, now: Timestamp) -> Agent {
         alive: true,
         schedulable: true,
         labels: BTreeMap::new(),
+        taints: Vec::new(),
         updated_at: now,
     }
 }

@@ -28,7 +28,7 @@ use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::Terms;
 use super::input::warning::InputWarning;
-use super::sequence::pending::pending_workloads;
+use super::sequence::pending::stored_pending_workloads;
 use super::work::{drop_in_background, run_to_completion};
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
@@ -100,7 +100,7 @@ impl Service {
         if fork.picture.facts.calculation.is_some() {
             self.load_normalized_days(&fork.snapshot, &fork.picture.facts).await?;
         }
-        let pending = pending_workloads(&fork.snapshot, fork.state.group.key).await?;
+        let pending = stored_pending_workloads(&fork.snapshot, fork.state.group.key).await?;
         let mut made = Made::of(&self, &caller, fork, &changes, moment).await?;
         let warnings = std::mem::take(&mut made.warnings);
         let service = Arc::clone(&self);

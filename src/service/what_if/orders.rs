@@ -1,4 +1,4 @@
-//! The order of workloads in two snapshots of a group: of the workloads of a request, and of pending kernels.
+//! The order of workloads in two snapshots of a group: of the workloads of a request, and of reported workloads.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::{PendingWorkload, SequenceInput, Sequenced};
 use crate::service::{Result, Service};
 
-/// The largest number of pending kernels in an answer.
+/// The largest number of reported workloads in an answer.
 const MOST_MOVES: usize = 10;
 
 /// The order of the request's workloads before and after; `None` if it has none.
@@ -24,7 +24,7 @@ pub fn orders(
     }
     let order = |group: &VisibleGroup| {
         let (workloads, placed) = (asked.workloads.clone(), asked.placed.clone());
-        let input = SequenceInput { workloads, mode: asked.mode, placed, limit: None, explain: false };
+        let input = SequenceInput { workloads, mode: asked.mode, placed, ..SequenceInput::default() };
         service.order_of(group.clone(), input, moment.now)
     };
     let (before, after) = (order(before)?, order(after)?);
@@ -32,7 +32,7 @@ pub fn orders(
     Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
 }
 
-/// The changes of the order of pending kernels.
+/// The changes of the order of the reported workloads that wait.
 pub fn pending_moves(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],

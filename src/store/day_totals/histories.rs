@@ -80,8 +80,7 @@ pub async fn add(
     source: i32,
     rows: &BTreeMap<(Day, Place), Daily>,
 ) -> Result<()> {
-    super::add(db, rows.iter().map(|((day, (member, domain)), daily)| row(group, *day, *member, domain, source, daily)))
-        .await
+    super::add(db, rows.iter().map(|((day, place), daily)| row(group, *day, place, source, daily))).await
 }
 
 /// Adds usage to rows of a history, and inserts rows of days and places that are missing.

@@ -1,20 +1,17 @@
-//! Day totals: the usage of each user in each project on each day, by the domain that it counted for. A total that equals a
-//! bucket of one day has no row.
+//! Day totals: the usage of each user in each project on each day, by the domain that it counted for
+//! and by charge class. They are always stored; no other table stands in for them.
 
-pub mod by_buckets;
 pub mod earlier;
 pub mod histories;
 pub mod placeholder;
 pub mod reports;
 
-use std::sync::Arc;
-
-use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
 
+use super::decode::DimensionsDecoder;
 use super::entity::day_total::{ActiveModel, Column, Entity};
 use super::entity::user_usage_bucket;
 pub use super::records::day_sums::{OfDay, Place};
@@ -22,6 +19,7 @@ use super::{Result, bulk, decode, retention};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::time::Day;
+use crate::domain::usage_dimensions::UsageDimensions;
 
 /// The source number of totals that runs record.
 pub const RECORDED: i32 = 0;
@@ -34,48 +32,24 @@ fn member(user: Uuid, project: Uuid) -> Member {
     Member { user: UserId(user), project: ProjectId(project) }
 }
 
-/// The first day, from `from` on, that has or may have recorded usage.
+/// The first day, from `from` on, that has recorded usage.
 #[tracing::instrument(name = "db.day_totals.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
     let first =
         Entity::find().select_only().column(Column::Day).filter(recorded(group)).filter(Column::Day.gte(from.0));
     let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
-    let by_buckets = by_buckets::next_day(db, group, from).await?;
-    Ok(day.map(Day).into_iter().chain(by_buckets).min())
+    Ok(day.map(Day))
 }
 
-/// The first day with recorded usage.
-#[tracing::instrument(name = "db.day_totals.first_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn first_day(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Day>> {
-    let mut next = next_day(db, group, Day::MIN).await?;
-    while let Some(day) = next
-        && of_day(db, group, day).await?.is_empty()
-    {
-        next = next_day(db, group, day.plus(1)).await?;
-    }
-    Ok(next)
-}
-
-/// All recorded usage of a day, from rows and from buckets.
+/// All recorded usage of a day.
 #[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
-    let mut found = rows_of_day(db, group, day).await?;
-    // A damaged database may have a total twice.
-    for (place, daily) in by_buckets::of_day(db, group, day).await? {
-        found.entry(place).or_default().add_records(&daily.usage, daily.records);
-    }
-    Ok(found)
+    read(db, Entity::find().filter(recorded(group).add(Column::Day.eq(day.0)))).await
 }
 
-/// The totals of a day that have rows.
-#[tracing::instrument(name = "db.day_totals.rows_of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn rows_of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
-    read(db, Entity::find().filter(recorded(group).add(Column::Day.eq(day.0))), COLUMNS).await
-}
-
-/// The totals of a day and some users that have rows, in all their projects.
-#[tracing::instrument(name = "db.day_totals.rows_of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn rows_of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
+/// The totals of a day and some users, in all their projects.
+#[tracing::instrument(name = "db.day_totals.of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
     rows_of(db, group, day, RECORDED, users).await
 }
 
@@ -85,44 +59,42 @@ async fn rows_of(db: &impl ConnectionTrait, group: GroupKey, day: Day, source: i
     let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, source.into())];
     for part in users.chunks(bulk::MOST_IDS) {
         let of_users = bulk::one_of_place(db, &place, Column::UserUuid, part.iter().map(|user| user.0));
-        found.extend(read(db, Entity::find().filter(of_users), COLUMNS).await?);
+        found.extend(read(db, Entity::find().filter(of_users)).await?);
     }
     Ok(found)
 }
 
-const COLUMNS: [Column; 5] =
-    [Column::UserUuid, Column::ProjectId, Column::DomainName, Column::ResourceUsage, Column::Records];
+const COLUMNS: [Column; 6] = [
+    Column::UserUuid,
+    Column::ProjectId,
+    Column::DomainName,
+    Column::ChargeClass,
+    Column::ResourceUsage,
+    Column::Records,
+];
 
-/// Reads the user, the project, the domain, the usage and the number of records of some rows.
-async fn read<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: [E::Column; 5]) -> Result<OfDay> {
-    let rows: Vec<(Uuid, Uuid, String, String, i64)> =
-        which.select_only().columns(columns).into_tuple().all(db).await?;
-    let mut domains: HashSet<Arc<str>> = HashSet::new();
+async fn read(db: &impl ConnectionTrait, which: Select<Entity>) -> Result<OfDay> {
+    let rows: Vec<(Uuid, Uuid, String, String, String, i64)> =
+        which.select_only().columns(COLUMNS).into_tuple().all(db).await?;
+    let mut dimensions = DimensionsDecoder::default();
     let mut found = OfDay::new();
-    for (user, project, domain, usage, records) in rows {
-        let domain = Arc::clone(domains.get_or_insert_with(domain.as_str(), |name| Arc::from(name)));
+    for (user, project, domain, class, usage, records) in rows {
         let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
-        found.insert((member(user, project), domain), daily);
+        found.insert((member(user, project), dimensions.decode(&domain, &class)), daily);
     }
     Ok(found)
-}
-
-/// The projects with rows of a day.
-#[tracing::instrument(name = "db.day_totals.projects", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<ProjectId>> {
-    let rows = Entity::find().select_only().column(Column::ProjectId).distinct();
-    let rows: Vec<Uuid> = rows.filter(recorded(group)).filter(Column::Day.eq(day.0)).into_tuple().all(db).await?;
-    Ok(rows.into_iter().map(ProjectId).collect())
 }
 
 /// Stores the totals of a day for some places. A total of zero removes the row.
 #[tracing::instrument(name = "db.day_totals.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
-    let rows = kept.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily));
+    let rows = kept.map(|(place, daily)| row(group, day, place, RECORDED, daily));
     bulk::replace(db, rows, &KEY, &AMOUNT).await?;
-    for ((member, domain), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
-        let key = (group.0, day.0, member.user.0, member.project.0, domain.to_string(), RECORDED);
+    for ((member, dimensions), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
+        let UsageDimensions { domain, charge_class } = dimensions;
+        let (user, project) = (member.user.0, member.project.0);
+        let key = (group.0, day.0, user, project, domain.to_string(), charge_class.to_string(), RECORDED);
         Entity::delete_by_id(key).exec(db).await?;
     }
     Ok(())
@@ -132,12 +104,18 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
 #[tracing::instrument(name = "db.day_totals.replace_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn replace_day(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     Entity::delete_many().filter(recorded(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
-    let rows = totals.iter();
-    add(db, rows.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily))).await
+    add(db, totals.iter().map(|(place, daily)| row(group, day, place, RECORDED, daily))).await
 }
 
-const KEY: [Column; 6] =
-    [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
+const KEY: [Column; 7] = [
+    Column::GroupKey,
+    Column::Day,
+    Column::UserUuid,
+    Column::ProjectId,
+    Column::DomainName,
+    Column::ChargeClass,
+    Column::Source,
+];
 const AMOUNT: [Column; 2] = [Column::ResourceUsage, Column::Records];
 
 /// The rule for conflicts: a row that exists gets the new amount.
@@ -151,13 +129,14 @@ async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> 
     Ok(())
 }
 
-fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, daily: &Daily) -> ActiveModel {
+fn row(group: GroupKey, day: Day, (member, dimensions): &Place, source: i32, daily: &Daily) -> ActiveModel {
     ActiveModel {
         group_key: Set(group.0),
         day: Set(day.0),
         user_uuid: Set(member.user.0),
         project_id: Set(member.project.0),
-        domain_name: Set(domain.to_owned()),
+        domain_name: Set(dimensions.domain.to_string()),
+        charge_class: Set(dimensions.charge_class.to_string()),
         source: Set(source),
         resource_usage: Set(daily.usage.to_json()),
         records: Set(daily.records.cast_signed()),
@@ -176,8 +155,7 @@ pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, co
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
     let old = recorded(group).add(Column::Day.lt(before.0));
-    let removed = Entity::delete_many().filter(old).exec(db).await?.rows_affected;
-    Ok(removed + by_buckets::purge(db, group, before).await?)
+    Ok(Entity::delete_many().filter(old).exec(db).await?.rows_affected)
 }
 
 /// A bucket of a user.

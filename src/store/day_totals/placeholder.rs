@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use super::{Place, member};
 use crate::domain::bucket::Daily;
-use crate::domain::ids::{GroupKey, Member, ProjectId};
+use crate::domain::ids::{GroupKey, ProjectId};
 use crate::domain::time::Day;
-use crate::store::entity::{bucket_domain, bucket_total, day_total, kernel};
-use crate::store::{Result, bulk, decode};
+use crate::store::decode::{self, DimensionsDecoder};
+use crate::store::entity::{day_total, kernel};
+use crate::store::{Result, bulk};
 
 pub use super::RECORDED;
 
@@ -30,35 +31,22 @@ pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, domain: &str) 
             found.extend(rows.into_iter().map(ProjectId));
         )*};
     }
-    add!(kernel bucket_domain day_total);
+    add!(kernel day_total);
     Ok(found)
 }
 
 /// The rows of a domain, each with its source and its day.
 #[tracing::instrument(name = "db.placeholder.rows", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(i32, Day, Member, Daily)>> {
-    use day_total::Column::{DomainName, GroupKey, ProjectId, Records, ResourceUsage, Source, UserUuid};
-    let columns = [Source, day_total::Column::Day, UserUuid, ProjectId, ResourceUsage, Records];
+pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(i32, Day, Place, Daily)>> {
+    use day_total::Column::{ChargeClass, DomainName, GroupKey, ProjectId, Records, ResourceUsage, Source, UserUuid};
+    let columns = [Source, day_total::Column::Day, UserUuid, ProjectId, ChargeClass, ResourceUsage, Records];
     let rows = day_total::Entity::find().filter(GroupKey.eq(group.0)).filter(DomainName.eq(domain));
-    let rows: Vec<(i32, i32, Uuid, Uuid, String, i64)> =
+    let rows: Vec<(i32, i32, Uuid, Uuid, String, String, i64)> =
         rows.select_only().columns(columns).into_tuple().all(db).await?;
-    let row = |(source, day, user, project, usage, records): (i32, i32, Uuid, Uuid, String, i64)| {
+    let mut dimensions = DimensionsDecoder::default();
+    let row = |(source, day, user, project, class, usage, records): (i32, i32, Uuid, Uuid, String, String, i64)| {
         let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
-        Ok((source, Day(day), member(user, project), daily))
-    };
-    rows.into_iter().map(row).collect()
-}
-
-/// The totals of a domain that follow from buckets.
-#[tracing::instrument(name = "db.placeholder.in_buckets", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn in_buckets(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(Day, Member, Daily)>> {
-    use bucket_total::Column::{DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
-    let columns = [bucket_total::Column::Day, UserUuid, ProjectId, ResourceUsage, Records];
-    let rows = bucket_total::Entity::find().filter(GroupKey.eq(group.0)).filter(DomainName.eq(domain));
-    let rows: Vec<(i32, Uuid, Uuid, String, i64)> = rows.select_only().columns(columns).into_tuple().all(db).await?;
-    let row = |(day, user, project, usage, records): (i32, Uuid, Uuid, String, i64)| {
-        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
-        Ok((Day(day), member(user, project), daily))
+        Ok((source, Day(day), (member(user, project), dimensions.decode(domain, &class)), daily))
     };
     rows.into_iter().map(row).collect()
 }
@@ -80,25 +68,20 @@ pub async fn remove_rows(
     Ok(())
 }
 
-/// Moves kernels of some projects, and their totals that follow from buckets, from the domain `from` to the domain `to`.
-#[tracing::instrument(name = "db.placeholder.set_domain", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn set_domain(
+/// Moves kernels of some projects from the domain `from` to the domain `to`.
+#[tracing::instrument(name = "db.placeholder.move_kernels", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn move_kernels(
     db: &impl ConnectionTrait,
     group: GroupKey,
     from: &str,
     to: &str,
     projects: &[ProjectId],
 ) -> Result<()> {
-    macro_rules! set {
-        ($part:ident, $($table:ident)*) => {$(
-            let those = bulk::one_of(db, $table::Column::ProjectId, $part.iter().map(|project| project.0));
-            let update = $table::Entity::update_many().col_expr($table::Column::DomainName, Expr::value(to));
-            let of_group = update.filter($table::Column::GroupKey.eq(group.0));
-            of_group.filter($table::Column::DomainName.eq(from)).filter(those).exec(db).await?;
-        )*};
-    }
+    use kernel::Column::{DomainName, GroupKey};
     for part in projects.chunks(bulk::MOST_IDS) {
-        set!(part, kernel bucket_domain);
+        let those = bulk::one_of(db, kernel::Column::ProjectId, part.iter().map(|project| project.0));
+        let update = kernel::Entity::update_many().col_expr(DomainName, Expr::value(to));
+        update.filter(GroupKey.eq(group.0)).filter(DomainName.eq(from)).filter(those).exec(db).await?;
     }
     Ok(())
 }

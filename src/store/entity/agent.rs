@@ -16,6 +16,8 @@ pub struct Model {
     pub schedulable: bool,
     #[sea_orm(column_type = "Text")]
     pub labels: String,
+    #[sea_orm(column_type = "Text")]
+    pub taints: String,
     pub updated_at: i64,
 }
 

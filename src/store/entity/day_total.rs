@@ -1,4 +1,4 @@
-//! The usage of one user in one project on one day, for the domain that it counted for.
+//! The usage of one user in one project on one day, by the domain that it counted for and by charge class.
 
 use sea_orm::entity::prelude::*;
 
@@ -16,6 +16,9 @@ pub struct Model {
     pub project_id: Uuid,
     #[sea_orm(primary_key, auto_increment = false)]
     pub domain_name: String,
+    /// Empty: none.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub charge_class: String,
     /// 0: recorded by runs; otherwise the number of the history.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source: i32,

@@ -27,6 +27,15 @@ pub struct Model {
     pub end_inferred: bool,
     /// The expected run time; `None`: not reported.
     pub expected_seconds: Option<i32>,
+    /// Empty: none.
+    pub charge_class: String,
+    /// Microseconds since 1970 (UTC); `None`: not known.
+    pub submitted_at: Option<i64>,
+    /// Microseconds since 1970 (UTC) of the first report; `None`: not known.
+    pub reported_at: Option<i64>,
+    /// Labels, tolerations and affinity as JSON; `None`: the kernel has none.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub placement_rules: Option<String>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,

@@ -4,8 +4,6 @@ pub mod agent;
 pub mod api_key;
 pub mod audit_entry;
 pub mod audit_target;
-pub mod bucket_domain;
-pub mod bucket_total;
 pub mod capacity_day;
 pub mod day_total;
 pub mod division_day;

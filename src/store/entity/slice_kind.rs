@@ -1,4 +1,4 @@
-//! The values that many usage records of a group share: the domain and the slots that were held.
+//! The values that many usage records of a group share: their dimensions and the slots that were held.
 
 use sea_orm::entity::prelude::*;
 
@@ -13,6 +13,8 @@ pub struct Model {
     /// The last day with a record of this kind.
     pub used_on: i32,
     pub domain_name: String,
+    /// Empty: none.
+    pub charge_class: String,
     #[sea_orm(column_type = "Text")]
     pub slots: String,
 }

@@ -14,13 +14,14 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::decode::SlotDecoder;
+use super::decode::{DimensionsDecoder, SlotDecoder};
 use super::entity::usage_slice::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::usage_dimensions::UsageDimensions;
 
 pub mod day_sums;
 pub mod list;
@@ -32,7 +33,7 @@ pub mod sums;
 pub struct NewRecord {
     pub kernel: KernelKey,
     pub span: Span,
-    /// The number of the row of `slice_kinds` with the domain that the record counts for, and the slots that were held.
+    /// The number of the row of `slice_kinds` with the dimensions of the record, and the slots that were held.
     pub kind: i32,
     /// The number of slices that the record stands for.
     pub slices: u32,
@@ -45,7 +46,7 @@ pub struct Record {
     pub kernel: KernelId,
     pub session: SessionId,
     pub owner: Member,
-    pub domain: String,
+    pub dimensions: UsageDimensions,
     /// The slots that the kernel held.
     pub slots: Arc<Amounts>,
 }
@@ -68,7 +69,7 @@ impl Record {
 
 /// The columns of a [`Row`], where `s` is a record and `k` and `d` are its kernel and its kind.
 const ROW: &str = "s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, \
-                   k.kernel_id, k.session_id, k.user_uuid, k.project_id, d.domain_name, d.slots AS held";
+                   k.kernel_id, k.session_id, k.user_uuid, k.project_id, d.domain_name, d.charge_class, d.slots AS held";
 /// The kernel and the kind of a record `s`.
 const ITS: &str = "JOIN kernels k ON k.kernel_key = s.kernel_key \
                    LEFT JOIN slice_kinds d ON d.group_key = $1 AND d.kind = s.kind";
@@ -85,12 +86,13 @@ struct Row {
     user_uuid: Uuid,
     project_id: Uuid,
     domain_name: Option<String>,
+    charge_class: Option<String>,
     held: Option<String>,
 }
 
 impl Row {
-    fn decode(self, slots: &mut SlotDecoder<Amount>) -> Result<Record> {
-        let (Some(domain), Some(held)) = (self.domain_name, self.held) else {
+    fn decode(self, slots: &mut SlotDecoder<Amount>, dimensions: &mut DimensionsDecoder) -> Result<Record> {
+        let (Some(domain), Some(class), Some(held)) = (self.domain_name, self.charge_class, self.held) else {
             return Err(StoreError::Damaged(format!("there is no slice kind {}", self.kind)));
         };
         Ok(Record {
@@ -106,17 +108,17 @@ impl Row {
             kernel: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
             owner: Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) },
-            domain,
+            dimensions: dimensions.decode(&domain, &class),
             slots: slots.decode(&held)?,
         })
     }
 }
 
 async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Result<Vec<Record>> {
-    let mut slots = SlotDecoder::new();
+    let (mut slots, mut dimensions) = (SlotDecoder::new(), DimensionsDecoder::default());
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
     let rows = Row::find_by_statement(statement).all(db).await?;
-    rows.into_iter().map(|row| row.decode(&mut slots)).collect()
+    rows.into_iter().map(|row| row.decode(&mut slots, &mut dimensions)).collect()
 }
 
 /// Stores new records. A record that exists already is an error, so that no usage counts twice.
@@ -201,7 +203,8 @@ fn ending(backend: DbBackend, end: &str) -> String {
     match backend {
         DbBackend::Postgres => format!(
             "CROSS JOIN LATERAL (SELECT {end} AS period_end OFFSET 0) x \
-             CROSS JOIN LATERAL (SELECT * FROM usage_slices s WHERE {its} = x.period_end LIMIT 1) s"
+             CROSS JOIN LATERAL (SELECT s.kernel_key, s.period_start, s.period_end, s.kind, s.slices FROM usage_slices s \
+             WHERE {its} = x.period_end LIMIT 1) s"
         ),
         _ => format!("JOIN usage_slices s ON {its} = {end}"),
     }

@@ -1,4 +1,4 @@
-//! Cursors (FAIR_SHARE §3): on the group's cursor, on their own after the clock jumped back, and preserved by migrations.
+//! Cursors (FAIR_SHARE §3): on the group's cursor, on their own after the clock jumped back, and preserved by restarts.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ on_both! {
         f.assert_conserved().await;
     }
 
-    async fn migrations_keep_cursors(db: TestDb) {
+    async fn restarts_keep_cursors(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:05:00Z").await;
         let start = "2026-01-13T10:00:00Z";
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T10:02:00Z"});
@@ -54,16 +54,10 @@ on_both! {
         f.ingest(&[with(kernel("k4", "dee", "ml", "2026-01-12T23:59:59.999999Z"), &odd)]).await;
         f.group("other", &json!({})).await;
         let before = buckets(&f, "ann", "ml").await;
-        // Back to before cursors had a table of their own.
-        let applied = f.service.store().schema().await.unwrap().applied;
-        f.service.store().migrate_down(u32::try_from(applied.len()).unwrap() - 2).await.unwrap();
-        f.service.store().migrate_up().await.unwrap();
         let f = f.restart().await;
         f.clock.set("2026-01-13T10:10:00Z");
         assert_eq!(buckets(&f, "ann", "ml").await, before);
         assert_eq!(f.tick().await.kernels, 3);
-        f.service.store().migrate_down(1).await.unwrap();
-        f.service.store().migrate_up().await.unwrap();
         let f = f.restart().await;
         let k4: Vec<String> = f.records("k4").await.iter().map(|record| record.usage().to_json()).collect();
         assert_eq!(k4[0], r#"{"cpu":"0.000000000000000001","mem":"123456.7890123"}"#);

@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(f.service.purge_service_runs().await.unwrap(), 5);
         assert_eq!(starts(&f).await, ["06", "07", "08", "09"]);
         assert_eq!(f.service.purge_service_runs().await.unwrap(), 0);
-        let now = Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("purge".into(), Some(GROUP.into()));
+        let now = Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("tidy".into(), None);
         assert_eq!(now.await.unwrap().unwrap()[0].counts["service_runs"], 0);
     }
 

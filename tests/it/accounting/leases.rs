@@ -105,7 +105,7 @@ on_both! {
     async fn runs_of_processes_that_are_gone_are_closed(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         let (living, gone) = (f.service.join().await.unwrap(), f.service.join().await.unwrap());
-        let start = async |group: &str, holder| f.service.job_started("aggregate", group, "schedule", holder).await.unwrap();
+        let start = async |group: &str, holder| f.service.job_started("aggregate", Some(group), "schedule", holder).await.unwrap();
         let (has_more_steps, abandoned) = (start("a", living.id()).await, start("b", gone.id()).await);
         let older = start("c", uuid::Uuid::nil()).await;
         f.service.leave(&gone).await.unwrap();

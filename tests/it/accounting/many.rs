@@ -6,6 +6,7 @@ use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
+use fairshared::domain::usage_dimensions::UsageDimensions;
 use fairshared::service::Clock;
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ on_both! {
             let bucket = ledger.bucket(&Owner::User(member), today).unwrap();
             assert_eq!((bucket.usage.to_json(), bucket.records), (used.clone(), runs));
             assert_eq!((bucket.end, &*bucket.capacity), (today, &slots(&capacity)));
-            assert_eq!(totals[&(today, (member, "research".into()))].usage.to_json(), used);
+            assert_eq!(totals[&(today, (member, UsageDimensions::of_domain("research".into())))].usage.to_json(), used);
             assert_eq!(user(&f, &name(number), "ml").share.history.total_decayed_usage.to_json(), used);
         }
         f.assert_conserved().await;

@@ -27,6 +27,8 @@ mod together;
 mod unread;
 mod weights;
 
+pub use buckets::plant;
+
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};

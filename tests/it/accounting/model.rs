@@ -203,14 +203,14 @@ impl Model {
                 .unwrap();
         for record in records {
             let day = i64::from(record.span().start.day().0);
-            let key = (record.owner.user.0, record.owner.project.0, record.domain.clone(), day);
+            let key = (record.owner.user.0, record.owner.project.0, record.dimensions.domain.to_string(), day);
             sums.entry(key).or_default().add(&record.usage());
         }
         let expected: BTreeMap<_, _> =
             self.usage().into_iter().map(|(key, micros)| (key, cpu_seconds(micros))).collect();
         assert_eq!(sums, expected);
-        let totals = f.day_totals().await.into_iter().map(|((day, (member, domain)), daily)| {
-            ((member.user.0, member.project.0, domain.to_string(), i64::from(day.0)), daily.usage)
+        let totals = f.day_totals().await.into_iter().map(|((day, (member, of)), daily)| {
+            ((member.user.0, member.project.0, of.domain.to_string(), i64::from(day.0)), daily.usage)
         });
         assert_eq!(totals.collect::<BTreeMap<_, _>>(), expected);
         let window = fairshared::store::key_list::IdWindow { limit: 1_000_000, ..Default::default() };

@@ -89,6 +89,7 @@ impl Twins {
                 alive: true,
                 schedulable: true,
                 labels: BTreeMap::new(),
+                taints: Vec::new(),
             };
             self.f.service.put_agent(admin(), group.to_owned(), "node".to_owned(), spec, None).await.unwrap();
         }

@@ -12,7 +12,7 @@ on_both! {
         let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T12:00:01.5Z"});
         f.ingest(&[
-            with(kernel("k1", "alice", "ml", "2026-01-13T12:00:00Z"), &ended),
+            with(with(kernel("k1", "alice", "ml", "2026-01-13T12:00:00Z"), &ended), &json!({"charge_class": "high"})),
             kernel("k2", "bob", "ml", "2026-01-13T13:59:00Z"),
         ]).await;
         f.tick().await;
@@ -25,17 +25,16 @@ on_both! {
         assert_eq!(read(factor).await, ["25000 near 1"]);
         // The usage of a project in a week.
         let week = format!(
-            "SELECT CAST(day AS TEXT) || ' ' || domain_name || ' ' || records FROM usage_days \
+            "SELECT CAST(day AS TEXT) || ' ' || domain_name || ' ' || charge_class || ' ' || records FROM usage_days \
              WHERE resource_group = '{GROUP}' AND CAST(project_id AS TEXT) = '{}' AND CAST(day AS TEXT) BETWEEN '2026-01-07' AND '2026-01-13' \
-             ORDER BY 1", id("ml")
+             ORDER BY charge_class", id("ml")
         );
         let days = read(&week).await;
-        assert_eq!(days.len(), 2);
-        assert!(days.iter().all(|day| day.starts_with("2026-01-13 ") && day.ends_with(" 1")), "{days:?}");
+        assert_eq!(days, ["2026-01-13 research  1", "2026-01-13 research high 1"]);
         // The records of a kernel.
         let records = format!(
             "SELECT CAST(period_end AS TEXT) || '|' || CAST(resource_usage AS TEXT) FROM kernel_usage_records \
-             WHERE CAST(kernel_id AS TEXT) = '{}' ORDER BY period_start", id("k1")
+             WHERE CAST(kernel_id AS TEXT) = '{}' AND charge_class = 'high' ORDER BY period_start", id("k1")
         );
         let records = read(&records).await;
         let (end, usage) = records[0].split_once('|').unwrap();

@@ -16,11 +16,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::buckets::plant;
+use super::user;
 use super::weights::{of_user, set};
-use super::{number, user};
-use crate::support::database;
 use crate::support::dice::Dice;
-use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, id, kernel};
 use crate::support::on_both;
 
 type Users = BTreeMap<Member, Share>;
@@ -91,62 +90,6 @@ on_both! {
             save(store, &users, changed).await;
             assert_eq!(load(store, GROUP).await.unwrap(), users, "round {round}");
         }
-    }
-
-    async fn a_migration_keeps_the_shares_of_users(db: TestDb) {
-        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
-        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
-        let name = |n: usize| format!("u{n}");
-        let kernels: Vec<_> = (0..300).map(|n| with(kernel(&format!("k{n}"), &name(n), "ml", "2026-01-13T12:00:00Z"), &ended)).collect();
-        f.ingest(&kernels).await;
-        f.tick().await;
-        let weights = [("u7", "2.5"), ("u8", "0.3"), ("u7", "4")];
-        for (user, weight) in weights {
-            set(&f, &[(of_user(user, Some("ml")), Some(weight))]).await.unwrap();
-        }
-        let store = f.service.store().clone();
-        let before = load(&store, GROUP).await.unwrap();
-        assert_eq!(before.len(), 300);
-        for step in ["m0024_share_rows", "m0016_share_pages"] {
-            database::take_back(&store, step).await;
-            store.migrate_up().await.unwrap();
-            assert_eq!(load(&store, GROUP).await.unwrap(), before, "{step}");
-        }
-        let f = f.restart().await;
-        assert_eq!(user(&f, "u7", "ml").share.weight.unwrap().to_string(), "4");
-        f.assert_conserved().await;
-    }
-
-    async fn a_migration_takes_more_rows_than_it_holds_at_once(db: TestDb) {
-        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
-        f.group("other", &json!({})).await;
-        let store = f.service.store().clone();
-        // Every user is in two projects, so that one of them may be the last of its part.
-        let (user, project) = match store.backend() {
-            DbBackend::Sqlite => ("randomblob(16)", "CAST(printf('%016d', p) AS BLOB)"),
-            _ => ("gen_random_uuid()", "lpad(p::text, 32, '0')::uuid"),
-        };
-        for (group, users) in [(GROUP, 5_003), ("other", 15_000)] {
-            plant(&f, &format!(
-                "INSERT INTO user_fair_shares (resource_group, user_uuid, project_id, weight, total_decayed_usage, normalized_usage, \
-                 fair_share_factor, run_times, created_at, updated_at) \
-                 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {users}), \
-                 users AS MATERIALIZED (SELECT n, {user} AS id FROM numbers), \
-                 projects (p) AS (VALUES (1), (2)) \
-                 SELECT '{group}', id, {project}, CASE WHEN n % 3 = 0 THEN 10000 + n END, '{{\"cpu\":\"' || n || '.5\"}}', n / 7.0, p / 3.0, NULL, 0, 0 \
-                 FROM users CROSS JOIN projects"
-            )).await;
-        }
-        // Sums of whole numbers, so that their order does not count.
-        let sums = "SELECT CAST(SUM(COALESCE(weight, 7) * LENGTH(total_decayed_usage) + CAST(normalized_usage * 7 AS BIGINT) \
-                    + CAST(fair_share_factor * 3 AS BIGINT)) AS BIGINT) FROM user_fair_shares";
-        let before = number(&store, sums).await;
-        database::take_back(&store, "m0024_share_rows").await;
-        store.migrate_up().await.unwrap();
-        for (group, users) in [(GROUP, 5_003), ("other", 15_000)] {
-            assert_eq!(load(&store, group).await.unwrap().len(), users * 2);
-        }
-        assert_eq!(number(&store, sums).await, before);
     }
 
     async fn what_a_failed_commit_has_added_is_not_there(db: TestDb) {

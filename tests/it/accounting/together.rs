@@ -114,7 +114,7 @@ on_both! {
         for _ in 0..20 {
             f.clock.advance_seconds(60);
             f.tick().await;
-            f.service.job_started("aggregate", GROUP, "manual", uuid::Uuid::nil()).await.unwrap();
+            f.service.job_started("aggregate", Some(GROUP), "manual", uuid::Uuid::nil()).await.unwrap();
             let mine = f.service.last_job_runs(&admin()).await.unwrap();
             assert_eq!(second.last_job_runs(&admin()).await.unwrap(), mine);
         }

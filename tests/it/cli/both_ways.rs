@@ -116,6 +116,9 @@ on_both! {
             "usage gpu-cluster gpu-cluster --month 2026-01 --by resource_group,week --slots cpu -o csv",
             "export buckets gpu-cluster", "export buckets gpu-cluster --tier domains -o json", "jobs list", "jobs list -o json",
             "log", "log -o json", "log --action weights.put -o csv", "audit", "audit gpu-cluster -o json", "audit nowhere",
+            "metadata", "metadata -o json", "metadata -o csv", "workloads list gpu-cluster", "workloads list gpu-cluster -o csv",
+            "workloads list gpu-cluster --status running -o ndjson", "workloads list nowhere", "workloads show gpu-cluster nothing",
+            "occupancy gpu-cluster", "occupancy gpu-cluster --by agent -o csv", "occupancy nowhere",
             "jobs run nothing", "jobs run purge --group nowhere",
         ];
         let mut steps: Vec<Step> = plain.iter().map(|line| step(line, "")).collect();

@@ -168,6 +168,7 @@ fn schedules_of_the_settings_are_those_of_the_jobs() {
         rebuild: config.schedule_rebuild,
         compact: config.schedule_compact,
         purge: config.schedule_purge,
+        tidy: config.schedule_tidy,
     };
     assert_eq!(schedules, JobSchedules::default());
 }

@@ -39,8 +39,8 @@ on_both! {
     async fn why_a_pending_kernel_waits(db: TestDb) {
         let f = two_users(db).await;
         let zed = with(kernel("first", "zed", "ml", "2026-01-13T11:00:00Z"), &json!({"user_name": "zed", "project_name": "ml", "status": "PENDING", "started_at": null}));
-        let memory = json!({"user_name": "bob", "project_name": "course", "domain_name": "teaching", "status": "PENDING", "started_at": null, "occupied_slots": {"mem": "2147483648"}});
-        let bob = with(kernel("later", "bob", "course", "2026-01-13T11:00:00Z"), &memory);
+        let waits = json!({"user_name": "bob", "project_name": "course", "domain_name": "teaching", "status": "PENDING", "started_at": null, "occupied_slots": {"cpu": "1"}});
+        let bob = with(kernel("later", "bob", "course", "2026-01-13T11:00:00Z"), &waits);
         assert!(f.ingest(&[zed, bob]).await.is_empty());
         f.tick().await;
         // A command is a process of its own: it has answered no sequence.
@@ -50,7 +50,7 @@ on_both! {
         let page = run(&f.db, ["explain", "--workload", &id("later").to_string()]).ok();
         assert!(page.contains(&format!("{} is 2 of 2: 1 ahead, of 1 owners.", id("later"))), "{page}");
         let refused = run(&f.db, ["explain", "--workload", &id("gone").to_string()]).refused(2);
-        assert!(refused.starts_with("no pending kernel of \"gpu-cluster\" has the id"), "{refused}");
+        assert!(refused.starts_with("no reported workload that waits in \"gpu-cluster\" has the id"), "{refused}");
     }
 
     async fn a_sequence_in_words(db: TestDb) {

@@ -110,7 +110,7 @@ on_both! {
         assert_eq!(table.lines().nth(3).unwrap().split_whitespace().take(2).collect::<Vec<_>>(), ["3", "b1"]);
         let deep = format!("{{\"workloads\": {}", "[".repeat(10_000));
         for (body, part) in [
-            ("", "the JSON document ends too early"), ("{}", "/workloads: "), ("{\"workloads\": [{}]}", "/workloads/0/workload_id: "),
+            ("{\"workloads\": [{}]}", "/workloads/0/workload_id: "),
             ("{\"workloads\": [], \"x\": 1}", "/x: `x` is not known here"), (deep.as_str(), "the JSON document is nested deeper"),
         ] {
             let line = sequence(&[], body.as_bytes()).refused(2);

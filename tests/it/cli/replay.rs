@@ -290,7 +290,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     let fifo = ["--policy", "fifo.yaml"];
     for (trace, rest, said) in [
         ("jobs.csv", &fifo[..], "a replay needs what the cluster offered"),
-        ("jobs.txt", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "say it with --format"),
+        ("jobs.txt", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "give it with --format"),
         (
             "empty.csv",
             &["--capacity", "cpu=1", "--policy", "fifo.yaml"],

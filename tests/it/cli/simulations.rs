@@ -1,4 +1,4 @@
-//! `divide` and `reclaim`, which need neither a server nor a database.
+//! `divide`, `reclaim` and `cycle`, which need neither a server nor a database.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -128,4 +128,49 @@ fn unusable_input_ends_with_2_and_its_place() {
     for command in ["divide", "reclaim"] {
         assert!(end(program().args([command, "/nowhere.json"])).refused(2).starts_with("cannot read /nowhere.json: "));
     }
+}
+
+fn cycle(pending: &Value) -> Value {
+    json!({
+        "algorithm": "quota_over_quota", "capacity": {"gpu": 4}, "queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b"}],
+        "agents": [{"agent_id": "n1", "available_slots": {"gpu": 4}}],
+        "running": [{"workload_id": "r", "queue": "b", "members": [{"kernel_id": "k", "slots": {"gpu": 3}, "agent_id": "n1"}]}],
+        "pending": pending,
+    })
+}
+
+#[test]
+fn a_cycle_in_every_form() {
+    let pending = json!([
+        {"workload_id": "w1", "queue": "b", "members": [{"slots": {"gpu": 1}}]},
+        {"workload_id": "w2", "queue": "a", "members": [{"slots": {"gpu": 2}}]},
+        {"workload_id": "w3", "queue": "b", "members": [{"slots": {"gpu": 9}}]},
+    ]);
+    let run = |args: &[&str]| run(&[&["cycle", "-"], args].concat(), cycle(&pending).to_string().as_bytes());
+    let answer = run(&["-o", "json"]).json();
+    assert_eq!(
+        (&answer["starts"][0]["workload_id"], &answer["evictions"][0]["for"]),
+        (&json!("w1"), &json!("w2")),
+        "{answer}"
+    );
+    let csv = run(&["-o", "csv"]).ok();
+    assert_eq!(
+        csv,
+        "kind,workload_id,queue,position,members,agents,action,reason,details,blocked_by,reserved_at\n\
+        start,w1,b,1,1,n1,allocate,,,,\nstart,w2,a,2,1,n1,reclaim,,,,\n\
+        eviction,r,b,,1,,reclaim,fair_share,k,w2,\n\
+        waiting,w3,b,,1,,,too_large,asked=9 most=4 scope=agent slot=gpu,,\n"
+    );
+    let table = run(&[]);
+    assert!(table.stderr.contains("warning: "), "{table:?}");
+    assert!(table.ok().contains("too_large"));
+}
+
+#[test]
+fn a_cycle_with_a_fault_ends_with_2() {
+    let pending = json!({"workload_id": "w", "queue": "gone", "members": []});
+    let line = run(&["cycle", "-"], cycle(&pending).to_string().as_bytes()).refused(2);
+    assert!(line.starts_with("standard input: ") && line.contains("/pending/queue"), "{line}");
+    let line = run(&["cycle", "-"], b"{").refused(2);
+    assert!(line.starts_with("standard input: the JSON document ends too early"), "{line}");
 }

@@ -25,7 +25,7 @@ on_both! {
         let tried = simulate(&f, &[], THREE);
         assert!(tried.stdout.contains("bob") && tried.stdout.trim_start().starts_with("TIER"), "{tried:?}");
         assert!(tried.stderr.contains("users: 2 changed, 1 rise, 1 fall"), "{tried:?}");
-        assert!(!tried.stderr.contains("pending kernels"), "{tried:?}");
+        assert!(!tried.stderr.contains("pending workloads"), "{tried:?}");
         let waits = |name: &str, user: &str, project: &str, domain: &str| {
             let pending = json!({"status": "PENDING", "started_at": null, "domain_name": domain});
             with(kernel(name, user, project, "2026-01-13T10:00:00Z"), &pending)
@@ -33,7 +33,7 @@ on_both! {
         let refused = f.ingest(&[waits("p1", "alice", "ml", "research"), waits("p2", "bob", "course", "teaching")]).await;
         assert!(refused.is_empty(), "{refused:?}");
         let tried = simulate(&f, &[], THREE);
-        assert!(tried.stderr.contains("pending kernels: 2 in order, 2 change place"), "{tried:?}");
+        assert!(tried.stderr.contains("pending workloads: 2 in order, 2 change place"), "{tried:?}");
         let answer = simulate(&f, &["-o", "json"], THREE).json();
         assert_eq!((&answer["winners"][0]["user_name"], &answer["applied"]), (&json!("bob"), &Value::Null));
         let csv = simulate(&f, &["-o", "csv"], THREE).ok();

@@ -28,7 +28,7 @@ async fn fill(db: &TestDb, groups: usize, kernels: usize) {
             });
             assert!(service.ingest(&admin(), &name, rows.collect()).await.unwrap().is_empty());
         }
-        service.job_started("aggregate", &name, "schedule", fairshared::process::random::id()).await.unwrap();
+        service.job_started("aggregate", Some(&name), "schedule", fairshared::process::random::id()).await.unwrap();
     }
     service.store().clone().close().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! SIGKILL at any moment of ingest, of every job, of other writes, and of a start that migrates.
+//! SIGKILL at any moment of ingest, of every job, of other writes, and of a start that takes over the database.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -125,14 +125,9 @@ impl Chaos {
     }
 }
 
-/// Migrations that are applied again: those that carry shares and buckets over, and the last.
-const AGAIN: u32 = 3;
-
-/// A start is killed while it applies the last migrations again.
+/// A start is killed while it takes over the database from version 0.1.
 async fn die_while_migrating(db: &TestDb, moment: Duration) {
-    let store = db.store().await;
-    store.migrate_down(AGAIN).await.unwrap();
-    store.close().await.unwrap();
+    db.give_back_to_version_0_1().await;
     die_while_starting(&db.url, moment).await;
 }
 

@@ -1,6 +1,7 @@
 //! The stateless interface: its input and its output.
 
-use fairshared::domain::division::Simulation;
+use fairshared::domain::division::{Simulation, saturation_ratios};
+use fairshared::domain::slots::Amounts;
 use serde_json::{Value, json};
 
 fn run(request: Value) -> Result<Value, Vec<(String, &'static str)>> {
@@ -138,4 +139,14 @@ fn minimum_shares_above_the_whole_say_whose() {
             (&json!("a"), &json!(format!("the minimum shares of its children {end}"))),
         ]
     );
+}
+
+#[test]
+fn a_queue_without_a_division_has_the_saturation_of_every_slot() {
+    let amounts = |written: Value| serde_json::from_value::<Amounts>(written).expect("amounts");
+    let ratios = saturation_ratios(
+        &amounts(json!({"cpu": "2", "gpu": "1", "mem": "0"})),
+        &amounts(json!({"cpu": "4", "mem": "0", "tpu": "1"})),
+    );
+    assert_eq!(serde_json::to_value(ratios).unwrap(), json!({"cpu": "0.5", "gpu": "inf", "mem": "0", "tpu": "0"}));
 }

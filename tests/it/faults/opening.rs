@@ -19,9 +19,9 @@ use crate::support::proxy::Proxy;
 on_both! {
     async fn a_schema_of_a_newer_version(db: TestDb) {
         let store = db.store().await;
+        let later = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)";
         #[expect(clippy::disallowed_methods, reason = "no version that this one knows writes it")]
-        let inserted = store.write().execute_unprepared("INSERT INTO seaql_migrations VALUES ('m9999_later', 0)").await;
-        inserted.unwrap();
+        store.write().execute_unprepared(later).await.unwrap();
         store.close().await.unwrap();
         for command in ["serve", "rank g", "keys list", "migrate up", "migrate status", "migrate down", "audit"] {
             let line = run(&db, command.split(' ')).refused(1);

@@ -40,6 +40,7 @@ async fn writes_are_refused_while_a_shell_locks_a_table_and_taken_after() {
     .await;
     transaction.rollback().await.unwrap();
     reporter.until_ready_says(&server, "tables_locked", false).await;
+    until_a_report_is_taken(&mut reporter, &server).await;
     reporter.report_some(&server, 3).await;
     reporter.assert_stored().await;
 }
@@ -63,6 +64,12 @@ async fn writes_are_refused_while_a_shell_writes_to_the_file_and_taken_after() {
     reporter.assert_answers(&server).await;
     shell.execute("ROLLBACK").await.unwrap();
     reporter.until_ready_says(&server, "tables_locked", false).await;
+    until_a_report_is_taken(&mut reporter, &server).await;
     reporter.report_some(&server, 3).await;
     reporter.assert_stored().await;
+}
+
+/// Reports until a report is taken: for half a second after a write has waited in vain, others are refused without waiting.
+async fn until_a_report_is_taken(reporter: &mut Reporter, server: &Server) {
+    until("a report is taken", async || reporter.report_another(server).await.1.status == 200).await;
 }

@@ -9,6 +9,8 @@ use crate::support::on_both;
 const DIVIDE: &str = "query($input: JSONString!) { simulate_division(input: $input) }";
 const RECLAIM: &str = "query($input: JSONString!) { simulate_reclaim(input: $input) }";
 
+const CYCLE: &str = "query($input: JSONString!) { simulate_cycle(input: $input) }";
+
 fn division() -> Value {
     json!({"algorithm": "drf", "capacity": {"gpu": 4}, "queues": [{"name": "a", "request": {"gpu": 3}}]})
 }
@@ -40,6 +42,20 @@ on_both! {
         let answer = api.send(role(Role::Viewer, None), RECLAIM, json!({"input": reclaim()})).await;
         let plan = read(&answer["data"]["simulate_reclaim"]);
         assert_eq!((&plan["verdict"], &plan["refusals"][1]["rule"]), (&json!("refused"), &json!("min_runtime")), "{plan}");
+    }
+
+    async fn a_cycle_is_that_of_rest(db: TestDb) {
+        let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+        let input = json!({
+            "algorithm": "quota_over_quota", "capacity": {"gpu": 1}, "queues": [{"name": "a"}], "running": [],
+            "pending": [{"workload_id": "w", "queue": "a", "expected_seconds": 60, "members": [{"slots": {"gpu": 1}}]},
+                {"workload_id": "x", "queue": "a", "members": [{"slots": {"gpu": 1}}]}],
+            "cycle": {"backfill": "easy"}
+        });
+        let answer = api.send(role(Role::User, None), CYCLE, json!({"input": input})).await;
+        let cycle = read(&answer["data"]["simulate_cycle"]);
+        // The moment of the cycle is that of the service's clock.
+        assert_eq!((&cycle["starts"][0]["workload_id"], &cycle["waiting"][0]["reserved_at"]), (&json!("w"), &json!("2026-01-13T00:01:00Z")), "{cycle}");
     }
 
     async fn faults_have_their_code(db: TestDb) {

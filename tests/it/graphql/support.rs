@@ -8,7 +8,7 @@ use axum::{Extension, Router};
 use fairshared::domain::ids::UserId;
 use fairshared::domain::time::Timestamp;
 use fairshared::graphql;
-use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
+use fairshared::service::jobs::{JobControl, JobDefinition, JobRun, JobScope};
 use fairshared::service::{Caller, Role, Service, VisibleGroup};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -23,11 +23,16 @@ struct Jobs(Arc<Service>);
 impl JobControl for Jobs {
     fn jobs(&self) -> Vec<JobDefinition> {
         let description = "slices, buckets, factors and ranks";
-        vec![JobDefinition { name: "aggregate", description, schedule: Some("0 30 * * * *".to_owned()) }]
+        vec![JobDefinition {
+            name: "aggregate",
+            description,
+            scope: JobScope::Group,
+            schedule: Some("0 30 * * * *".to_owned()),
+        }]
     }
 
     /// An hour after the last start.
-    fn next_run_at(&self, _: &str, _: &VisibleGroup, last_start: Option<Timestamp>) -> Option<Timestamp> {
+    fn next_run_at(&self, _: &str, _: Option<&VisibleGroup>, last_start: Option<Timestamp>) -> Option<Timestamp> {
         Some(last_start?.plus_micros(3_600_000_000))
     }
 

@@ -7,4 +7,5 @@ mod leftovers;
 mod registries;
 mod shape;
 mod source;
+mod statements;
 mod words;

@@ -7,6 +7,7 @@ use fairshared::cli::{COMMANDS, Entry};
 use fairshared::config::{CONFIG_VARIABLE, SETTINGS, Setting};
 use fairshared::domain::decay::Decay;
 use fairshared::domain::division::algorithm_names;
+use fairshared::domain::metadata::RuleFacts;
 use fairshared::domain::reclaim::plugins::plugin_names;
 use fairshared::domain::sequencer::Sequencer;
 use fairshared::jobs;
@@ -59,7 +60,19 @@ fn sequencers() {
 #[test]
 fn kinds_of_decay() {
     let row = FAIR_SHARE.lines().find(|line| line.starts_with("| `decay` |")).unwrap();
-    assert_eq!(quoted(row.rsplit('|').nth(1).unwrap()), Decay::names().collect());
+    assert_eq!(quoted(row.rsplit('|').nth(1).unwrap()), Decay::choices().iter().map(|decay| decay.name).collect());
+}
+
+#[test]
+fn options_of_groups() {
+    let table = between(FAIR_SHARE, "## 8. Options", "A PATCH merges");
+    let options = RuleFacts::collect().options;
+    assert_eq!(first_cells(table), options.iter().map(|option| option.key).collect());
+    for option in options.iter().filter(|option| option.kind == "integer") {
+        let row = table.lines().find(|line| line.starts_with(&format!("| `{}` |", option.key))).unwrap();
+        let ends = option.minimum.as_ref().zip(option.maximum.as_ref()).unwrap();
+        assert!(row.contains(&format!("| {} to {}", ends.0, ends.1)), "{row}");
+    }
 }
 
 #[test]

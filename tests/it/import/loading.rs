@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fairshared::cli::import::MemoryUnit;
+use fairshared::cli::import::charge_class::ChargeClassField;
 use fairshared::cli::import::command::{ImportArgs, import};
 use fairshared::cli::import::report::Report;
 use fairshared::domain::filter::Filter;
@@ -51,6 +52,7 @@ impl Desk {
             noheader: false,
             fields: None,
             slot: Vec::new(),
+            charge_class: ChargeClassField::None,
             rebase_to_now: false,
             replace: false,
             no_aggregate: false,

@@ -2,6 +2,7 @@
 
 mod accelerators;
 mod capacity_files;
+mod charge_class;
 mod csv;
 mod domains;
 mod earlier;

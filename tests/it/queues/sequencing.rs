@@ -34,6 +34,7 @@ fn workload<'a>((name, queue, cpu, priority): &Wish, minute: usize) -> PendingWo
         priority: *priority,
         queue: Some(Cow::Borrowed(queue)),
         requested_slots: Some(Box::new(slots(&json!({"cpu": cpu})))),
+        count: None,
         expected_seconds: None,
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{Server, create_key, group};
-use crate::support::database::{TestDb, take_back};
+use crate::support::database::TestDb;
 use crate::support::fixture::id;
 use crate::support::on_both;
 use fairshared::service::Role;
@@ -131,15 +131,5 @@ on_both! {
             weigh(&server, json!([{"target_type": "domain", "target_id": "research", "weight": n + 3}]), "more").await;
         }
         assert_eq!(count("target=domain:research").await, few);
-    }
-
-    async fn a_migration_finds_what_old_entries_have_changed(db: TestDb) {
-        let server = busy(db).await;
-        let store = server.service.store();
-        take_back(store, "m0012_configuration").await;
-        store.migrate_up().await.unwrap();
-        let Server { fixture, key, .. } = server;
-        let server = Server::over(fixture.restart().await, key);
-        check_targets(&server).await;
     }
 }

@@ -95,6 +95,7 @@ on_both! {
         assert_eq!((all["total"].as_u64(), rows.len(), rows.is_sorted()), (Some(8), 8, true));
         let first = &all["items"][1];
         assert_eq!((&first["algorithm"], &first["quota"], &first["allocated"]), (&json!("quota_over_quota"), &json!({"gpu": "10"}), &json!({"gpu": "0"})));
+        assert_eq!(first["saturation_ratio"], json!({"gpu": "0"}));
         let count = async |query: &str| server.get(&format!("{path}?{query}")).await["total"].clone();
         assert_eq!(count("from=2026-01-14").await, 4);
         assert_eq!(count("to=2026-01-13&queue=p1").await, 1);

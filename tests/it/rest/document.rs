@@ -1,9 +1,15 @@
 //! The OpenAPI document and its viewer.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Request;
+use fairshared::domain::time::Timestamp;
+use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
+use fairshared::service::metadata::Metadata;
+use fairshared::service::{Result, VisibleGroup};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::contract::CONTRACT;
@@ -21,6 +27,36 @@ fn the_checked_in_document_is_what_the_endpoints_declare() {
     }
     let stored = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(stored == current, "openapi/fairshared.json is stale; run this test with UPDATE_SCHEMAS=1");
+}
+
+/// A runner without jobs.
+struct NoJobs;
+
+impl JobControl for NoJobs {
+    fn jobs(&self) -> Vec<JobDefinition> {
+        Vec::new()
+    }
+
+    fn next_run_at(&self, _: &str, _: Option<&VisibleGroup>, _: Option<Timestamp>) -> Option<Timestamp> {
+        None
+    }
+
+    fn run_now(self: Arc<Self>, _: String, _: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {
+        Box::pin(async { None })
+    }
+}
+
+/// The unit tests of the web pages read the file. Regenerate it as the document.
+#[test]
+fn the_facts_for_tests_of_the_web_pages_are_those_of_the_server() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/lib/metadata.sample.json");
+    let mut current = serde_json::to_string_pretty(&Metadata::collect(&NoJobs)).unwrap();
+    current.push('\n');
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(&file, &current).unwrap();
+    }
+    let stored = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(stored == current, "ui/src/lib/metadata.sample.json is stale; run this test with UPDATE_SCHEMAS=1");
 }
 
 /// Every `$ref` of the document and every place that it names.

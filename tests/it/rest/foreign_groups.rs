@@ -94,7 +94,9 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
             (open, with_body("/division/simulate", json!({"algorithm": "drf", "capacity": {"cpu": 1}, "queues": []})))
         }
         "simulate_reclaim" => (refused, with_body("/reclaim/simulate", json!({}))),
+        "simulate_cycle" => (refused, with_body("/cycle/simulate", json!({}))),
         "get_doctor" => (open, alone("/doctor")),
+        "get_metadata" => (open, alone("/metadata")),
         "list_domains" => (refused, alone("/domains")),
         "get_domain" => (refused, alone("/domains/research")),
         "put_domain" => (refused, with_body("/domains/research", json!({"display_name": "mine"}))),
@@ -144,6 +146,7 @@ fn document(field: &str, foreign: &Foreign) -> (bool, String) {
         "resource_groups" => (open, "{ resource_groups { name capacity queues: allocated } }".replace(" queues: allocated", "")),
         "simulate_division" => (open, r#"{ simulate_division(input: "{\"algorithm\": \"drf\", \"capacity\": {\"cpu\": 1}, \"queues\": []}") }"#.to_owned()),
         "simulate_reclaim" => (refused, r#"{ simulate_reclaim(input: "{}") }"#.to_owned()),
+        "simulate_cycle" => (refused, r#"{ simulate_cycle(input: "{}") }"#.to_owned()),
         "usage_report" => (open, r#"{ usage_report(from: "2026-01-01", to: "2026-01-13", by: [USER]) { edges { node { user_uuid user_name } } } }"#.to_owned()),
         "jobs" => (open, "{ jobs { name } }".to_owned()),
         "job_runs" => (open, "{ job_runs { edges { node { job resource_group } } } }".to_owned()),
@@ -155,6 +158,7 @@ fn document(field: &str, foreign: &Foreign) -> (bool, String) {
         "project" => (refused, format!(r#"{{ project(project_id: "{vision}") {{ name }} }}"#)),
         "user" => (refused, format!(r#"{{ user(user_uuid: "{alice}") {{ name }} }}"#)),
         "whoami" => (open, "{ whoami { label } }".to_owned()),
+        "metadata" => (open, "{ metadata { session_seconds } }".to_owned()),
         "keys" => (refused, "{ keys { count } }".to_owned()),
         "node" => (open, format!("{{ node(id: {}) {{ id __typename }} }}", ids[0])),
         "nodes" => (open, format!("{{ nodes(ids: [{}]) {{ __typename }} }}", ids.join(", "))),

@@ -48,7 +48,7 @@ on_both! {
         let created = server.call("PUT", &path, Some(&body)).await.json(201);
         assert_eq!(created, json!({
             "agent_id": "node 01", "available_slots": {"cpu": "64", "mem": "1024"}, "alive": true, "schedulable": true,
-            "labels": {"rack": "r7"}, "updated_at": "2026-01-13T12:00:00Z",
+            "labels": {"rack": "r7"}, "taints": [], "updated_at": "2026-01-13T12:00:00Z",
         }));
         server.call("PUT", &group("/agents/node-02"), Some(&json!({"available_slots": {"cpu": "6.5"}}))).await.json(201);
         assert_eq!(server.get(&group("")).await["capacity"], json!({"cpu": "70.5", "mem": "1024"}));

@@ -45,7 +45,7 @@ on_both! {
         assert_eq!(one["status"], "TERMINATED");
         assert_eq!(one["slices"], json!([{
             "period_start": "2026-01-13T10:00:00Z", "period_end": "2026-01-13T11:00:00Z", "resource_usage": {"cpu": "3600"},
-            "compacted": false,
+            "charge_class": "", "compacted": false,
         }]));
         assert_eq!(one["last_usage_recorded_at"], "2026-01-13T11:00:00Z");
         server.assert_conserved().await;

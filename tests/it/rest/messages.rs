@@ -104,7 +104,7 @@ on_both! {
         ];
         let targets = [
             ("PUT", &*weights), ("PATCH", &*options), ("PUT", "/resource-groups/gpu-cluster"), ("PUT", &*agent), ("PUT", &*queue),
-            ("POST", &*sequence), ("POST", "/division/simulate"), ("POST", "/reclaim/simulate"), ("POST", "/keys"),
+            ("POST", &*sequence), ("POST", "/division/simulate"), ("POST", "/reclaim/simulate"), ("POST", "/cycle/simulate"), ("POST", "/keys"),
         ];
         let mut seen = 0;
         for (method, path) in targets {

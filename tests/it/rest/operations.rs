@@ -20,7 +20,7 @@ on_both! {
         server.call("POST", &group("/kernels"), Some(&row)).await.json(200);
         let jobs = server.get("/jobs").await;
         let names: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|j| j["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["aggregate", "compact", "divide", "purge", "rebuild"]);
+        assert_eq!(names, ["aggregate", "compact", "divide", "purge", "rebuild", "tidy"]);
         let run = server.call("POST", "/jobs/aggregate/run", Some(&json!({"resource_group": GROUP}))).await.json(200);
         let run = run["items"][0].clone();
         assert_eq!((&run["status"], &run["resource_group"]), (&json!("succeeded"), &json!(GROUP)));
@@ -47,10 +47,42 @@ on_both! {
         assert_eq!(server.graphql(query).await["data"]["job_runs"]["edges"], json!([{"node": {"error": "no room"}}]));
     }
 
+    async fn a_job_of_the_server_runs_once_and_is_of_no_group(db: TestDb) {
+        let server = Server::new(db).await;
+        server.group("other", &json!({})).await;
+        let jobs = server.get("/jobs").await;
+        let scopes: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|job| job["scope"].as_str().unwrap()).collect();
+        assert_eq!(scopes, ["group", "group", "group", "group", "group", "server"]);
+        let of_group = json!({"resource_group": GROUP});
+        let refused = server.call("POST", "/jobs/tidy/run", Some(&of_group)).await;
+        assert_eq!(refused.refused(422, "job_of_server"), ["/resource_group"]);
+        let runs = server.call("POST", "/jobs/tidy/run", None).await.json(200)["items"].clone();
+        let counts = json!({"job_runs": 0, "service_runs": 0, "audit_entries": 0});
+        assert_eq!(runs.as_array().unwrap().len(), 1);
+        assert_eq!((&runs[0]["status"], &runs[0]["resource_group"], &runs[0]["counts"]), (&json!("succeeded"), &json!(null), &counts));
+        assert_eq!(server.get("/job-runs?job=tidy").await["items"], runs);
+        assert_eq!(server.get("/jobs").await["items"][5]["last_runs"], runs);
+        let shown = server.graphql("{ jobs { name scope last_runs { resource_group } } }").await;
+        let tidy = shown["data"]["jobs"].as_array().unwrap().iter().find(|job| job["name"] == "tidy").unwrap();
+        assert_eq!(tidy, &json!({"name": "tidy", "scope": "server", "last_runs": [{"resource_group": null}]}));
+        // A record of a run that is older than a month goes with the next one.
+        server.clock.advance_seconds(31 * 86_400);
+        let later = server.call("POST", "/jobs/tidy/run", None).await.json(200);
+        assert_eq!(later["items"][0]["counts"]["job_runs"], 1);
+        // A key that is limited to groups sees no runs of the server, and starts none.
+        let new = NewKey {
+            role: Role::Admin, label: "limited".into(), user: None, expires_at: None, groups: Some(vec![GROUP.to_owned()]),
+        };
+        let limited = server.service.create_key(admin(), new).await.unwrap().0;
+        let seen = server.call_as(&limited, "GET", "/jobs", None).await.json(200)["items"][5].clone();
+        assert_eq!((&seen["name"], &seen["last_runs"], &seen["next_run_at"]), (&json!("tidy"), &json!([]), &json!(null)));
+        server.call_as(&limited, "POST", "/jobs/tidy/run", None).await.refused(403, "forbidden");
+    }
+
     async fn a_wrong_clock_holds_jobs_until_it_is_trusted(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.clock.jump("2027-01-13T12:00:00Z");
-        for job in ["aggregate", "compact", "divide", "purge", "rebuild"] {
+        for job in ["aggregate", "compact", "divide", "purge", "rebuild", "tidy"] {
             let refused = server.call("POST", &format!("/jobs/{job}/run"), None).await;
             refused.refused(503, "clock_untrusted");
             assert_eq!(refused.header("retry-after"), "1");

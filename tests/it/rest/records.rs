@@ -39,9 +39,9 @@ on_both! {
         let alice = server.get(&list(&format!("{DAY}&user={}", id("alice")))).await;
         assert_eq!(alice["items"], json!([
             {"kernel_id": id("k1"), "period_start": "2026-01-13T00:00:00Z", "period_end": "2026-01-13T12:00:00Z",
-                "resource_usage": {"cpu": "864000"}, "compacted": false},
+                "resource_usage": {"cpu": "864000"}, "charge_class": "", "compacted": false},
             {"kernel_id": id("k1"), "period_start": "2026-01-13T12:00:00Z", "period_end": "2026-01-13T13:00:00Z",
-                "resource_usage": {"cpu": "72000"}, "compacted": false},
+                "resource_usage": {"cpu": "72000"}, "charge_class": "", "compacted": false},
         ]));
         let named = json!({"name": "alice"});
         server.call("PUT", &format!("/users/{}", id("alice")), Some(&named)).await.json(200);

@@ -13,7 +13,8 @@ use crate::support::on_both;
 pub const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
 pub const SCHEMA: &str = include_str!("../../../schema.graphql");
 /// The endpoints that a key with the role `user` may call in a group.
-const OF_USERS: [&str; 19] = [
+const OF_USERS: [&str; 24] = [
+    "get_decay_weights",
     "get_resource_group",
     "get_scheduler_options",
     "get_fair_share_status",
@@ -28,6 +29,10 @@ const OF_USERS: [&str; 19] = [
     "fairness",
     "fairness_history",
     "fair_share_history",
+    "list_workloads",
+    "get_workload",
+    "workloads",
+    "workload",
     "kernels",
     "sequence",
     "user_fair_shares",
@@ -60,7 +65,7 @@ fn sample(name: &str) -> String {
         "available_slots" => r#"{"cpu": "1"}"#.to_owned(),
         "input" => "{}".to_owned(),
         "domain_name" | "target_id" => "research".to_owned(),
-        "agent_id" | "queue" | "name" | "source" => "spare".to_owned(),
+        "agent_id" | "queue" | "name" | "source" | "workload_id" => "spare".to_owned(),
         _ => panic!("say in `sample` what {name} may be"),
     }
 }

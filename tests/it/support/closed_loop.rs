@@ -12,9 +12,8 @@ use fairshared::domain::identity;
 use fairshared::domain::ids::{KernelKey, Member, Owner};
 use fairshared::domain::options::{Options, Order, SequenceMode};
 use fairshared::domain::replay::group::{Group, Start};
-use fairshared::domain::replay::order::Request;
 use fairshared::domain::replay::policy::Policy;
-use fairshared::domain::sequencer::progressive::{DomainByProject, GroupAccounts, UsageAccounts};
+use fairshared::domain::sequencer::progressive::{DomainByProject, GroupAccounts, ResourceRequest, UsageAccounts};
 use fairshared::domain::sequencer::{Sequencer, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};
@@ -250,9 +249,10 @@ impl Loop {
             submitted_at: None,
             priority: 0,
         };
-        let request = |user: &usize| Request { slots: &self.one, told_seconds: self.scene.told.get(user).copied() };
+        let request =
+            |user: &usize| ResourceRequest { slots: Some(&self.one), seconds: self.scene.told.get(user).copied() };
         let workloads: Vec<Workload> = users.iter().map(workload).collect();
-        let requests: Vec<Request> = users.iter().map(request).collect();
+        let requests: Vec<ResourceRequest> = users.iter().map(request).collect();
         let order = self.group.order(&self.policy, &workloads, &requests, self.now, 1);
         order.first().map(|at| users[*at as usize])
     }

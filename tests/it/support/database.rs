@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fairshared::store::{Store, Synchronous};
+use migration::version_0_1::STEPS;
+use sea_orm::{ConnectOptions, ConnectionTrait, Database};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -46,6 +48,24 @@ impl TestDb {
 }
 
 impl TestDb {
+    /// Executes statements as the tools of databases do, without the store.
+    #[expect(clippy::disallowed_methods, reason = "what the tools of databases do")]
+    pub async fn execute(&self, sql: &str) {
+        let mut options = ConnectOptions::new(self.url.clone());
+        options.max_connections(1).sqlx_logging(false);
+        let connection = Database::connect(options).await.unwrap();
+        connection.execute_unprepared(sql).await.unwrap_or_else(|e| panic!("{e}"));
+        connection.close().await.unwrap();
+    }
+
+    /// Gives the database the steps of version 0.1 in place of those of this version, as if that version had made it.
+    #[allow(dead_code, reason = "benches do not call it")]
+    pub async fn give_back_to_version_0_1(&self) {
+        let steps = STEPS.map(|step| format!("('{step}', 0)")).join(", ");
+        let insert = format!("INSERT INTO seaql_migrations (version, applied_at) VALUES {steps}");
+        self.execute(&format!("DELETE FROM seaql_migrations; {insert}")).await;
+    }
+
     /// The lines about this database in the log of PostgreSQL.
     pub fn log(&self) -> Vec<String> {
         postgres::log(self.postgres_name().unwrap())
@@ -96,13 +116,6 @@ impl TestDb {
         ))
         .await;
     }
-}
-
-/// Reverts the migration `step` and all later ones.
-pub async fn take_back(store: &Store, step: &str) {
-    let applied = store.schema().await.unwrap().applied;
-    let kept = applied.iter().position(|name| name == step).unwrap();
-    store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
 }
 
 static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use fairshared::cli::import::MemoryUnit;
+use fairshared::cli::import::charge_class::ChargeClassField;
 use fairshared::cli::import::command::{ImportArgs, import};
 use fairshared::domain::filter::Filter;
 use fairshared::domain::ids::Member;
@@ -52,6 +53,7 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
         noheader: false,
         fields: None,
         slot: Vec::new(),
+        charge_class: ChargeClassField::None,
         rebase_to_now: false,
         replace: false,
         no_aggregate: false,
@@ -235,6 +237,7 @@ fn assert_ranking(service: &Service, group: &GroupSnapshotData, trace: &Trace, r
         priority: 0,
         queue: None,
         requested_slots: None,
+        count: None,
         expected_seconds: None,
     };
     let stranger = Member { user: id("nobody").to_string().parse().unwrap(), ..members[&standings[0].user] };

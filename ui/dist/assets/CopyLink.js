@@ -1,1 +1,1 @@
-import{o as e,t}from"./jsxRuntime.module.js";import{a as n}from"./CopyAs.js";import{a as r}from"./States.js";function i(){let[i,a]=e(!1);return t(r,{onClick:()=>void n(location.href).then(a),children:i?`Copied`:`Copy the link`})}export{i as t};
+import{o as e,t}from"./jsxRuntime.module.js";import{o as n}from"./CopyAs.js";import{a as r}from"./States.js";function i(){let[i,a]=e(!1);return t(r,{onClick:()=>void n(location.href).then(a),children:i?`Copied`:`Copy the link`})}export{i as t};

@@ -1,1 +1,1 @@
-var e={interpolate:`counted as running through`,ignore:`not counted meanwhile`},t=t=>e[t]??t;export{t};
+import{$ as e,Q as t,Z as n}from"./States.js";var r=r=>e(n(t(`gap_policy`)?.choices??[],r.toLowerCase()));export{r as t};

@@ -35,7 +35,8 @@ export interface Workload {
   project_id: string;
   requested_slots: Record<string, string>;
   priority: number;
-  queue: string | null;
+  queue: string;
+  submitted_at: string | null;
   expected_seconds: number | null;
 }
 

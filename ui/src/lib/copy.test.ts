@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { graphql } from "../gql.ts";
-import { copies, quoted } from "./copy.ts";
+import { copies, EMPTY, quoted } from "./copy.ts";
 
 const QUERY = graphql(`query One($group: String!) { resource_group(name: $group) { name } }`);
 const at = "https://example.org/fair";
@@ -27,6 +27,12 @@ describe("what is copied", () => {
     expect(curl).toContain("-X POST");
     expect(curl).toMatch(/example\.org\/fair\/graphql$/);
     expect(cli).toBeUndefined();
+  });
+
+  it("leaves out a text that is empty, unless it is to be sent", () => {
+    const { curl, cli } = copies({ document: QUERY, variables: {}, rest: { path: ["x"], query: { a: "", b: EMPTY } }, command: ["usage", ["--a", ""], ["--b", EMPTY]] }, at);
+    expect(curl).toContain("/x?b=");
+    expect(cli).toMatch(/fairshared usage --b=$/);
   });
 
   it("is safe in a shell", () => {

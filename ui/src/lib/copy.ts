@@ -21,7 +21,9 @@ export interface Rest {
   body?: unknown;
 }
 
-export type Value = string | number | boolean | null | undefined;
+export type Value = string | number | boolean | null | undefined | typeof EMPTY;
+/** An empty text that is sent; "" is left out. */
+export const EMPTY = { toString: () => "" } as const;
 /** A word, or a flag with its value, which is left out where there is none. */
 export type Word = string | [flag: string, value: Value];
 

@@ -1,16 +1,11 @@
-// How much of a day's usage still counts, as the server does it (`docs/FAIR_SHARE.md` §6).
+// How much of a day's usage still counts: the server answers it for each age, so that the page has no law of decay of its own.
+import { num } from "./numbers.ts";
 import { daysBetween } from "./time.ts";
 
-export interface DecayOptions {
-  decay: string;
-  half_life_days: number;
-  lookback_days: number;
-}
+/** The weights of a group, by age in days: that of usage of today first. Older usage does not count. */
+export type DecayWeights = string[];
 
 /** Between 0 and 1, for usage of `day` when `today` is the last day of the look-back. */
-export function weightOf(day: string, today: string, options: DecayOptions): number {
-  const age = daysBetween(day, today);
-  if (age < 0 || age >= options.lookback_days) return 0;
-  const halves = age / options.half_life_days;
-  return 0.5 ** (options.decay === "flat" ? Math.floor(halves) : halves);
+export function weightOf(day: string, today: string, weights: DecayWeights): number {
+  return num(weights[daysBetween(day, today)]);
 }

@@ -1,5 +1,5 @@
 // The effect of a downtime of the service on the usage of kernels that ran across it, in words.
+import { meaningOf, optionOf, within } from "./metadata.ts";
 
-const POLICIES: Record<string, string> = { interpolate: "counted as running through", ignore: "not counted meanwhile" };
-
-export const gapPolicy = (policy: string): string => POLICIES[policy] ?? policy;
+/** The policy that GraphQL names in capitals. */
+export const gapPolicy = (policy: string): string => within(meaningOf(optionOf("gap_policy")?.choices ?? [], policy.toLowerCase()));

@@ -53,10 +53,8 @@ describe("time", () => {
 });
 
 describe("decay", () => {
-  const options = { decay: "flat", half_life_days: 7, lookback_days: 28 };
-  it("halves by whole half-lives, or all the time", () => {
-    expect(["2026-01-28", "2026-01-22", "2026-01-21", "2026-01-01", "2025-12-31"].map((day) => weightOf(day, "2026-01-28", options))).toEqual([1, 1, 0.5, 0.125, 0]);
-    expect(weightOf("2026-01-21", "2026-01-28", { ...options, decay: "continuous" })).toBe(0.5);
+  it("has the server's weight of each age, and none of what is older or to come", () => {
+    expect(["2026-01-29", "2026-01-28", "2026-01-27", "2026-01-26", "2026-01-25"].map((day) => weightOf(day, "2026-01-28", ["1", "0.75", "0.5"]))).toEqual([0, 1, 0.75, 0.5, 0]);
   });
 });
 

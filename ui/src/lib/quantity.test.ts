@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { amountFault, countedAmount, typedAmount, weightFault, wholeFault } from "./quantity.ts";
+import { amountFault, countedAmount, rangeFault, typedAmount, weightFault, wholeFault } from "./quantity.ts";
 
 describe("numbers as they are typed", () => {
   it("are refused with a reason where they are none, and an empty text is none", () => {
@@ -17,6 +17,15 @@ describe("numbers as they are typed", () => {
     expect(weightFault("0.5")).toBeUndefined();
     expect(weightFault("")).toBeUndefined();
     for (const text of ["0", "-1", "1.23456", "many", "1e3", "12345678"]) expect(weightFault(text), text).toBeTruthy();
+    expect([weightFault("0"), weightFault("1000000"), weightFault("999999.9999"), weightFault("1.23456")]).toEqual(["A weight is at least 0.0001.", "A weight is at most 999999.9999.", undefined, "A weight is a number with at most 4 decimals, such as 0.5 or 20."]);
+  });
+
+  it("are in the range that the server has for them, to the last digit", () => {
+    const range = { minimum: "0.5", maximum: "1000000", decimals: 12 };
+    for (const text of ["", "0.5", "1000000", "1000000.000", "2.000000000001"]) expect(rangeFault(text, range), text).toBeUndefined();
+    for (const text of ["0.499999999999", "1000000.000000000001", "2.0000000000001"]) expect(rangeFault(text, range), text).toBe("Write a number from 0.5 to 1000000, with at most 12 decimals.");
+    expect([rangeFault("-1", range), rangeFault("x", range)]).toEqual(["This is below 0. Write 0 or more.", "“x” is not a number. Write one such as 2 or 0.5."]);
+    expect(rangeFault("11", { minimum: "-3", maximum: "10", decimals: 0 })).toBe("Write a whole number from -3 to 10.");
   });
 
   it("reach the server and come back to the last digit", () => {

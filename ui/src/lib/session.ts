@@ -2,6 +2,8 @@
 import { signal } from "@preact/signals";
 import { graphql, type ResultOf } from "../gql.ts";
 import { ApiError, closeSession, onTrouble, openSession, request } from "./client.ts";
+import { facts, loadMetadata } from "./metadata.ts";
+import { many } from "./numbers.ts";
 
 const WHO = graphql(`
   query Who {
@@ -43,7 +45,7 @@ onTrouble((error) => {
 function sentence(error: ApiError): string {
   switch (error.code) {
     case "expired_session":
-      return "You were signed in for 12 hours. Sign in again to go on where you were.";
+      return `You were signed in for ${many(facts().session_seconds / 3600, "hour")}. Sign in again to go on where you were.`;
     case "revoked_key":
       return "The key that you signed in with was revoked.";
     case "expired_key":
@@ -70,7 +72,7 @@ export async function begin(key: string | null): Promise<void> {
 }
 
 async function load(): Promise<void> {
-  const answer = await request(WHO, {});
+  const [answer] = await Promise.all([request(WHO, {}), loadMetadata()]);
   groups.value = answer.resource_groups.map((group) => group.name);
   signedOutBecause.value = "";
   localStorage.setItem(NOTE, "yes");

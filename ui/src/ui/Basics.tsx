@@ -16,7 +16,7 @@ export function Button({ kind, small, children, ...rest }: ButtonProps) {
 
 interface FieldProps {
   label: string;
-  hint?: string | undefined;
+  hint?: ComponentChildren;
   fault?: string | undefined;
   children: (props: { id: string; "aria-describedby": string; "aria-invalid": "true" | undefined; class: string }) => ComponentChildren;
 }

@@ -1,5 +1,5 @@
 // The changes of other clients since a draft was begun, beside the draft, and the two ways on: keep it on the new state, or drop it.
-import { ACTIONS } from "../lib/auditLog.ts";
+import { actionName } from "../lib/auditLog.ts";
 import { differences } from "../lib/differences.ts";
 import { authors, type LogEntry, type Meanwhile } from "../lib/meanwhile.ts";
 import { Button, Note, When } from "./Basics.tsx";
@@ -57,7 +57,7 @@ function Entry({ entry }: { entry: LogEntry }) {
   const all = differences(entry.before, entry.after, entry.names);
   return (
     <li class="small">
-      <strong>{entry.actor}</strong>, <When at={entry.at} />: {ACTIONS[entry.action] ?? entry.action}
+      <strong>{entry.actor}</strong>, <When at={entry.at} />: {actionName(entry.action)}
       {entry.reason && <> “{entry.reason}”</>}
       {all.slice(0, MAX_LINES).map(([path, was, is]) => (
         <div key={path} class="wrap">

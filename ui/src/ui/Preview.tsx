@@ -152,7 +152,7 @@ function Orders({ data, owners }: { data: Simulated; owners: Map<string, string>
   return (
     <details open>
       <summary>
-        {moved.length} of {items.length} pending kernels would start in another order
+        {moved.length} of {items.length} pending workloads would start in another order
       </summary>
       <Scroll>
         <table class="data cards">
@@ -162,7 +162,7 @@ function Orders({ data, owners }: { data: Simulated; owners: Map<string, string>
               <th scope="col" class="number">Then</th>
               <th scope="col" class="number">Now</th>
               <th scope="col" class="name">Owner</th>
-              <th scope="col">Kernel</th>
+              <th scope="col">Workload</th>
             </tr>
           </thead>
           <tbody>

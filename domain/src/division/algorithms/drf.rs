@@ -26,6 +26,10 @@ impl Algorithm for Drf {
         "drf"
     }
 
+    fn summary(&self) -> &'static str {
+        "By dominant share and weight."
+    }
+
     fn divide(&self, tree: &Tree, _: &super::Options, trace: &mut Trace) -> Shares {
         let mut filling = Filling::new(tree);
         filling.run();

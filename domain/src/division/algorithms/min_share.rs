@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Algorithm, Ratios, Shares, Weighs, remaining};
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
 use crate::division::trace::{Step, Trace};
@@ -17,6 +18,7 @@ use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::division::tree::warning::Warning;
 use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues};
 use crate::parallel::{both_of, each, large_parts};
 use crate::queues::{Bound, QueueMode};
 use sweep::{Member, Solver};
@@ -25,14 +27,15 @@ use sweep::{Member, Solver};
 const ONE: u64 = 1_000_000_000_000_000_000;
 const FINER: u64 = 1_000_000;
 
-/// How a minimum share and a weight combine under `min_share` (DIVISION §3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = MinShareRule)]
-pub enum Rule {
-    #[default]
-    Floor,
-    OnTop,
+choices! {
+    /// How a minimum share and a weight combine under `min_share` (DIVISION §3).
+    #[derive(Default)]
+    #[schema(as = MinShareRule)]
+    pub enum Rule {
+        #[default]
+        Floor = "floor", "The share is at least the smallest share.";
+        OnTop = "on_top", "What the smallest shares leave is divided on top of them.";
+    }
 }
 
 /// The options of this algorithm.
@@ -42,13 +45,22 @@ pub struct Options {
     pub rule: Rule,
 }
 
-impl Part for Options {}
+impl Part for Options {
+    fn facts() -> Vec<OptionFacts> {
+        let said = "How smallest shares and weights come together.";
+        vec![OptionFacts::new("rule", "Rule of smallest shares", OptionValues::Choice(Rule::choices), said)]
+    }
+}
 
 pub(super) struct MinShare;
 
 impl Algorithm for MinShare {
     fn name(&self) -> &'static str {
         "min_share"
+    }
+
+    fn summary(&self) -> &'static str {
+        "By weight, with a smallest share for each queue."
     }
 
     fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {

@@ -7,13 +7,15 @@ mod quota_over_quota;
 
 pub use quota_over_quota::Rounding;
 
+use crate::choices::Choice;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreOptions;
 use crate::division::trace::Trace;
 use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::division::tree::warning::Warning;
-use crate::flat::flat_object;
+use crate::flat::{Part, flat_object};
+use crate::option_facts::OptionFacts;
 
 /// The result of a division.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,9 @@ pub enum Weighs {
 pub trait Algorithm: Sync {
     fn name(&self) -> &'static str;
 
+    /// The division in one sentence.
+    fn summary(&self) -> &'static str;
+
     fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
 
     /// The weight that the algorithm uses for the queue. The linter asks for it.
@@ -69,6 +74,11 @@ pub trait Algorithm: Sync {
 macro_rules! algorithms {
     ($($file:ident: $name:ident,)*) => {
         static ALGORITHMS: &[&dyn Algorithm] = &[$(&$file::$name),*];
+
+        /// The facts about the options of each algorithm, with the algorithm's name.
+        pub fn algorithm_options() -> Vec<(&'static str, Vec<OptionFacts>)> {
+            vec![$(($file::$name.name(), <$file::Options as Part>::facts())),*]
+        }
 
         flat_object! {
             /// The options of every algorithm and of the order by score, as one object.
@@ -101,6 +111,11 @@ pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
 
 pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|a| a.name())
+}
+
+/// All algorithms, each with its sentence.
+pub fn algorithm_choices() -> Vec<Choice> {
+    ALGORITHMS.iter().map(|algorithm| Choice { name: algorithm.name(), summary: algorithm.summary() }).collect()
 }
 
 /// The part of `capacity` that the shares of the roots leave.

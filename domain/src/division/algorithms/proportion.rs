@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Algorithm, Shares, remaining};
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products};
 use crate::division::trace::{Step, Trace};
@@ -15,13 +16,15 @@ use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::division::tree::warning::Warning;
 use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProportionVariant {
-    #[default]
-    KubeBatch,
-    Volcano,
+choices! {
+    #[derive(Default)]
+    pub enum ProportionVariant {
+        #[default]
+        KubeBatch = "kube_batch", "As kube-batch divides.";
+        Volcano = "volcano", "As Volcano divides, which keeps guarantees.";
+    }
 }
 
 /// The options of this algorithm.
@@ -31,13 +34,22 @@ pub struct Options {
     pub proportion_variant: ProportionVariant,
 }
 
-impl Part for Options {}
+impl Part for Options {
+    fn facts() -> Vec<OptionFacts> {
+        let values = OptionValues::Choice(ProportionVariant::choices);
+        vec![OptionFacts::new("proportion_variant", "Variant", values, "Whose proportion it is.")]
+    }
+}
 
 pub(super) struct Proportion;
 
 impl Algorithm for Proportion {
     fn name(&self) -> &'static str {
         "proportion"
+    }
+
+    fn summary(&self) -> &'static str {
+        "In proportion to weights, up to what is asked for."
     }
 
     fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {

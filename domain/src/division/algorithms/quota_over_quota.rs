@@ -9,33 +9,36 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Algorithm, Shares, Weighs, remaining};
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::trace::{Step, Trace};
 use crate::division::tree::Tree;
 use crate::division::tree::grid::Grid;
 use crate::division::tree::warning::Warning;
-use crate::fault::Fault;
-use crate::flat::{Part, too_large};
+use crate::flat::Part;
+use crate::option_facts::{OptionFacts, OptionValues};
 use crate::queues::{MAX_WEIGHT, OverQuotaBy};
 use crate::slots::SlotName;
 use rounds::{History, Member, Rounds};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rounding {
-    #[default]
-    Exact,
-    Whole,
-    Kai,
+choices! {
+    #[derive(Default)]
+    pub enum Rounding {
+        #[default]
+        Exact = "exact", "To twelve decimals.";
+        Whole = "whole", "To whole devices.";
+        Kai = "kai", "As the KAI scheduler rounds.";
+    }
 }
 
-/// The amount that usage is compared with (DIVISION §2.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HistoryBase {
-    #[default]
-    Cluster,
-    Siblings,
+choices! {
+    /// The amount that usage is compared with (DIVISION §2.5).
+    #[derive(Default)]
+    pub enum HistoryBase {
+        #[default]
+        Cluster = "cluster", "As a part of the group.";
+        Siblings = "siblings", "As a part of all siblings.";
+    }
 }
 
 /// The options of this algorithm (DIVISION §2.3 to §2.5).
@@ -52,8 +55,36 @@ pub struct Options {
 }
 
 impl Part for Options {
-    fn fault(&self) -> Option<Fault> {
-        too_large("history_gain", self.history_gain, MAX_WEIGHT)
+    fn facts() -> Vec<OptionFacts> {
+        let new = OptionFacts::new;
+        vec![
+            new(
+                "rounding",
+                "Rounding",
+                OptionValues::Choice(Rounding::choices),
+                "Whether a fair share may be a part of a device.",
+            ),
+            new("whole_slots", "Whole slots", OptionValues::Slots, "The slots that `rounding: whole` rounds.")
+                .unset("all slots"),
+            new(
+                "over_quota_by",
+                "Over quota by",
+                OptionValues::Choice(OverQuotaBy::choices),
+                "How queues at the top share what is left when every queue has its quota.",
+            ),
+            new(
+                "history_gain",
+                "Usage penalty",
+                OptionValues::Decimal { maximum: MAX_WEIGHT },
+                "How strongly past usage lowers what is left for a queue; 0: not at all.",
+            ),
+            new(
+                "history_base",
+                "Base of history",
+                OptionValues::Choice(HistoryBase::choices),
+                "What past usage is compared with. It matters only with a usage penalty above 0.",
+            ),
+        ]
     }
 }
 
@@ -70,6 +101,10 @@ pub(super) struct QuotaOverQuota;
 impl Algorithm for QuotaOverQuota {
     fn name(&self) -> &'static str {
         "quota_over_quota"
+    }
+
+    fn summary(&self) -> &'static str {
+        "By quota first, and what is left by priority and over-quota weight."
     }
 
     fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {

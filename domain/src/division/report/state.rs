@@ -1,32 +1,24 @@
 //! The state of a queue compared with its quota and its fair share (DIVISION §2.6, appendix A).
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::fraction::Fraction;
 use crate::division::tree::Tree;
 use crate::queues::Bound;
+use crate::slots::{Amounts, SlotMap};
 
-/// From good to bad, so that the worst of a queue's slots is the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = QueueState)]
-pub enum State {
-    InQuota,
-    OverQuota,
-    OverFairShare,
+choices! {
+    /// From good to bad, so that the worst of a queue's slots is the largest.
+    #[derive(PartialOrd, Ord)]
+    #[schema(as = QueueState)]
+    pub enum State {
+        InQuota = "in_quota", "Within its quota.";
+        OverQuota = "over_quota", "Over its quota.";
+        OverFairShare = "over_fair_share", "Over its fair share.";
+    }
 }
 
 impl State {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InQuota => "in_quota",
-            Self::OverQuota => "over_quota",
-            Self::OverFairShare => "over_fair_share",
-        }
-    }
-
     pub fn of(allocated: Amount, quota: Bound, fair_share: Amount) -> Self {
         if Bound::Limited(allocated) <= quota {
             Self::InQuota
@@ -36,6 +28,13 @@ impl State {
             Self::OverFairShare
         }
     }
+}
+
+/// Allocated / fair share of a queue, for every slot of either.
+pub fn saturation_ratios(allocated: &Amounts, fair_share: &Amounts) -> SlotMap<Fraction> {
+    let amount = |amounts: &Amounts, slot| amounts.get(slot).unwrap_or(Amount::ZERO);
+    let slots = allocated.iter().chain(fair_share.iter()).map(|(slot, _)| slot);
+    slots.map(|slot| (slot, Fraction::of(amount(allocated, slot), amount(fair_share, slot)))).collect()
 }
 
 /// The figures of one queue by slot. While a plan is made, `allocated` may differ from the tree's.

@@ -48,6 +48,13 @@ impl<T: Copy> Grid<T> {
     }
 }
 
+impl Grid<i128> {
+    /// Lowers every value that is above `most`.
+    pub fn cap_at(&mut self, most: i128) {
+        self.cells.iter_mut().for_each(|value| *value = (*value).min(most));
+    }
+}
+
 impl Grid<Amount> {
     /// Adds amounts to a row whose columns are `slots`. Amounts of other slots are ignored.
     pub fn add(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {

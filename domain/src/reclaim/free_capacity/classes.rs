@@ -13,8 +13,9 @@ pub struct Class {
     pub request: Vec<(usize, u128)>,
     /// Indices in the list of pending members.
     pub members: Vec<usize>,
-    /// True for each agent on which the members may run.
-    pub eligible: Vec<bool>,
+    /// By agent: the number of members that may run there, as far as free slots do not decide; 0 for an agent that is
+    /// not eligible.
+    pub allowed: Vec<usize>,
 }
 
 /// Groups the first `count` pending members into classes, the largest request first. Without agents only totals count,
@@ -24,7 +25,7 @@ pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: u
     let Some(agents) = snapshot.agents else {
         let request = total_request(snapshot, count);
         let cells = request.iter().enumerate().filter(|(_, a)| !a.is_zero()).map(|(c, a)| (c, a.units())).collect();
-        return vec![Class { request: cells, members: vec![0], eligible: vec![true] }];
+        return vec![Class { request: cells, members: vec![0], allowed: vec![usize::MAX] }];
     };
     let mut classes: Vec<Class> = Vec::new();
     let mut known = HashMap::new();
@@ -34,11 +35,11 @@ pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: u
             class.members.push(at);
             continue;
         }
-        let admits = |agent| plugins::admits(predicates, member, agent);
+        let allowed = |agent| if plugins::admits(predicates, member, agent) { usize::MAX } else { 0 };
         classes.push(Class {
             request: cells_of(snapshot.tree, &member.slots).collect(),
             members: vec![at],
-            eligible: agents.iter().map(admits).collect(),
+            allowed: agents.iter().map(allowed).collect(),
         });
     }
     let size = |class: &Class| {

@@ -49,8 +49,7 @@ impl<'a> FreeCapacity<'a> {
         for at in 0..rows {
             (0..width).for_each(|c| free[(at, c)] = signed(total[(at, c)]));
         }
-        let spread = snapshot.options.node_order == NodeOrder::Spread;
-        let mut capacity = Self { agents: rows, free, total, plugins, spread };
+        let mut capacity = Self::with_amounts((free, total), rows, plugins, snapshot.options.node_order);
         if snapshot.agents.is_some() {
             for (at, member) in snapshot.members.iter().enumerate() {
                 capacity.change(member.agent, snapshot.cells(at), -1);
@@ -64,6 +63,16 @@ impl<'a> FreeCapacity<'a> {
             }
         }
         capacity
+    }
+
+    /// The capacity of which `free` and `total` are known, by agent and column.
+    pub fn with_amounts(
+        (free, total): (Grid<i128>, Grid<u128>),
+        agents: usize,
+        plugins: &'a [&'static dyn Plugin],
+        order: NodeOrder,
+    ) -> Self {
+        Self { agents, free, total, plugins, spread: order == NodeOrder::Spread }
     }
 
     /// The number of agents; 1 if only totals count.
@@ -98,7 +107,7 @@ impl<'a> FreeCapacity<'a> {
 
     /// The number of members of a class that fit on the agent, at most `most`.
     pub fn count(&self, agent: usize, class: &Class, most: usize) -> usize {
-        if class.eligible[agent] { fits(|c| self.free[(agent, c)], &class.request, most) } else { 0 }
+        fits(|c| self.free[(agent, c)], &class.request, most.min(class.allowed[agent]))
     }
 
     /// A lower bound of the amount of a slot that has to be freed so that the class alone fits: it assumes that members
@@ -107,7 +116,7 @@ impl<'a> FreeCapacity<'a> {
         let Some((_, asked)) = class.request.iter().find(|(c, _)| *c == column) else { return 0 };
         let need = class.members.len();
         let (mut missing, mut fit) = (Vec::new(), 0usize);
-        for agent in (0..self.agents).filter(|agent| class.eligible[*agent]) {
+        for agent in (0..self.agents).filter(|agent| class.allowed[*agent] > 0) {
             let free = u128::try_from(self.free[(agent, column)]).unwrap_or(0);
             fit = fit.saturating_add(usize::try_from(free / asked).unwrap_or(need));
             missing.push(asked - free % asked);

@@ -31,6 +31,11 @@ impl<'a> Strategies<'a> {
         Self { snapshot, multiplier, in_quota: snapshot.path.iter().map(in_quota).collect() }
     }
 
+    /// The denial if the queue could take back at once, from the reclaimer's side, a unit that was evicted from it.
+    pub fn could_return(&self, holdings: &Holdings, queue: usize) -> Option<Denied> {
+        self.returns(holdings, self.snapshot.pairs[queue]?, queue)
+    }
+
     fn matches(&self, strategy: Strategy, pair: Pair, theirs: &Position) -> Option<usize> {
         let mut columns = 0..theirs.allocated.len();
         let held = |column: usize| Bound::Limited(theirs.allocated[column]);

@@ -71,7 +71,11 @@ impl<'a> Protections<'a> {
         let own = self.snapshot.jobs[job].queue == self.snapshot.queue();
         match self.mode {
             Mode::Reclaim => !own,
-            Mode::Preempt => own && self.snapshot.running[job].priority < self.snapshot.pending.priority,
+            // Running members of the pending workload itself make no room for its others.
+            Mode::Preempt => {
+                let (workload, pending) = (&self.snapshot.running[job], self.snapshot.pending);
+                own && workload.priority < pending.priority && workload.workload_id != pending.workload_id
+            }
         }
     }
 

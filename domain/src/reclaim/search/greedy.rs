@@ -266,7 +266,7 @@ impl<'a> Greedy<'a> {
         let free = |column| self.obtainable(agent, column);
         // If only totals count, candidates are taken at once as they arrive, so that none is looked at twice.
         let comes = self.snapshot.agents.is_none();
-        class.eligible[agent] && (comes || fits(free, &class.request, count + 1) > count)
+        count < class.allowed[agent] && (comes || fits(free, &class.request, count + 1) > count)
     }
 
     /// Takes candidates on the agent, in their order, until `target` members fit there. If they do not, nothing

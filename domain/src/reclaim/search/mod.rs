@@ -39,18 +39,22 @@ use backtrack::Backtrack;
 pub use candidates::Mode;
 use candidates::{Extent, Protections};
 use greedy::{Ended, Greedy};
-use refuse::refusals;
+use refuse::{own_refusal, refusals};
 
 pub struct Attempt<'a> {
     pub snapshot: &'a Snapshot<'a>,
     pub classes: &'a [Class],
     pub request: &'a [Amount],
     pub free: FreeCapacity<'a>,
+    /// True if a refusal explains each candidate. Otherwise it only says what the pending workload lacks.
+    pub explains_candidates: bool,
 }
 
 /// The victims of a plan, and the state after they are evicted.
 pub struct FoundPlan<'a> {
     pub victims: Vec<Victim>,
+    /// The units of the victims, in the same order.
+    pub units: Vec<Unit>,
     /// Pairs (member, agent).
     pub placed: Vec<(usize, usize)>,
     pub holdings: Holdings<'a>,
@@ -83,7 +87,7 @@ impl<'a> Attempt<'a> {
                     let start = (self.snapshot, policy, self.classes);
                     let backtrack = Backtrack::new(start, &search.units, self.request.to_vec(), self.free.clone());
                     let Some(victims) = backtrack.find(budget)? else {
-                        return Err(Failed::Refused(refusals(&mut search, &protections)));
+                        return Err(Failed::Refused(self.explain(&mut search, &protections)));
                     };
                     search.take_instead(victims);
                 }
@@ -96,6 +100,14 @@ impl<'a> Attempt<'a> {
             }
             // Starts again and spares these sides. Every round adds a side, so the number of sides bounds the rounds.
             spared.extend(worse_off);
+        }
+    }
+
+    fn explain(&self, search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
+        if self.explains_candidates {
+            refusals(search, protections)
+        } else {
+            own_refusal(search, protections).into_iter().collect()
         }
     }
 
@@ -141,7 +153,8 @@ impl<'a> Attempt<'a> {
             (kept.collect(), holdings)
         });
         let disruption_ratio = self.disruption(search);
-        FoundPlan { victims: rows, placed, holdings, disruption_ratio }
+        let units = in_order.iter().map(|at| search.units[*at].clone()).collect();
+        FoundPlan { victims: rows, units, placed, holdings, disruption_ratio }
     }
 
     /// Takes the victims one after the other; `None` if one of them may not be evicted in this order.

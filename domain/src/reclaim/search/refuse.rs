@@ -11,6 +11,13 @@ use crate::reclaim::outcome::{Refusal, Rule};
 use crate::reclaim::policy::Denied;
 use crate::reclaim::snapshot::Unit;
 
+/// The refusal for what the pending workload itself lacks; `None` if there is no candidate.
+pub fn own_refusal(search: &Greedy, protections: &Protections) -> Option<Refusal> {
+    let snapshot = search.snapshot;
+    let has_candidate = (0..snapshot.jobs.len()).any(|job| protections.concerns(job));
+    has_candidate.then(|| lacking(search).shown(snapshot, None))
+}
+
 /// One refusal for each candidate; before them one for what the pending workload itself lacks.
 pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
     let snapshot = search.snapshot;
@@ -43,7 +50,7 @@ fn lacking(search: &Greedy) -> Denied {
 
 /// The requested amount / the most that any eligible agent could offer, or the whole group if only totals count.
 fn scarcity(search: &Greedy, class: &Class, column: usize) -> Fraction {
-    let agents = (0..class.eligible.len()).filter(|agent| class.eligible[*agent]);
+    let agents = (0..class.allowed.len()).filter(|agent| class.allowed[*agent] > 0);
     let most = agents.map(|agent| u128::try_from(search.obtainable(agent, column)).unwrap_or(0)).max().unwrap_or(0);
     let asked = class.request.iter().find(|(c, _)| *c == column).map_or(0, |(_, units)| *units);
     Fraction::new(asked, most)

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::group::{Group, Start};
 use super::history::{History, Job};
-use super::order::Request;
 use super::policy::Policy;
 use super::room::Room;
 use super::waiting::Waiting;
@@ -17,7 +16,7 @@ use crate::hierarchy::Share;
 use crate::ids::{KernelKey, Member};
 use crate::run_times::Expected;
 use crate::sequencer::Workload;
-use crate::sequencer::progressive::GroupUsage;
+use crate::sequencer::progressive::{GroupUsage, ResourceRequest};
 use crate::slots::Amounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -231,10 +230,12 @@ impl<'h> Simulation<'h> {
             let (id, owner) = (Cow::Borrowed(&*job.id), self.owner(*number));
             Workload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
         };
-        let request =
-            |number: &u32| Request { slots: self.size(*number), told_seconds: self.estimates.told(self.job(*number)) };
+        let request = |number: &u32| ResourceRequest {
+            slots: Some(self.size(*number)),
+            seconds: self.estimates.told(self.job(*number)),
+        };
         let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
-        let requests: Vec<Request> = jobs.iter().map(request).collect();
+        let requests: Vec<ResourceRequest> = jobs.iter().map(request).collect();
         let order = self.group.order(self.policy, &workloads, &requests, self.now, most);
         order.into_iter().map(|at| jobs[at as usize]).collect()
     }

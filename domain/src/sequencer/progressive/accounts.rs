@@ -54,7 +54,7 @@ pub type DomainByProject = FastMap<ProjectId, Arc<str>>;
 /// The longest runtime that a workload is charged for, in microseconds.
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
-fn expected(books: &impl GroupUsage, share: Option<&Share>) -> Expected {
+fn expected(books: &(impl GroupUsage + ?Sized), share: Option<&Share>) -> Expected {
     let own = share.map(Share::run_times).unwrap_or_default();
     Expected::new(own, books.run_times(), books.options())
 }
@@ -68,7 +68,7 @@ struct Known {
 }
 
 /// The accounts of a group at one moment.
-pub struct GroupAccounts<'a, B> {
+pub struct GroupAccounts<'a, B: ?Sized> {
     books: &'a B,
     homes: &'a DomainByProject,
     moment: Moment,
@@ -82,7 +82,7 @@ pub struct GroupAccounts<'a, B> {
     domains: FastMap<Option<Arc<str>>, Charge>,
 }
 
-impl<'a, B: GroupUsage> GroupAccounts<'a, B> {
+impl<'a, B: GroupUsage + ?Sized> GroupAccounts<'a, B> {
     /// Computes accounts. Only `owners` have user accounts, in their order. Projects and domains have accounts only if
     /// the order compares them.
     pub fn new(books: &'a B, homes: &'a DomainByProject, owners: &[Member], now: Timestamp) -> Self {
@@ -181,7 +181,7 @@ impl<'a, B: GroupUsage> GroupAccounts<'a, B> {
     }
 }
 
-impl<B: GroupUsage> UsageAccounts for GroupAccounts<'_, B> {
+impl<B: GroupUsage + ?Sized> UsageAccounts for GroupAccounts<'_, B> {
     fn user(&self, member: Member) -> Account {
         self.known(member).account
     }

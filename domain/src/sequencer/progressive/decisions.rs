@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Workload;
-use super::super::decision::{Decision, tie};
+use super::super::decision::{Decision, OwnerReason, tie};
 use super::{Account, Charge, UsageAccounts};
 use crate::ids::{Member, ProjectId, UserId};
 use crate::maps::FastMap;
@@ -57,8 +57,10 @@ fn own(one: &Workload, other: &Workload) -> Decision {
     if one.priority == other.priority { tie(one, other) } else { Decision::Priority }
 }
 
-/// The reasons of `placed`, a progressive order by usage. `charges` has the charge of each workload.
+/// The reasons of `placed`, a progressive order by usage. `charges` has the charge of each workload, and `reasons` those of the
+/// three tiers.
 pub fn decisions(
+    reasons: [&'static OwnerReason; 3],
     order: Order,
     workloads: &[Workload],
     charges: &[Charge],
@@ -74,16 +76,15 @@ pub fn decisions(
         let differs = keys.0.iter().zip(keys.1).position(|(a, b)| *a != b);
         match differs {
             _ if owner == other => own(&workloads[before], &workloads[next]),
-            Some(0) => Decision::ChargedDomain,
-            Some(1) => Decision::ChargedProject,
-            Some(_) => Decision::ChargedUser,
+            Some(tier) => Decision::Owner(reasons[tier]),
             None => tie(&workloads[before], &workloads[next]),
         }
     })
 }
 
-/// The reasons of `placed`, a progressive order by dominant share.
+/// The reasons of `placed`, a progressive order by dominant share. `reason` is the one of different shares.
 pub fn dominant_decisions(
+    reason: &'static OwnerReason,
     workloads: &[Workload],
     requests: &[Usages],
     share: impl Fn(UserId, &Usages) -> f64,
@@ -97,7 +98,7 @@ pub fn dominant_decisions(
         match shares {
             _ if user == other => own(&workloads[before], &workloads[next]),
             (one, another) if one.to_bits() == another.to_bits() => tie(&workloads[before], &workloads[next]),
-            _ => Decision::ChargedDominantShare,
+            _ => Decision::Owner(reason),
         }
     })
 }

@@ -5,6 +5,7 @@
 //! next places until the next run records something. In a progressive order the owner is charged for each workload when
 //! it is placed.
 //!
+//! A sequencer with a progressive order implements [`ProgressiveSequence`] (`form`) in its own file, with the parts that are here.
 //! `accounts` gives every owner an [`Account`]: recorded usage, plus charges for what running kernels have used since
 //! and will still use. `tariff` converts slots and an expected runtime into a [`Charge`]. `flat` and `tiers` choose the
 //! next workload by usage / weight (`fairshare`); `dominant` chooses it by dominant share (`drf`). `decisions` repeats
@@ -23,6 +24,7 @@ mod charge_rate;
 mod decisions;
 mod dominant;
 mod flat;
+mod form;
 mod heap;
 mod lists;
 mod tiers;
@@ -31,6 +33,7 @@ pub use accounts::{DomainByProject, GroupAccounts, GroupUsage, UsageAccounts};
 pub use charge::{Account, Charge};
 pub use charge_rate::ChargeRate;
 pub use decisions::{decisions, dominant_decisions};
+pub use form::{Charged, ProgressiveGroup, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest};
 pub use lists::ByOwner;
 
 use super::Workload;

@@ -21,7 +21,7 @@ pub struct QueueClaims<'a> {
 }
 
 /// The state that a rule of turns compares, while workloads are handed out.
-pub(super) struct TurnState<'a> {
+pub(crate) struct TurnState<'a> {
     /// The tree; its allocations grow with every turn.
     pub tree: Tree,
     pub fair_share: &'a Grid<Amount>,
@@ -29,8 +29,16 @@ pub(super) struct TurnState<'a> {
     pub next: Grid<Amount>,
 }
 
+impl TurnState<'_> {
+    /// True if the queue holds its fair share or more on every slot (kube-batch's overused).
+    pub fn has_its_share(&self, queue: usize) -> bool {
+        let (held, share) = (self.tree.allocated.row(queue), self.fair_share.row(queue));
+        held.iter().zip(share).all(|(held, share)| held >= share)
+    }
+}
+
 /// A rule of turns: it chooses the first of siblings.
-pub(super) trait Turns {
+pub(crate) trait Turns {
     /// Registers the children of `parent` that have workloads to give.
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>);
 

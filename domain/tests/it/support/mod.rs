@@ -62,8 +62,3 @@ pub fn member(user: u128, project: u128) -> Member {
 pub fn close(a: f64, b: f64) -> bool {
     a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-12 * a.abs().max(b.abs()).max(1.0)
 }
-
-/// The UUID that tests have for a name.
-pub fn id(name: &str) -> Uuid {
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
-}

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDateTime;
 use chrono_tz::Tz;
 
+use super::charge_class::ChargeClassField;
 use super::format::Format;
 use super::job::ImportedJob;
 use super::parser::{Parsed, Parser};
@@ -38,6 +39,7 @@ pub(super) const FORMAT: Format = Format {
     zoned: true,
     table: false,
     names_resources: false,
+    charge_classes: &[ChargeClassField::Queue],
     parser: |options| Box::new(Pbs::new(options)),
     json: None,
 };

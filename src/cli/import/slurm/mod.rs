@@ -20,6 +20,7 @@ mod text;
 mod tres;
 
 use self::tres::HeldSlots;
+use super::charge_class::ChargeClassField;
 use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
 use super::reason::Reason;
@@ -33,6 +34,7 @@ pub(super) const FORMAT: Format = Format {
     zoned: true,
     table: true,
     names_resources: true,
+    charge_classes: &[ChargeClassField::Qos, ChargeClassField::Partition],
     parser: |options| Box::new(text::Sacct::new(options)),
     json: Some(json::rows),
 };
@@ -66,6 +68,7 @@ struct AccountedJob<'a> {
     account: &'a str,
     cluster: &'a str,
     partition: &'a str,
+    qos: &'a str,
     stage: Stage,
     times: JobTimes,
     held: HeldSlots,
@@ -125,6 +128,7 @@ impl AccountedJob<'_> {
             device_slices: self.held.device_slices,
             agent: single_node(self.nodes),
             queue: Some(self.partition.to_owned()).filter(|_| !is_list),
+            qos: self.qos.to_owned(),
             priority: self.priority,
             limit_seconds: self.limit_seconds,
             run_micros,

@@ -3,7 +3,7 @@
 //! A header decides the order of the fields and what separates them; another one further down, as in files that were put
 //! together, takes its place. Needed: `JobIDRaw` or `JobID`, `User`, `Account`, `State`, `Start`, `End` or `ElapsedRaw` or
 //! `Elapsed`, and `AllocTRES` or `AllocCPUS` or `NCPUS`. Used when there: `Cluster`, `Partition`, `Submit`, `Suspended`,
-//! `NodeList`, `Priority`, `Timelimit`, `AllocGRES`, and where a row has no `AllocTRES` also `ReqMem` and `AllocNodes` or
+//! `QOS`, `NodeList`, `Priority`, `Timelimit`, `AllocGRES`, and where a row has no `AllocTRES` also `ReqMem` and `AllocNodes` or
 //! `NNodes`.
 //!
 //! Times have an offset (`%z`), or are seconds since 1970, or are local: UTC unless `--timezone` says otherwise.
@@ -129,6 +129,7 @@ struct Columns {
     nodes_name: &'static str,
     cluster: Option<usize>,
     partition: Option<usize>,
+    qos: Option<usize>,
     node_list: Option<usize>,
     priority: Option<usize>,
     time_limit: Option<usize>,
@@ -165,6 +166,7 @@ impl Columns {
             nodes_name: if alloc_nodes.is_some() { "AllocNodes" } else { "NNodes" },
             cluster: header.find("Cluster"),
             partition: header.find("Partition"),
+            qos: header.find("QOS"),
             node_list: header.find("NodeList"),
             priority: header.find("Priority"),
             time_limit: header.find("Timelimit"),
@@ -200,6 +202,7 @@ impl Columns {
             account: fields.0[self.account],
             cluster: fields.at(self.cluster),
             partition: fields.at(self.partition),
+            qos: fields.at(self.qos),
             stage,
             held: self.held(&fields, times.started_at.is_some(), slots, &mut skipped),
             nodes: fields.at(self.node_list),

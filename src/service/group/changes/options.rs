@@ -85,14 +85,7 @@ impl OptionsChange {
             day_totals::make_missing(session).await?;
         }
         let (tx, state) = session.parts();
-        let unit = state.options.decay_unit_days;
-        let changes_factors = self.take(tx, state).await?;
-        if state.options.decay_unit_days != unit {
-            // Day totals that equal a bucket are not stored, so other buckets need other day totals.
-            let known_from = state.known_from();
-            day_totals::rebuild(tx, state, known_from).await?;
-        }
-        if changes_factors {
+        if self.take(tx, state).await? {
             session.recompute_histories().await?;
         }
         Ok(())

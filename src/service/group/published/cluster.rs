@@ -24,16 +24,10 @@ pub struct ClusterSnapshot {
     /// The agents; `None`: plans compare totals only, not places on agents.
     agents: Option<Vec<Agent>>,
     warnings: Vec<Warning>,
-    /// The kernels from which all of this is made.
-    kernels: Kernels,
 }
 
 impl ClusterSnapshot {
-    pub fn kernels(&self) -> Kernels {
-        Arc::clone(&self.kernels)
-    }
-
-    pub fn of(facts: &GroupSnapshotData, kernels: Kernels, agents: Vec<store::agents::Agent>) -> Result<Self> {
+    pub fn of(facts: &GroupSnapshotData, kernels: &Kernels) -> Result<Self> {
         let mut demand = Demand::default();
         for kernel in kernels.iter() {
             demand.add(kernel.portion());
@@ -43,10 +37,11 @@ impl ClusterSnapshot {
         let shares = choice.algorithm().divide(&tree, &choice.options, &mut Trace::off());
         let mut names: BTreeMap<&str, Arc<str>> = BTreeMap::new();
         names.extend(tree.queues.iter().map(|q| (&*q.name, Arc::clone(&q.name))));
-        let workloads = Workloads::of(&kernels, |kernel| {
-            let name = facts.queue_of(kernel.queue.as_deref(), kernel.project);
+        let workloads = Workloads::of(kernels, |kernel| {
+            let name = facts.queue_of(kernel.queue.as_deref(), kernel.owner.project);
             names.get(name).map_or_else(|| Arc::from(name), Arc::clone)
         });
+        let agents = &facts.agents;
         let lost = workloads.running.iter().flat_map(|w| &w.members).filter(|m| m.agent_id.is_none()).count();
         let mut warnings = [lint(&tree, choice.algorithm(), &choice.options), shares.warnings.clone()].concat();
         if lost > 0 && !agents.is_empty() {
@@ -54,8 +49,8 @@ impl ClusterSnapshot {
             let detail = format!("{lost} running kernels name no agent: only totals count, not places");
             warnings.push(Warning::new("unknown_agent", None, None, detail));
         }
-        let agents = (lost == 0 && !agents.is_empty()).then(|| agents.into_iter().map(node).collect());
-        Ok(Self { tree, shares, workloads, agents, warnings, kernels })
+        let agents = (lost == 0 && !agents.is_empty()).then(|| agents.iter().map(node).collect());
+        Ok(Self { tree, shares, workloads, agents, warnings })
     }
 
     /// Makes a plan for one workload. If kernels of its id are pending, their demand is not counted twice.
@@ -112,8 +107,7 @@ impl ClusterSnapshot {
     }
 }
 
-fn node(agent: store::agents::Agent) -> Agent {
-    let schedulable = agent.offers();
-    let store::agents::Agent { agent_id, available_slots, labels, .. } = agent;
-    Agent { agent_id: Arc::from(agent_id), available_slots, labels, schedulable }
+fn node(agent: &store::agents::Agent) -> Agent {
+    let (available_slots, labels) = (agent.available_slots.clone(), agent.labels.clone());
+    Agent { agent_id: Arc::from(agent.agent_id.as_str()), available_slots, labels, schedulable: agent.offers() }
 }

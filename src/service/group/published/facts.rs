@@ -24,6 +24,7 @@ use crate::domain::time::MICROS_PER_DAY;
 use crate::domain::weight::Weight;
 use crate::service::group::revision::ConfigRevision;
 use crate::service::group::state::{Calculation, GroupState, Occupancy};
+use crate::store::agents::Agent;
 use crate::store::groups::Revisions;
 
 /// One weight that an admin has set.
@@ -39,6 +40,8 @@ pub struct WeightRow {
 pub struct GroupSnapshotData {
     profile: Profile,
     pub rows: Arc<Rows>,
+    /// The agents by id.
+    pub agents: Arc<[Agent]>,
     /// As configured by admins.
     pub queues: Arc<Queues>,
     /// The amounts that running and pending kernels hold and ask for.
@@ -78,6 +81,7 @@ impl GroupSnapshotData {
         Self {
             profile: Profile::of(state),
             rows: Arc::new(rows),
+            agents: Arc::clone(&state.agents),
             queues: Arc::clone(&state.queues),
             demand: Arc::clone(&state.demand),
             occupancy: state.occupancy.clone(),
@@ -122,6 +126,7 @@ impl GroupSnapshotData {
         next.profile.kernels_revision = state.group.kernels_revision;
         next.profile.backfilled_at = state.group.backfilled_at;
         next.profile.config_revision = ConfigRevision::of(&state.group);
+        next.agents = Arc::clone(&state.agents);
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);
         next.occupancy = state.occupancy.clone();

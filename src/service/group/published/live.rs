@@ -12,7 +12,8 @@ use super::facts::GroupSnapshotData;
 use crate::domain::division::Trace;
 use crate::domain::fault::Fault;
 use crate::domain::time::Timestamp;
-use crate::service::group::live_kernels::LiveKernels;
+use crate::domain::workloads::AssessedWorkloads;
+use crate::service::group::live_kernels::{Kernels, LiveKernels};
 use crate::service::work::blocking;
 use crate::service::{Error, Result};
 
@@ -22,8 +23,12 @@ pub struct DerivedValues {
     division: OnceLock<std::result::Result<Arc<Division>, Vec<Fault>>>,
     entitlements: OnceLock<Arc<Entitlements>>,
     pub cluster: OnceCell<Arc<ClusterSnapshot>>,
-    /// The running and pending kernels, if an earlier snapshot had them.
+    /// The kernels that have not ended, if an earlier snapshot had them.
     pub kernels: Option<LiveKernels>,
+    /// All kernels that have not ended, once something has needed them.
+    pub all_kernels: OnceCell<Kernels>,
+    /// The workloads that these kernels form.
+    pub workloads: OnceLock<Arc<AssessedWorkloads>>,
     /// Whole answers, serialised.
     pub answers: Answers,
 }
@@ -44,9 +49,9 @@ impl DerivedValues {
         self.entitlements.get_or_init(|| blocking(|| Arc::new(Entitlements::of(facts))))
     }
 
-    /// The running and pending kernels, if they are known without a read of the database.
+    /// The kernels that have not ended, if they are known without a read of the database.
     pub fn known_kernels(&self) -> Option<LiveKernels> {
-        self.cluster.get().map(|cluster| LiveKernels::of(cluster.kernels())).or_else(|| self.kernels.clone())
+        self.all_kernels.get().map(|all| LiveKernels::of(Arc::clone(all))).or_else(|| self.kernels.clone())
     }
 
     /// The division of `facts`; calculated once.

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf, type VariablesOf } from "../../gql.ts";
-import { ACTIONS, entryNumber } from "../../lib/auditLog.ts";
+import { actionName, actions, entryNumber } from "../../lib/auditLog.ts";
 import { overtaken, undo, undoAction } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import type { Action } from "../../lib/copy.ts";
@@ -39,7 +39,7 @@ export default function Audit({ group }: PageProps) {
     <Page title="Audit" about="Every change by a person or a program, newest first." actions={<CopyAs action={logAction(variables)} />}>
       <Card flush>
         <div class="pad row">
-          <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...Object.entries(ACTIONS)]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
+          <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...actions()]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
           <Author key={params.get("actor")} actor={params.get("actor") ?? ""} choose={(actor) => change({ actor, page: null })} />
           <label class="row small">
             <span class="word">from</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
@@ -76,7 +76,7 @@ export default function Audit({ group }: PageProps) {
                           <td class="nowrap" title={exact(node.at)}><When at={node.at} /></td>
                           <td class="wrap">{node.actor}</td>
                           <td class="name">
-                            <span title={node.action}>{ACTIONS[node.action] ?? node.action}</span>
+                            <span title={node.action}>{actionName(node.action)}</span>
                             <div class="muted small" title={node.target}>{called(node, node.target)}</div>
                             {node.reason && <div class="small">“{node.reason}”</div>}
                           </td>
@@ -131,7 +131,7 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
   };
   return (
     <>
-      <Button small onClick={() => setAsking(true)} aria-label={`Undo ${ACTIONS[entry.action] ?? entry.action} of ${exact(entry.at)}`}>
+      <Button small onClick={() => setAsking(true)} aria-label={`Undo ${actionName(entry.action)} of ${exact(entry.at)}`}>
         Undo
       </Button>
       {asking && (

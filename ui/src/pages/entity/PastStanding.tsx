@@ -39,7 +39,7 @@ export function PastStanding({ group, tier, id, domain, day }: PastProps) {
               ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
               ["Usage that counted, of capacity", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
               entitled(tier, row),
-              ["Effective weight", row.effective_weight, "What divided the usage: of a user the weights of all three tiers multiplied"],
+              ["Effective weight", row.effective_weight, "The divisor of the usage: for a user the product of the weights of all three tiers"],
             ]}
           />
         );

@@ -1,6 +1,6 @@
 // Usage by day: of a domain or project as the sum of its parts beside what the group offers; of everyone with what still counts.
 import { useMemo } from "preact/hooks";
-import type { DecayOptions } from "../../lib/decay.ts";
+import type { DecayWeights } from "../../lib/decay.ts";
 import { many, significant, slots } from "../../lib/numbers.ts";
 import { useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
@@ -25,20 +25,26 @@ const SPANS: [string, string][] = [
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
 const timesOf = (days: string[]): number[] => days.map((day) => Date.parse(`${day}T00:00:00Z`) / 1000);
 
+/** How the group decays usage. */
+export interface Decay {
+  half_life_days: number;
+  lookback_days: number;
+  weights: DecayWeights;
+}
+
 interface UsageByDayProps {
   group: string;
   tier: string;
   id: string;
   buckets: Bucket[];
-  options: DecayOptions;
+  decay: Decay;
   /** The day as of which usage decays. */
   last: string;
   range: Range;
   marks: Mark[];
 }
 
-export function UsageByDay({ group, tier, id, buckets, options: { decay, half_life_days, lookback_days }, last, range, marks }: UsageByDayProps) {
-  const options = useMemo(() => ({ decay, half_life_days, lookback_days }), [decay, half_life_days, lookback_days]);
+export function UsageByDay({ group, tier, id, buckets, decay, last, range, marks }: UsageByDayProps) {
   const [params, change] = useParams();
   const hasParts = tier !== "user" && !isUser();
   const isStacked = hasParts && params.get("view") !== "counts";
@@ -61,9 +67,9 @@ export function UsageByDay({ group, tier, id, buckets, options: { decay, half_li
       ) : !slot ? (
         <Empty title="Nothing was used">What is used appears after the next run.</Empty>
       ) : isStacked ? (
-        <OfParts rows={parts.rows ?? []} isCut={parts.isCut ?? false} range={parts.range} {...{ tier, slot, buckets, options, last, marks }} />
+        <OfParts rows={parts.rows ?? []} isCut={parts.isCut ?? false} range={parts.range} {...{ tier, slot, buckets, decay, last, marks }} />
       ) : (
-        <Counting {...{ slot, range, buckets, options, last, marks }} />
+        <Counting {...{ slot, range, buckets, decay, last, marks }} />
       )}
       {slot && <MarksLegend marks={marks} />}
     </Card>
@@ -87,7 +93,7 @@ interface ChartOfProps {
   slot: string;
   range: Range;
   buckets: Bucket[];
-  options: DecayOptions;
+  decay: Decay;
   last: string;
   marks: Mark[];
 }
@@ -98,15 +104,15 @@ function bars(parts: Part[]): Series[] {
   return parts.map(({ name, values }, at): Series => ({ name, values: heights[at] ?? [], exact: values, colour: `--part-${at + 1}`, fill: `--part-${at + 1}`, bars: true })).toReversed();
 }
 
-function OfParts({ rows, isCut, tier, slot, range, buckets, options, last, marks }: ChartOfProps & { rows: Parameters<typeof stacked>[0]; isCut: boolean; tier: string }) {
+function OfParts({ rows, isCut, tier, slot, range, buckets, decay, last, marks }: ChartOfProps & { rows: Parameters<typeof stacked>[0]; isCut: boolean; tier: string }) {
   const [params, change] = useParams();
   const isBeside = params.get("capacity") !== "no";
   const chart = useMemo(() => {
-    const days = byDay(buckets, slot, range, last, options);
+    const days = byDay(buckets, slot, range, last, decay.weights);
     const capacity = filled(days.offered);
     const line: Series = { name: "The group offers", values: capacity, colour: "--ink-2", dash: true };
     return { times: timesOf(days.days), parts: bars(stacked(rows, slot, range)), line, isKnown: capacity.some((value) => value !== null) };
-  }, [rows, buckets, slot, range, last, options]);
+  }, [rows, buckets, slot, range, last, decay]);
   const series = useMemo(() => (isBeside && chart.isKnown ? [...chart.parts, chart.line] : chart.parts), [chart, isBeside]);
   if (isCut) return <Empty title="These are too many days for a chart by name">Choose fewer days, or look at what still counts.</Empty>;
   if (chart.parts.length === 0) return <Empty title={`No ${slotName(slot)} was used in these days`} />;
@@ -127,10 +133,10 @@ function OfParts({ rows, isCut, tier, slot, range, buckets, options, last, marks
 }
 
 /** All that was used, and the part that still counts. */
-function Counting({ slot, range, buckets, options, last, marks }: ChartOfProps) {
-  const { decay, half_life_days, lookback_days } = options;
+function Counting({ slot, range, buckets, decay, last, marks }: ChartOfProps) {
+  const { half_life_days, lookback_days } = decay;
   const chart = useMemo(() => {
-    const days = byDay(buckets, slot, range, last, options);
+    const days = byDay(buckets, slot, range, last, decay.weights);
     const unit = hoursUnit(slot);
     return {
       times: timesOf(days.days),
@@ -141,13 +147,12 @@ function Counting({ slot, range, buckets, options, last, marks }: ChartOfProps) 
       // The capacity of today is a mean over the hours that have passed.
       capacity: (range.last === last ? days.offered.slice(0, -1) : days.offered).findLast((value) => value !== null),
     };
-  }, [buckets, slot, range, last, options]);
+  }, [buckets, slot, range, last, decay]);
   return (
     <>
       <Chart title={`${slotName(slot)} used by day`} times={chart.times} series={chart.series} shown={shown} when={dayOf} marks={marks} />
       <p class="muted small">
-        The faint bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days === 1 ? "day" : `${half_life_days} days`}
-        {decay === "flat" ? ", all of it at once," : ""} and is forgotten after {many(lookback_days, "day")}.
+        The faint bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days === 1 ? "day" : `${half_life_days} days`} and is forgotten after {many(lookback_days, "day")}.
         {chart.capacity ? ` On the last whole day the group offered ${significant(chart.capacity)} ${hoursUnit(slot)}.` : ""}
       </p>
     </>

@@ -7,10 +7,10 @@ const bucket = (from: string, to: string, cpu: number) => ({
   resource_usage: JSON.stringify({ cpu: String(cpu * 3600) }),
   capacity_snapshot: JSON.stringify({ cpu: "2" }),
 });
-const options = { decay: "flat", half_life_days: 2, lookback_days: 5 };
+const weights = ["1", "1", "0.5", "0.5", "0.25"];
 
 it("lays buckets out as days, with what still counts", () => {
-  const days = byDay([bucket("2026-01-10", "2026-01-10", 4), bucket("2026-01-07", "2026-01-08", 8)], "cpu", { first: "2026-01-07", last: "2026-01-10", count: 4 }, "2026-01-10", options);
+  const days = byDay([bucket("2026-01-10", "2026-01-10", 4), bucket("2026-01-07", "2026-01-08", 8)], "cpu", { first: "2026-01-07", last: "2026-01-10", count: 4 }, "2026-01-10", weights);
   expect(days.days).toEqual(["2026-01-07", "2026-01-08", "2026-01-09", "2026-01-10"]);
   expect(days.used).toEqual([4, 4, 0, 4]);
   expect(days.counts).toEqual([2, 2, 0, 4]);
@@ -23,7 +23,7 @@ it("finds the slots that were used", () => {
 });
 
 it("looks back from a later day at a range that is over", () => {
-  const days = byDay([bucket("2026-01-07", "2026-01-08", 8)], "cpu", { first: "2026-01-07", last: "2026-01-08", count: 2 }, "2026-01-10", options);
+  const days = byDay([bucket("2026-01-07", "2026-01-08", 8)], "cpu", { first: "2026-01-07", last: "2026-01-08", count: 2 }, "2026-01-10", weights);
   expect([days.used, days.counts]).toEqual([[4, 4], [2, 2]]);
 });
 

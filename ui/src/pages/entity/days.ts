@@ -1,5 +1,5 @@
 // Buckets of usage as a line of days, whole and as far as they still count.
-import { weightOf, type DecayOptions } from "../../lib/decay.ts";
+import { weightOf, type DecayWeights } from "../../lib/decay.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { daysBetween, plusDays } from "../../lib/time.ts";
 import { hours, ordered } from "../../lib/units.ts";
@@ -26,7 +26,7 @@ export function slotsOf(buckets: Bucket[]): string[] {
 }
 
 /** The days of a range, with what of them still counts on the day `asOf`; a bucket of several days is spread over them evenly. */
-export function byDay(buckets: Bucket[], slot: string, { first, count }: Range, asOf: string, options: DecayOptions): Days {
+export function byDay(buckets: Bucket[], slot: string, { first, count }: Range, asOf: string, weights: DecayWeights): Days {
   const days = Array.from({ length: count }, (_, at) => plusDays(first, at));
   const used = days.map(() => 0);
   const counts = days.map(() => 0);
@@ -34,7 +34,7 @@ export function byDay(buckets: Bucket[], slot: string, { first, count }: Range, 
   for (const bucket of buckets) {
     const length = daysBetween(bucket.period_start, bucket.period_end) + 1;
     const usage = hours(slot, slots(bucket.resource_usage)[slot] ?? 0) / length;
-    const weight = weightOf(bucket.period_start, asOf, options);
+    const weight = weightOf(bucket.period_start, asOf, weights);
     const capacity = slots(bucket.capacity_snapshot)[slot];
     for (let step = 0; step < length; step += 1) {
       const at = daysBetween(first, bucket.period_start) + step;

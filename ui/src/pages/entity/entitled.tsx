@@ -19,6 +19,6 @@ export function entitled(tier: string, { entitled_share, entitled_share_of_paren
     <>
       <span title={entitled_share}>{percent(num(entitled_share))}</span> {inside}
     </>,
-    "Of the whole group, by weight among those that are active: who used something in the look-back, or holds or waits for something",
+    "Part of the whole group, by weight among those that are active: those that used something in the look-back, or hold or wait for something",
   ];
 }

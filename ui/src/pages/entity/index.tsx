@@ -4,7 +4,6 @@ import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import type { TadaDocumentNode } from "../../gql.ts";
 import { useArchived } from "../../lib/archived.ts";
-import type { DecayOptions } from "../../lib/decay.ts";
 import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
@@ -23,7 +22,7 @@ import { Ahead } from "./Ahead.tsx";
 import { Compare } from "./Compare.tsx";
 import { historyAction } from "./history.ts";
 import { useRange } from "./range.ts";
-import { UsageByDay } from "./UsageByDay.tsx";
+import { UsageByDay, type Decay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
 import { useMarks } from "./happened.ts";
 import { OverTime } from "./OverTime.tsx";
@@ -63,7 +62,7 @@ interface Member {
 }
 
 interface Whole {
-  resource_group: { scheduler_opts: string | null } | null;
+  resource_group: { scheduler_opts: string | null; decay_weights: string[] } | null;
   share: Share | null;
   buckets: { edges: { node: Bucket }[] };
   members: { count: number; edges: { node: Member }[] };
@@ -114,17 +113,18 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
   const [doc, variables] = asked(group, tier, id) ?? [USER as unknown as TadaDocumentNode<Whole, unknown>, {}];
   const answer = useQuery(doc, variables);
   const isArchived = useArchived();
+  const of = answer.data?.resource_group;
+  const decay = useMemo((): Decay => ({ ...(JSON.parse(of?.scheduler_opts ?? "{}") as Decay), weights: of?.decay_weights ?? [] }), [of]);
   return (
     <Shown answer={answer}>
-      {({ resource_group, share, buckets, members }) => {
+      {({ share, buckets, members }) => {
         if (!share) return <Empty title={`There is no such ${tier}`}>The server does not know this name.</Empty>;
         const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
-        const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
-        return (
+                return (
           <Page title={<>{name}<Archived is={isArchived(share)} /></>} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this rank?</Link></>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
             {day === null ? <Standing tier={tier} share={share} /> : <PastStanding group={group} tier={tier} id={id} domain={share.domain_name ?? ""} day={day} />}
-            <ByDay group={group} tier={tier} id={id} share={share} edges={buckets.edges} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
+            <ByDay group={group} tier={tier} id={id} share={share} edges={buckets.edges} decay={decay} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
             {day === null && (
               <div class="grid">
                 <Counted share={share} />
@@ -141,13 +141,13 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
 }
 
 /** The charts: usage, factor and rank, with what happened meanwhile. */
-function ByDay({ group, tier, id, share, edges, options, last, now }: { group: string; tier: string; id: string; share: Share; edges: { node: Bucket }[]; options: DecayOptions; last: string; now: Share | null }) {
+function ByDay({ group, tier, id, share, edges, decay, last, now }: { group: string; tier: string; id: string; share: Share; edges: { node: Bucket }[]; decay: Decay; last: string; now: Share | null }) {
   const buckets = useMemo(() => edges.map((edge) => edge.node), [edges]);
   const range = useRange(last);
   const marks = useMarks(group, share, range.last, range.count);
   return (
     <>
-      <UsageByDay group={group} tier={tier} id={id} buckets={buckets} options={options} last={last} range={range} marks={marks} />
+      <UsageByDay group={group} tier={tier} id={id} buckets={buckets} decay={decay} last={last} range={range} marks={marks} />
       <OverTime group={group} tier={tier} id={id} last={range.last} days={range.count} marks={marks} now={range.last === last ? now : null} />
     </>
   );
@@ -183,8 +183,8 @@ function Standing({ tier, share }: { tier: string; share: Share }) {
           ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 starts first"],
           ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
           ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
-          ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
-          ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
+          ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "The weight that an admin has set, or the group's default"],
+          ["Effective weight", share.effective_weight, "The divisor of the usage: for a user the product of the weights of all three tiers"],
           entitled(tier, share),
         ]}
       />

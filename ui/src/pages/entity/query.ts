@@ -3,7 +3,7 @@ import { graphql } from "../../gql.ts";
 
 export const DOMAIN = graphql(`
   query OneDomain($group: String!, $name: String!) {
-    resource_group(name: $group) { scheduler_opts capacity }
+    resource_group(name: $group) { scheduler_opts decay_weights }
     share: domain_fair_share(resource_group: $group, domain_name: $name) {
       domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }
@@ -19,7 +19,7 @@ export const DOMAIN = graphql(`
 
 export const PROJECT = graphql(`
   query OneProject($group: String!, $project: UUID!) {
-    resource_group(name: $group) { scheduler_opts capacity }
+    resource_group(name: $group) { scheduler_opts decay_weights }
     share: project_fair_share(resource_group: $group, project_id: $project) {
       project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }
@@ -35,7 +35,7 @@ export const PROJECT = graphql(`
 
 export const USER = graphql(`
   query OneUser($group: String!, $user: UUID!, $project: UUID!) {
-    resource_group(name: $group) { scheduler_opts capacity }
+    resource_group(name: $group) { scheduler_opts decay_weights }
     share: user_fair_share(resource_group: $group, user_uuid: $user, project_id: $project) {
       user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }

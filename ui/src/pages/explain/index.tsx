@@ -149,7 +149,7 @@ function Explained({ group, subject }: { group: string; subject: Record<string, 
                 ["Place", <>{explanation.place ?? "–"} <small>of {explanation.of}</small></>, explanation.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
                 ...rankBeside(explanation),
                 ["Factor", <span title={explanation.formula.fair_share_factor}>{factor(explanation.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-                ["Usage that counts, of capacity", <span title={explanation.formula.normalized_usage}>{percent(num(explanation.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
+                ["Usage that counts, of capacity", <span title={explanation.formula.normalized_usage}>{percent(num(explanation.formula.normalized_usage))}</span>, "Part of the group's capacity in the look-back"],
                 ["Effective weight", explanation.formula.effective_weight, "The weights of domain, project and user, multiplied"],
                 ["Calculated", <When at={explanation.rules.calculated_at} />, "Past days are under “Usage by day”"],
               ]}

@@ -4,6 +4,7 @@ import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { fullBar } from "../../lib/fullBar.ts";
+import { facts } from "../../lib/metadata.ts";
 import { num, percent, points, roundPercent, significant } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useArchived } from "../../lib/archived.ts";
@@ -20,7 +21,7 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
-import { daysOf, endingAt } from "./windows.ts";
+import { daysOf, endingAt, windowName } from "./windows.ts";
 
 const FAIRNESS = graphql(`
   query Fairness($group: String!, $window: String!, $tier: FairnessTier!, $first: Int!, $offset: Int!) {
@@ -44,13 +45,6 @@ const HISTORY = graphql(`
 type Entry = ResultOf<typeof FAIRNESS>["fairness"]["entries"]["edges"][number]["node"];
 type Tier = "DOMAIN" | "PROJECT" | "USER";
 
-const WINDOWS: [string, string][] = [
-  ["now", "now"],
-  ["1h", "last hour"],
-  ["1d", "last day"],
-  ["7d", "7 days"],
-  ["28d", "28 days"],
-];
 const TIERS: [string, string][] = [
   ["DOMAIN", "Domains"],
   ["PROJECT", "Projects"],
@@ -61,7 +55,7 @@ const PAGE = 50;
 export default function Fairness({ group }: PageProps) {
   const [params, change] = useParams();
   const [day, choose] = usePastDay(yesterday());
-  const windows = WINDOWS.filter(([id]) => day === null || daysOf(id) > 0);
+  const windows = facts().fairness_windows.filter((id) => day === null || daysOf(id) > 0).map((id): [string, string] => [id, windowName(id)]);
   const window = windows.find(([id]) => id === params.get("window"))?.[0] ?? "7d";
   // A key of a user has rows of its own tier only.
   const usual: Tier = isUser() ? "USER" : "DOMAIN";
@@ -70,7 +64,7 @@ export default function Fairness({ group }: PageProps) {
   const asked = day === null ? window : endingAt(day, daysOf(window));
   const answer = useQuery(FAIRNESS, { group, window: asked, tier, first: PAGE, offset: (page - 1) * PAGE });
   return (
-    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What one owner did not ask for goes to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window: asked, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window: asked, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", asked], ["--tier", tier.toLowerCase()]] }} />}>
+    <Page title="Fairness" about="The usage of each owner beside the share that its weight entitles it to. Shares that an owner did not ask for go to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window: asked, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window: asked, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", asked], ["--tier", tier.toLowerCase()]] }} />}>
       <TimeControl day={day} choose={choose} last={yesterday()} />
       <div class="row">
         <Tabs label="Window" tabs={windows} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
@@ -85,7 +79,7 @@ export default function Fairness({ group }: PageProps) {
               <Figures
                 items={[
                   ["Misallocated share", fairness.active === 0 ? "–" : percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
-                  ["Jain's index", fairness.active === 0 ? "–" : significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
+                  ["Jain's index", fairness.active === 0 ? "–" : significant(num(fairness.jains_index), 3), "Fairness of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
                   ["Active", fairness.active, "Used something in the window, or hold or ask for something now"],
                 ]}
               />
@@ -133,7 +127,7 @@ function Entries({ group, entries }: { group: string; entries: Entry[] }) {
               Used, and the mark: entitled
               <div class="small muted">full bar: {roundPercent(full)}</div>
             </th>
-            <th scope="col" class="number" title="Of what all of the group used">Used</th>
+            <th scope="col" class="number" title="Part of the group's usage">Used</th>
             <th scope="col" class="number" title="By weight, among those that are active">Entitled</th>
             <th scope="col" class="number" title="Used divided by entitled">Ratio</th>
             <th scope="col" class="number" title="Used less entitled, in percentage points">Difference</th>

@@ -20,7 +20,7 @@ import { nextRun } from "./nextRun.ts";
 
 const JOBS = graphql(`
   query Jobs {
-    jobs { name description schedule next_run_at last_runs { resource_group status started_at ended_at error counts } }
+    jobs { name description scope schedule next_run_at last_runs { resource_group status started_at ended_at error counts } }
   }
 `);
 const RUNS = graphql(`
@@ -74,11 +74,12 @@ export default function Jobs({ group }: PageProps) {
                 </thead>
                 <tbody>
                   {data.jobs.map((job) => {
-                    const last = job.last_runs.find((run) => run.resource_group === group) ?? job.last_runs.find((run) => run.resource_group === null);
+                    const of = job.scope === "server" ? null : group;
+                    const last = job.last_runs.find((run) => run.resource_group === of);
                     return (
                       <tr key={job.name}>
                         <th scope="row" class="name wide">
-                          {job.name}
+                          {job.name} {job.scope === "server" && <span class="pill">of the server</span>}
                           <div class="muted small"><Said text={job.description} /></div>
                         </th>
                         <td class="nowrap">{job.schedule ? <code title="UTC: second, minute, hour, day of month, month, day of week">{job.schedule}</code> : <span class="muted">on request</span>}</td>
@@ -95,7 +96,7 @@ export default function Jobs({ group }: PageProps) {
                         </td>
                         {isAdmin() && (
                           <td class="act">
-                            <RunNow name={job.name} group={last && last.resource_group === null ? null : group} then={reload} />
+                            <RunNow name={job.name} group={of} then={reload} />
                           </td>
                         )}
                       </tr>

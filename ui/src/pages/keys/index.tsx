@@ -4,6 +4,7 @@ import { graphql, type VariablesOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
 import { copyText } from "../../lib/clipboard.ts";
 import type { Action, Word } from "../../lib/copy.ts";
+import { facts, labelled } from "../../lib/metadata.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { groups, me } from "../../lib/session.ts";
@@ -67,7 +68,7 @@ export default function Keys() {
                     <caption class="visually-hidden">API keys</caption>
                     <thead>
                       <tr>
-                        <th scope="col" class="name" title="What it was called when it was made, and how its id ends">Label and id</th>
+                        <th scope="col" class="name" title="Its label, and the end of its id">Label and id</th>
                         <th scope="col">Role</th>
                         <th scope="col">Reaches</th>
                         <th scope="col">Made</th>
@@ -145,12 +146,8 @@ function createAction(wanted: VariablesOf<typeof CREATE>): Action {
 /** The end of the day this number of days from now. */
 const dayAfter = (days: number): string => `${plusDays(today(), days + 1)}T00:00:00Z`;
 
-const ROLES: [string, string][] = [
-  ["VIEWER", "viewer: may read everything"],
-  ["SCHEDULER", "scheduler: may report, and ask for orders"],
-  ["ADMIN", "admin: may do everything"],
-  ["USER", "user: may read one user's own rows"],
-];
+/** The roles as GraphQL names them. */
+const roles = (): [string, string][] => labelled(facts().roles).map(([name, label]) => [name.toUpperCase(), label]);
 
 function MakeKey({ close }: { close: () => void }) {
   const [role, setRole] = useState("VIEWER");
@@ -194,10 +191,10 @@ function MakeKey({ close }: { close: () => void }) {
   return (
     <Dialog title="Make a key" close={close}>
       <form class="stack" onSubmit={(event) => void submit(event)}>
-        <Field label="Label" hint="Who or what has it; the audit log calls it so." fault={faultOf("/label")}>
+        <Field label="Label" hint="The holder of the key, as the audit log names it." fault={faultOf("/label")}>
           {(props) => <input {...props} required maxLength={255} value={label} onInput={(event) => setLabel(event.currentTarget.value)} />}
         </Field>
-        <Field label="Role">{(props) => <Select {...props} options={ROLES} value={role} onChange={(event) => setRole(event.currentTarget.value)} />}</Field>
+        <Field label="Role">{(props) => <Select {...props} options={roles()} value={role} onChange={(event) => setRole(event.currentTarget.value)} />}</Field>
         {role === "USER" && (
           <Field label="User" hint="The user's name, as schedulers report it." fault={faultOf("/user")}>
             {(props) => <input {...props} required value={user} onInput={(event) => setUser(event.currentTarget.value)} />}

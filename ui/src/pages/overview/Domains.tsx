@@ -39,7 +39,7 @@ export function Domains({ group, names, windows }: { group: string; names: strin
   return (
     <Card title="Domains: used against entitled" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
       <p class="muted small">Misallocated share: what domains used beyond what they are entitled to, as a part of all that was used.</p>
-      <Figures items={windows.map(({ name, misallocated_share }) => [name, percent(num(misallocated_share)), "What domains used beyond what they are entitled to, as a part of all that was used"])} />
+      <Figures items={windows.map(({ name, misallocated_share }) => [name, percent(num(misallocated_share)), "The usage of domains beyond their entitled shares, as a part of all usage"])} />
       {window && <Tabs label="Window" tabs={windows.map(({ id, name }) => [id, name])} chosen={window.id} choose={(next) => change({ window: next === USUAL ? null : next })} />}
       {rows.map(({ name, used, entitled }) => (
         <div key={name} class="stack tight">

@@ -28,7 +28,7 @@ export default function Overview({ group }: PageProps) {
   return (
     <Page
       title={group}
-      about={day === null ? "What the group offers and what is used of it now, and how its domains stand." : `What was used in the group on ${shortDay(day)}, and how its domains and users stood at its end.`}
+      about={day === null ? "The capacity of the group, its present usage, and the ranks of its domains." : `What was used in the group on ${shortDay(day)}, and how its domains and users stood at its end.`}
       actions={<CopyAs action={day === null ? nowAction(group) : pastAction(group, day)} />}
     >
       <TimeControl day={day} choose={choose} last={yesterday()} />

@@ -1,50 +1,64 @@
-// Pending kernels in the order that a scheduler would be given now, each with its first reason.
+// What waits, by workload: its status, since when, and why; and what is held and free beside it.
 import { Link } from "wouter-preact";
+import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
-import { count, factor, many, slots } from "../../lib/numbers.ts";
+import { count, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { describe } from "../../lib/units.ts";
-import { Card, Figures, Page } from "../../ui/Basics.tsx";
+import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { PENDING, type Item } from "./query.ts";
+import { Occupancy } from "./Occupancy.tsx";
+import { MEMBERS, PENDING, type Workload } from "./query.ts";
+import { isNever, membersInWords, whyInWords } from "./reasons.ts";
 
 export default function Pending({ group }: PageProps) {
   const answer = useQuery(PENDING, { group });
   return (
     <Page
       title="Pending"
-      actions={<CopyAs action={{ document: PENDING, variables: { group }, rest: { path: ["resource-groups", group, "kernels"], query: { status: "PENDING" } }, command: ["kernels", "list", group, ["--status", "PENDING"]] }} />}
-      about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which the scheduler would start them now."}
+      actions={<CopyAs action={{ document: PENDING, variables: { group }, rest: { path: ["resource-groups", group, "workloads"] }, command: ["workloads", "list", group] }} />}
+      about={isUser() ? "Your workloads that wait to run, and why." : "Workloads that wait to run, in the order in which the scheduler would start them now."}
     >
       <Shown answer={answer}>
-        {(data) =>
-          data.sequence.items.length === 0 ? (
-            <Card>
-              <Empty title={isUser() ? "Nothing of yours waits" : "Nothing waits"}>Kernels that a scheduler reports as PENDING appear here.</Empty>
-            </Card>
-          ) : (
+        {(data) => {
+          const waiting = [...data.starting.edges, ...data.waiting.edges].map((edge) => edge.node);
+          const all = data.starting.count + data.waiting.count;
+          if (waiting.length === 0) {
+            return (
+              <Card>
+                <Empty title={isUser() ? "Nothing of yours waits" : "Nothing waits"}>Workloads of which a scheduler reports kernels as PENDING appear here.</Empty>
+              </Card>
+            );
+          }
+          return (
             <>
               <Figures
                 items={[
-                  [isUser() ? "Waiting in the group" : "Waiting", count(data.sequence.count)],
-                  ["Ordered by", <>{data.resource_group?.scheduler} <small>{data.sequence.mode}</small></>, data.sequence.message],
+                  ["Waiting", count(all), isUser() ? "Your workloads" : "Gangs, and kernels of a session"],
+                  ["Never", count(waiting.filter((workload) => workload.waiting && isNever(workload.waiting)).length), "Workloads shown here that can never start as they are"],
+                  ["Ordered by", data.resource_group?.scheduler ?? "–"],
                   [isUser() ? "Waited for in the group" : "Waited for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
               />
-              <Waiting group={group} items={data.sequence.items} count={data.sequence.count} />
+              <Waiting group={group} workloads={waiting.toSorted(byPosition)} count={all} />
             </>
-          )
-        }
+          );
+        }}
       </Shown>
+      {!isUser() && <Occupancy group={group} />}
     </Page>
   );
 }
 
-function Waiting({ group, items, count: all }: { group: string; items: Item[]; count: number }) {
+/** What can never start has no position and comes last. */
+const byPosition = (a: Workload, b: Workload): number => (a.position ?? Number.MAX_SAFE_INTEGER) - (b.position ?? Number.MAX_SAFE_INTEGER);
+
+function Waiting({ group, workloads, count: all }: { group: string; workloads: Workload[]; count: number }) {
+  const [open, setOpen] = useState<string | null>(null);
   return (
     <Card flush>
       <Scroll>
@@ -54,46 +68,77 @@ function Waiting({ group, items, count: all }: { group: string; items: Item[]; c
             <tr>
               <th scope="col" class="number">Position</th>
               <th scope="col" class="name wide">Owner</th>
-              <th scope="col" class="wide-only" style={{ minWidth: "200px" }}>Why it has this position</th>
+              <th scope="col">Workload</th>
+              <th scope="col">Status</th>
+              <th scope="col">Waiting since</th>
               <th scope="col">Asks for</th>
-              <th scope="col" class="number">Rank</th>
-              <th scope="col" class="number">Factor</th>
-              <th scope="col">Kernel</th>
+              <th scope="col" style={{ minWidth: "200px" }}>Why it waits</th>
+              <th scope="col">Kernels</th>
             </tr>
           </thead>
           <tbody>
-            {items.map((item) => (
-              <tr key={item.workload_id}>
-                <td class="number">{item.position}</td>
-                <th scope="row" class="name wide">
-                  <Link href={groupPath(group, "explain", "user", memberId({ user: item.user_uuid, project: item.project_id }))}>{item.user_name ?? item.user_uuid}</Link>
-                  <div class="muted small">{item.project_name ?? item.project_id}</div>
-                  <div class="small phone-only"><Why item={item} /></div>
-                </th>
-                <td class="wide-only"><Why item={item} /></td>
-                <td class="small all">{describe(slots(item.requested_slots))}</td>
-                <td class="number">{item.rank ?? "–"}</td>
-                <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
-                <td class="mono small" title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>
-              </tr>
+            {workloads.map((workload) => (
+              <Row key={workload.workload_id} group={group} workload={workload} isOpen={open === workload.workload_id} toggle={() => setOpen(open === workload.workload_id ? null : workload.workload_id)} />
             ))}
           </tbody>
         </table>
       </Scroll>
-      {all > items.length && (
-        <p class="pad muted small">{isUser() ? `${count(items.length)} of the ${count(all)} waiting kernels ${items.length === 1 ? "is" : "are"} yours.` : `The first ${count(items.length)} of ${count(all)}.`}</p>
-      )}
+      {all > workloads.length && <p class="pad muted small">{`The first ${count(workloads.length)} of ${count(all)}.`}</p>}
     </Card>
   );
 }
 
-function Why({ item }: { item: Item }) {
+function Row({ group, workload, isOpen, toggle }: { group: string; workload: Workload; isOpen: boolean; toggle: () => void }) {
+  const owner = memberId({ user: workload.user_uuid, project: workload.project_id });
   return (
     <>
-      {item.because}
-      <div class="muted small">
-        {item.ahead > 0 ? `${item.ahead} before it, of ${many(item.owners_ahead, "owner")}` : "It starts as soon as the scheduler finds room for it."}
-      </div>
+      <tr>
+        <td class="number">{workload.position ?? "–"}</td>
+        <th scope="row" class="name wide">
+          <Link href={groupPath(group, "explain", "user", owner)}>{workload.user ?? workload.user_uuid}</Link>
+          <div class="muted small">{workload.project ?? workload.project_id}, {workload.queue}</div>
+        </th>
+        <td class="mono small" data-value={workload.workload_id} title={workload.workload_id}>{workload.workload_id.length > 20 ? workload.workload_id.slice(0, 8) : workload.workload_id}</td>
+        <td>{workload.status.toLowerCase()}<div class="muted small">{membersInWords(workload.members)}</div></td>
+        <td data-value={workload.waiting_since ?? ""}>{workload.waiting_since ? <When at={workload.waiting_since} /> : "not known"}</td>
+        <td class="small all">{describe(slots(workload.requested_slots))}</td>
+        <td class="small all">{workload.waiting ? whyInWords(workload.waiting) : whereItStands(workload)}</td>
+        <td class="act">
+          {workload.members.total > 1 && (
+            <Button small aria-expanded={isOpen} aria-label={`Kernels of ${workload.workload_id}`} onClick={toggle}>{isOpen ? "Hide" : "Show"}</Button>
+          )}
+        </td>
+      </tr>
+      {isOpen && <Members group={group} workload={workload} />}
     </>
+  );
+}
+
+/** Without a scheduling cycle, only the position says why something waits. */
+function whereItStands(workload: Workload): string {
+  if (workload.position === null) return "Its place in the order is not known yet.";
+  return workload.position === 1 ? "Nothing is ahead of it: it starts as soon as the scheduler finds room for it." : `${count(workload.position - 1)} ahead of it.`;
+}
+
+function Members({ group, workload }: { group: string; workload: Workload }) {
+  const answer = useQuery(MEMBERS, { group, workload: workload.workload_id });
+  return (
+    <tr>
+      <td colSpan={8}>
+        <Shown answer={answer}>
+          {(data) => (
+            <>
+              <div class="small muted">
+                {workload.gang_min === null ? "All of them start together." : `${workload.gang_min} of them start together.`}
+                {data.workload?.preemptible === false ? " They may not be evicted." : ""}
+              </div>
+              <ul class="mono small" aria-label={`Kernels of ${workload.workload_id}`}>
+                {(data.workload?.kernel_ids ?? []).map((id) => <li key={id}>{id}</li>)}
+              </ul>
+            </>
+          )}
+        </Shown>
+      </td>
+    </tr>
   );
 }

@@ -1,14 +1,39 @@
-// The order in which the scheduler would start pending kernels.
+// Workloads that wait, and what is held and free beside them.
 import { graphql, type ResultOf } from "../../gql.ts";
 
 export const PENDING = graphql(`
   query Pending($group: String!) {
-    resource_group(name: $group) { scheduler waiting }
-    sequence(resource_group: $group, first: 200) {
-      mode message count
-      items { workload_id user_uuid user_name project_id project_name position requested_slots rank fair_share_factor ahead owners_ahead because }
+    resource_group(name: $group) { scheduler waiting capacity }
+    waiting: workloads(resource_group: $group, status: PENDING, first: 200) { count edges { node {
+        workload_id status user_uuid user project_id project queue priority gang_min requested_slots position waiting_since submitted_at
+        members { total pending running ended }
+        waiting { reason details blocked_by reserved_at }
+      } } }
+    starting: workloads(resource_group: $group, status: STARTING, first: 200) { count edges { node {
+        workload_id status user_uuid user project_id project queue priority gang_min requested_slots position waiting_since submitted_at
+        members { total pending running ended }
+        waiting { reason details blocked_by reserved_at }
+      } } }
+  }
+`);
+
+/** The kernels of one workload, for its row when it is unfolded. */
+export const MEMBERS = graphql(`
+  query WorkloadMembers($group: String!, $workload: String!) {
+    workload(resource_group: $group, workload_id: $workload) {
+      kernel_ids labels expected_seconds preemptible status_changes { status at }
     }
   }
 `);
 
-export type Item = ResultOf<typeof PENDING>["sequence"]["items"][number];
+export const OCCUPANCY = graphql(`
+  query Occupancy($group: String!, $by: OccupancyBy!) {
+    occupancy(resource_group: $group, by: $by) {
+      capacity held free
+      items { name held share running pending free schedulable }
+    }
+  }
+`);
+
+export type Workload = ResultOf<typeof PENDING>["waiting"]["edges"][number]["node"];
+export type Holder = ResultOf<typeof OCCUPANCY>["occupancy"]["items"][number];

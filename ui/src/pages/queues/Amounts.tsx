@@ -39,7 +39,7 @@ export function AmountsHead() {
   return (
     <>
       <th scope="col" class="wide-only" style={{ minWidth: "130px", whiteSpace: "normal" }}>Allocated, waited for, fair share</th>
-      <th scope="col" class="number" title="What it is promised">Quota</th>
+      <th scope="col" class="number" title="The guaranteed amount">Quota</th>
       <th scope="col" class="number" title="Fair share less quota: its part of what is left when every queue has its quota">Over quota</th>
       <th scope="col" class="number">Fair share</th>
       <th scope="col" class="number">Allocated</th>

@@ -99,10 +99,10 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           </Field>
           {known.map((slot) => (
             <Fragment key={slot}>
-              <Field label={`Quota of ${slotLabel(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
+              <Field label={`Quota of ${slotLabel(slot)}`} hint="The guaranteed amount. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
                 {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
               </Field>
-              <Field label={`Limit of ${slotLabel(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
+              <Field label={`Limit of ${slotLabel(slot)}`} hint="The largest amount. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
                 {(props) => <input {...props} inputMode="decimal" value={draft.limit[slot] ?? ""} onInput={(event) => set({ limit: { ...draft.limit, [slot]: event.currentTarget.value } })} />}
               </Field>
             </Fragment>

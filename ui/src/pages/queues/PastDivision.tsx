@@ -8,7 +8,7 @@ import { Card, Tabs, When } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Amounts, AmountsHead, AmountsLegend, wholeOf } from "./Amounts.tsx";
-import { asNow, dividedBy, INDENT, inTree, saturation } from "./division.ts";
+import { asNow, dividedBy, INDENT, inTree } from "./division.ts";
 import { PAST_DIVISION } from "./query.ts";
 
 export function PastDivision({ group, day }: { group: string; day: string }) {
@@ -42,6 +42,7 @@ interface Row {
   fair_share: string;
   allocated: string;
   request: string;
+  saturation_ratio: string;
 }
 
 function Table({ rows }: { rows: Row[] }) {
@@ -71,7 +72,7 @@ function Table({ rows }: { rows: Row[] }) {
             {inTree(rows).map(({ queue: row, depth }) => (
               <tr key={row.name}>
                 <th scope="row" class="name"><div style={{ paddingLeft: `${depth * INDENT}px` }}>{row.name}</div></th>
-                <Amounts name={row.name} slot={slot} whole={most} of={{ ...row, saturation_ratio: saturation(row.allocated, row.fair_share) }} />
+                <Amounts name={row.name} slot={slot} whole={most} of={row} />
               </tr>
             ))}
           </tbody>

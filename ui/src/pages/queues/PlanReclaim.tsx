@@ -1,6 +1,7 @@
 // The workloads that would have to give back so that another could run now. Nothing is done.
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
+import { facts, meaningOf } from "../../lib/metadata.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { amountFault, countedAmount } from "../../lib/quantity.ts";
 import { inWords } from "../../lib/inWords.ts";
@@ -31,14 +32,6 @@ interface Plan {
   victims?: Victim[];
   warnings?: { slot?: string | null; detail: string }[];
 }
-
-const VERDICTS: Record<string, string> = {
-  fits: "It fits: no workload has to give anything back.",
-  reclaim: "It can run once these workloads have given back what they hold.",
-  preempt: "It can run once these workloads of its own queue have given way.",
-  search_exhausted: "The search ended before it found a plan; there may be one.",
-  refused: "It cannot run now, no matter which workloads give back.",
-};
 
 export function PlanReclaim({ group, queues, capacity, close }: { group: string; queues: string[]; capacity: string; close: () => void }) {
   const known = ordered(Object.keys(slots(capacity)));
@@ -119,7 +112,7 @@ function Outcome({ plan, known }: { plan: Plan; known: string[] }) {
   return (
     <section class="stack" aria-label="The plan" aria-live="polite">
       <p>
-        <strong>{VERDICTS[plan.verdict] ?? `Verdict: ${plan.verdict.replaceAll("_", " ")}.`}</strong> {plan.reason ?? plan.detail}
+        <strong><Said text={meaningOf(facts().reclaim_verdicts, plan.verdict)} /></strong> {plan.reason ?? plan.detail}
       </p>
       {refusals.length > 0 && <Refusals refusals={refusals} />}
       {plan.warnings?.map((warning) => (

@@ -18,8 +18,8 @@ export function Refusals({ refusals }: { refusals: Refusal[] }) {
               <th scope="col" class="name">Workload</th>
               <th scope="col">Why</th>
               <th scope="col">Slot</th>
-              <th scope="col" class="number" title="What the side that asks would hold, as a percentage of what the rule lets it hold">Side that asks</th>
-              <th scope="col" class="number" title="What the side that gives back holds, as a percentage of what the rule lets it keep">Side that gives</th>
+              <th scope="col" class="number" title="The amount that the asking side would hold, as a percentage of the amount that the rule lets it hold">Side that asks</th>
+              <th scope="col" class="number" title="The amount that the giving side holds, as a percentage of the amount that the rule lets it keep">Side that gives</th>
             </tr>
           </thead>
           <tbody>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inRest, movedQueues, overQuota, saturation, simulation, withChanges } from "./division.ts";
+import { inRest, movedQueues, overQuota, simulation, withChanges } from "./division.ts";
 import type { Data, Queue } from "./query.ts";
 
 const queue = (name: string, parent: string | null, quota: string) => ({ name, parent, quota, priority: 1, mode: "FIFO", limit: "{}", guarantee: "{}", over_quota_weight: '"2"', children_over_quota_by: "WEIGHT", reclaimable: true }) as unknown as Queue;
@@ -24,7 +24,6 @@ it("finds the amounts that differ", () => {
   expect(movedQueues({ queues: [] }, of({ cpu: "1" }))).toEqual([{ queue: "a", slot: "cpu", from: "0", to: "1" }]);
 });
 
-it("knows the part over quota, and how far a share is taken", () => {
+it("knows the part over quota", () => {
   expect([overQuota("5", "3"), overQuota("2", "3"), overQuota("5", "unlimited")]).toEqual([2, 0, 0]);
-  expect(JSON.parse(saturation('{"cpu":"2","gpu":"1","mem":"0"}', '{"cpu":"4","mem":"0"}'))).toEqual({ cpu: "0.5", gpu: "inf", mem: "0" });
 });

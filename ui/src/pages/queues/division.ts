@@ -1,20 +1,11 @@
 // Simulations of divisions in which some queues differ, in the form in which the server is asked.
+import { facts, meaningOf, within } from "../../lib/metadata.ts";
 import { num, slots, type Slots } from "../../lib/numbers.ts";
 import { ordered } from "../../lib/units.ts";
 import type { Configured, Data, Queue } from "./query.ts";
 
-/** The options that say how capacity is divided; the others are about reclaims. */
-const OF_DIVISION = ["rounding", "whole_slots", "history_gain", "history_base", "over_quota_by", "rule", "proportion_variant", "score_weights"];
-
-const ALGORITHMS: Record<string, string> = {
-  quota_over_quota: "Divided by quota first, and what is left by over-quota weight",
-  min_share: "Divided by weight, with a smallest share for each",
-  proportion: "Divided in proportion to weights, up to what is asked for",
-  drf: "Divided by dominant share and weight",
-};
-
 /** How an algorithm divides, in words. */
-export const dividedBy = (algorithm: string): string => ALGORITHMS[algorithm] ?? `Divided by ${algorithm}`;
+export const dividedBy = (algorithm: string): string => `Divided ${within(meaningOf(facts().division_algorithms, algorithm))}`;
 
 /** The pixels by which a queue stands to the right of its parent. */
 export const INDENT = 18;
@@ -42,13 +33,6 @@ export function asNow<T extends { queue: string }>(rows: T[], now: { name: strin
 /** The part of a queue's fair share beyond its quota; nothing where the quota has no end. */
 export function overQuota(fairShare: string, quota: string): number {
   return quota === "unlimited" ? 0 : Math.max(0, num(fairShare) - num(quota));
-}
-
-/** Allocated / fair share by slot, as the server says it of the division of now. */
-export function saturation(allocated: string, fairShare: string): string {
-  const [has, deserves] = [slots(allocated), slots(fairShare)];
-  const ratio = (slot: string): string => (num(has[slot]) === 0 ? "0" : num(deserves[slot]) === 0 ? "inf" : String(num(has[slot]) / num(deserves[slot])));
-  return JSON.stringify(Object.fromEntries(Object.keys({ ...has, ...deserves }).map((slot) => [slot, ratio(slot)])));
 }
 
 /** A queue as it is written: all of it, so that nothing goes back to its default. */
@@ -86,7 +70,9 @@ export function simulation(data: Data, queues: Queue[], capacity: Slots = {}): R
     return { ...inRest(queue), ...(demand ? { request: slots(demand.request), allocated: slots(demand.allocated) } : {}) };
   });
   const { options = {} } = JSON.parse(data.division.options) as { options?: Record<string, unknown> };
-  const dividing = Object.fromEntries(Object.entries(options).filter(([name]) => OF_DIVISION.includes(name)));
+  // The others are about reclaims.
+  const ofDivision = new Set(facts().division_options.map(({ key }) => key));
+  const dividing = Object.fromEntries(Object.entries(options).filter(([name]) => ofDivision.has(name)));
   return { algorithm: data.division.algorithm, options: dividing, capacity: { ...slots(data.division.capacity), ...capacity }, queues: written };
 }
 

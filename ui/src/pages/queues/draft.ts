@@ -1,6 +1,7 @@
 // A queue as its form holds it: texts in the units of readers.
+import { facts } from "../../lib/metadata.ts";
 import { slots, type Slots } from "../../lib/numbers.ts";
-import { amountFault, countedAmount, typedAmount, wholeFault } from "../../lib/quantity.ts";
+import { amountFault, countedAmount, rangeFault, typedAmount } from "../../lib/quantity.ts";
 import { slotLabel, slotName } from "../../lib/units.ts";
 import { asWritten } from "./division.ts";
 import type { Configured, Queue } from "./query.ts";
@@ -37,10 +38,17 @@ function weights(json: string | null | undefined): string | Slots {
   return typeof value === "object" && value !== null ? (value as Slots) : String(value ?? "");
 }
 
-const MAX_PRIORITY = 2 ** 31 - 1;
+/** The fault of the number of a queue. */
+function keyFault(key: string, text: string): string | undefined {
+  const range = facts().queue_keys.find((known) => known.key === key);
+  return range && rangeFault(text, range);
+}
 
 /** The fault of a priority. */
-export const priorityFault = (text: string): string | undefined => wholeFault(text, -MAX_PRIORITY - 1, MAX_PRIORITY);
+export const priorityFault = (text: string): string | undefined => keyFault("priority", text);
+
+/** The fault of the weight of a queue. */
+export const queueWeightFault = (text: string): string | undefined => keyFault("weight", text);
 
 /** The fault of a quota or a limit, which may be without an end. */
 export const quotaFault = (text: string): string | undefined => (text.trim() === "unlimited" ? undefined : amountFault(text));
@@ -50,7 +58,7 @@ export function draftFaults(draft: Draft): Record<string, string> {
   const ofSlots = (field: string, texts: Slots, fault: (text: string) => string | undefined) => Object.entries(texts).map(([slot, text]) => [`${field}/${slot}`, fault(text)]);
   const all = [
     ["priority", priorityFault(draft.priority)],
-    ["weight", amountFault(draft.weight)],
+    ["weight", queueWeightFault(draft.weight)],
     ["over_quota_weight", amountFault(draft.overQuota)],
     ...ofSlots("quota", draft.quota, quotaFault),
     ...ofSlots("limit", draft.limit, quotaFault),

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import type { Action } from "../../lib/copy.ts";
+import { facts, meaningOf, within } from "../../lib/metadata.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery, type Answer } from "../../lib/query.ts";
@@ -23,11 +24,8 @@ import { PlanReclaim } from "./PlanReclaim.tsx";
 import { dividedBy, INDENT, inTree } from "./division.ts";
 import { PAST_DIVISION, QUEUES, type Data, type Divided } from "./query.ts";
 
-const STATES: Record<string, [string, string]> = {
-  in_quota: ["within its quota", "good"],
-  over_quota: ["over its quota", "warn"],
-  over_fair_share: ["over its fair share", "bad"],
-};
+/** The looks of the states of a queue, from good to bad. */
+const KINDS = ["good", "warn", "bad"];
 const WAITS: [string, string] = ["waits for its fair share", "warn"];
 
 /** True if it asks for a slot of which it has less than its fair share. */
@@ -155,7 +153,8 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
 }
 
 function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; known: string[]; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
-  const usual = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
+  const states = facts().queue_states;
+  const usual = [within(meaningOf(states, queue.state)), KINDS[states.findIndex(({ name }) => name === queue.state)] ?? ""];
   const [state, kind] = queue.state === "in_quota" && waits(queue) ? WAITS : usual;
   return (
     <tr>

@@ -52,7 +52,7 @@ export const PAST_DIVISION = graphql(`
     queues(resource_group: $group, first: 1000) { edges { node { name parent } } }
     division_history(resource_group: $group, from: $day, to: $day, first: 1000) {
       count
-      edges { node { queue algorithm fair_share allocated request quota calculated_at } }
+      edges { node { queue algorithm fair_share allocated request quota saturation_ratio calculated_at } }
     }
   }
 `);

@@ -11,13 +11,14 @@ it("has the hours and the part of the capacity of every slot", () => {
     project_name: null,
     user_uuid: null,
     user_name: null,
+    charge_class: "high",
     slot_hours: '{"mem":"64","cpu":"12.5"}',
     capacity_share: '{"cpu":"0.25"}',
     used_share: "0.5",
     entitled_share: null,
   } as unknown as Row;
   expect(reportFile([row])).toBe(
-    "first_day,last_day,domain,project,user,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share\r\n" +
-      "2026-01-01,2026-01-31,research,,,12.5,0.25,64,,0.5,\r\n",
+    "first_day,last_day,domain,project,user,charge_class,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share\r\n" +
+      "2026-01-01,2026-01-31,research,,,high,12.5,0.25,64,,0.5,\r\n",
   );
 });

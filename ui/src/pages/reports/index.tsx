@@ -3,7 +3,7 @@ import { Fragment } from "preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
-import type { Action } from "../../lib/copy.ts";
+import { EMPTY, type Action } from "../../lib/copy.ts";
 import { download } from "../../lib/csv.ts";
 import { num, percent, significant, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
@@ -16,25 +16,39 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
+import { classOptions, NO_CLASS } from "./classes.ts";
 import { reportFile } from "./file.ts";
 import { months } from "./months.ts";
 
 const REPORT = graphql(`
-  query Report($group: String!, $from: String!, $to: String!, $by: [UsageReportBy!]!, $first: Int!, $offset: Int!) {
-    usage_report(resource_groups: [$group], from: $from, to: $to, by: $by, first: $first, offset: $offset) {
+  query Report($group: String!, $from: String!, $to: String!, $by: [UsageReportBy!]!, $charge_class: String, $first: Int!, $offset: Int!) {
+    usage_report(resource_groups: [$group], from: $from, to: $to, by: $by, charge_class: $charge_class, first: $first, offset: $offset) {
       count
-      edges { node { first_day last_day domain_name project_id project_name user_uuid user_name slot_hours capacity_share used_share entitled_share } }
+      edges { node { first_day last_day domain_name project_id project_name user_uuid user_name charge_class slot_hours capacity_share used_share entitled_share } }
+    }
+  }
+`);
+
+/** The charge classes with usage in some days. */
+const CLASSES = graphql(`
+  query ReportClasses($group: String!, $from: String!, $to: String!) {
+    usage_report(resource_groups: [$group], from: $from, to: $to, by: [CHARGE_CLASS], first: 1000) {
+      edges { node { charge_class } }
     }
   }
 `);
 
 export type Row = ResultOf<typeof REPORT>["usage_report"]["edges"][number]["node"];
-type By = "DOMAIN" | "PROJECT" | "USER" | "DAY" | "WEEK" | "MONTH";
+type By = "DOMAIN" | "PROJECT" | "USER" | "CHARGE_CLASS" | "DAY" | "WEEK" | "MONTH";
 
 const WHO: [string, string][] = [
   ["DOMAIN", "domain"],
   ["PROJECT", "project"],
   ["USER", "user"],
+  ["CHARGE_CLASS", "charge class"],
+  ["DOMAIN,CHARGE_CLASS", "domain and charge class"],
+  ["PROJECT,CHARGE_CLASS", "project and charge class"],
+  ["USER,CHARGE_CLASS", "user and charge class"],
   ["all", "all together"],
 ];
 const STEPS: [string, string][] = [
@@ -55,8 +69,11 @@ export default function Reports({ group }: PageProps) {
   const who = params.get("who") ?? "PROJECT";
   const step = params.get("step") ?? "";
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
-  const by = [step, who === "all" ? "" : who].filter(Boolean) as By[];
-  const wanted = { group, from, to, by: by.length > 0 ? by : (["MONTH"] as By[]) };
+  const by = [step, ...(who === "all" ? [] : who.split(","))].filter(Boolean) as By[];
+  // A class stands behind `=`, because usage without a class can be asked for, too.
+  const only = params.get("class");
+  const wanted = { group, from, to, by: by.length > 0 ? by : (["MONTH"] as By[]), charge_class: only?.startsWith("=") ? only.slice(1) : null };
+  const classes = useQuery(CLASSES, { group, from, to }).data?.usage_report.edges.map(({ node }) => node.charge_class ?? "") ?? [];
   const answer = useQuery(REPORT, { ...wanted, first: PAGE, offset: (page - 1) * PAGE });
   const preset = months(today()).find((month) => month.from === from && month.to === to)?.from ?? "";
   return (
@@ -83,6 +100,11 @@ export default function Reports({ group }: PageProps) {
           <Field label="From">{(props) => <input {...props} type="date" value={from} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />}</Field>
           <Field label="To">{(props) => <input {...props} type="date" value={to} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />}</Field>
           <Field label="For each">{(props) => <Select {...props} options={WHO} value={who} onChange={(event) => change({ who: event.currentTarget.value || "all", page: null })} />}</Field>
+          {(only !== null || classes.some((name) => name !== "")) && (
+            <Field label="Charge class">
+              {(props) => <Select {...props} options={classOptions(classes, wanted.charge_class)} value={only ?? ""} onChange={(event) => change({ class: event.currentTarget.value || null, page: null })} />}
+            </Field>
+          )}
           <Field label="In steps">{(props) => <Select {...props} options={STEPS} value={step} onChange={(event) => change({ step: event.currentTarget.value, page: null })} />}</Field>
         </div>
       </Card>
@@ -105,8 +127,10 @@ export default function Reports({ group }: PageProps) {
   );
 }
 
-const nameOf = (row: Row): string => row.user_name ?? row.user_uuid ?? row.project_name ?? row.project_id ?? row.domain_name ?? "all";
-const placeOf = (row: Row): string => [row.domain_name, row.user_uuid ? (row.project_name ?? row.project_id) : null].filter((part) => part && part !== nameOf(row)).join(" / ");
+const classOf = (row: Row): string | null => (row.charge_class === null ? null : row.charge_class || NO_CLASS);
+const nameOf = (row: Row): string => row.user_name ?? row.user_uuid ?? row.project_name ?? row.project_id ?? row.domain_name ?? classOf(row) ?? "all";
+const placeOf = (row: Row): string =>
+  [row.domain_name, row.user_uuid ? (row.project_name ?? row.project_id) : null, classOf(row)].filter((part) => part && part !== nameOf(row)).join(" / ");
 
 function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
   const known = ordered(rows.flatMap((row) => Object.keys(slots(row.slot_hours))));
@@ -128,15 +152,15 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
                 </th>
               </Fragment>
             ))}
-            <th scope="col" class="number" style={WRAPS} title="Of what all together used">Part of all usage</th>
-            <th scope="col" class="number" style={WRAPS} title="What weights say, among those who used something">Entitled part</th>
+            <th scope="col" class="number" style={WRAPS} title="Part of the usage of all rows">Part of all usage</th>
+            <th scope="col" class="number" style={WRAPS} title="Share by weight, among those with usage">Entitled part</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => {
             const [hours, parts] = [slots(row.slot_hours), slots(row.capacity_share)];
             return (
-              <tr key={`${row.first_day} ${row.domain_name} ${row.project_id} ${row.user_uuid}`}>
+              <tr key={`${row.first_day} ${row.domain_name} ${row.project_id} ${row.user_uuid} ${row.charge_class}`}>
                 <th scope="row" class="name">
                   {nameOf(row)}
                   <div class="muted small">{placeOf(row)}</div>
@@ -168,15 +192,18 @@ interface Wanted {
   from: string;
   to: string;
   by: By[];
+  /** Only usage of this charge class; empty: without one. */
+  charge_class: string | null;
 }
 
-function reportAction({ group, from, to, by }: Wanted): Action {
+function reportAction({ group, from, to, by, charge_class }: Wanted): Action {
   const parts = by.map((part) => part.toLowerCase()).join(",");
+  const only = charge_class === "" ? EMPTY : charge_class;
   return {
     document: REPORT,
-    variables: { group, from, to, by, first: PAGE, offset: 0 },
-    rest: { path: ["resource-groups", group, "usage-report"], query: { from, to, by: parts } },
-    command: ["usage", group, ["--from", from], ["--to", to], ["--by", parts]],
+    variables: { group, from, to, by, charge_class, first: PAGE, offset: 0 },
+    rest: { path: ["resource-groups", group, "usage-report"], query: { from, to, by: parts, charge_class: only } },
+    command: ["usage", group, ["--from", from], ["--to", to], ["--by", parts], ["--charge-class", only]],
   };
 }
 

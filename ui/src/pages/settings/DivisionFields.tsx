@@ -1,9 +1,11 @@
 // How capacity is divided, as fields; what has no field is there as JSON.
+import { labelled } from "../../lib/metadata.ts";
 import { Field, Select } from "../../ui/Basics.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { fieldFault, fieldsFor, type DivisionField } from "./division.ts";
 import { partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
-import { parse } from "./options.ts";
+import { parse, placeholderOf } from "./options.ts";
 
 export function DivisionFields({ option, value, readOnly, refused, set }: OptionProps) {
   const read = parse(option, value);
@@ -17,8 +19,8 @@ export function DivisionFields({ option, value, readOnly, refused, set }: Option
       </div>
       <details open={fault !== undefined}>
         <summary>All of it, as JSON</summary>
-        <Field label={option.name} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={fault}>
-          {(props) => <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={option.standard} value={value} onInput={(event) => set(event.currentTarget.value)} />}
+        <Field label={option.title} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={fault}>
+          {(props) => <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={placeholderOf(option)} value={value} onInput={(event) => set(event.currentTarget.value)} />}
         </Field>
       </details>
     </div>
@@ -26,16 +28,16 @@ export function DivisionFields({ option, value, readOnly, refused, set }: Option
 }
 
 function OneField({ field, value, readOnly, set }: { field: DivisionField; value: string; readOnly: boolean; set: (value: string) => void }) {
-  const { name, path, standard, choices, effect, isWhole } = field;
+  const { name, path, standard, choices, effect, range } = field;
   const write = (text: string) => {
     const trimmed = text.trim();
-    set(withPart(value, path, trimmed === "" ? undefined : isWhole && /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed));
+    set(withPart(value, path, trimmed === "" ? undefined : range?.type === "integer" && /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed));
   };
   return (
-    <Field label={name} hint={`${effect} Default: ${standard}.`} fault={fieldFault(field, partOf(value, path))}>
+    <Field label={name} hint={<Said text={`${effect} Default: ${standard}.`} />} fault={fieldFault(field, partOf(value, path))}>
       {(props) =>
-        choices ? (
-          <Select {...props} disabled={readOnly} options={[["", `the default (${standard})`], ...choices]} value={partOf(value, path)} onChange={(event) => write(event.currentTarget.value)} />
+        choices.length > 0 ? (
+          <Select {...props} disabled={readOnly} options={[["", `the default (${standard})`], ...labelled(choices)]} value={partOf(value, path)} onChange={(event) => write(event.currentTarget.value)} />
         ) : (
           <input {...props} disabled={readOnly} inputMode="decimal" placeholder={standard} value={partOf(value, path)} onInput={(event) => write(event.currentTarget.value)} />
         )

@@ -1,7 +1,9 @@
 // One option: a choice, a number, or a map as its parts.
+import { labelled, type Option } from "../../lib/metadata.ts";
 import { Field, Select } from "../../ui/Basics.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { DivisionFields } from "./DivisionFields.tsx";
-import { parse, type Option } from "./options.ts";
+import { parse, placeholderOf } from "./options.ts";
 import { SlotWeights } from "./SlotWeights.tsx";
 
 export interface OptionProps {
@@ -19,18 +21,19 @@ export interface OptionProps {
 
 export function OptionField(props: OptionProps) {
   const { option, value, inForce, readOnly, refused, set } = props;
-  if (option.kind === "slots") return <SlotWeights {...props} />;
-  if (option.kind === "json") return <DivisionFields {...props} />;
+  if (option.type === "amounts") return <SlotWeights {...props} />;
+  if (option.type === "object") return <DivisionFields {...props} />;
   const read = parse(option, value);
-  const range = option.range ? ` ${option.range[0]} to ${option.range[1]}.` : "";
-  const shown = inForce === undefined || inForce === null ? option.standard : String(inForce);
+  const range = option.minimum === null ? "" : ` ${option.minimum} to ${option.maximum}.`;
+  const standard = placeholderOf(option);
+  const shown = inForce === undefined || inForce === null ? standard : String(inForce);
   return (
-    <Field label={option.unit ? `${option.name}, ${option.unit}` : option.name} hint={`${option.effect}${range} Default: ${option.standard}.`} fault={"fault" in read ? read.fault : refused}>
+    <Field label={option.unit ? `${option.title}, ${option.unit}` : option.title} hint={<Said text={`${option.summary}${range} Default: ${standard}.`} />} fault={"fault" in read ? read.fault : refused}>
       {(field) =>
-        option.choices ? (
-          <Select {...field} disabled={readOnly} options={[["", `the default (${option.standard})`], ...option.choices]} value={value} onChange={(event) => set(event.currentTarget.value)} />
+        option.choices.length > 0 ? (
+          <Select {...field} disabled={readOnly} options={[["", `the default (${standard})`], ...labelled(option.choices)]} value={value} onChange={(event) => set(event.currentTarget.value)} />
         ) : (
-          <input {...field} disabled={readOnly} inputMode={option.kind === "whole" ? "numeric" : "decimal"} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
+          <input {...field} disabled={readOnly} inputMode={option.type === "integer" ? "numeric" : "decimal"} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
         )
       }
     </Field>

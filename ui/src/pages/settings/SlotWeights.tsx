@@ -13,9 +13,9 @@ export function SlotWeights({ option, value, readOnly, refused, set, slots }: Op
   const faultOf = (slot: string) => amountFault(partOf(value, [slot]));
   return (
     <div class="field">
-      <span class="label">{option.name}</span>
+      <span class="label">{option.title}</span>
       <table class="data small-table">
-        <caption class="visually-hidden">{option.name}</caption>
+        <caption class="visually-hidden">{option.title}</caption>
         <thead>
           <tr>
             <th scope="col">Slot</th>
@@ -44,7 +44,7 @@ export function SlotWeights({ option, value, readOnly, refused, set, slots }: Op
           ))}
         </tbody>
       </table>
-      <div class="hint">{option.effect}</div>
+      <div class="hint"><Said text={option.summary} /></div>
       {refused && <div class="fault"><Said text={refused} /></div>}
     </div>
   );

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
+import { facts, type Option } from "../../lib/metadata.ts";
 import { changedOptions, isEmpty, optionPatch, rebased, type Draft } from "./draft.ts";
-import { OPTIONS, type Option } from "./options.ts";
 
-const option = (key: string) => OPTIONS.find((known) => known.key === key) as Option;
+const option = (key: string) => facts().options.find((known) => known.key === key) as Option;
 const begun = { revision: "1.a", scheduler: "fairshare", values: { half_life_days: 7, resource_weights: { cpu: "1", mem: "0.5" } } };
 const draft: Draft = { begun, edits: { half_life_days: "14", resource_weights: '{"cpu":"2","mem":"0.5"}', lookback_days: "" } };
 

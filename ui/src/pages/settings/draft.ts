@@ -1,6 +1,7 @@
 // Settings that are changed and not saved yet, with the state at which the first of them was changed.
+import { facts, type Option } from "../../lib/metadata.ts";
 import { mergePatch, patched } from "./mergePatch.ts";
-import { OPTIONS, parse, text, type Option } from "./options.ts";
+import { isMap, parse, text } from "./options.ts";
 
 export type Values = Record<string, unknown>;
 
@@ -19,7 +20,7 @@ export interface Draft {
 }
 
 /** The options of a draft that are not as they were when it was begun. */
-export const changedOptions = ({ begun, edits }: Draft): Option[] => OPTIONS.filter((option) => edits[option.key] !== undefined && edits[option.key]?.trim() !== text(option, begun.values));
+export const changedOptions = ({ begun, edits }: Draft): Option[] => facts().options.filter((option) => edits[option.key] !== undefined && edits[option.key]?.trim() !== text(option, begun.values));
 
 /** The other scheduler of a draft, if it chooses one. */
 export const changedScheduler = ({ begun, scheduler }: Draft): string | undefined => (scheduler === begun.scheduler ? undefined : scheduler);
@@ -36,7 +37,7 @@ export function optionPatch(option: Option, { begun, edits }: Draft): unknown {
 export function rebased(draft: Draft, now: Configured): Draft {
   const edits = changedOptions(draft).map((option): [string, string] => {
     const typed = draft.edits[option.key] ?? "";
-    if ("fault" in parse(option, typed) || (option.kind !== "slots" && option.kind !== "json")) return [option.key, typed];
+    if ("fault" in parse(option, typed) || !isMap(option)) return [option.key, typed];
     return [option.key, text(option, { [option.key]: patched(now.values[option.key], optionPatch(option, draft)) })];
   });
   return { begun: now, edits: Object.fromEntries(edits), ...(draft.scheduler === undefined ? {} : { scheduler: draft.scheduler }) };

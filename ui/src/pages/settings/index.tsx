@@ -6,6 +6,7 @@ import { graphql, type ResultOf } from "../../gql.ts";
 import type { Fault } from "../../lib/client.ts";
 import { inWords } from "../../lib/inWords.ts";
 import { basisOf } from "../../lib/meanwhile.ts";
+import { facts, labelled, type Option } from "../../lib/metadata.ts";
 import { slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath } from "../../lib/route.ts";
@@ -17,7 +18,7 @@ import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { changedOptions, changedScheduler, isEmpty, optionPatch, rebased, type Configured, type Draft, type Values } from "./draft.ts";
 import { OptionField } from "./OptionField.tsx";
-import { parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
+import { parse, sections, text } from "./options.ts";
 import { optionInWords } from "./optionInWords.ts";
 
 const SETTINGS = graphql(`
@@ -69,13 +70,13 @@ function Form({ group, now }: { group: string; now: Group }) {
       {readOnly && <Note>Your key may read these settings. An admin may change them.</Note>}
       <Card title="Scheduler">
         <Field label="Order of pending work">
-          {(props) => <Select {...props} disabled={readOnly} options={SCHEDULERS} value={draft?.scheduler ?? now.scheduler} onChange={(event) => {
+          {(props) => <Select {...props} disabled={readOnly} options={labelled(facts().schedulers)} value={draft?.scheduler ?? now.scheduler} onChange={(event) => {
             const scheduler = event.currentTarget.value;
             edit((old) => ({ ...old, scheduler }));
           }} />}
         </Field>
       </Card>
-      {SECTIONS.map((section) => (
+      {sections().map((section) => (
         <Card key={section.title} title={section.title}>
           <div class="grid">
             {section.options.map((option) => (
@@ -121,7 +122,7 @@ function Save({ group, draft, now, setDraft, onFaults }: SaveProps) {
   const change = { ...(scheduler ? { scheduler } : {}), ...(changed.length > 0 ? { scheduler_opts: options } : {}) };
   const values = [
     ...(scheduler ? [{ name: "Order of pending work", begun: begun.scheduler, now: now.scheduler, draft: scheduler }] : []),
-    ...changed.map((option) => ({ name: option.name, begun: optionInWords(option, text(option, begun.values)), now: optionInWords(option, text(option, now.values)), draft: optionInWords(option, edits[option.key] ?? "") })),
+    ...changed.map((option) => ({ name: option.title, begun: optionInWords(option, text(option, begun.values)), now: optionInWords(option, text(option, now.values)), draft: optionInWords(option, edits[option.key] ?? "") })),
   ];
   return (
     <SaveBar

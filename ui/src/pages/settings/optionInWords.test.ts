@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
+import { facts } from "../../lib/metadata.ts";
 import { fieldsFor } from "./division.ts";
-import { OPTIONS } from "./options.ts";
 import { optionInWords } from "./optionInWords.ts";
 
-const option = (key: string) => OPTIONS.find((option) => option.key === key)!;
+const option = (key: string) => facts().options.find((option) => option.key === key)!;
 
 it("says what an option is set to in words", () => {
   expect(optionInWords(option("resource_weights"), '{"cuda.device":"1","mem":"0.1"}')).toBe("CUDA GPUs 1, Memory 0.1");
@@ -15,5 +15,5 @@ it("has the fields that an algorithm reads", () => {
   const names = (algorithm: string) => fieldsFor(algorithm).map(({ path }) => path.at(-1));
   expect(names("")).toContain("over_quota_by");
   expect(names("min_share")).toContain("rule");
-  expect(names("drf")).toEqual(["algorithm", "node_order", "reclaimer_utilization_multiplier", "search_budget_ms"]);
+  expect(names("drf")).toEqual(["algorithm", "policy", "reclaimer_utilization_multiplier", "node_order", "search_budget_ms"]);
 });

@@ -1,8 +1,9 @@
 // The value of an option in words.
 import { isObject, type JsonObject } from "../../lib/json.ts";
+import type { Option } from "../../lib/metadata.ts";
 import { ordered, slotName } from "../../lib/units.ts";
 import { keysOf, partOf } from "./maps.ts";
-import type { Option } from "./options.ts";
+import { isMap } from "./options.ts";
 
 /** The leaves of a map, each with the last part of its path. */
 function leaves(map: JsonObject): [string, string][] {
@@ -11,8 +12,8 @@ function leaves(map: JsonObject): [string, string][] {
 
 export function optionInWords(option: Option, text: string): string {
   if (text.trim() === "") return "default";
-  if (option.kind === "slots") return ordered(keysOf(text)).map((slot) => `${slotName(slot)} ${partOf(text, [slot])}`).join(", ") || "default";
-  if (option.kind !== "json") return text.trim();
+  if (option.type === "amounts") return ordered(keysOf(text)).map((slot) => `${slotName(slot)} ${partOf(text, [slot])}`).join(", ") || "default";
+  if (!isMap(option)) return text.trim();
   try {
     return leaves(JSON.parse(text) as JsonObject).map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ") || "default";
   } catch {

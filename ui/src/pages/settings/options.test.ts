@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { OPTIONS, parse, text } from "./options.ts";
+import { facts } from "../../lib/metadata.ts";
+import { parse, text } from "./options.ts";
 
-const option = (key: string) => OPTIONS.find((option) => option.key === key)!;
+const option = (key: string) => facts().options.find((option) => option.key === key)!;
 
 it("reads what a person typed", () => {
   expect(parse(option("half_life_days"), " 14 ")).toEqual({ value: 14 });

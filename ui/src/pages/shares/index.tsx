@@ -36,7 +36,7 @@ export default function Shares({ group }: PageProps) {
   return (
     <Page
       title="Shares"
-      about="Who has which weight, what of the group they have used lately, and where that puts them. A higher factor starts first."
+      about="The weights, the recent usage and the rank of each owner. A higher factor starts first."
       actions={
         <>
           <CopyAs action={day === null ? rankingAction(group, view) : pastRankingAction(group, view, day)} />

@@ -57,7 +57,7 @@ function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
         {head("Rank", "rank", "number", "Domains and users in the group, projects in their domain", <div class="phone-only">Factor</div>)}
         {head("Factor", "factor", "number wide-only", "2 to the power of −(usage ÷ weight), between 0 and 1; higher starts first")}
         {head("Used, entitled", "usage", "", "Decayed usage as a part of what all domains have used together, beside what weights entitle to among those that are active", <div class="wide-only small muted">{scaleOf(tiers)}</div>)}
-        {day ? head("Effective weight", "weight", "number", "What divided the usage: of a user the weights of all three tiers multiplied") : head("Weight", "weight", "number", "What an admin has set, else the group's default")}
+        {day ? head("Effective weight", "weight", "number", "The divisor of the usage: for a user the product of the weights of all three tiers") : head("Weight", "weight", "number", "The weight that an admin has set, or the group's default")}
       </tr>
     </thead>
   );

@@ -4,6 +4,7 @@ import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { changed, simulateAction, type Change } from "../../lib/change.ts";
 import { basisOf, newestRevision, useMeanwhile } from "../../lib/meanwhile.ts";
+import { optionOf } from "../../lib/metadata.ts";
 import { count, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
@@ -17,7 +18,7 @@ import { Preview, useSimulation } from "../../ui/Preview.tsx";
 import { Empty } from "../../ui/States.tsx";
 import { DivisionPreview, useDivisions } from "../queues/DivisionPreview.tsx";
 import { QUEUES } from "../queues/query.ts";
-import { OPTIONS, parse } from "../settings/options.ts";
+import { parse } from "../settings/options.ts";
 import { Apply } from "./Apply.tsx";
 import { Capacity, Options, People, Projects, Queues } from "./parts.tsx";
 import { amounts, changeOf, decode, EMPTY, encode, isFaulty, isNothing, queuesOf, withParts, workloadsOf, type Scenario } from "./scenario.ts";
@@ -33,15 +34,15 @@ const NOW = graphql(`
 `);
 const PENDING = graphql(`
   query WhatIfPending($group: String!) {
-    kernels(resource_group: $group, status: PENDING, first: 1000) {
+    workloads(resource_group: $group, status: PENDING, first: 1000) {
       count
-      edges { node { kernel_id user_uuid user_name project_id project_name occupied_slots priority queue expected_seconds known_order } }
+      edges { node { workload_id user_uuid user project_id project requested_slots priority queue submitted_at expected_seconds known_order } }
     }
   }
 `);
 
 const read = (key: string, text: string): unknown => {
-  const option = OPTIONS.find((option) => option.key === key);
+  const option = optionOf(key);
   const value = option && parse(option, text);
   return value && "value" in value ? value.value : text;
 };
@@ -61,12 +62,12 @@ export default function WhatIf({ group }: PageProps) {
   ];
   const faulty = isFaulty(scenario);
   const wanted = faulty ? null : changeOf(scenario, read);
-  const pending = work.data?.kernels.edges.map((edge) => edge.node) ?? [];
+  const pending = work.data?.workloads.edges.map((edge) => edge.node) ?? [];
   // A user who would be gone has no pending work.
   const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
-  const waiting = pending.filter((kernel) => !isGone(kernel.user_name, kernel.project_name));
+  const waiting = pending.filter((workload) => !isGone(workload.user, workload.project));
   const workloads = workloadsOf(waiting);
-  const owners = new Map(pending.map((kernel) => [kernel.kernel_id, `${kernel.user_name ?? kernel.user_uuid} in ${kernel.project_name ?? kernel.project_id}`]));
+  const owners = new Map(pending.map((workload) => [workload.workload_id, `${workload.user ?? workload.user_uuid} in ${workload.project ?? workload.project_id}`]));
   const asked: Change | null = wanted && work.data ? { ...wanted, ...(workloads.length > 0 ? { workloads } : {}) } : null;
   const simulation = useSimulation(group, asked);
   const simulated = work.error ? { data: undefined, error: work.error, retry: work.reload } : simulation;
@@ -124,7 +125,7 @@ export default function WhatIf({ group }: PageProps) {
           {faulty && <Empty title="A number cannot be read">The preview appears once the marked field is mended.</Empty>}
           {!faulty && !wanted && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
           {wanted && <Preview {...simulated} owners={owners} />}
-          {wanted && work.data && work.data.kernels.count > pending.length && <p class="muted small">Of {count(work.data.kernels.count)} pending kernels the first {count(pending.length)} are put in order here.</p>}
+          {wanted && work.data && work.data.workloads.count > pending.length && <p class="muted small">Of {count(work.data.workloads.count)} pending workloads the first {count(pending.length)} are put in order here.</p>}
           {divides && <DivisionPreview {...divisions} {...(queues.error ? { error: queues.error } : {})} />}
           {(wanted || changedQueues.length > 0) && isAdmin() && (
             <Apply

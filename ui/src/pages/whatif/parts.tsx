@@ -1,11 +1,12 @@
 // The parts of a scenario, each with its form.
 import { useId } from "preact/hooks";
+import { facts, labelled, optionOf } from "../../lib/metadata.ts";
 import { slots } from "../../lib/numbers.ts";
 import { amountFault, weightFault } from "../../lib/quantity.ts";
 import { ordered, slotLabel } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
-import { priorityFault, quotaFault } from "../queues/draft.ts";
-import { OPTIONS, parse, SCHEDULERS } from "../settings/options.ts";
+import { priorityFault, queueWeightFault, quotaFault } from "../queues/draft.ts";
+import { parse, placeholderOf } from "../settings/options.ts";
 import type { QueueDraft, Scenario } from "./scenario.ts";
 
 export interface Part {
@@ -28,28 +29,28 @@ export function Remove({ what, act }: { what: string; act: () => void }) {
 
 export function Options({ scenario, set }: Part) {
   const rows = Object.entries(scenario.options);
-  const unused: [string, string][] = [["scheduler", "Scheduler"], ...OPTIONS.filter((option) => option.kind !== "json").map((option): [string, string] => [option.key, option.name])];
+  const unused: [string, string][] = [["scheduler", "Scheduler"], ...facts().options.filter((option) => option.type !== "object").map((option): [string, string] => [option.key, option.title])];
   const free = unused.filter(([key]) => scenario.options[key] === undefined);
   const edit = (key: string, text: string) => set({ options: { ...scenario.options, [key]: text } });
   return (
     <Card title="Options">
       {rows.map(([key, text]) => {
-        const option = OPTIONS.find((option) => option.key === key);
-        const choices = key === "scheduler" ? SCHEDULERS : option?.choices;
+        const option = optionOf(key);
+        const choices = labelled(key === "scheduler" ? facts().schedulers : (option?.choices ?? []));
         return (
           <div key={key} class="row entry">
             <div style={{ flex: "1 1 200px" }}>
-              <Field label={option ? `${option.name}${option.unit ? `, ${option.unit}` : ""}` : "Scheduler"} fault={option && "fault" in parse(option, text) ? (parse(option, text) as { fault: string }).fault : undefined}>
+              <Field label={option ? `${option.title}${option.unit ? `, ${option.unit}` : ""}` : "Scheduler"} fault={option && "fault" in parse(option, text) ? (parse(option, text) as { fault: string }).fault : undefined}>
                 {(props) =>
-                  choices ? (
+                  choices.length > 0 ? (
                     <Select {...props} options={[["", "the default"], ...choices]} value={text} onChange={(event) => edit(key, event.currentTarget.value)} />
                   ) : (
-                    <input {...props} value={text} placeholder={option?.standard} onInput={(event) => edit(key, event.currentTarget.value)} />
+                    <input {...props} value={text} placeholder={option && placeholderOf(option)} onInput={(event) => edit(key, event.currentTarget.value)} />
                   )
                 }
               </Field>
             </div>
-            <Remove what={option?.name ?? "the scheduler"} act={() => set({ options: Object.fromEntries(rows.filter(([other]) => other !== key)) })} />
+            <Remove what={option?.title ?? "the scheduler"} act={() => set({ options: Object.fromEntries(rows.filter(([other]) => other !== key)) })} />
           </div>
         );
       })}
@@ -169,7 +170,7 @@ export function Queues({ scenario, set, known, offered }: Part & { known: string
                 </Field>
               ))}
               <Field label="Priority" fault={priorityFault(row.priority)}>{(props) => <input {...props} inputMode="numeric" placeholder={isNew ? "0" : "as it is"} value={row.priority} onInput={(event) => edit(at, { priority: event.currentTarget.value })} />}</Field>
-              <Field label="Weight of the queue" fault={amountFault(row.weight)}>{(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "1" : "as it is"} value={row.weight} onInput={(event) => edit(at, { weight: event.currentTarget.value })} />}</Field>
+              <Field label="Weight of the queue" fault={queueWeightFault(row.weight)}>{(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "1" : "as it is"} value={row.weight} onInput={(event) => edit(at, { weight: event.currentTarget.value })} />}</Field>
             </div>
           </div>
         );

@@ -58,9 +58,9 @@ it("changes queues only in what is filled in", () => {
 });
 
 it("sends of what waits all that the order looks at, what has been known the longest first", () => {
-  const waiting = { kernel_id: "k", user_uuid: "u", project_id: "p", occupied_slots: '{"cpu":"4"}', priority: 3, queue: "vision", expected_seconds: null, known_order: 8 };
-  const sent = { workload_id: "k", user_uuid: "u", project_id: "p", requested_slots: { cpu: "4" }, priority: 3, queue: "vision", expected_seconds: null };
-  expect(workloadsOf([waiting, { ...waiting, kernel_id: "older", known_order: 2 }])).toEqual([{ ...sent, workload_id: "older" }, sent]);
+  const waiting = { workload_id: "k", user_uuid: "u", project_id: "p", requested_slots: '{"cpu":"4"}', priority: 3, queue: "vision", submitted_at: null, expected_seconds: null, known_order: 8 };
+  const sent = { workload_id: "k", user_uuid: "u", project_id: "p", requested_slots: { cpu: "4" }, priority: 3, queue: "vision", submitted_at: null, expected_seconds: null };
+  expect(workloadsOf([waiting, { ...waiting, workload_id: "older", known_order: 2 }])).toEqual([{ ...sent, workload_id: "older" }, sent]);
 });
 
 it("begins with its first change, and rests on what was shown then", () => {

@@ -2,7 +2,7 @@
 import type { Change, WeightChange, Workload } from "../../lib/change.ts";
 import { slots } from "../../lib/numbers.ts";
 import { amountFault, countedAmount, weightFault } from "../../lib/quantity.ts";
-import { priorityFault, quotaFault } from "../queues/draft.ts";
+import { priorityFault, queueWeightFault, quotaFault } from "../queues/draft.ts";
 import type { Configured, Queue } from "../queues/query.ts";
 
 export interface Scenario {
@@ -73,7 +73,7 @@ export function isFaulty(scenario: Scenario): boolean {
   const faults = [
     ...Object.values(scenario.capacity).map(amountFault),
     ...[...scenario.weights, ...scenario.added].map(({ weight }) => weightFault(weight)),
-    ...scenario.queues.flatMap(({ priority, weight, quota }) => [priorityFault(priority), amountFault(weight), ...Object.values(quota).map(quotaFault)]),
+    ...scenario.queues.flatMap(({ priority, weight, quota }) => [priorityFault(priority), queueWeightFault(weight), ...Object.values(quota).map(quotaFault)]),
   ];
   return faults.some((fault) => fault !== undefined);
 }
@@ -124,19 +124,20 @@ export function queuesOf(scenario: Scenario, known: Configured[]): Queue[] {
 }
 
 interface Waiting {
-  kernel_id: string;
+  workload_id: string;
   user_uuid: string;
   project_id: string;
-  occupied_slots: string;
+  requested_slots: string;
   priority: number;
-  queue: string | null;
+  queue: string;
+  submitted_at: string | null;
   expected_seconds: number | null;
   known_order: number | null;
 }
 
-/** Kernels that wait with all that the order of pending work looks at, the one that has been known the longest first: that decides between equals. */
+/** Workloads that wait with all that the order of pending work looks at, the one that has been known the longest first: that decides between equals. */
 export function workloadsOf(waiting: Waiting[]): Workload[] {
   return waiting
     .toSorted((a, b) => (a.known_order ?? 0) - (b.known_order ?? 0))
-    .map(({ kernel_id, user_uuid, project_id, occupied_slots, priority, queue, expected_seconds }) => ({ workload_id: kernel_id, user_uuid, project_id, requested_slots: slots(occupied_slots), priority, queue, expected_seconds }));
+    .map(({ workload_id, user_uuid, project_id, requested_slots, priority, queue, submitted_at, expected_seconds }) => ({ workload_id, user_uuid, project_id, requested_slots: slots(requested_slots), priority, queue, submitted_at, expected_seconds }));
 }

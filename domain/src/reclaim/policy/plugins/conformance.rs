@@ -11,6 +11,10 @@ impl Plugin for Conformance {
         "conformance"
     }
 
+    fn summary(&self) -> &'static str {
+        "Critical workloads are never victims."
+    }
+
     fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
         let kept = PluginDenial { rule: Rule::Critical, column: None, ratio: None };
         Some(if reclaimee.job.workload.critical { Err(kept) } else { Ok(()) })

@@ -13,6 +13,10 @@ impl Plugin for Drf {
         "drf"
     }
 
+    fn summary(&self) -> &'static str {
+        "Queues and workloads with the smaller dominant share come first."
+    }
+
     fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
         capacity_share(a).cmp(&capacity_share(b))
     }

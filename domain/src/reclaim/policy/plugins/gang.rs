@@ -14,6 +14,10 @@ impl Plugin for Gang {
         "gang"
     }
 
+    fn summary(&self) -> &'static str {
+        "A gang keeps the members that it needs."
+    }
+
     fn job_order(&self, a: &Job, b: &Job) -> Ordering {
         let ready = |job: &Job| job.running >= job.gang_min;
         ready(a).cmp(&ready(b))

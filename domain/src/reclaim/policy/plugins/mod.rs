@@ -10,6 +10,7 @@ mod proportion;
 
 use std::cmp::Ordering;
 
+use crate::choices::Choice;
 use crate::decimal::Amount;
 use crate::division::{Fraction, Position};
 use crate::fault::{Fault, MAX_FAULTS};
@@ -44,6 +45,9 @@ pub struct PluginDenial {
 /// The decisions of a plug-in. A method that it does not implement has no influence.
 pub trait Plugin: Sync {
     fn name(&self) -> &'static str;
+
+    /// The plug-in's decision, in one sentence.
+    fn summary(&self) -> &'static str;
 
     /// True if the plug-in chooses agents. It then does so under every policy.
     fn chooses_agents(&self) -> bool {
@@ -104,6 +108,11 @@ static PLUGINS: &[&dyn Plugin] = &[
 
 pub fn plugin(name: &str) -> Option<&'static dyn Plugin> {
     PLUGINS.iter().copied().find(|p| p.name() == name)
+}
+
+/// All plug-ins, each with its sentence.
+pub fn plugin_choices() -> Vec<Choice> {
+    PLUGINS.iter().map(|plugin| Choice { name: plugin.name(), summary: plugin.summary() }).collect()
 }
 
 pub fn plugin_names() -> impl Iterator<Item = &'static str> {

@@ -11,6 +11,10 @@ impl Plugin for NodeOrder {
         "node_order"
     }
 
+    fn summary(&self) -> &'static str {
+        "It chooses an agent among those with room."
+    }
+
     fn chooses_agents(&self) -> bool {
         true
     }

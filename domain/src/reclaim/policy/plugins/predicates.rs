@@ -11,6 +11,10 @@ impl Plugin for Predicates {
         "predicates"
     }
 
+    fn summary(&self) -> &'static str {
+        "It admits schedulable agents that carry the required labels."
+    }
+
     fn chooses_agents(&self) -> bool {
         true
     }

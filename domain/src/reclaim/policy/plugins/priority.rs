@@ -14,6 +14,10 @@ impl Plugin for Priority {
         "priority"
     }
 
+    fn summary(&self) -> &'static str {
+        "Higher priorities come first."
+    }
+
     fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
         let priority = |p: &Position| p.tree.queues[p.queue].priority;
         priority(b).cmp(&priority(a))

@@ -15,6 +15,10 @@ impl Plugin for Proportion {
         "proportion"
     }
 
+    fn summary(&self) -> &'static str {
+        "A queue keeps the amounts that it deserves."
+    }
+
     /// Denies a reclaim by a queue that has all it deserves.
     fn gate(&self, reclaimer: &Position) -> Result<(), PluginDenial> {
         let mut slots = reclaimer.fair_share.iter().zip(reclaimer.allocated);

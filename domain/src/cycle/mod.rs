@@ -1,0 +1,253 @@
+//! A scheduling cycle decides what starts now, on which agents, what has to be evicted for it, and why the rest waits.
+//! Section marks (`CYCLE §3`) cite `docs/CYCLE.md`.
+//!
+//! The request (`request`) is the snapshot of a reclaim plan with many pending workloads. `facts` has it with all names resolved to indices;
+//! `never` finds what can never start. The shares are divided once, before the first start. Then the `actions` work on one
+//! `state`, each on what the ones before left: allocate, backfill, and the evicting ones, which use the search of reclaim
+//! plans (`plans`). `placement` chooses agents by `predicates` and `scores`, `reservation` keeps what others may not
+//! delay, and `surplus` starts members above the minimum. `reasons` describes the final state.
+//!
+//! A cycle executes nothing, and it orders nothing by history: the caller gives the group's own order as positions.
+//!
+//! Invariants:
+//! - The same input gives the same answer, in whatever order it is listed: there is no clock, no randomness, and searches
+//!   are limited by a count of steps.
+//! - No agent, limit or quota is exceeded by a start. A minimum starts whole or not at all.
+//! - Nothing is evicted for a start that does not happen, and nothing that starts in the cycle is evicted in it.
+
+mod actions;
+mod facts;
+mod holdings;
+mod never;
+mod order;
+mod outcome;
+mod placement;
+mod plan_checks;
+mod plans;
+mod predicates;
+mod reasons;
+mod report;
+mod request;
+mod reservation;
+mod resolve;
+mod room;
+mod running;
+mod scores;
+mod shapes;
+mod starting;
+mod state;
+mod surplus;
+mod trial;
+
+pub use actions::names as action_names;
+pub use outcome::{
+    CycleAnswer, Eviction, HeldAmounts, Seated, Start, TraceStep, WaitDetails, WaitReason, WaitingWorkload,
+};
+pub use predicates::names as predicate_names;
+pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};
+pub use request::workloads::{CycleAgent, CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
+pub use request::{CycleSimulation, OneOrList, PendingList};
+pub use scores::names as score_names;
+
+use crate::decimal::Amount;
+use crate::division::tree::sums;
+use crate::division::{Algorithm, Position, Shares, Trace, Tree, Warning, lint};
+use crate::fault::{Fault, MAX_FAULTS};
+use crate::reclaim::{Figures, plan_warnings};
+use crate::slots::Amounts;
+use crate::time::Timestamp;
+use actions::Phase;
+use facts::{Facts, Source};
+use never::Never;
+use reasons::Reason;
+use report::Report;
+use request::options::{Backfill, CycleSettings};
+use running::RunningState;
+use state::{Attempted, Beginning, Cycle};
+
+/// The most rounds of the first two actions. Where placements are greedy each may make room for another start.
+const MAX_ROUNDS: usize = 16;
+
+impl CycleSimulation {
+    /// Runs the cycle. Every fault of the input names its place.
+    pub fn run(mut self, clock: Timestamp) -> Result<CycleAnswer, Vec<Fault>> {
+        self.assign_queues();
+        let now = self.now.unwrap_or(clock);
+        let checked = self.check();
+        self.label_agents();
+        let (algorithm, settings, mut tree) = checked?;
+        let source = Source {
+            agents: self.agents.as_deref(),
+            running: &self.running,
+            pending: &self.pending.elements,
+            settings: &settings,
+            now,
+        };
+        let mut facts = Facts::new(&source, &tree);
+        resolve::resolve(&mut facts, &tree, &source)?;
+        let never = never::find(&facts, &tree);
+        add_figures(&mut tree, &facts, &never);
+        sums::add_up(&mut tree, &self.queues);
+        let options = &self.options.division;
+        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut Trace::off());
+        let warnings = [lint(&tree, algorithm, options), warnings, self.warnings(&facts, &settings)].concat();
+        let agents = self.agents.as_ref().map(|_| &facts.agents[..]);
+        let running = RunningState::new(&tree, &self.running, facts.running_queues.clone(), agents)?;
+        let mut cycle = Cycle::new(Beginning {
+            facts: &facts,
+            settings: &settings,
+            plan_options: &self.options.plan,
+            score_weights: &self.options.division.score.score_weights,
+            tree,
+            fair_share: &fair_share,
+            running,
+            never,
+            explains: self.explain,
+            has_quotas: algorithm.name() == "quota_over_quota",
+        });
+        let before = figures(&cycle);
+        run_actions(&mut cycle);
+        let after = figures(&cycle);
+        let waiting = Report::new(&mut cycle).waiting();
+        let Cycle { starts, evictions, steps, .. } = cycle;
+        Ok(CycleAnswer { starts, evictions, waiting, before, after, warnings, trace: steps })
+    }
+
+    fn check(&self) -> Result<(&'static dyn Algorithm, CycleSettings, Tree), Vec<Fault>> {
+        let algorithm = self.options.check(&self.algorithm);
+        let settings = self.cycle.check(&self.options.plan);
+        let tree = Tree::lay_out(&self.queues, &self.slots());
+        let faults = self.faults();
+        match (algorithm, settings, tree) {
+            (Ok(algorithm), Ok(settings), Ok(tree)) if faults.is_empty() => Ok((algorithm, settings, tree)),
+            (algorithm, settings, tree) => {
+                let of_settings = settings.err().unwrap_or_default().into_iter();
+                let of_settings: Vec<Fault> = of_settings.map(|fault| fault.below("/cycle")).collect();
+                let mut all =
+                    [algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default(), of_settings, faults].concat();
+                all.truncate(MAX_FAULTS);
+                Err(all)
+            }
+        }
+    }
+
+    /// The capacity, with the slots of which only workloads know: the group has none of them.
+    fn slots(&self) -> Amounts {
+        let mut all = self.capacity.clone();
+        let running = self.running.iter().flat_map(|workload| workload.members.iter().map(|member| &member.slots));
+        let pending = self.pending.elements.iter().flat_map(|w| w.members.iter().map(|member| &member.slots));
+        for (slot, _) in running.chain(pending).flat_map(Amounts::iter) {
+            if all.get(slot).is_none() {
+                all.set(slot, Amount::ZERO);
+            }
+        }
+        all
+    }
+
+    fn warnings(&self, facts: &Facts, settings: &CycleSettings) -> Vec<Warning> {
+        let seats = facts.seats.iter().flatten();
+        let lost = seats.filter(|seat| seat.agent >= facts.rows && !facts.only_totals).count();
+        let mut warnings = plan_warnings(&self.options.plan, lost);
+        let in_future = |at: &Timestamp| *at > facts.now;
+        let early = self.pending.elements.iter().filter(|w| w.submitted_at.as_ref().is_some_and(in_future)).count();
+        if early > 0 {
+            let detail = format!("{early} pending workloads were submitted after the moment of the cycle");
+            warnings.push(Warning::new("submitted_in_future", None, None, detail));
+        }
+        if !settings.by_queues && settings.has("reclaim") {
+            let detail = "the order `sequencer` can start what the shares take back; `queues` heeds the shares";
+            warnings.push(Warning::new("order_ignores_shares", None, None, detail));
+        }
+        warnings
+    }
+}
+
+/// Adds to every queue what its own workloads hold and ask for. What is too large asks for nothing.
+fn add_figures(tree: &mut Tree, facts: &Facts, never: &[Option<Never>]) {
+    for (running, seats) in facts.seats.iter().enumerate() {
+        let queue = facts.running_queues[running];
+        for seat in seats {
+            facts::add_times(tree.allocated.row_mut(queue), &seat.request, 1);
+            facts::add_times(tree.request.row_mut(queue), &seat.request, 1);
+            if !facts.preemptible[running] {
+                facts::add_times(tree.allocated_non_preemptible.row_mut(queue), &seat.request, 1);
+            }
+        }
+    }
+    for (workload, waiting) in facts.workloads.iter().enumerate() {
+        if never[workload].is_some_and(Never::is_too_large) {
+            continue;
+        }
+        let shape = &facts.shapes[waiting.shape];
+        let mut left = shape.most;
+        for group in &shape.groups {
+            let number = group.count.min(left);
+            facts::add_times(tree.request.row_mut(waiting.queue), &facts.kinds[group.kind].request, number);
+            left -= number;
+        }
+    }
+}
+
+/// The figures of every queue, by name.
+fn figures(cycle: &Cycle) -> Vec<Figures> {
+    let tree = &cycle.turn.tree;
+    let figures = |queue: usize| {
+        let fair_share = cycle.turn.fair_share.row(queue);
+        Figures::of(&Position { tree, queue, allocated: tree.allocated.row(queue), fair_share })
+    };
+    let mut all: Vec<Figures> = (0..tree.len()).map(figures).collect();
+    all.sort_unstable_by(|a, b| a.queue.cmp(&b.queue));
+    all
+}
+
+fn run_actions(cycle: &mut Cycle) {
+    for _ in 0..MAX_ROUNDS {
+        let changes = cycle.changes;
+        cycle.begin_round();
+        for action in [Phase::InOrder, Phase::Behind].into_iter().flat_map(actions::of_phase) {
+            let is_chosen = cycle.settings.has(action.name());
+            action.run(cycle, is_chosen);
+        }
+        if cycle.changes == changes || !cycle.may_start_more() {
+            break;
+        }
+    }
+    let allocates = cycle.settings.has("allocate");
+    if allocates {
+        let heeds_share = cycle.heeds_shares();
+        surplus::run(cycle, heeds_share);
+    }
+    let settings = cycle.settings;
+    for action in settings.actions.iter().filter_map(|name| actions::action(name)) {
+        if action.phase() == Phase::Evicting {
+            action.run(cycle, true);
+        }
+    }
+    if allocates {
+        look_again(cycle);
+        // In a strict order a queue that has its share goes on waiting for others.
+        let heeds_share = cycle.settings.backfill == Backfill::Nothing && cycle.heeds_shares();
+        surplus::run(cycle, heeds_share);
+    }
+}
+
+/// Gives room that no plan could use to all: queues that have their share wait no longer for others, and limits may have
+/// opened.
+fn look_again(cycle: &mut Cycle) {
+    let mut waiting: Vec<usize> =
+        (0..cycle.progress.len()).filter(|workload| cycle.awaits_minimum(*workload)).collect();
+    waiting.sort_unstable_by_key(|workload| cycle.progress[*workload].position);
+    for workload in waiting {
+        let is_over = match cycle.progress[workload].reason {
+            Some(Reason::QueueShare(_)) => cycle.settings.backfill != Backfill::Nothing,
+            Some(Reason::QueueLimit { .. } | Reason::Quota { .. }) => {
+                cycle.check_bounds(workload, cycle.facts.need_of(workload)).is_ok()
+            }
+            _ => false,
+        };
+        if is_over {
+            let action = cycle.action_for(workload);
+            cycle.consider(workload, Attempted { action, heeds_share: false, may_start: true });
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The answer of a cycle (CYCLE §2). The JSON keys are those of the stateless answers.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::decimal::Amount;
+use crate::division::Warning;
+use crate::reclaim::{Figures, Rule};
+use crate::slots::Amounts;
+
+/// The answer of a cycle: what starts now and where, what has to be evicted for it, and why the rest waits.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "starts": [
+        {"workload_id": "w2", "queue": "a", "position": 1, "action": "allocate", "surplus": false,
+         "members": [{"member": 0, "agent_id": "n1"}]}
+    ],
+    "evictions": [],
+    "waiting": [
+        {"workload_id": "w2", "queue": "a", "position": 1, "members": 2, "started": true, "reason": "no_room",
+         "details": {"slot": "gpu", "asked": "1", "most_free": "0", "free": "0"}, "blocked_by": []},
+        {"workload_id": "w1", "queue": "b", "position": 2, "members": 1, "started": false, "reason": "no_room",
+         "details": {"slot": "gpu", "asked": "1", "most_free": "0", "free": "0"}, "blocked_by": []}
+    ],
+    "before": [
+        {"queue": "a", "allocated": {"gpu": "0"}, "fair_share": {"gpu": "2"}, "saturation_ratio": {"gpu": "0"}},
+        {"queue": "b", "allocated": {"gpu": "3"}, "fair_share": {"gpu": "2"}, "saturation_ratio": {"gpu": "1.5"}}
+    ],
+    "after": [
+        {"queue": "a", "allocated": {"gpu": "1"}, "fair_share": {"gpu": "2"}, "saturation_ratio": {"gpu": "0.5"}},
+        {"queue": "b", "allocated": {"gpu": "3"}, "fair_share": {"gpu": "2"}, "saturation_ratio": {"gpu": "1.5"}}
+    ],
+    "warnings": []
+}))]
+pub struct CycleAnswer {
+    /// In the order in which they were decided.
+    pub starts: Vec<Start>,
+    pub evictions: Vec<Eviction>,
+    /// Every workload of which members wait: first those with a position, then those that can never start.
+    pub waiting: Vec<WaitingWorkload>,
+    /// The figures of every queue, by name.
+    pub before: Vec<Figures>,
+    pub after: Vec<Figures>,
+    pub warnings: Vec<Warning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<TraceStep>>,
+}
+
+/// Members of one workload that start together: its minimum, or one member above it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CycleStart)]
+pub struct Start {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    pub position: usize,
+    /// `allocate`, `backfill`, `reclaim` or `preempt`.
+    pub action: &'static str,
+    /// True for a member above the minimum.
+    pub surplus: bool,
+    pub members: Vec<Seated>,
+}
+
+/// A member and its agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CycleMember)]
+pub struct Seated {
+    /// Its number in the list of the request, from 0, counts expanded.
+    pub member: usize,
+    /// Null where the request has no agents.
+    #[schema(value_type = Option<String>)]
+    pub agent_id: Option<Arc<str>>,
+}
+
+/// A victim, and the workload for which it is evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CycleEviction)]
+pub struct Eviction {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = Vec<String>)]
+    pub kernel_ids: Vec<Arc<str>>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    /// The rule that allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
+    pub rule: String,
+    #[schema(value_type = String)]
+    pub level: Arc<str>,
+    pub slot: Option<&'static str>,
+    /// `reclaim` or `preempt`.
+    pub action: &'static str,
+    #[serde(rename = "for")]
+    #[schema(value_type = String)]
+    pub beneficiary: Arc<str>,
+}
+
+/// Why members of a workload wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CycleWaiting)]
+pub struct WaitingWorkload {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    /// Null: it can never start as things are.
+    pub position: Option<usize>,
+    /// How many members wait.
+    pub members: usize,
+    /// True if the minimum runs.
+    pub started: bool,
+    pub reason: WaitReason,
+    pub details: WaitDetails,
+    /// The workloads that are in the way.
+    #[schema(value_type = Vec<String>)]
+    pub blocked_by: Vec<Arc<str>>,
+    /// The time at which the reserved workload can start, in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved_at: Option<String>,
+}
+
+/// The reasons why a workload waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitReason {
+    /// It asks for more than the group, any agent or the queue's limit ever has.
+    TooLarge,
+    /// No agent has room now.
+    NoRoom,
+    /// Fewer members fit than have to start together.
+    Gang,
+    /// A limit of its queue or of one above.
+    QueueLimit,
+    /// Its queue has its share while others below theirs wait.
+    QueueShare,
+    /// It may not be evicted, and the quota for such work is used.
+    QuotaNonPreemptible,
+    /// No agent passes the predicates.
+    Predicates,
+    /// A workload ahead of it does not fit, and the order is strict.
+    Behind,
+    /// It would delay the workload with the reservation.
+    Reserved,
+    /// It deserves more, and no lawful set of victims exists.
+    ReclaimRefused,
+    /// The cycle did not look that far.
+    Depth,
+    /// The search budget was used up.
+    Budget,
+}
+
+/// An amount of one slot, or amounts by slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum HeldAmounts {
+    One(Amount),
+    BySlot(Amounts),
+}
+
+/// The figures of a reason. Amounts and counts that are compared are texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum WaitDetails {
+    TooLarge {
+        /// `agent`, `group`, `queue` or `members`.
+        scope: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slot: Option<&'static str>,
+        asked: Amount,
+        most: Amount,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        queue: Option<Arc<str>>,
+    },
+    NoRoom {
+        slot: Option<&'static str>,
+        /// By one member.
+        asked: Amount,
+        /// On one agent.
+        most_free: Amount,
+        /// On all agents that pass the predicates.
+        free: Amount,
+    },
+    Gang {
+        fit: usize,
+        /// The members that still have to start.
+        minimum: usize,
+    },
+    Bound {
+        #[schema(value_type = String)]
+        queue: Arc<str>,
+        slot: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<Amount>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        quota: Option<Amount>,
+        held: HeldAmounts,
+    },
+    Share {
+        #[schema(value_type = String)]
+        queue: Arc<str>,
+        share: Amounts,
+        held: HeldAmounts,
+    },
+    Predicates(RefusingPredicates),
+    Reserved {
+        /// The reserved time, in whole seconds.
+        until: String,
+    },
+    Refused {
+        rule: Rule,
+        #[schema(value_type = Option<String>)]
+        level: Option<Arc<str>>,
+        slot: Option<&'static str>,
+        reclaimer_ratio: Option<String>,
+        victim_ratio: Option<String>,
+    },
+    Nothing(NoDetails),
+}
+
+/// The predicates that refuse all agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct RefusingPredicates {
+    /// How many agents each predicate refuses; of several the first counts.
+    #[schema(value_type = std::collections::BTreeMap<String, usize>)]
+    pub refused: std::collections::BTreeMap<&'static str, usize>,
+    /// The number of all agents.
+    pub agents: usize,
+}
+
+/// The figures of a reason that has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoDetails {}
+
+/// One decision of a cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CycleStep)]
+pub struct TraceStep {
+    pub action: &'static str,
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    pub position: usize,
+    /// `started`, `surplus`, `evicted_for`, or the reason why it waits at this point.
+    pub result: String,
+    /// How many members start or lose their place.
+    pub members: usize,
+    /// The amounts that the queue held before the decision.
+    pub held: Amounts,
+}

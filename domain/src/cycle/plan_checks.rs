@@ -1,0 +1,154 @@
+//! The checks of a plan that the search for its victims cannot make, because they look at the whole cycle (CYCLE §5).
+
+use std::sync::Arc;
+
+use super::facts::add_times;
+use super::placement::Placed;
+use super::plans::{FoundVictims, NoVictims, PlanRun, pending};
+use super::state::running_footprint;
+use crate::decimal::Amount;
+use crate::reclaim::holdings::Holdings;
+use crate::reclaim::policy::strategies::Strategies;
+use crate::reclaim::search::Mode;
+use crate::reclaim::snapshot::Snapshot;
+use crate::reclaim::{Input, Pending, PolicyName};
+
+impl PlanRun<'_, '_> {
+    /// Checks what the search could not know: what else the start asks for, the reservation, and that no queue takes back
+    /// at once what any plan of this cycle took from it.
+    pub fn check(
+        &mut self,
+        workload: usize,
+        found: &FoundVictims,
+        placed: &[Placed],
+        asked: &[Amount],
+        seats: &[(usize, usize)],
+    ) -> Result<(), NoVictims> {
+        if self.cycle.check_bounds(workload, asked).is_err() {
+            return Err(NoVictims::NotAsked);
+        }
+        let before = (self.returns.reclaimers.len(), self.returns.gone.len());
+        self.note_gone(workload, found);
+        let is_first = before.0 == 0 || self.returns.reclaimers.len() == before.0;
+        let mut result = if is_first { Ok(()) } else { self.nothing_returns(workload, asked) };
+        if result.is_ok() && self.delays_reserved(workload, placed, asked, seats) {
+            result = Err(NoVictims::NotAsked);
+        }
+        if result.is_err() {
+            self.returns.reclaimers.truncate(before.0);
+            self.returns.gone.truncate(before.1);
+        } else {
+            self.returns.reclaimers.sort_unstable();
+            self.returns.reclaimers.dedup();
+            self.returns.gone.sort_unstable();
+            self.returns.gone.dedup();
+        }
+        result
+    }
+
+    /// Notes what a reclaim takes from which queues. Preemptions take nothing from other queues.
+    fn note_gone(&mut self, workload: usize, found: &FoundVictims) {
+        let is_reclaim = !found.units.is_empty() && self.mode == Mode::Reclaim;
+        if !is_reclaim || self.cycle.plan_options.policy != PolicyName::Strategies {
+            return;
+        }
+        self.returns.reclaimers.push(self.cycle.facts.workloads[workload].queue);
+        for unit in &found.units {
+            let mut amounts = vec![Amount::ZERO; self.cycle.facts.capacity.len()];
+            for (running, member) in self.cycle.running.seats(unit) {
+                add_times(&mut amounts, &self.cycle.facts.seats[running][member].request, 1);
+            }
+            self.returns.gone.push((unit.queue, amounts));
+        }
+    }
+
+    /// The no-ping-pong law over the whole cycle, with the start counted.
+    fn nothing_returns(&mut self, workload: usize, asked: &[Amount]) -> Result<(), NoVictims> {
+        let facts = self.cycle.facts;
+        let waiting = &facts.workloads[workload];
+        self.cycle.hold(workload, asked);
+        let result = self.find_return(&pending(self.cycle, workload));
+        let cycle = &mut *self.cycle;
+        cycle.held.subtract(&cycle.turn.tree, waiting.queue, asked, waiting.input.preemptible);
+        cycle.show_holdings(waiting.queue);
+        result
+    }
+
+    fn find_return(&mut self, pending: &Pending) -> Result<(), NoVictims> {
+        let Self { cycle, returns, .. } = self;
+        let input = Input {
+            tree: &cycle.turn.tree,
+            fair_share: cycle.turn.fair_share,
+            running: &cycle.running.workloads,
+            pending,
+            agents: cycle.running.agents.as_deref(),
+            options: cycle.plan_options,
+            now: cycle.facts.now,
+        };
+        let nothing = vec![Amount::ZERO; cycle.facts.capacity.len()];
+        let mut losers: Vec<usize> = returns.gone.iter().map(|(queue, _)| *queue).collect();
+        losers.dedup();
+        for reclaimer in &returns.reclaimers {
+            let cost = input.tree.len() + returns.gone.len();
+            cycle.budget.pay(cost).map_err(|_| NoVictims::Exhausted)?;
+            let snapshot = Snapshot::of(&input, *reclaimer, Arc::clone(&cycle.running.index));
+            let mut holdings = Holdings::new(&snapshot, nothing.clone());
+            for (queue, amounts) in &returns.gone {
+                holdings.note_gone(*queue, amounts.clone());
+            }
+            let strategies = Strategies::new(&snapshot, &nothing);
+            let returning = |queue: &usize| strategies.could_return(&holdings, *queue);
+            if let Some(denied) = losers.iter().find_map(returning) {
+                return Err(NoVictims::Refused(Box::new(denied.shown(&snapshot, None))));
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the reserved workload would not have its room at its time. Otherwise its future knows the start.
+    fn delays_reserved(
+        &mut self,
+        workload: usize,
+        placed: &[Placed],
+        asked: &[Amount],
+        seats: &[(usize, usize)],
+    ) -> bool {
+        let cycle = &mut *self.cycle;
+        let facts = cycle.facts;
+        let ends_by = |at: i64| facts.end_after_start(workload).is_some_and(|end| end <= at);
+        let Some(reservation) = cycle.reservation.as_mut().filter(|known| known.workload != workload) else {
+            return false;
+        };
+        let stays = |running: usize| facts.ends[running].is_none_or(|end| end > reservation.at);
+        let still_there: Vec<(usize, usize)> = seats.iter().copied().filter(|(running, _)| stays(*running)).collect();
+        for (running, member) in still_there.iter().copied() {
+            let seat = &facts.seats[running][member];
+            reservation.take_away(running_footprint(facts, &cycle.room, running, &seat.request), seat.agent);
+            let queue = cycle.running.queues()[running];
+            reservation.holdings.remove(&cycle.turn.tree, queue, &seat.request, facts.preemptible[running]);
+        }
+        if ends_by(reservation.at) {
+            return false;
+        }
+        let shape = facts.shape_of(workload);
+        let queue = facts.workloads[workload].queue;
+        for member in placed {
+            reservation.put(cycle.room.footprint(workload, shape.groups[member.group].kind), member.agent);
+        }
+        if reservation.leaves_bounds(&cycle.turn.tree, queue, asked) && reservation.has_room() {
+            return false;
+        }
+        for member in placed {
+            reservation.take_away(cycle.room.footprint(workload, shape.groups[member.group].kind), member.agent);
+        }
+        for (running, member) in still_there {
+            let seat = &facts.seats[running][member];
+            reservation.put(running_footprint(facts, &cycle.room, running, &seat.request), seat.agent);
+            let mut amounts = vec![Amount::ZERO; facts.capacity.len()];
+            add_times(&mut amounts, &seat.request, 1);
+            let queue = cycle.running.queues()[running];
+            reservation.holdings.add(&cycle.turn.tree, queue, &amounts, facts.preemptible[running]);
+        }
+        true
+    }
+}

@@ -1,0 +1,91 @@
+//! Why a workload waits, as a cycle notes it. Figures are added at the end.
+
+use super::outcome::WaitReason;
+use super::placement::Unplaced;
+use crate::reclaim::Refusal;
+
+/// Why a workload waits, as the cycle notes it. Figures are added at the end.
+#[derive(Clone, Debug)]
+pub enum Reason {
+    NoRoom,
+    Gang,
+    Predicates,
+    QueueLimit { queue: usize, column: usize },
+    Quota { queue: usize, column: usize },
+    QueueShare(usize),
+    Behind(usize),
+    Reserved { by: usize, until: i64 },
+    ReclaimRefused(Box<Refusal>),
+    Depth,
+    Budget,
+}
+
+impl Reason {
+    /// The reason behind a failed placement of that many members: predicates if no agent passes them for the first member
+    /// that got none.
+    pub fn of(unplaced: &Unplaced, number: usize) -> Self {
+        if unplaced.refused.is_some() {
+            Self::Predicates
+        } else if number > 1 && unplaced.fit > 0 {
+            Self::Gang
+        } else {
+            Self::NoRoom
+        }
+    }
+
+    /// True if the workload waits for room. Such a workload stands before those behind it.
+    pub fn is_for_room(&self) -> bool {
+        matches!(self, Self::NoRoom | Self::Gang)
+    }
+
+    /// True if evictions may help.
+    pub fn may_evict(&self) -> bool {
+        let before = matches!(self, Self::ReclaimRefused(_) | Self::Budget);
+        self.is_for_room() || before || matches!(self, Self::QueueLimit { .. } | Self::QueueShare(_))
+    }
+
+    /// True if the figures of the final state decide whether it is still so.
+    pub fn is_recomputed(&self) -> bool {
+        let bounds = matches!(self, Self::QueueLimit { .. } | Self::Quota { .. });
+        self.is_for_room() || bounds || matches!(self, Self::Predicates | Self::Reserved { .. })
+    }
+
+    pub fn code(&self) -> WaitReason {
+        match self {
+            Self::NoRoom => WaitReason::NoRoom,
+            Self::Gang => WaitReason::Gang,
+            Self::Predicates => WaitReason::Predicates,
+            Self::QueueLimit { .. } => WaitReason::QueueLimit,
+            Self::Quota { .. } => WaitReason::QuotaNonPreemptible,
+            Self::QueueShare(_) => WaitReason::QueueShare,
+            Self::Behind(_) => WaitReason::Behind,
+            Self::Reserved { .. } => WaitReason::Reserved,
+            Self::ReclaimRefused(_) => WaitReason::ReclaimRefused,
+            Self::Depth => WaitReason::Depth,
+            Self::Budget => WaitReason::Budget,
+        }
+    }
+
+    pub fn code_text(&self) -> &'static str {
+        self.code().as_str()
+    }
+}
+
+impl WaitReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::NoRoom => "no_room",
+            Self::Gang => "gang",
+            Self::QueueLimit => "queue_limit",
+            Self::QueueShare => "queue_share",
+            Self::QuotaNonPreemptible => "quota_non_preemptible",
+            Self::Predicates => "predicates",
+            Self::Behind => "behind",
+            Self::Reserved => "reserved",
+            Self::ReclaimRefused => "reclaim_refused",
+            Self::Depth => "depth",
+            Self::Budget => "budget",
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Members above the minimum (CYCLE §5): once all minimums have had their turn, they follow one at a time.
+
+use super::facts::add_times;
+use super::order::queues::QueueTurns;
+use super::reasons::Reason;
+use super::request::options::Backfill;
+use super::state::Cycle;
+use crate::decimal::Amount;
+
+/// Starts what still fits of the workloads whose minimum runs.
+pub fn run(cycle: &mut Cycle, heeds_share: bool) {
+    let has_surplus = |cycle: &Cycle, workload: usize| {
+        let (shape, progress) = (cycle.facts.shape_of(workload), &cycle.progress[workload]);
+        cycle.never[workload].is_none() && progress.minimum_runs(shape) && progress.started < shape.most
+    };
+    if cycle.settings.by_queues {
+        let workloads: Vec<usize> = (0..cycle.progress.len()).filter(|w| has_surplus(cycle, *w)).collect();
+        let (facts, settings) = (cycle.facts, cycle.settings);
+        let order = (settings.by_score, cycle.score_weights);
+        let parts = (facts, &cycle.progress[..], &mut cycle.turn);
+        let mut turns = QueueTurns::new(parts, workloads.into_iter(), order);
+        while let Some(workload) = turns.take() {
+            if start_one(cycle, workload, heeds_share) {
+                turns.put_back(facts, &cycle.progress, workload);
+            }
+            turns.settle(facts, &cycle.progress, &mut cycle.turn, facts.workloads[workload].queue);
+        }
+    } else {
+        let mut left: Vec<usize> = cycle.order.iter().copied().filter(|w| has_surplus(cycle, *w)).collect();
+        while !left.is_empty() {
+            left.retain(|workload| start_one(cycle, *workload, heeds_share));
+        }
+    }
+}
+
+/// Starts one member of the workload. Returns true if more may follow.
+fn start_one(cycle: &mut Cycle, workload: usize, heeds_share: bool) -> bool {
+    if !cycle.give_turn(workload) {
+        return false;
+    }
+    let facts = cycle.facts;
+    let shape = facts.shape_of(workload);
+    let action = cycle.action_for(workload);
+    let blocker =
+        if cycle.settings.by_queues { cycle.blockers[facts.workloads[workload].queue] } else { cycle.blocker };
+    if let Some(blocker) = blocker.filter(|_| cycle.settings.backfill == Backfill::Nothing) {
+        cycle.wait(workload, action, Reason::Behind(blocker));
+        return false;
+    }
+    let mut refused = None;
+    for (at, group) in shape.groups.iter().enumerate() {
+        if cycle.progress[workload].used[at] == group.count {
+            continue;
+        }
+        // Only members of this group count as waiting, so that the next one of them is tried.
+        let mut used: Vec<usize> = shape.groups.iter().map(|group| group.count).collect();
+        used[at] = cycle.progress[workload].used[at];
+        let mut need = vec![Amount::ZERO; facts.capacity.len()];
+        add_times(&mut need, &facts.kinds[group.kind].request, 1);
+        match cycle.try_place(workload, &used, 1, &need, heeds_share) {
+            Ok(placed) => {
+                cycle.start(workload, &placed, action, true);
+                return cycle.progress[workload].started < shape.most;
+            }
+            Err(reason) => {
+                refused.get_or_insert(reason);
+            }
+        }
+    }
+    if let Some(reason) = refused {
+        cycle.wait(workload, action, reason);
+    }
+    false
+}

@@ -1,0 +1,247 @@
+//! Each action, and how they follow each other.
+
+use serde_json::{Value, json};
+
+use super::support::{agents, cycle, evictions, gang, group, job, reason, runs, started, starts, waits, with};
+
+#[test]
+fn allocate_starts_in_the_order_of_the_group() {
+    let pending = json!([
+        with(job("late", "a", 1), json!({"submitted_at": "2026-01-13T09:00:00Z"})),
+        with(job("early", "a", 1), json!({"created_at": "2026-01-13T08:00:00Z"})),
+        with(job("urgent", "a", 1), json!({"priority": 9})),
+        with(job("placed", "a", 1), json!({"position": 7})),
+        job("never_submitted", "a", 1)
+    ]);
+    let answer = cycle(&group(json!({"capacity": {"gpu": 5}, "pending": pending})));
+    assert_eq!(started(&answer), ["placed", "urgent", "early", "late", "never_submitted"]);
+    let positions: Vec<&Value> = answer["starts"].as_array().unwrap().iter().map(|start| &start["position"]).collect();
+    assert_eq!(positions, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn queues_take_turns_with_the_holdings_of_each_start() {
+    let pending = json!([job("a1", "a", 1), job("a2", "a", 1), job("b1", "b", 1), job("b2", "b", 1)]);
+    for queue_order in ["saturation", "score"] {
+        let cycle_options = json!({"order": "queues", "queue_order": queue_order});
+        let answer = cycle(&group(json!({"pending": pending, "cycle": cycle_options})));
+        assert_eq!(started(&answer), ["a1", "b1", "a2", "b2"], "{queue_order}");
+    }
+}
+
+#[test]
+fn a_queue_with_its_share_comes_last_whatever_its_priority() {
+    let queues = json!([{"name": "a", "weight": 3}, {"name": "b", "weight": 1, "priority": 9}]);
+    let pending = json!([job("a1", "a", 1), job("a2", "a", 1), job("a3", "a", 1), job("b1", "b", 1)]);
+    for queue_order in ["saturation", "score"] {
+        let document = json!({"algorithm": "proportion", "queues": queues, "running": [runs("r", "b", 1, "n1")],
+            "pending": pending, "cycle": {"order": "queues", "queue_order": queue_order, "actions": ["allocate"]}});
+        assert_eq!(started(&cycle(&group(document))), ["a1", "a2", "a3"], "{queue_order}");
+    }
+}
+
+#[test]
+fn a_queue_serves_priority_then_what_holds_less_then_age() {
+    let running = with(runs("half", "a", 1, "n1"), json!({"workload_id": "half"}));
+    let pending = json!([
+        with(job("half", "a", 1), json!({"submitted_at": "2026-01-13T07:00:00Z", "gang_min": 2})),
+        with(job("new", "a", 1), json!({"submitted_at": "2026-01-13T09:00:00Z"})),
+        with(job("old", "a", 1), json!({"submitted_at": "2026-01-13T08:00:00Z"})),
+    ]);
+    let answer = cycle(&group(json!({"running": [running], "pending": pending, "cycle": {"order": "queues"}})));
+    assert_eq!(started(&answer), ["old", "new", "half"]);
+}
+
+#[test]
+fn a_queue_gives_its_own_workloads_before_those_of_its_children() {
+    let queues = json!([{"name": "top"}, {"name": "child", "parent": "top"}]);
+    let pending = json!([job("below", "child", 1), job("own", "top", 1)]);
+    let answer = cycle(&group(json!({"queues": queues, "pending": pending, "cycle": {"order": "queues"}})));
+    assert_eq!(started(&answer), ["own", "below"]);
+}
+
+#[test]
+fn a_gang_starts_whole_or_not_at_all() {
+    let document = json!({"agents": agents(&[2, 2]), "running": [runs("r", "b", 1, "n2")],
+        "pending": [gang("first", "a", 4), gang("second", "a", 3)], "cycle": {"actions": ["allocate", "backfill"]}});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["second backfill n2,n1,n1"]);
+    assert_eq!(waits(&answer, "first")["members"], 4);
+}
+
+#[test]
+fn backfill_goes_on_behind_what_waits_for_room() {
+    let pending = json!([job("w1", "a", 1), job("w2", "a", 4), job("w3", "b", 1)]);
+    let skip = json!({"pending": pending, "cycle": {"actions": ["backfill", "allocate"]}});
+    assert_eq!(
+        starts(&cycle(&group(skip))),
+        ["w1 allocate -", "w3 backfill -"],
+        "allocate comes first wherever it stands"
+    );
+    let without = json!({"pending": pending, "cycle": {"actions": ["allocate"], "backfill": "skip"}});
+    assert_eq!(starts(&cycle(&group(without))), ["w1 allocate -"]);
+}
+
+#[test]
+fn what_asks_for_nothing_starts_wherever_it_stands() {
+    let pending = json!([job("big", "a", 4), {"workload_id": "zero", "queue": "a", "members": [{"slots": {}}]}]);
+    let document = |options: Value| json!({"running": [runs("r", "b", 1, "n1")], "pending": pending, "cycle": options});
+    let strict = json!({"backfill": "none", "actions": ["allocate", "backfill"]});
+    assert_eq!(starts(&cycle(&group(document(strict)))), ["zero backfill -"]);
+    let without = cycle(&group(document(json!({"actions": ["allocate"]}))));
+    assert_eq!(reason(&without, "zero").0, "behind");
+}
+
+#[test]
+fn reclaim_takes_from_a_queue_above_its_share() {
+    let running: Vec<Value> = (1..=4).map(|at| runs(&format!("r{at}"), "b", 1, "n1")).collect();
+    let document = json!({"agents": agents(&[4]), "running": running, "pending": gang("w", "a", 2)});
+    let answer = cycle(&group(document));
+    assert_eq!(evictions(&answer), ["r4 for w by fair_share", "r3 for w by fair_share"]);
+    assert_eq!(starts(&answer), ["w reclaim n1,n1"]);
+    assert_eq!(answer["evictions"][0]["action"], "reclaim");
+    assert_eq!(answer["after"][0]["allocated"]["gpu"], "2");
+}
+
+#[test]
+fn preempt_takes_from_less_urgent_work_of_the_same_queue() {
+    let running = [runs("low", "a", 2, "n1"), with(runs("high", "a", 2, "n1"), json!({"priority": 5}))];
+    let document = json!({"queues": [{"name": "a"}], "running": running, "pending": with(job("w", "a", 2), json!({"priority": 3}))});
+    let answer = cycle(&group(document));
+    assert_eq!(evictions(&answer), ["low for w by priority"]);
+    assert_eq!(starts(&answer), ["w preempt -"]);
+}
+
+#[test]
+fn reclaim_first_leaves_less_to_take_back() {
+    let queues = json!([{"name": "a", "quota": {"gpu": 3}}, {"name": "b", "quota": {"gpu": 1}}]);
+    let low: Vec<Value> = (1..=4).map(|at| runs(&format!("low{at}"), "b", 1, "n1")).collect();
+    let pending = json!([with(gang("high", "b", 4), json!({"priority": 5})), gang("w", "a", 3)]);
+    let document =
+        |actions: Value| json!({"queues": queues, "running": low, "pending": pending, "cycle": {"actions": actions}});
+    let usual = cycle(&group(document(json!(["allocate", "backfill", "reclaim", "preempt"]))));
+    assert_eq!(started(&usual), ["w"]);
+    let other = cycle(&group(document(json!(["allocate", "backfill", "preempt", "reclaim"]))));
+    assert_eq!(started(&other), ["high"], "the next cycle takes 3 of it back");
+}
+
+#[test]
+fn a_plan_that_finds_room_evicts_nothing() {
+    let document = json!({"pending": job("w", "a", 2), "cycle": {"actions": ["reclaim"]}});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["w reclaim -"]);
+    assert!(evictions(&answer).is_empty());
+}
+
+#[test]
+fn what_one_plan_frees_is_withheld_from_the_next() {
+    // The victim of w1 holds 3. The gpu that is left over would be enough for w2, which is not urgent enough to evict.
+    let running = [with(runs("r", "a", 3, "n1"), json!({"priority": 0})), runs("s", "b", 1, "n1")];
+    let pending = json!([with(job("w1", "a", 2), json!({"priority": 5})), job("w2", "b", 1)]);
+    let document = json!({"agents": agents(&[4]), "running": running, "pending": pending, "cycle": {"actions": ["allocate", "preempt"]}});
+    let answer = cycle(&group(document));
+    assert_eq!(started(&answer), ["w1"]);
+    assert_eq!(
+        reason(&answer, "w2"),
+        ("no_room".to_owned(), json!({"slot": "gpu", "asked": "1", "most_free": "0", "free": "0"}))
+    );
+}
+
+#[test]
+fn what_starts_in_the_cycle_is_no_victim() {
+    let pending =
+        json!([with(job("low", "a", 4), json!({"position": 1})), with(job("high", "a", 4), json!({"priority": 9}))]);
+    let answer = cycle(&group(json!({"queues": [{"name": "a"}], "pending": pending})));
+    assert_eq!(started(&answer), ["low"]);
+    assert!(evictions(&answer).is_empty());
+}
+
+#[test]
+fn members_of_the_workload_itself_are_no_victims() {
+    let running =
+        [with(runs("w", "a", 2, "n1"), json!({"priority": 0})), with(runs("r", "a", 2, "n1"), json!({"priority": 9}))];
+    let rest = with(job("w", "a", 2), json!({"priority": 5, "gang_min": 2}));
+    let answer = cycle(&group(json!({"queues": [{"name": "a"}], "running": running, "pending": rest})));
+    assert!(started(&answer).is_empty() && evictions(&answer).is_empty());
+}
+
+#[test]
+fn the_rest_of_a_running_workload_counts_its_members() {
+    let rest = |min: u64| with(job("w", "a", 1), json!({"gang_min": min}));
+    let running = json!([{"workload_id": "w", "queue": "a", "gang_min": 1, "members": [
+        {"kernel_id": "k1", "slots": {"gpu": 1}}, {"kernel_id": "k2", "slots": {"gpu": 1}}]}]);
+    let surplus = cycle(&group(json!({"running": running, "pending": rest(2)})));
+    assert_eq!(surplus["starts"][0]["surplus"], true);
+    let minimum = cycle(&group(json!({"running": running, "pending": rest(3)})));
+    assert_eq!(minimum["starts"][0]["surplus"], false);
+}
+
+#[test]
+fn a_limit_below_victims_opens_for_the_workload() {
+    let queues = json!([
+        {"name": "top", "limit": {"gpu": 2}}, {"name": "a", "parent": "top", "quota": {"gpu": 1}},
+        {"name": "b", "parent": "top"}
+    ]);
+    let running = [runs("r1", "b", 1, "n1"), runs("r2", "b", 1, "n1")];
+    let answer = cycle(&group(json!({"queues": queues, "running": running, "pending": job("w", "a", 1)})));
+    assert_eq!(evictions(&answer), ["r2 for w by fair_share"]);
+    assert_eq!(starts(&answer), ["w reclaim -"]);
+}
+
+#[test]
+fn room_that_no_plan_could_use_is_for_all() {
+    // `big` deserves 3 of 4, but what runs may not be evicted. So `small` gets the free gpu after all.
+    let queues = json!([{"name": "a", "quota": {"gpu": 4}}, {"name": "b"}]);
+    let running = with(runs("r", "b", 3, "n1"), json!({"preemptible": false}));
+    let pending = json!([with(job("big", "a", 3), json!({"priority": 1})), job("small", "b", 1)]);
+    let document = json!({"queues": queues, "running": [running], "pending": pending, "cycle": {"order": "queues"}});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["small allocate -"]);
+    assert_eq!(reason(&answer, "big").0, "reclaim_refused");
+}
+
+#[test]
+fn backfill_gives_nothing_away_that_reclaim_would_take_back() {
+    let queues = json!([{"name": "a", "quota": {"gpu": 4}}, {"name": "b"}]);
+    let running = [runs("r1", "b", 1, "n1"), runs("r2", "b", 1, "n1")];
+    let pending = json!([job("big", "a", 4), job("small", "b", 2)]);
+    let document = |actions: Value| {
+        json!({"queues": queues, "running": running, "pending": pending,
+        "cycle": {"order": "queues", "actions": actions}})
+    };
+    let answer = cycle(&group(document(json!(["allocate", "backfill", "reclaim"]))));
+    assert_eq!(started(&answer), ["big"]);
+    assert_eq!(evictions(&answer).len(), 2);
+    let without_reclaim = cycle(&group(document(json!(["allocate", "backfill"]))));
+    assert_eq!(started(&without_reclaim), ["small"]);
+}
+
+#[test]
+fn the_order_of_the_group_with_reclaim_is_warned_about() {
+    let sequencer = cycle(&group(json!({})));
+    assert_eq!(super::support::warnings(&sequencer), ["order_ignores_shares"]);
+    let queues = cycle(&group(json!({"cycle": {"order": "queues"}})));
+    assert!(super::support::warnings(&queues).is_empty());
+}
+
+#[test]
+fn a_trace_has_every_decision() {
+    let document =
+        json!({"explain": true, "pending": [job("w1", "a", 3), job("w2", "b", 2)], "cycle": {"actions": ["allocate"]}});
+    let answer = cycle(&group(document));
+    let steps: Vec<String> = answer["trace"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| {
+            format!(
+                "{} {} {}",
+                step["action"].as_str().unwrap(),
+                step["workload_id"].as_str().unwrap(),
+                step["result"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(steps[..2], ["allocate w1 started", "allocate w2 no_room"]);
+    assert!(cycle(&group(json!({})))["trace"].is_null());
+}

@@ -1,0 +1,16 @@
+//! Laws and worked examples of the scheduling cycle (`docs/CYCLE.md`).
+
+mod actions;
+mod documented;
+mod easy;
+mod input;
+mod laws;
+mod placement;
+mod predicates;
+mod reasons;
+mod scale;
+mod scores;
+mod stories;
+mod support;
+mod surplus;
+mod world;

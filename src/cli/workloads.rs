@@ -1,0 +1,170 @@
+//! `fairshared workloads`: what waits and what runs, by workload.
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
+
+use super::client::Client;
+use super::command::Command;
+use super::failure::{Failure, Outcome};
+use super::list::List;
+use super::output::{Format, OutputArgs, print_list, print_object};
+use crate::config::Config;
+
+/// List workloads: what waits, since when, and why; and show one
+#[derive(Parser)]
+#[command(name = "workloads")]
+pub struct Workloads {
+    #[command(subcommand)]
+    command: WorkloadsCommand,
+}
+
+#[derive(Subcommand)]
+enum WorkloadsCommand {
+    /// List workloads; by default those that wait, in the order in which they would start
+    List(Box<ListArgs>),
+    /// Show one workload with its kernels
+    Show {
+        /// The resource group
+        group: String,
+        /// The workload, or one of its kernels
+        id: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// The resource group
+    group: String,
+    /// pending, starting, running or ended
+    #[arg(long)]
+    status: Option<String>,
+    /// Only those of this user, by name or UUID
+    #[arg(long)]
+    user: Option<String>,
+    /// Only those of this project, by name or UUID
+    #[arg(long)]
+    project: Option<String>,
+    /// Only those of this domain
+    #[arg(long)]
+    domain: Option<String>,
+    /// Only those that count for this queue
+    #[arg(long)]
+    queue: Option<String>,
+    /// Only those that wait for this reason, like `too_large`
+    #[arg(long)]
+    reason: Option<String>,
+    /// Only those that have waited for more than this
+    #[arg(long, value_name = "SECONDS")]
+    waiting_longer_than: Option<u64>,
+    /// position, submitted or waiting
+    #[arg(long)]
+    order: Option<String>,
+    /// Show the first rows only
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const TABLE: &[&str] = &[
+    "position",
+    "workload_id",
+    "user",
+    "project",
+    "queue",
+    "status",
+    "members",
+    "requested_slots",
+    "waiting_since",
+    "why",
+];
+const CSV: &[&str] = &[
+    "position",
+    "workload_id",
+    "status",
+    "user_uuid",
+    "user",
+    "project_id",
+    "project",
+    "domain_name",
+    "queue",
+    "priority",
+    "members",
+    "gang_min",
+    "requested_slots",
+    "held_slots",
+    "submitted_at",
+    "waiting_since",
+    "reason",
+    "details",
+];
+
+impl Command for Workloads {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        match self.command {
+            WorkloadsCommand::List(args) => list(*args, &client).await?,
+            WorkloadsCommand::Show { group, id, output } => {
+                let answer = client.get(["resource-groups", &group, "workloads", &id]).send().await?;
+                print_object(answer, output.output).await?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn list(args: ListArgs, client: &Client) -> Result<(), Failure> {
+    let call = client.get(["resource-groups", &args.group, "workloads"]);
+    let call = call.maybe("status", args.status).maybe("user", args.user).maybe("project", args.project);
+    let call = call.maybe("domain_name", args.domain).maybe("queue", args.queue).maybe("reason", args.reason);
+    let call = call.maybe("waiting_longer_than", args.waiting_longer_than).maybe("order", args.order);
+    let list = List::of(call, args.limit);
+    match args.output.output {
+        Format::Table => print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(table_row)),
+        Format::Csv => print_list(Format::Csv, CSV, list.rows().await?.into_iter().map(csv_row)),
+        format => list.print(format, CSV).await,
+    }
+}
+
+/// A row for people: the owner by name, the members as a fraction, and the reason with its numbers.
+fn table_row(mut row: Value) -> Value {
+    for (column, id) in [("user", "user_uuid"), ("project", "project_id")] {
+        if row[column].is_null() {
+            row[column] = row[id].clone();
+        }
+    }
+    let members = format!("{} of {} run", row["members"]["running"], row["members"]["total"]);
+    let why = why(&row["waiting"]);
+    row["members"] = members.into();
+    row["why"] = why.into();
+    row
+}
+
+/// The reason in words, with its numbers.
+pub fn why(waiting: &Value) -> String {
+    let details = &waiting["details"];
+    let text = |key: &str| details[key].as_str().unwrap_or_default().to_owned();
+    let Some(reason) = waiting["reason"].as_str() else { return String::new() };
+    let asked = format!("asks for {} {}", text("asked"), text("slot"));
+    match (reason, details["scope"].as_str()) {
+        ("too_large", Some("agent")) => format!("{asked}; an agent has {} at most", text("most")),
+        ("too_large", Some("group")) => format!("{asked}; the group has {}", text("most")),
+        ("too_large", Some("queue")) => format!("{asked}; the limit of queue {} is {}", text("queue"), text("most")),
+        ("too_large", Some("members")) => {
+            format!("needs {} members at a time; {} fit on all agents", text("asked"), text("most"))
+        }
+        ("predicates", _) => format!("none of {} agents admits it: {}", details["agents"], details["refused"]),
+        _ => reason.to_owned(),
+    }
+}
+
+/// A row with the reason and its numbers as columns.
+fn csv_row(mut row: Value) -> Value {
+    row["reason"] = row["waiting"]["reason"].clone();
+    row["details"] = row["waiting"]["details"].clone();
+    row
+}

@@ -1,0 +1,110 @@
+//! Queries for workloads, and for what running kernels hold.
+
+use async_graphql::{Context, Enum, Object, Result};
+
+use super::{caller, service};
+use crate::domain::workloads::WorkloadStatus;
+use crate::domain::workloads::occupancy::OccupancyBy;
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
+use crate::graphql::scalars::Uuid;
+use crate::graphql::types::{Occupancy, WorkloadNode, WorkloadStatusName};
+use crate::service::workloads::{WorkloadFilter, WorkloadOrder, reason_of_text};
+use crate::service::{Error, Service};
+
+/// The order of workloads.
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
+#[graphql(name = "WorkloadOrder", rename_items = "SCREAMING_SNAKE_CASE", remote = "WorkloadOrder")]
+pub enum WorkloadOrderName {
+    /// As the group's scheduler would start them.
+    Position,
+    /// The first submission first.
+    Submitted,
+    /// The one that waits longest first.
+    Waiting,
+}
+
+/// The kind of the holders in an occupancy.
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
+#[graphql(name = "OccupancyBy", rename_items = "SCREAMING_SNAKE_CASE", remote = "OccupancyBy")]
+pub enum OccupancyByName {
+    Domain,
+    Project,
+    User,
+    Queue,
+    Agent,
+}
+
+#[derive(Default)]
+pub struct WorkloadQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl WorkloadQuery {
+    /// Workloads of a resource group: what waits, in the order in which it would start, unless another status or order is asked
+    /// for. Those that have ended have one order: the last to end first. `reason` is that of `waiting`, `waiting_longer_than` a
+    /// number of seconds. Pages go forwards only.
+    async fn workloads(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        status: Option<WorkloadStatusName>,
+        domain_name: Option<String>,
+        project_id: Option<Uuid>,
+        user_uuid: Option<Uuid>,
+        queue: Option<String>,
+        reason: Option<String>,
+        waiting_longer_than: Option<u64>,
+        order: Option<WorkloadOrderName>,
+        first: Option<i64>,
+        after: Option<String>,
+    ) -> Result<List<WorkloadNode>> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let (service, caller) = (service(ctx)?, caller(ctx)?);
+        let (status, order) =
+            (status.map_or(WorkloadStatus::Pending, Into::into), order.map_or(WorkloadOrder::Position, Into::into));
+        let window = PageArgs { first, after, ..PageArgs::default() }
+            .window(&Service::workload_list(status, order), &resource_group)?;
+        let filter = WorkloadFilter {
+            status,
+            domain: domain_name,
+            project: project_id.map(|id| service.people().project_of_uuid(id.0)),
+            user: user_uuid.map(|id| service.people().user_of_uuid(id.0)),
+            queue,
+            reason: reason.as_deref().map(reason_of_text).transpose()?,
+            waiting_longer_than,
+        };
+        let page = service.workloads(caller, &resource_group, filter, order, &window).await?;
+        Ok(connect(ctx, &resource_group, page, |item| WorkloadNode::new(item, caller))?)
+    }
+
+    /// One workload by its id, or by the id of one of its kernels; null if there is none.
+    async fn workload(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        workload_id: String,
+    ) -> Result<Option<WorkloadNode>> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let caller = caller(ctx)?;
+        match service(ctx)?.workload(caller, &resource_group, &workload_id).await {
+            Ok(item) => Ok(Some(WorkloadNode::new(item, caller))),
+            Err(Error::NotFound { code: "unknown_workload", .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The slots that running kernels of a resource group hold now, and those that are free. A kernel counts once, where it runs.
+    async fn occupancy(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default_with = "OccupancyByName::User")] by: OccupancyByName,
+    ) -> Result<Occupancy> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let occupancy = service(ctx)?.occupancy(caller(ctx)?, &resource_group, by.into()).await?;
+        let shown = Occupancy::from(occupancy);
+        guard::spend(ctx, shown.items.len())?;
+        Ok(shown)
+    }
+}

@@ -1,0 +1,3 @@
+//! Scheduling cycles: what starts now, and why the rest waits (CYCLE §1).
+
+pub mod simulate;

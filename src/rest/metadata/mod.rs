@@ -1,0 +1,3 @@
+//! The facts about everything that can be chosen or set.
+
+pub mod get;

@@ -1,0 +1,3 @@
+//! The slots that running kernels hold now, and those that are free.
+
+pub mod get;

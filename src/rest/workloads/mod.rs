@@ -1,0 +1,4 @@
+//! Workloads: gangs of kernels, or the kernels of a session where there is no gang.
+
+pub mod get;
+pub mod list;

@@ -1,0 +1,69 @@
+//! The kernels of a snapshot that have not ended, and the impediments of the workloads that they form.
+
+use std::sync::Arc;
+
+use super::group::live_kernels::Kernels;
+use super::group::published::GroupSnapshot;
+use super::group::published::facts::GroupSnapshotData;
+use super::{Result, Service};
+use crate::domain::queues::DEFAULT_QUEUE;
+use crate::domain::slots::Amounts;
+use crate::domain::workloads::{
+    AgentTotals, AssessedWorkloads, StartDemand, StartImpediment, StartLimits, WorkloadMember, WorkloadMembers,
+    WorkloadStatus, group_members,
+};
+use crate::store;
+
+/// The totals of the group that workloads are compared with.
+pub(in crate::service) fn start_limits(facts: &GroupSnapshotData) -> StartLimits<'_> {
+    let agents = facts.agents.iter();
+    let totals = agents.map(|a| AgentTotals::new(&a.agent_id, &a.labels, &a.taints, &a.available_slots));
+    StartLimits::new(totals.collect(), &facts.capacity, &facts.queues)
+}
+
+/// The workloads of a snapshot, which `kernels` form, and their impediments; found once.
+pub(in crate::service) fn assessed_workloads(group: &GroupSnapshot, kernels: &Kernels) -> Arc<AssessedWorkloads> {
+    let assess = || {
+        let member = |kernel| WorkloadMember { kernel: Arc::clone(kernel), ended_at: None };
+        let workloads = group_members(kernels.iter().map(member));
+        let impediments = find_impediments(&group.facts, &workloads);
+        Arc::new(AssessedWorkloads { workloads, impediments })
+    };
+    Arc::clone(group.live.workloads.get_or_init(assess))
+}
+
+/// The impediment of each workload that can never start.
+fn find_impediments(facts: &GroupSnapshotData, workloads: &[WorkloadMembers]) -> Vec<Option<StartImpediment>> {
+    let mut limits = start_limits(facts);
+    let mut find = |workload| {
+        let (members, needed) = WorkloadMembers::waiting_members(workload);
+        if members.is_empty() {
+            return None;
+        }
+        // The members above a minimum that runs start one by one, so that only their own demand counts.
+        let is_below_minimum = workload.status() != WorkloadStatus::Running;
+        let held = if is_below_minimum { workload.held_slots() } else { Amounts::default() };
+        limits.impediment(&StartDemand { members, needed, held, queue: queue_of(facts, workload) })
+    };
+    workloads.iter().map(&mut find).collect()
+}
+
+/// The queue that a workload counts for.
+pub(in crate::service) fn queue_of<'f>(facts: &'f GroupSnapshotData, workload: &WorkloadMembers) -> &'f str {
+    let kernel = workload.representative();
+    kernel.map_or(DEFAULT_QUEUE, |kernel| facts.queue_of(kernel.queue.as_deref(), kernel.owner.project))
+}
+
+impl Service {
+    /// The running, suspended and pending kernels of a snapshot, read once unless an earlier snapshot had them.
+    pub(in crate::service) async fn live_kernels(&self, group: &GroupSnapshot) -> Result<Kernels> {
+        group.live.all_kernels.get_or_try_init(|| self.read_live_kernels(group)).await.map(Arc::clone)
+    }
+
+    async fn read_live_kernels(&self, group: &GroupSnapshot) -> Result<Kernels> {
+        Ok(match &group.live.kernels {
+            Some(known) => known.all(),
+            None => store::live_kernels::all(self.store().read(), group.facts.key).await?.into(),
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! Workloads as all interfaces show them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::placement_rules::Labels;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::domain::workloads::{ImpedimentScope, MemberCounts, StartImpediment, WorkloadStatus};
+
+/// A gang of kernels, or the kernels of a session where there is no gang.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "workload_id": "training-7", "status": "pending", "domain_name": "research",
+    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "project": "vision",
+    "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "user": "alice", "queue": "vision", "priority": 0,
+    "preemptible": true, "members": {"total": 4, "pending": 4, "running": 0, "ended": 0}, "gang_min": 4,
+    "requested_slots": {"cuda.device": "5000"}, "held_slots": {}, "labels": {"app": "trainer"}, "charge_class": "high",
+    "submitted_at": "2026-01-13T09:40:00Z", "expected_seconds": 7200,
+    "status_changes": [{"status": "pending", "at": "2026-01-13T09:40:00Z"}], "waiting_since": "2026-01-13T09:40:00Z",
+    "position": null,
+    "waiting": {
+        "reason": "too_large", "details": {"scope": "group", "slot": "cuda.device", "asked": "5000", "most": "8"},
+        "blocked_by": [], "reserved_at": null, "as_of": "2026-01-13T10:00:00Z"
+    }
+}))]
+pub struct WorkloadItem {
+    /// The gang, otherwise the session.
+    pub workload_id: String,
+    pub status: WorkloadStatus,
+    /// The domain of its project.
+    pub domain_name: String,
+    pub project_id: Uuid,
+    /// The name that is shown beside the id; `null`: the project has none.
+    #[schema(value_type = Option<String>)]
+    pub project: Option<Arc<str>>,
+    pub user_uuid: Uuid,
+    /// The name that is shown beside the id; `null`: the user has none.
+    #[schema(value_type = Option<String>)]
+    pub user: Option<Arc<str>>,
+    /// The queue that it counts for.
+    pub queue: String,
+    /// The highest of its members.
+    pub priority: i32,
+    /// True if a plan may evict each of its members.
+    pub preemptible: bool,
+    pub members: MemberCounts,
+    /// The number of members that have to run together; `null`: all.
+    pub gang_min: Option<u32>,
+    /// The slots of members that have not ended; of an ended workload, those of all members.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub requested_slots: Amounts,
+    /// The slots that running members hold.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub held_slots: Amounts,
+    pub labels: Labels,
+    /// The class by which its usage is charged; empty: it has none.
+    pub charge_class: String,
+    /// `null`: no report said it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub submitted_at: Option<Timestamp>,
+    /// The longest of its members; `null`: not known of each of them.
+    pub expected_seconds: Option<u32>,
+    /// The times at which it got its status and those before it, as far as they are known.
+    pub status_changes: Vec<StatusChangeView>,
+    /// The time since which members wait for the minimum: their submission, otherwise their first report. `null`: the minimum runs, or it is
+    /// not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub waiting_since: Option<Timestamp>,
+    /// From 1, in the order in which the group's scheduler would start what waits; `null`: nothing of it waits, or it can never
+    /// start.
+    pub position: Option<u64>,
+    /// The reason why it waits; `null`: nothing of it waits, or the reason is not known without a scheduling cycle.
+    pub waiting: Option<WaitingState>,
+    /// Ascends in the order in which workloads became known, which decides between equals that wait; `None`: nothing of it waits.
+    #[serde(skip)]
+    pub known_order: Option<i64>,
+    /// The kernels by id, at most 1,000; only where one workload is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub kernel_ids: Option<Vec<Uuid>>,
+}
+
+/// The time at which a workload got a status.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct StatusChangeView {
+    pub status: WorkloadStatus,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
+/// The reason why a workload waits.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WaitingState {
+    /// `too_large`: it asks for more than the group, each agent or its queue ever has. `predicates`: no agent admits it. Both can
+    /// never start as they are.
+    pub reason: &'static str,
+    pub details: WaitingDetails,
+    /// The workloads that it waits for.
+    pub blocked_by: Vec<String>,
+    /// The time from which on room is kept for it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub reserved_at: Option<Timestamp>,
+    /// The time at which this was found.
+    #[schema(value_type = String, format = DateTime)]
+    pub as_of: Timestamp,
+}
+
+/// The numbers of a reason. Each reason has some of the keys.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub struct WaitingDetails {
+    /// The total that is too small: one `agent`, the `group`, the limit of a `queue`, or the number of `members` that fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub scope: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<String>)]
+    pub queue: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub slot: Option<&'static str>,
+    /// An amount of the slot, or a number of members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub asked: Option<String>,
+    /// The most there ever is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub most: Option<String>,
+    /// The number of agents that refuse it, by the rule that does: `labels` or `taints`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<BTreeMap<String, u64>>)]
+    pub refused: Option<BTreeMap<&'static str, u64>>,
+    /// The number of all agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub agents: Option<u64>,
+}
+
+impl WaitingState {
+    pub fn of(impediment: &StartImpediment, as_of: Timestamp) -> Self {
+        let (reason, details) = (impediment.reason(), WaitingDetails::of(impediment));
+        Self { reason, details, blocked_by: Vec::new(), reserved_at: None, as_of }
+    }
+}
+
+impl WaitingDetails {
+    fn of(impediment: &StartImpediment) -> Self {
+        match impediment {
+            StartImpediment::TooLarge { scope, slot, asked, most } => Self {
+                scope: Some(scope.as_str()),
+                queue: match scope {
+                    ImpedimentScope::Queue(name) => Some(Arc::clone(name)),
+                    ImpedimentScope::Agent | ImpedimentScope::Group | ImpedimentScope::Members => None,
+                },
+                slot: Some(slot.as_str()),
+                asked: Some(asked.to_string()),
+                most: Some(most.to_string()),
+                ..Self::default()
+            },
+            StartImpediment::TooManyMembers { asked, most } => Self {
+                scope: Some(ImpedimentScope::Members.as_str()),
+                asked: Some(asked.to_string()),
+                most: Some(most.to_string()),
+                ..Self::default()
+            },
+            StartImpediment::Predicates { refused, agents } => {
+                Self { refused: Some(refused.clone()), agents: Some(*agents), ..Self::default() }
+            }
+        }
+    }
+}

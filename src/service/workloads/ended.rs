@@ -1,0 +1,133 @@
+//! Workloads of which all members have ended, from the database.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::ranked::RankedWorkload;
+use super::{WorkloadFilter, WorkloadItem, ascending};
+use crate::domain::ids::{KernelId, KernelKey, UserId};
+use crate::domain::time::Timestamp;
+use crate::domain::workloads::{WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
+use crate::service::group::visible::VisibleGroup;
+use crate::service::input::page::{Cursor, Key, Page, Window};
+use crate::service::reported_workloads::queue_of;
+use crate::service::{Error, Result, Service};
+use crate::store;
+use crate::store::workloads::{EndedFilter, EndedWorkload, QueueCondition};
+
+impl Service {
+    /// A page of ended workloads, the last to end first.
+    pub(super) async fn ended_workloads(
+        &self,
+        group: &VisibleGroup,
+        filter: &WorkloadFilter,
+        window: &Window,
+    ) -> Result<Page<WorkloadItem>> {
+        let after = window.after.as_ref().map(place_of).transpose()?;
+        if filter.reason.is_some() || filter.waiting_longer_than.is_some() {
+            // An ended workload does not wait.
+            return Ok(Page { rows: Vec::new(), has_next: false, has_previous: false, total: 0 });
+        }
+        let (db, limit) = (self.store().read(), window.limit as usize);
+        let condition = condition(group, filter);
+        let (mut page, total) =
+            store::workloads::ended_page(db, group.key, &condition, after, limit as u64 + 1).await?;
+        let has_next = page.len() > limit;
+        page.truncate(limit);
+        let mut workloads = self.members_of(group, &page).await?;
+        let now = self.clock().now();
+        let people = self.people();
+        let row = |ended: &EndedWorkload| {
+            let workload = workloads.remove(&id_of(ended))?;
+            Some((cursor_of(ended), ranked(group, workload).item(group.facts(), &people, 0, now)?))
+        };
+        let rows = page.iter().filter_map(row).collect();
+        Ok(Page { rows, has_next, has_previous: after.is_some(), total })
+    }
+
+    /// The members of ended workloads, by id.
+    async fn members_of(
+        &self,
+        group: &VisibleGroup,
+        page: &[EndedWorkload],
+    ) -> Result<BTreeMap<String, WorkloadMembers>> {
+        let gangs: Vec<&str> = page.iter().filter_map(|ended| ended.gang.as_deref()).collect();
+        let sessions: Vec<Uuid> = page.iter().filter_map(|ended| ended.session).collect();
+        let mut users: Vec<UserId> = page.iter().filter_map(|ended| ended.user).collect();
+        users.sort_unstable();
+        users.dedup();
+        let db = self.store().read();
+        let mut members = store::workloads::members_of_gangs(db, group.key, &gangs).await?;
+        members.extend(store::workloads::members_of_sessions(db, group.key, Some(&users), &sessions).await?);
+        Ok(group_members(members).into_iter().map(|workload| (workload.id.to_string(), workload)).collect())
+    }
+
+    /// The ended workload with the id, or of the kernel with the id.
+    pub(super) async fn ended_workload(&self, group: &VisibleGroup, id: &str) -> Result<Option<RankedWorkload>> {
+        let db = self.store().read();
+        let mut members = store::workloads::members_of_gangs(db, group.key, &[id]).await?;
+        let session: Option<Uuid> = id.parse().ok();
+        if let Some(session) = session.filter(|_| members.is_empty()) {
+            members = store::workloads::members_of_sessions(db, group.key, None, &[session]).await?;
+        }
+        if let Some(kernel) = session.filter(|_| members.is_empty()) {
+            members = self.members_beside(group, KernelId(kernel)).await?;
+        }
+        Ok(group_members(members).into_iter().next().map(|workload| ranked(group, workload)))
+    }
+
+    /// The ended kernels of the workload that an ended kernel belongs to.
+    async fn members_beside(&self, group: &VisibleGroup, kernel: KernelId) -> Result<Vec<WorkloadMember>> {
+        let db = self.store().read();
+        let Some(kernel) = store::kernels::find(db, group.key, kernel).await? else { return Ok(Vec::new()) };
+        let report = kernel.report;
+        if let Some(gang) = report.traits.gang_id.as_deref() {
+            return Ok(store::workloads::members_of_gangs(db, group.key, &[gang]).await?);
+        }
+        let users = [report.owner.user];
+        Ok(store::workloads::members_of_sessions(db, group.key, Some(&users), &[report.session.0]).await?)
+    }
+}
+
+fn ranked(group: &VisibleGroup, workload: WorkloadMembers) -> RankedWorkload {
+    let queue = queue_of(group.facts(), &workload).to_owned();
+    RankedWorkload { workload, queue, position: None, impediment: None }
+}
+
+fn id_of(ended: &EndedWorkload) -> String {
+    let session = || ended.session.map(|session| session.to_string()).unwrap_or_default();
+    ended.gang.clone().unwrap_or_else(session)
+}
+
+fn cursor_of(ended: &EndedWorkload) -> Cursor {
+    let key = vec![Key::Number(ascending(ended.ended_at)), Key::Number(ended.first.0.unsigned_abs())];
+    Cursor::new(Service::workload_list(WorkloadStatus::Ended, super::WorkloadOrder::default()), key)
+}
+
+/// The end and the first kernel that a cursor names.
+fn place_of(cursor: &Cursor) -> Result<(Timestamp, KernelKey)> {
+    let [Key::Number(end), Key::Number(first)] = cursor.key[..] else { return Err(Error::other_cursor()) };
+    let first = i64::try_from(first).map_err(|_| Error::other_cursor())?;
+    Ok((Timestamp::from_micros((end ^ (1 << 63)).cast_signed()), KernelKey(first)))
+}
+
+fn condition(group: &VisibleGroup, filter: &WorkloadFilter) -> EndedFilter {
+    let facts = group.facts();
+    let of_queue = |queue: &String| QueueCondition {
+        group: group.name.to_string(),
+        queue: queue.clone(),
+        projects: facts
+            .rows
+            .projects()
+            .map(|row| row.project_id)
+            .filter(|project| facts.queue_of(None, *project) == queue)
+            .collect(),
+    };
+    EndedFilter {
+        user: filter.user,
+        project: filter.project,
+        domain: filter.domain.clone(),
+        queue: filter.queue.as_ref().map(of_queue),
+    }
+}

@@ -1,0 +1,108 @@
+//! The workloads of a group that have not ended, with their positions in the group's order and with what keeps some of them
+//! from ever starting.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::answer::{StatusChangeView, WaitingState, WorkloadItem};
+use crate::domain::ids::KernelKey;
+use crate::domain::names::UNKNOWN_DOMAIN;
+use crate::domain::time::Timestamp;
+use crate::domain::workloads::{StartImpediment, StatusChange, WorkloadMembers};
+use crate::service::group::live_kernels::Kernels;
+use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::visible::VisibleGroup;
+use crate::service::people::Directory;
+use crate::service::reported_workloads::queue_of;
+use crate::service::sequence::startable::order_startable;
+use crate::service::{Result, Service};
+
+/// The most kernels that an item lists.
+const MAX_LISTED_KERNELS: usize = 1_000;
+
+/// A workload with its place among those that wait.
+#[derive(Clone, Debug)]
+pub(super) struct RankedWorkload {
+    pub workload: WorkloadMembers,
+    /// The queue that it counts for.
+    pub queue: String,
+    /// From 1; `None`: nothing of it waits, or it can never start.
+    pub position: Option<u64>,
+    pub impediment: Option<StartImpediment>,
+}
+
+/// The wanted workloads of kernels, by id, with their positions as of `now`.
+pub(super) fn rank_workloads(
+    service: &Service,
+    group: &VisibleGroup,
+    kernels: &Kernels,
+    now: Timestamp,
+    is_wanted: impl Fn(&WorkloadMembers) -> bool,
+) -> Result<Vec<RankedWorkload>> {
+    let (assessed, sequenced) = order_startable(service, group, kernels, now, false)?;
+    let id = |at: &u32| &*sequenced.workloads[*at as usize].id;
+    let positions: BTreeMap<&str, u64> = sequenced.order.iter().map(id).zip(1..).collect();
+    let ranked = |(workload, impediment): (&WorkloadMembers, Option<&StartImpediment>)| RankedWorkload {
+        queue: queue_of(group.facts(), workload).to_owned(),
+        position: positions.get(&*workload.id).copied(),
+        workload: workload.clone(),
+        impediment: impediment.cloned(),
+    };
+    Ok(assessed.iter().filter(|(workload, _)| is_wanted(workload)).map(ranked).collect())
+}
+
+impl RankedWorkload {
+    /// The workload with the number of its members that have ended besides those that it lists. `None` for one without members.
+    pub fn item(
+        &self,
+        facts: &GroupSnapshotData,
+        people: &Directory,
+        ended: u64,
+        now: Timestamp,
+    ) -> Option<WorkloadItem> {
+        let workload = &self.workload;
+        let kernel = workload.representative()?;
+        let owner = kernel.owner;
+        let (user, project) = people.names(owner);
+        let domain = facts.rows.project(owner.project).map(|row| Arc::clone(&row.domain_name));
+        let domain = domain.or_else(|| people.project(owner.project).map(|row| Arc::clone(&row.domain_name)));
+        let mut members = workload.counts();
+        members.ended += ended;
+        members.total += ended;
+        let labels = kernel.rules.as_ref().map(|rules| rules.labels.clone()).unwrap_or_default();
+        let change = |StatusChange { status, at }| StatusChangeView { status, at };
+        Some(WorkloadItem {
+            workload_id: workload.id.to_string(),
+            status: workload.status(),
+            domain_name: domain.map_or_else(|| UNKNOWN_DOMAIN.to_owned(), |name| name.to_string()),
+            project_id: owner.project.0,
+            project,
+            user_uuid: owner.user.0,
+            user,
+            queue: self.queue.clone(),
+            priority: workload.priority(),
+            preemptible: workload.is_preemptible(),
+            members,
+            gang_min: workload.gang_min(),
+            requested_slots: workload.requested_slots(),
+            held_slots: workload.held_slots(),
+            labels,
+            charge_class: kernel.charge_class.clone().unwrap_or_default(),
+            submitted_at: workload.submitted_at(),
+            expected_seconds: workload.expected_seconds(),
+            status_changes: workload.status_changes().into_iter().map(change).collect(),
+            waiting_since: workload.waiting_since(),
+            position: self.position,
+            waiting: self.impediment.as_ref().map(|impediment| WaitingState::of(impediment, now)),
+            known_order: workload.known_order().map(KernelKey::in_group),
+            kernel_ids: None,
+        })
+    }
+
+    /// The ids of its first kernels.
+    pub fn kernel_ids(&self) -> Vec<Uuid> {
+        self.workload.members().iter().take(MAX_LISTED_KERNELS).map(|member| member.kernel.id).collect()
+    }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { isNever, largestShare, membersInWords, whyInWords, type Waiting } from "./reasons.ts";
+
+const why = (reason: string, details: object, blocked_by: string[] = []): string => whyInWords({ reason, details: JSON.stringify(details), blocked_by, reserved_at: null } satisfies Waiting);
+
+describe("the reason of a workload", () => {
+  it("is one sentence with its numbers", () => {
+    const large = { slot: "cuda.device", asked: "5000", most: "8" };
+    expect(why("too_large", { scope: "agent", ...large })).toBe("It asks for 5000 CUDA GPUs, and can never start: a node has 8 CUDA GPUs at most.");
+    expect(why("too_large", { scope: "group", ...large })).toBe("It asks for 5000 CUDA GPUs, and can never start: the group has 8 CUDA GPUs.");
+    expect(why("too_large", { scope: "queue", queue: "ml", slot: "mem", asked: "2147483648", most: "1073741824" })).toBe(
+      "It asks for 2 GiB of memory, and can never start: the limit of the queue ml is 1 GiB of memory.",
+    );
+    expect(why("too_large", { scope: "members", asked: "4", most: "2" })).toBe("4 of its members have to run together, and 2 fit on all nodes: it can never start.");
+    expect(why("predicates", { refused: { labels: 3, taints: 1 }, agents: 4 })).toBe(
+      "None of 4 nodes admits it, and it can never start: 3 lack the labels, 1 have taints that it does not tolerate.",
+    );
+    expect(why("no_room", { slot: "cpu", asked: "4", most_free: "3", free: "5" })).toBe("It asks for 4 CPU cores; the node with the most free has 3 CPU cores, all nodes together 5 CPU cores.");
+    expect(why("gang", { fit: 1, minimum: 4 })).toBe("1 member of the 4 that have to start together fits now.");
+    expect(why("behind", {}, ["w1"])).toBe("It waits behind w1, which does not fit now.");
+    expect(why("something_new", {})).toBe("something new.");
+  });
+
+  it("tells what can never start from what waits", () => {
+    expect(["too_large", "predicates", "no_room"].map((reason) => isNever({ reason }))).toEqual([true, true, false]);
+  });
+});
+
+it("members are counted by what they do", () => {
+  expect(membersInWords({ total: 5, pending: 2, running: 2 })).toBe("2 of 4 run");
+  expect(membersInWords({ total: 1, pending: 1, running: 0 })).toBe("1 kernel");
+});
+
+it("the largest share is that of any slot", () => {
+  expect(largestShare('{"cpu": "0.25", "mem": "0.5"}')).toBe(0.5);
+  expect(largestShare("{}")).toBe(0);
+});

@@ -1,0 +1,106 @@
+// Why a workload waits, in one sentence with its numbers.
+import { many, num, slots } from "../../lib/numbers.ts";
+import { amountOf } from "../../lib/units.ts";
+
+/** A reason as the server gives it. */
+export interface Waiting {
+  reason: string;
+  /** JSON: the numbers of the reason. */
+  details: string;
+  blocked_by: string[];
+  reserved_at: string | null;
+}
+
+interface Details {
+  scope?: string;
+  queue?: string;
+  slot?: string;
+  asked?: string;
+  most?: string;
+  most_free?: string;
+  free?: string;
+  fit?: number;
+  minimum?: number;
+  limit?: string;
+  held?: string;
+  quota?: string;
+  until?: string;
+  refused?: Record<string, number>;
+  agents?: number;
+  rule?: string;
+}
+
+const PREDICATES: Record<string, string> = {
+  schedulable: "take no work",
+  labels: "lack the labels",
+  taints: "have taints that it does not tolerate",
+  max_per_agent: "have as many of its members as allowed",
+  affinity: "are not near the workloads that it needs",
+  anti_affinity: "are near workloads that it has to be away from",
+};
+
+/** True for what can never start as it is. */
+export const isNever = (waiting: Pick<Waiting, "reason">): boolean => waiting.reason === "too_large" || waiting.reason === "predicates";
+
+export function whyInWords(waiting: Waiting): string {
+  const details = JSON.parse(waiting.details) as Details;
+  const of = (value: string | undefined): string => amountOf(details.slot ?? "", value ?? "0");
+  const blocker = waiting.blocked_by[0] ?? "another workload";
+  switch (waiting.reason) {
+    case "too_large":
+      return tooLarge(details, of);
+    case "predicates":
+      return refused(details);
+    case "no_room":
+      return `It asks for ${of(details.asked)}; the node with the most free has ${of(details.most_free)}, all nodes together ${of(details.free)}.`;
+    case "gang":
+      return `${many(num(details.fit), "member")} of the ${num(details.minimum)} that have to start together ${details.fit === 1 ? "fits" : "fit"} now.`;
+    case "queue_limit":
+      return `The queue ${details.queue} may hold ${of(details.limit)}, and holds ${of(details.held)}.`;
+    case "queue_share":
+      return `The queue ${details.queue} has its share, and others are below theirs.`;
+    case "quota_non_preemptible":
+      return `It may not be evicted, and the queue ${details.queue} has used its quota of ${of(details.quota)} for such work.`;
+    case "behind":
+      return `It waits behind ${blocker}, which does not fit now.`;
+    case "reserved":
+      return `It would delay ${blocker}, for which room is kept.`;
+    case "reclaim_refused":
+      return "It deserves more, but no workload may be made to give it back.";
+    case "depth":
+      return "The last cycle did not look that far.";
+    case "budget":
+      return "The last cycle ended before it was looked at.";
+    default:
+      return `${waiting.reason.replaceAll("_", " ")}.`;
+  }
+}
+
+function tooLarge(details: Details, of: (value: string | undefined) => string): string {
+  const asked = `It asks for ${of(details.asked)}, and can never start:`;
+  switch (details.scope) {
+    case "agent":
+      return `${asked} a node has ${of(details.most)} at most.`;
+    case "group":
+      return `${asked} the group has ${of(details.most)}.`;
+    case "queue":
+      return `${asked} the limit of the queue ${details.queue} is ${of(details.most)}.`;
+    default:
+      return `${details.asked} of its members have to run together, and ${details.most} fit on all nodes: it can never start.`;
+  }
+}
+
+function refused({ refused: by = {}, agents = 0 }: Details): string {
+  const parts = Object.entries(by).map(([predicate, count]) => `${count} ${PREDICATES[predicate] ?? predicate}`);
+  return `None of ${many(agents, "node")} admits it, and it can never start: ${parts.join(", ")}.`;
+}
+
+/** `2 of 4 run`, for a workload of several members. */
+export function membersInWords(members: { total: number; pending: number; running: number }): string {
+  return members.running > 0 ? `${members.running} of ${members.running + members.pending} run` : many(members.pending, "kernel");
+}
+
+/** The largest share of a slot that a row holds, 0 to 1. */
+export function largestShare(share: string): number {
+  return Math.max(0, ...Object.values(slots(share)).map((part) => num(part)));
+}
