@@ -1,4 +1,4 @@
-// What waits, by workload, with what keeps it from starting; and what is held and free beside it.
+// The page of workloads that wait, with the reasons why they cannot start, and of the slots that are held and free.
 import { afterAll, expect, it } from "vitest";
 import { person, settled, shutDown } from "./browser.ts";
 import { emptyServer } from "./server.ts";

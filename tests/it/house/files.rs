@@ -9,6 +9,11 @@ pub fn root() -> PathBuf {
 
 /// The Rust files below a folder with their texts, by their paths there.
 pub fn rust_files(folder: &str) -> Vec<(String, String)> {
+    files(folder, &["rs"])
+}
+
+/// The files below a folder that end with one of these extensions, with their texts, by their paths there.
+pub fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
     let root = root().join(folder);
     let (mut found, mut folders) = (Vec::new(), vec![root.clone()]);
     while let Some(folder) = folders.pop() {
@@ -16,7 +21,7 @@ pub fn rust_files(folder: &str) -> Vec<(String, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known)) {
                 found.push((below(&path, &root), std::fs::read_to_string(&path).unwrap()));
             }
         }

@@ -1,4 +1,4 @@
-// What can be chosen or set, with ranges, defaults, units and sentences, as the server has them. Nothing of it is typed on a page.
+// Everything that can be chosen or set, with ranges, defaults, units and sentences, as the server has it. Nothing of it is typed on a page.
 import { signal } from "@preact/signals";
 import { graphql, type ResultOf } from "../gql.ts";
 import { request } from "./client.ts";

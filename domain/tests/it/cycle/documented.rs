@@ -14,7 +14,7 @@ fn rows(text: &str) -> Vec<(String, String)> {
     table.skip(2).map(cells).collect()
 }
 
-/// What an answer says of each workload: first the starts, then the evictions, then what waits.
+/// The result of each workload in an answer: first the starts, then the evictions, then what waits.
 fn results(answer: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |key: &str| answer[key].as_array().unwrap().clone();

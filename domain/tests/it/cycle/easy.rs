@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::support::{NOW, agents, cycle, gang, group, job, merged, reason, runs, started, starts, waits, with};
 
-/// A running workload that ends so many seconds from now.
+/// A running workload that ends this number of seconds from now.
 fn ends_in(id: &str, gpu: u64, agent: &str, seconds: u64) -> Value {
     with(runs(id, "b", gpu, agent), json!({"started_at": NOW, "expected_seconds": seconds}))
 }

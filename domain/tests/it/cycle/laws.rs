@@ -6,15 +6,15 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::support::cycle;
-use super::world::{Wishes, apply, expanded, list, random};
+use super::world::{ClusterContents, apply, expanded, list, random};
 use crate::support::cases;
 use crate::support::dice::Dice;
 
 const ALL: &[&str] = &["allocate", "backfill", "reclaim", "preempt"];
 const IDLE_ROOM: &[&str] = &["allocate", "backfill"];
 
-fn wishes(dice: &mut Dice, actions: &'static [&'static str]) -> Wishes {
-    Wishes {
+fn contents(dice: &mut Dice, actions: &'static [&'static str]) -> ClusterContents {
+    ClusterContents {
         actions,
         order: dice.pick(&["sequencer", "queues"]),
         backfill: dice.pick(&["none", "skip", "easy"]),
@@ -27,7 +27,7 @@ fn amount(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().map_or(0.0, |text| text.parse().unwrap()))
 }
 
-/// What the members on each agent hold, by agent and slot.
+/// The amounts that members hold, by agent and slot.
 fn used(document: &Value) -> BTreeMap<(String, String), f64> {
     let mut used = BTreeMap::new();
     for member in list(&document["running"]).iter().flat_map(|workload| list(&workload["members"])) {
@@ -71,7 +71,7 @@ fn assert_limits_hold(document: &Value, answer: &Value) {
     }
 }
 
-/// Of every gang at least its minimum starts, or nothing.
+/// Asserts that at least the minimum of each gang starts, or nothing.
 fn assert_gangs_are_whole(document: &Value, answer: &Value) {
     let mut started: BTreeMap<String, usize> = BTreeMap::new();
     for start in list(&answer["starts"]) {
@@ -93,8 +93,8 @@ proptest! {
     #[test]
     fn capacity_limits_and_gangs_hold(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = wishes(&mut dice, ALL);
-        let document = random(&mut dice, wishes);
+        let contents = contents(&mut dice, ALL);
+        let document = random(&mut dice, contents);
         let answer = cycle(&document);
         assert_capacity_holds(&apply(&document, &answer));
         assert_limits_hold(&document, &answer);
@@ -104,8 +104,8 @@ proptest! {
     #[test]
     fn a_second_cycle_starts_nothing(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = wishes(&mut dice, IDLE_ROOM);
-        let document = random(&mut dice, wishes);
+        let contents = contents(&mut dice, IDLE_ROOM);
+        let document = random(&mut dice, contents);
         let answer = cycle(&document);
         let second = cycle(&apply(&document, &answer));
         prop_assert!(list(&second["starts"]).is_empty(), "{document:#} gives {answer:#} and then {second:#}");
@@ -114,8 +114,8 @@ proptest! {
     #[test]
     fn a_second_cycle_starts_nothing_without_evicting_what_the_first_started(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = wishes(&mut dice, ALL);
-        let document = random(&mut dice, wishes);
+        let contents = contents(&mut dice, ALL);
+        let document = random(&mut dice, contents);
         let answer = cycle(&document);
         if list(&answer["evictions"]).is_empty() {
             let second = cycle(&apply(&document, &answer));
@@ -129,8 +129,8 @@ proptest! {
     #[test]
     fn no_queue_takes_back_what_a_plan_started(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = Wishes { order: "queues", ..wishes(&mut dice, ALL) };
-        let document = random(&mut dice, wishes);
+        let contents = ClusterContents { order: "queues", ..contents(&mut dice, ALL) };
+        let document = random(&mut dice, contents);
         let answer = cycle(&document);
         let by_reclaim = |answer: &Value, key: &str| -> Vec<Value> {
             list(&answer[key]).into_iter().filter(|entry| entry["action"] == "reclaim").collect()
@@ -145,8 +145,8 @@ proptest! {
     #[test]
     fn the_order_of_the_input_changes_nothing(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = wishes(&mut dice, ALL);
-        let document = random(&mut dice, wishes);
+        let contents = contents(&mut dice, ALL);
+        let document = random(&mut dice, contents);
         let mut shuffled = document.clone();
         for key in ["agents", "queues", "running", "pending"] {
             let mut items = list(&document[key]);
@@ -166,8 +166,8 @@ proptest! {
     #[test]
     fn every_reason_is_true(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = wishes(&mut dice, IDLE_ROOM);
-        let document = random(&mut dice, wishes);
+        let contents = contents(&mut dice, IDLE_ROOM);
+        let document = random(&mut dice, contents);
         let answer = cycle(&document);
         for row in list(&answer["waiting"]) {
             if let Some(changed) = without_cause(&apply(&document, &answer), &row) {
@@ -183,8 +183,8 @@ proptest! {
     #[test]
     fn nothing_delays_the_reserved_workload(seed in any::<u64>()) {
         let mut dice = Dice::seeded(seed);
-        let wishes = Wishes { backfill: "easy", order: "sequencer", has_mixed: false, has_rules: false, ..wishes(&mut dice, IDLE_ROOM) };
-        let mut document = random(&mut dice, wishes);
+        let contents = ClusterContents { backfill: "easy", order: "sequencer", has_mixed: false, has_rules: false, ..contents(&mut dice, IDLE_ROOM) };
+        let mut document = random(&mut dice, contents);
         document["queues"] = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]);
         let answer = cycle(&document);
         let reserved = list(&answer["waiting"]).into_iter().find(|row| !row["reserved_at"].is_null());

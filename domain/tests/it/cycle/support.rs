@@ -87,7 +87,7 @@ pub fn evictions(answer: &Value) -> Vec<String> {
     answer["evictions"].as_array().expect("evictions").iter().map(eviction).collect()
 }
 
-/// What the answer says of a workload that waits.
+/// The row of the answer about a workload that waits.
 pub fn waits<'a>(answer: &'a Value, id: &str) -> &'a Value {
     let waiting = answer["waiting"].as_array().expect("waiting");
     waiting.iter().find(|row| row["workload_id"] == id).unwrap_or_else(|| panic!("{id} does not wait in {answer:#}"))

@@ -103,9 +103,9 @@ fn begin(start: &Value, running: &mut Vec<Value>, pending: &[Value], document: &
     }
 }
 
-/// What a random cluster may have.
+/// The contents that a random cluster may have.
 #[derive(Clone, Copy)]
-pub struct Wishes {
+pub struct ClusterContents {
     pub actions: &'static [&'static str],
     pub order: &'static str,
     pub backfill: &'static str,
@@ -115,25 +115,25 @@ pub struct Wishes {
     pub has_mixed: bool,
 }
 
-pub fn random(dice: &mut Dice, wishes: Wishes) -> Value {
-    let agents: Vec<Value> = (1..=1 + dice.roll(3)).map(|at| agent(dice, at, wishes)).collect();
+pub fn random(dice: &mut Dice, contents: ClusterContents) -> Value {
+    let agents: Vec<Value> = (1..=1 + dice.roll(3)).map(|at| agent(dice, at, contents)).collect();
     let gpu: u64 = agents.iter().map(|agent| agent["available_slots"]["gpu"].as_u64().unwrap()).sum();
     let cpu: u64 = agents.iter().map(|agent| agent["available_slots"]["cpu"].as_u64().unwrap()).sum();
     let queues = queues(dice, gpu);
     let running = running(dice, &agents);
-    let pending: Vec<Value> = (1..=1 + dice.roll(6)).map(|at| pending(dice, at, wishes)).collect();
+    let pending: Vec<Value> = (1..=1 + dice.roll(6)).map(|at| pending(dice, at, contents)).collect();
     json!({
         "algorithm": "quota_over_quota", "capacity": {"gpu": gpu, "cpu": cpu}, "now": NOW, "agents": agents,
         "queues": queues, "running": running, "pending": pending,
-        "cycle": {"actions": wishes.actions, "order": wishes.order, "backfill": wishes.backfill,
+        "cycle": {"actions": contents.actions, "order": contents.order, "backfill": contents.backfill,
             "queue_order": dice.pick(&["saturation", "score"])}
     })
 }
 
-fn agent(dice: &mut Dice, at: u64, wishes: Wishes) -> Value {
+fn agent(dice: &mut Dice, at: u64, contents: ClusterContents) -> Value {
     let mut agent =
         json!({"agent_id": format!("n{at}"), "available_slots": {"gpu": 1 + dice.roll(4), "cpu": 2 + dice.roll(5)}});
-    if wishes.has_rules {
+    if contents.has_rules {
         agent["labels"] = json!({"zone": dice.pick(&["x", "y"])});
         if dice.one_in(4) {
             agent["taints"] = json!([{"key": "t", "effect": dice.pick(&["NoSchedule", "PreferNoSchedule"])}]);
@@ -183,8 +183,8 @@ fn running(dice: &mut Dice, agents: &[Value]) -> Vec<Value> {
     workloads
 }
 
-fn pending(dice: &mut Dice, at: u64, wishes: Wishes) -> Value {
-    let groups = if wishes.has_mixed { 1 + dice.roll(2) } else { 1 };
+fn pending(dice: &mut Dice, at: u64, contents: ClusterContents) -> Value {
+    let groups = if contents.has_mixed { 1 + dice.roll(2) } else { 1 };
     let members: Vec<Value> = (0..groups)
         .map(|_| json!({"slots": {"gpu": dice.roll(3), "cpu": dice.roll(3)}, "count": 1 + dice.roll(3), "priority": dice.roll(2)}))
         .collect();
@@ -199,7 +199,7 @@ fn pending(dice: &mut Dice, at: u64, wishes: Wishes) -> Value {
     if dice.one_in(3) {
         workload["submitted_at"] = json!(format!("2026-01-13T09:00:0{}Z", dice.roll(9)));
     }
-    if wishes.has_rules {
+    if contents.has_rules {
         add_rules(dice, &mut workload);
     }
     workload

@@ -1,4 +1,4 @@
-// What running kernels hold now, by domain, project, user, queue or node, and what is free.
+// The slots that running kernels hold now, by domain, project, user, queue or node, and those that are free.
 import type { VariablesOf } from "../../gql.ts";
 import { count, percent, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";

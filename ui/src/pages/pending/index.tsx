@@ -1,4 +1,4 @@
-// What waits, by workload: its status, since when, and why; and what is held and free beside it.
+// The workloads that wait: status, since when, and why; and the slots that are held and free beside them.
 import { Link } from "wouter-preact";
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
