@@ -14,6 +14,9 @@ use super::names::{MAX_LABEL, check_label, is_label_or_empty};
 /// Texts by name.
 pub type Labels = BTreeMap<String, String>;
 
+/// The label that each agent has, with its id as the value.
+pub const AGENT_ID_LABEL: &str = "agent_id";
+
 /// The largest number of labels of one workload or agent.
 pub const MAX_LABELS: usize = 64;
 /// The largest number of taints of one agent, and of tolerations of one workload.
@@ -94,10 +97,20 @@ impl Toleration {
     pub fn tolerates(&self, taint: &Taint) -> bool {
         let is_exists = self.operator == TolerationOperator::Exists;
         let has_key = self.key.as_ref().map_or(is_exists, |key| *key == taint.key);
-        let value = |value: &Option<String>| value.clone().unwrap_or_default();
-        let has_value = is_exists || value(&self.value) == value(&taint.value);
+        let [own, other] = [&self.value, &taint.value].map(|value| value.as_deref().unwrap_or_default());
+        let has_value = is_exists || own == other;
         self.effect.is_none_or(|effect| effect == taint.effect) && has_key && has_value
     }
+}
+
+/// True if one of the tolerations tolerates the taint.
+pub fn tolerate(tolerations: &[Toleration], taint: &Taint) -> bool {
+    tolerations.iter().any(|toleration| toleration.tolerates(taint))
+}
+
+/// True if no taint keeps a workload with these tolerations away.
+pub fn tolerate_all(tolerations: &[Toleration], taints: &[Taint]) -> bool {
+    taints.iter().filter(|taint| taint.effect.repels()).all(|taint| tolerate(tolerations, taint))
 }
 
 /// The comparison of a label with the values of a requirement.
@@ -208,16 +221,9 @@ impl PlacementRules {
         }
     }
 
-    /// True if the workload may start on an agent with these labels and taints. Its affinity to other workloads is not
-    /// looked at.
-    pub fn accepts(&self, labels: &Labels, taints: &[Taint]) -> bool {
-        self.affinity.agents.iter().all(|requirement| requirement.accepts(labels)) && self.tolerates(taints)
-    }
-
     /// True if no taint keeps the workload away.
     pub fn tolerates(&self, taints: &[Taint]) -> bool {
-        let mut repelling = taints.iter().filter(|taint| taint.effect.repels());
-        repelling.all(|taint| self.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        tolerate_all(&self.tolerations, taints)
     }
 
     /// The faults of the rules, with pointers below the workload that has them.

@@ -11,7 +11,9 @@ use super::failure::{Failure, Outcome};
 use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, as_json, print_json, print_list, warn};
 use crate::config::Config;
-use crate::service::{Clock, SystemClock, simulate};
+use crate::domain::cycle::CycleSimulation;
+use crate::service::simulate::simulate;
+use crate::service::{Clock, SystemClock};
 
 /// Show what of a file would start now and where, what has to be evicted for it, and why the rest waits
 #[derive(Parser)]
@@ -28,9 +30,7 @@ impl Command for Cycle {
 
     async fn run(self, _: Config) -> Outcome {
         let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
-        let document = read_input(&self.file)?;
-        let simulation = simulate::read_cycle(&document).map_err(unusable)?;
-        let answer = simulate::cycle(simulation, SystemClock.now()).map_err(unusable)?;
+        let answer = simulate::<CycleSimulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         match self.output.output {
             Format::Json => print_json(&answer)?,
             format => show(&as_json(&answer)?, format)?,

@@ -13,8 +13,9 @@ use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, as_json, print, print_json, print_list, warn};
 use crate::config::Config;
 use crate::domain::decimal::Amount;
-use crate::domain::division::{Fraction, Report, State};
-use crate::service::simulate;
+use crate::domain::division::{Fraction, Report, Simulation, State};
+use crate::service::simulate::simulate;
+use crate::service::{Clock, SystemClock};
 
 /// Show what every queue of a file deserves; needs no server and no database
 #[derive(Parser)]
@@ -42,7 +43,7 @@ impl Command for Divide {
 
     async fn run(self, _: Config) -> Outcome {
         let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
-        let report = simulate::division(&read_input(&self.file)?).map_err(unusable)?;
+        let report = simulate::<Simulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         show(&report, self.output.output)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -12,7 +12,9 @@ use super::failure::{Failure, Outcome};
 use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, as_json, print_json, print_list, warn};
 use crate::config::Config;
-use crate::service::{Clock, SystemClock, simulate};
+use crate::domain::reclaim::Simulation;
+use crate::service::simulate::simulate;
+use crate::service::{Clock, SystemClock};
 
 /// Show who gives back for a pending workload of a file; exits with 0 for any verdict
 #[derive(Parser)]
@@ -29,7 +31,7 @@ impl Command for Reclaim {
 
     async fn run(self, _: Config) -> Outcome {
         let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
-        let plan = simulate::reclaim(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
+        let plan = simulate::<Simulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         match self.output.output {
             Format::Json => print_json(&plan)?,
             format => show(&as_json(&plan)?, format)?,

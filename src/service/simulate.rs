@@ -1,7 +1,10 @@
 //! Divisions, plans and cycles over the data of a request. Nothing stored is read or changed.
 
+use serde::de::DeserializeOwned;
+
 use super::input::error::{Error, Fault, Result};
 use super::input::json::read;
+use super::{Caller, Service};
 use crate::domain::cycle::{CycleAnswer, CycleSimulation};
 use crate::domain::division::{self, Report};
 use crate::domain::reclaim::{self, Plan};
@@ -13,27 +16,75 @@ impl From<Vec<Fault>> for Error {
     }
 }
 
-/// The division that a JSON document describes.
-pub fn division(document: &[u8]) -> Result<Report> {
-    let simulation: division::Simulation = read(document)?;
-    Ok(simulation.run()?)
-}
-
-/// The reclaim plan for a JSON document. `now` is used if the document names no moment.
-pub fn reclaim(document: &[u8], now: Timestamp) -> Result<Plan> {
-    let simulation: reclaim::Simulation = read(document)?;
-    Ok(simulation.run(now)?)
-}
-
 /// A member of a cycle counts in the memory of a simulation as this number of bytes of a request.
-pub const BYTES_OF_MEMBER: usize = 8;
+const BYTES_OF_MEMBER: usize = 8;
 
-/// The cycle that a JSON document describes.
-pub fn read_cycle(document: &[u8]) -> Result<CycleSimulation> {
-    Ok(read(document)?)
+/// The request of a simulation.
+pub trait StatelessSimulation: DeserializeOwned {
+    type Answer;
+
+    /// The size, in bytes of a request, of the data that the simulation makes of few words; 0 if its own size says enough.
+    fn expanded_bytes(&self) -> usize {
+        0
+    }
+
+    /// Computes the answer. `now` is used if the request names no moment.
+    fn answer(self, now: Timestamp) -> std::result::Result<Self::Answer, Vec<Fault>>;
 }
 
-/// Runs a cycle. `now` is used if its request names no moment.
-pub fn cycle(simulation: CycleSimulation, now: Timestamp) -> Result<CycleAnswer> {
-    Ok(simulation.run(now)?)
+impl StatelessSimulation for division::Simulation {
+    type Answer = Report;
+
+    fn answer(self, _: Timestamp) -> std::result::Result<Report, Vec<Fault>> {
+        self.run()
+    }
+}
+
+impl StatelessSimulation for reclaim::Simulation {
+    type Answer = Plan;
+
+    fn answer(self, now: Timestamp) -> std::result::Result<Plan, Vec<Fault>> {
+        self.run(now)
+    }
+}
+
+impl StatelessSimulation for CycleSimulation {
+    type Answer = CycleAnswer;
+
+    /// A member costs memory even where one line of the request stands for many.
+    fn expanded_bytes(&self) -> usize {
+        self.members() * BYTES_OF_MEMBER
+    }
+
+    fn answer(self, now: Timestamp) -> std::result::Result<CycleAnswer, Vec<Fault>> {
+        self.run(now)
+    }
+}
+
+/// The answer of the simulation that a JSON document describes.
+pub fn simulate<S: StatelessSimulation>(document: &[u8], now: Timestamp) -> Result<S::Answer> {
+    let simulation: S = read(document)?;
+    Ok(simulation.answer(now)?)
+}
+
+impl Service {
+    /// Simulates for a caller, with a compute permit and with memory that is reserved until `show` has made of the answer what
+    /// the client gets.
+    pub async fn simulate<S: StatelessSimulation, D: AsRef<[u8]>, T: Send>(
+        &self,
+        caller: &Caller,
+        document: impl FnOnce() -> D + Send,
+        show: impl FnOnce(&S::Answer) -> Result<T> + Send,
+    ) -> Result<T> {
+        let now = self.clock().now();
+        let work = || {
+            let document = document();
+            let document = document.as_ref();
+            let _memory = self.memory().reserve_for_simulation(document.len())?;
+            let simulation: S = read(document)?;
+            let _expanded = self.memory().reserve_for_simulation(simulation.expanded_bytes())?;
+            show(&simulation.answer(now)?)
+        };
+        self.permits.run(caller.key_id, work).await
+    }
 }

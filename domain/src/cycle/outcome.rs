@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::decimal::Amount;
 use crate::division::Warning;
-use crate::reclaim::{Figures, Rule};
+use crate::reclaim::{Figures, Rule, Victim};
 use crate::slots::Amounts;
 
 /// The answer of a cycle: what starts now and where, what has to be evicted for it, and why the rest waits.
@@ -79,17 +79,8 @@ pub struct Seated {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleEviction)]
 pub struct Eviction {
-    #[schema(value_type = String)]
-    pub workload_id: Arc<str>,
-    #[schema(value_type = Vec<String>)]
-    pub kernel_ids: Vec<Arc<str>>,
-    #[schema(value_type = String)]
-    pub queue: Arc<str>,
-    /// The rule that allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
-    pub rule: String,
-    #[schema(value_type = String)]
-    pub level: Arc<str>,
-    pub slot: Option<&'static str>,
+    #[serde(flatten)]
+    pub victim: Victim,
     /// `reclaim` or `preempt`.
     pub action: &'static str,
     #[serde(rename = "for")]

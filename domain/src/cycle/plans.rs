@@ -296,16 +296,11 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         let cycle = &mut *self.cycle;
         let beneficiary = &cycle.facts.workloads[workload].input.workload_id;
         cycle.note(workload, self.action, "evicted_for", seats.len());
-        cycle.evictions.extend(found.victims.iter().cloned().map(|victim| Eviction {
-            workload_id: victim.workload_id,
-            kernel_ids: victim.kernel_ids,
-            queue: victim.queue,
-            rule: victim.rule,
-            level: victim.level,
-            slot: victim.slot,
-            action: self.action,
-            beneficiary: Arc::clone(beneficiary),
-        }));
+        let evict = |victim: &Victim| {
+            let (victim, beneficiary) = (victim.clone(), Arc::clone(beneficiary));
+            Eviction { victim, action: self.action, beneficiary }
+        };
+        cycle.evictions.extend(found.victims.iter().map(evict));
         cycle.running.evict(&cycle.turn.tree, seats);
         let gone: FastSet<(usize, usize)> = seats.iter().copied().collect();
         cycle.endings.retain(|ending| ending.seat.is_none_or(|seat| !gone.contains(&seat)));

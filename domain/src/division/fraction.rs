@@ -82,7 +82,7 @@ impl Fraction {
 }
 
 /// The column with the largest ratio, and that ratio.
-pub fn largest(columns: impl Iterator<Item = usize>, ratio: impl Fn(usize) -> Fraction) -> (Option<usize>, Fraction) {
+pub fn largest<C: Copy>(columns: impl Iterator<Item = C>, ratio: impl Fn(C) -> Fraction) -> (Option<C>, Fraction) {
     let mut largest = (None, Fraction::ZERO);
     for column in columns {
         let ratio = ratio(column);

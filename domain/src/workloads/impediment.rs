@@ -15,16 +15,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ethnum::U256;
-
 use crate::decimal::Amount;
+use crate::division::fraction::{Fraction, largest};
 use crate::maps::FastMap;
-use crate::placement_rules::{Labels, PlacementRules, Taint};
+use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
 use crate::queues::{Bound, Queues};
 use crate::slots::{Amounts, SlotName};
-
-/// The label that each agent has, with its id as the value.
-const AGENT_ID_LABEL: &str = "agent_id";
 
 /// The total that a workload exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -263,18 +259,6 @@ fn too_large(
 ) -> Option<StartImpediment> {
     let asked = asked.iter().filter(|(_, asked)| !asked.is_zero());
     let rows = asked.map(|(slot, asked)| (slot, asked, most(slot).unwrap_or(Amount::ZERO)));
-    let (slot, asked, most) = rows.reduce(|best, row| if exceeds(&row, &best) { row } else { best })?;
-    Some(StartImpediment::TooLarge { scope, slot, asked, most })
-}
-
-/// True if `one` asks for a larger multiple of what there is than `other`. Slots of which there is nothing come first.
-fn exceeds(
-    (_, one, most): &(SlotName, Amount, Amount),
-    (_, other, most_of_other): &(SlotName, Amount, Amount),
-) -> bool {
-    if most.is_zero() || most_of_other.is_zero() {
-        return most.is_zero() && !most_of_other.is_zero();
-    }
-    let product = |a: Amount, b: Amount| U256::from(a.units()) * U256::from(b.units());
-    product(*one, *most_of_other) > product(*other, *most)
+    let (found, _) = largest(rows, |(_, asked, most)| Fraction::of(asked, most));
+    found.map(|(slot, asked, most)| StartImpediment::TooLarge { scope, slot, asked, most })
 }

@@ -1,11 +1,15 @@
 //! Queries that compute without writing: a division, a reclaim plan, or changes of a group.
 
 use async_graphql::{Context, Object, Result};
+use serde::Serialize;
 
 use super::{caller, service};
+use crate::domain::cycle::CycleSimulation;
+use crate::domain::{division, reclaim};
 use crate::graphql::guard;
 use crate::graphql::scalars::JsonString;
-use crate::service::{Error, simulate};
+use crate::service::Error;
+use crate::service::simulate::StatelessSimulation;
 
 #[derive(Default)]
 pub struct SimulationQuery;
@@ -14,14 +18,7 @@ pub struct SimulationQuery;
 impl SimulationQuery {
     /// Divides the capacity that the input brings along over its queues; the shapes are those of `POST /division/simulate`.
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
-        let service = service(ctx)?;
-        let work = || {
-            let document = input.0.to_string();
-            let _memory = service.memory().reserve_for_simulation(document.len())?;
-            simulate::division(document.as_bytes())
-        };
-        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
+        simulated::<division::Simulation>(ctx, input).await
     }
 
     /// The effects that changes of weights, options, capacity and people would have in a live group; the shapes are
@@ -45,30 +42,23 @@ impl SimulationQuery {
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.
     async fn simulate_reclaim(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
-        let service = service(ctx)?;
-        let now = service.clock().now();
-        let work = || {
-            let document = input.0.to_string();
-            let _memory = service.memory().reserve_for_simulation(document.len())?;
-            simulate::reclaim(document.as_bytes(), now)
-        };
-        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
+        simulated::<reclaim::Simulation>(ctx, input).await
     }
+
     /// Decides what would start now in the input's snapshot, and why the rest waits; the shapes are those of
     /// `POST /cycle/simulate`.
     async fn simulate_cycle(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
-        let service = service(ctx)?;
-        let now = service.clock().now();
-        let work = || {
-            let document = input.0.to_string();
-            let _memory = service.memory().reserve_for_simulation(document.len())?;
-            let simulation = simulate::read_cycle(document.as_bytes())?;
-            // A member costs memory even where one line of the input stands for many.
-            let _members = service.memory().reserve_for_simulation(simulation.members() * simulate::BYTES_OF_MEMBER)?;
-            simulate::cycle(simulation, now)
-        };
-        Ok(JsonString::of(&service.permits.run(caller(ctx)?.key_id, work).await?))
+        simulated::<CycleSimulation>(ctx, input).await
     }
+}
+
+/// The answer of a simulation, in the form of the REST endpoint.
+async fn simulated<S>(ctx: &Context<'_>, input: JsonString) -> Result<JsonString>
+where
+    S: StatelessSimulation,
+    S::Answer: Serialize,
+{
+    guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+    let show = |answer: &S::Answer| Ok(JsonString::of(answer));
+    Ok(service(ctx)?.simulate::<S, _, _>(caller(ctx)?, || input.0.to_string(), show).await?)
 }

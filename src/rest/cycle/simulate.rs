@@ -9,7 +9,7 @@ use axum::response::Response;
 use crate::domain::cycle::{CycleAnswer, CycleSimulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::{Caller, Service, simulate};
+use crate::service::{Caller, Service};
 
 /// Decides what would start now over what the request brings along; nothing is stored, started or evicted. Every role may.
 #[utoipa::path(
@@ -23,13 +23,5 @@ pub async fn handle(
 ) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request).await?;
-    let now = service.clock().now();
-    let answer = || {
-        let _memory = service.memory().reserve_for_simulation(body.len())?;
-        let simulation = simulate::read_cycle(&body)?;
-        // A member costs memory even where one line of the request stands for many.
-        let _members = service.memory().reserve_for_simulation(simulation.members() * simulate::BYTES_OF_MEMBER)?;
-        json_answer(&simulate::cycle(simulation, now)?)
-    };
-    Ok(service.permits.run(caller.key_id, answer).await?)
+    Ok(service.simulate::<CycleSimulation, _, _>(&caller, || body, json_answer).await?)
 }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use crate::domain::division::{Report, Simulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::{Caller, Service, simulate};
+use crate::service::{Caller, Service};
 
 /// Divides what the request brings along; nothing is stored. Every role may.
 #[utoipa::path(
@@ -23,9 +23,5 @@ pub async fn handle(
 ) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request).await?;
-    let answer = || {
-        let _memory = service.memory().reserve_for_simulation(body.len())?;
-        json_answer(&simulate::division(&body)?)
-    };
-    Ok(service.permits.run(caller.key_id, answer).await?)
+    Ok(service.simulate::<Simulation, _, _>(&caller, || body, json_answer).await?)
 }

@@ -38,10 +38,10 @@ pub async fn handle(
     // New slot names are counted for an existing group only, not for one that a request invents.
     let group = service.group(&caller, &path.rg)?;
     let source = caller.slot_name_source(&group.name);
-    let headers = request.headers().clone();
+    let kind = media_type(request.headers(), &["application/json"]);
     let body = read_body(request).await?;
     if !body.is_empty() {
-        media_type(&headers, &["application/json"])?;
+        kind?;
     }
     let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
     let reported = if names_workloads(&body) { None } else { Some(service.reported_workloads(&group).await?) };

@@ -1,8 +1,9 @@
 //! `taints`: an agent keeps away members that do not tolerate its taints.
 
 use super::Predicate;
-use crate::cycle::request::workloads::{CycleAgent, is_tolerated};
+use crate::cycle::request::workloads::CycleAgent;
 use crate::cycle::shapes::MemberKind;
+use crate::placement_rules::tolerate_all;
 
 /// Refuses agents with a taint that is not tolerated. `PreferNoSchedule` only lowers a score.
 pub(super) struct Taints;
@@ -13,7 +14,6 @@ impl Predicate for Taints {
     }
 
     fn admits_agent(&self, member: &MemberKind, agent: &CycleAgent) -> bool {
-        let mut hard = agent.taints.iter().filter(|taint| taint.effect.repels());
-        hard.all(|taint| is_tolerated(taint, member.tolerations))
+        tolerate_all(member.tolerations, &agent.taints)
     }
 }

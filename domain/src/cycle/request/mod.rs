@@ -11,6 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::fault::Fault;
+use crate::placement_rules::AGENT_ID_LABEL;
 use crate::queues::{DEFAULT_QUEUE, MAX_QUEUES, QueueSpec};
 use crate::reading::{at_most, at_most_if_any};
 use crate::reclaim::Settings;
@@ -19,7 +20,7 @@ use crate::slots::Amounts;
 use crate::time::Timestamp;
 pub use one_or_list::OneOrList;
 use options::CycleOptions;
-use workloads::{AGENT_ID, CycleAgent, CyclePending, CycleRunning, MAX_PENDING_MEMBERS, WorkloadOwner};
+use workloads::{CycleAgent, CyclePending, CycleRunning, MAX_PENDING_MEMBERS, WorkloadOwner};
 
 /// The largest number of agents, which is above any real cluster.
 const MAX_AGENTS: usize = 50_000;
@@ -83,7 +84,7 @@ impl CycleSimulation {
     /// Gives each agent the label with its own id.
     pub(super) fn label_agents(&mut self) {
         for agent in self.agents.iter_mut().flatten() {
-            agent.labels.insert(AGENT_ID.to_owned(), agent.agent_id.to_string());
+            agent.labels.insert(AGENT_ID_LABEL.to_owned(), agent.agent_id.to_string());
         }
     }
 

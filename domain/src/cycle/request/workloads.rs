@@ -145,16 +145,8 @@ pub struct CycleAgent {
     pub taints: Vec<Taint>,
 }
 
-/// The label that every agent has: its own id.
-pub const AGENT_ID: &str = "agent_id";
-
 impl CycleAgent {
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }
-}
-
-/// True if one of the tolerations tolerates the taint.
-pub fn is_tolerated(taint: &Taint, tolerations: &[Toleration]) -> bool {
-    tolerations.iter().any(|toleration| toleration.tolerates(taint))
 }

@@ -1,7 +1,7 @@
 //! `untainted`: avoids agents with a taint that only asks to stay away.
 
 use super::{FULL_SCORE, NodeScore, Seat};
-use crate::cycle::request::workloads::is_tolerated;
+use crate::placement_rules::tolerate;
 
 /// 0 where a `PreferNoSchedule` taint is not tolerated, else 1.
 pub(super) struct Untainted;
@@ -13,6 +13,6 @@ impl NodeScore for Untainted {
 
     fn score(&self, seat: &Seat) -> u128 {
         let mut soft = seat.agent.iter().flat_map(|a| &a.taints).filter(|taint| !taint.effect.repels());
-        if soft.all(|taint| is_tolerated(taint, seat.member.tolerations)) { FULL_SCORE } else { 0 }
+        if soft.all(|taint| tolerate(seat.member.tolerations, taint)) { FULL_SCORE } else { 0 }
     }
 }
