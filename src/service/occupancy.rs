@@ -1,15 +1,16 @@
 //! The slots that running kernels hold now, and those that are free, by domain, project, user, queue or agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::group::live_kernels::Kernels;
 use super::group::published::facts::GroupSnapshotData;
-use super::people::Directory;
 use super::{Caller, Result, Service};
+use crate::domain::ids::Member;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::queues::LiveKernel;
 use crate::domain::slots::Amounts;
@@ -84,12 +85,11 @@ impl Service {
         let as_of = self.clock().now();
         let work = || {
             let facts = group.facts();
-            let people = self.people();
+            let names = self.holder_names(by, &kernels);
             let empty =
                 facts.agents.iter().filter(|_| by == OccupancyBy::Agent).map(|agent| named_holder(&agent.agent_id));
-            let holder_of = |kernel: &LiveKernel| holder(facts, &people, by, kernel);
+            let holder_of = |kernel: &LiveKernel| holder(facts, &names, by, kernel);
             let rows = sum_holders(kernels.iter().map(|kernel| &**kernel), empty, holder_of, &facts.capacity);
-            drop(people);
             let mut held = Amounts::default();
             for (_, sums) in &rows {
                 held.add(&sums.held);
@@ -116,6 +116,24 @@ impl Service {
     }
 }
 
+/// The names of projects or users by id; those that are absent have none.
+type HolderNames = HashMap<Uuid, Arc<str>>;
+
+impl Service {
+    /// The names of the projects or users of these kernels. They are looked up before kernels are summed, so that the directory
+    /// is locked only for a moment.
+    fn holder_names(&self, by: OccupancyBy, kernels: &Kernels) -> HolderNames {
+        let owners: HashSet<Member> = kernels.iter().map(|kernel| kernel.owner).collect();
+        let people = self.people();
+        let name = |owner: Member| match by {
+            OccupancyBy::Project => Some((owner.project.0, people.project_name(owner.project)?)),
+            OccupancyBy::User => Some((owner.user.0, people.user_name(owner.user)?)),
+            OccupancyBy::Domain | OccupancyBy::Queue | OccupancyBy::Agent => None,
+        };
+        owners.into_iter().filter_map(name).collect()
+    }
+}
+
 fn free(total: &Amounts, held: &Amounts) -> Amounts {
     let mut free = total.clone();
     free.subtract(held);
@@ -127,10 +145,10 @@ fn named_holder(name: &str) -> Holder {
 }
 
 /// The holder that a kernel counts for.
-fn holder(facts: &GroupSnapshotData, people: &Directory, by: OccupancyBy, kernel: &LiveKernel) -> Holder {
+fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kernel: &LiveKernel) -> Holder {
     let owner = kernel.owner;
-    let named = |name: Option<Arc<str>>, id: Uuid| Holder {
-        name: Some(name.map_or_else(|| id.to_string(), |name| name.to_string())),
+    let named = |id: Uuid| Holder {
+        name: Some(names.get(&id).map_or_else(|| id.to_string(), ToString::to_string)),
         id: Some(id),
     };
     match by {
@@ -138,8 +156,8 @@ fn holder(facts: &GroupSnapshotData, people: &Directory, by: OccupancyBy, kernel
             let row = facts.rows.project(owner.project);
             named_holder(row.map_or(UNKNOWN_DOMAIN, |row| &row.domain_name))
         }
-        OccupancyBy::Project => named(people.project_name(owner.project), owner.project.0),
-        OccupancyBy::User => named(people.user_name(owner.user), owner.user.0),
+        OccupancyBy::Project => named(owner.project.0),
+        OccupancyBy::User => named(owner.user.0),
         OccupancyBy::Queue => named_holder(facts.queue_of(kernel.queue.as_deref(), owner.project)),
         OccupancyBy::Agent => Holder { name: kernel.agent_id.clone(), id: None },
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::group::live_kernels::Kernels;
 use super::group::published::GroupSnapshot;
 use super::group::published::facts::GroupSnapshotData;
+use super::work::blocking;
 use super::{Result, Service};
 use crate::domain::queues::DEFAULT_QUEUE;
 use crate::domain::slots::Amounts;
@@ -25,7 +26,7 @@ pub(in crate::service) fn start_limits(facts: &GroupSnapshotData) -> StartLimits
 pub(in crate::service) fn assessed_workloads(group: &GroupSnapshot, kernels: &Kernels) -> Arc<AssessedWorkloads> {
     let assess = || {
         let member = |kernel| WorkloadMember { kernel: Arc::clone(kernel), ended_at: None };
-        let workloads = group_members(kernels.iter().map(member));
+        let workloads = group_members(kernels.iter().map(member)).into_iter().map(Arc::new).collect::<Vec<_>>();
         let impediments = find_impediments(&group.facts, &workloads);
         Arc::new(AssessedWorkloads { workloads, impediments })
     };
@@ -33,7 +34,7 @@ pub(in crate::service) fn assessed_workloads(group: &GroupSnapshot, kernels: &Ke
 }
 
 /// The impediment of each workload that can never start.
-fn find_impediments(facts: &GroupSnapshotData, workloads: &[WorkloadMembers]) -> Vec<Option<StartImpediment>> {
+fn find_impediments(facts: &GroupSnapshotData, workloads: &[Arc<WorkloadMembers>]) -> Vec<Option<StartImpediment>> {
     let mut limits = start_limits(facts);
     let mut find = |workload| {
         let (members, needed) = WorkloadMembers::waiting_members(workload);
@@ -45,7 +46,7 @@ fn find_impediments(facts: &GroupSnapshotData, workloads: &[WorkloadMembers]) ->
         let held = if is_below_minimum { workload.held_slots() } else { Amounts::default() };
         limits.impediment(&StartDemand { members, needed, held, queue: queue_of(facts, workload) })
     };
-    workloads.iter().map(&mut find).collect()
+    workloads.iter().map(|workload| find(workload)).collect()
 }
 
 /// The queue that a workload counts for.
@@ -62,7 +63,7 @@ impl Service {
 
     async fn read_live_kernels(&self, group: &GroupSnapshot) -> Result<Kernels> {
         Ok(match &group.live.kernels {
-            Some(known) => known.all(),
+            Some(known) => blocking(|| known.all()),
             None => store::live_kernels::all(self.store().read(), group.facts.key).await?.into(),
         })
     }

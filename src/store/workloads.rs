@@ -47,12 +47,15 @@ pub struct QueueCondition {
 pub struct EndedFilter {
     pub user: Option<UserId>,
     pub project: Option<ProjectId>,
-    pub domain: Option<String>,
+    /// The projects of the wanted domain.
+    pub projects_of_domain: Option<Vec<ProjectId>>,
     pub queue: Option<QueueCondition>,
 }
 
 impl EndedFilter {
     fn condition(&self, db: &impl ConnectionTrait) -> Condition {
+        let one_of_projects =
+            |projects: &[ProjectId]| bulk::one_of(db, Column::ProjectId, projects.iter().map(|id| id.0));
         let of_queue = |of: &QueueCondition| {
             let configured = Query::select()
                 .column(queue::Column::Name)
@@ -61,14 +64,13 @@ impl EndedFilter {
                 .to_owned();
             let names_none =
                 Condition::any().add(Column::Queue.is_null()).add(Column::Queue.not_in_subquery(configured));
-            let projects = bulk::one_of(db, Column::ProjectId, of.projects.iter().map(|id| id.0));
-            let by_project = Condition::all().add(names_none).add(projects);
+            let by_project = Condition::all().add(names_none).add(one_of_projects(&of.projects));
             Condition::any().add(Column::Queue.eq(&of.queue)).add(by_project)
         };
         Condition::all()
             .add_option(self.user.map(|user| Column::UserUuid.eq(user.0)))
             .add_option(self.project.map(|project| Column::ProjectId.eq(project.0)))
-            .add_option(self.domain.as_ref().map(|domain| Column::DomainName.eq(domain)))
+            .add_option(self.projects_of_domain.as_ref().map(|projects| one_of_projects(projects)))
             .add_option(self.queue.as_ref().map(of_queue))
     }
 }

@@ -115,7 +115,7 @@ impl PlanRun<'_, '_> {
     ) -> bool {
         let cycle = &mut *self.cycle;
         let facts = cycle.facts;
-        let ends_by = |at: i64| facts.end_after_start(workload).is_some_and(|end| end <= at);
+        let must_leave_room = cycle.must_leave_room(workload);
         let Some(reservation) = cycle.reservation.as_mut().filter(|known| known.workload != workload) else {
             return false;
         };
@@ -127,7 +127,7 @@ impl PlanRun<'_, '_> {
             let queue = cycle.running.queues()[running];
             reservation.holdings.remove(&cycle.turn.tree, queue, &seat.request, facts.preemptible[running]);
         }
-        if ends_by(reservation.at) {
+        if !must_leave_room {
             return false;
         }
         let shape = facts.shape_of(workload);

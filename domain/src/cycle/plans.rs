@@ -43,7 +43,7 @@ pub enum NoVictims {
 }
 
 /// Everything on which the result of a search depends besides the state.
-type SearchKey = (usize, usize, i32, bool, bool);
+type SearchKey = (usize, usize, i32, bool, bool, bool);
 
 /// The units that reclaims of this cycle evicted, and the queues that got their room.
 #[derive(Default)]
@@ -113,7 +113,9 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         let facts = self.cycle.facts;
         let waiting = &facts.workloads[workload];
         let takes_idle_room = !matches!(self.cycle.progress[workload].reason, Some(Reason::QueueShare(_)));
-        let key = (waiting.queue, waiting.shape, waiting.input.priority, waiting.input.preemptible, takes_idle_room);
+        let leaves_room = self.cycle.must_leave_room(workload);
+        let input = waiting.input;
+        let key = (waiting.queue, waiting.shape, input.priority, input.preemptible, takes_idle_room, leaves_room);
         let changes = self.cycle.changes;
         let known = self.fruitless.get(&key).filter(|(at, _)| *at == changes).map(|(_, none)| none.clone());
         let none = match known {

@@ -21,7 +21,7 @@ impl Cycle<'_> {
             reservation.holdings.add(&self.turn.tree, waiting.queue, &asked, waiting.input.preemptible);
         }
         if self.reservation.as_ref().is_some_and(|known| known.workload == workload) {
-            self.reservation = None;
+            self.end_reservation();
         }
         self.hold(workload, &asked);
         self.seat(workload, placed, action, surplus);

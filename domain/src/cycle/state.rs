@@ -127,8 +127,8 @@ pub struct Cycle<'a> {
     pub evicting_plans: usize,
     /// By shape.
     pub failures: FastMap<usize, KnownFailure>,
-    /// By shape: the stamp at which it would have delayed the reserved workload.
-    pub delays: FastMap<usize, usize>,
+    /// By shape and queue: the stamp at which it would have delayed the reserved workload. They belong to the reservation.
+    pub delays: FastMap<(usize, usize), usize>,
 }
 
 /// The parts from which a cycle begins.
@@ -205,8 +205,13 @@ impl<'a> Cycle<'a> {
         self.blocker = None;
         self.blockers.fill(None);
         self.deferred.clear();
-        self.reservation = None;
+        self.end_reservation();
         self.timeless.clear();
+    }
+
+    /// Forgets the reservation, and what would have delayed it.
+    pub fn end_reservation(&mut self) {
+        self.reservation = None;
         self.delays.clear();
     }
 

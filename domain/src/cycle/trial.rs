@@ -66,7 +66,7 @@ impl Cycle<'_> {
             return Err(known.reason.clone());
         }
         let guards = self.must_leave_room(workload);
-        if guards && is_minimum && self.delays.get(&waiting.shape) == Some(&stamp) {
+        if guards && is_minimum && self.delays.get(&(waiting.shape, waiting.queue)) == Some(&stamp) {
             return Err(self.delaying());
         }
         let failed = match self.place_beside_reservation(wanted, need, guards) {
@@ -78,7 +78,7 @@ impl Cycle<'_> {
             Ok(placed) => {
                 undo(&mut self.room, workload, &placed, None);
                 if is_minimum {
-                    self.delays.insert(waiting.shape, stamp);
+                    self.delays.insert((waiting.shape, waiting.queue), stamp);
                 }
                 Err(self.delaying())
             }

@@ -105,12 +105,6 @@ impl WorkloadMembers {
         &self.members
     }
 
-    /// Adds members that have ended.
-    pub fn extend(&mut self, ended: impl IntoIterator<Item = WorkloadMember>) {
-        self.members.extend(ended);
-        self.members.sort_unstable_by_key(|member| member.kernel.id);
-    }
-
     /// The member whose owner and queue are those of the workload: the first one that waits, otherwise the first one that
     /// runs, otherwise the first one. `None` only for a workload without members.
     pub fn representative(&self) -> Option<&Arc<LiveKernel>> {

@@ -17,19 +17,21 @@ mod impediment;
 mod members;
 pub mod occupancy;
 
+use std::sync::Arc;
+
 pub use impediment::{AgentTotals, ImpedimentScope, MemberDemand, StartDemand, StartImpediment, StartLimits};
 pub use members::{MemberCounts, StatusChange, WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
 
 /// The workloads of a group by id, and the impediment of each that can never start.
 #[derive(Clone, Debug, Default)]
 pub struct AssessedWorkloads {
-    pub workloads: Vec<WorkloadMembers>,
+    pub workloads: Vec<Arc<WorkloadMembers>>,
     /// One for each workload.
     pub impediments: Vec<Option<StartImpediment>>,
 }
 
 impl AssessedWorkloads {
-    pub fn iter(&self) -> impl Iterator<Item = (&WorkloadMembers, Option<&StartImpediment>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<WorkloadMembers>, Option<&StartImpediment>)> {
         self.workloads.iter().zip(self.impediments.iter().map(Option::as_ref))
     }
 }

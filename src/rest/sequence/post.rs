@@ -13,7 +13,9 @@ use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::rest::extract::{PathParams, json_text, media_type, read, read_body, written};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::sequence::pending::ReportedWorkloads;
+use crate::service::group::visible::VisibleGroup;
+use crate::service::sequence::is_ordered_at_once;
+use crate::service::sequence::pending::{ReportedKernels, ReportedWorkloads};
 use crate::service::sequence::request::SequenceRequest;
 use crate::service::{Caller, Error, Service};
 
@@ -43,9 +45,10 @@ pub async fn handle(
     if !body.is_empty() {
         kind?;
     }
-    let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
-    let reported = if names_workloads(&body) { None } else { Some(service.reported_workloads(&group).await?) };
-    let work = move || order(&service, &caller, &path.rg, (&source, body), reported);
+    // Reported workloads are ordered if the request has none.
+    let kernels = if names_workloads(&body) { None } else { Some(service.reported_kernels(&group).await?) };
+    let is_short = body.len() <= SHORT_BYTES && is_ordered_at_once(&group, kernels.as_ref());
+    let work = move || order(&service, &caller, group, (&source, body), kernels);
     let answer = if is_short {
         work()
     } else {
@@ -54,7 +57,8 @@ pub async fn handle(
     Ok(written(Ok(answer)))
 }
 
-/// False for a body without the key `workloads`. The text is only searched, because parsing it twice would take long.
+/// False for a body without the key `workloads`. The text is only searched, because parsing it twice would take long; a key
+/// that is written with escapes is found when the body is parsed.
 fn names_workloads(body: &[u8]) -> bool {
     memmem::find(body, br#""workloads""#).is_some()
 }
@@ -63,23 +67,24 @@ fn names_workloads(body: &[u8]) -> bool {
 fn order(
     service: &Service,
     caller: &Caller,
-    group: &str,
+    group: VisibleGroup,
     (source, body): (&SlotNameSource, Bytes),
-    reported: Option<ReportedWorkloads>,
+    kernels: Option<ReportedKernels>,
 ) -> Result<Bytes> {
     let request: SequenceRequest =
         if body.is_empty() { SequenceRequest::default() } else { with_slot_name_source(source, || read(&body))? };
-    let Some(reported) = reported else {
-        if request.workloads.is_none() {
-            return Err(Error::about("/workloads", "missing_field", "is missing").into());
-        }
-        let sequenced = service.sequence(caller, group, request.into())?;
-        let answer = json_text(&SequenceAnswer::of(&sequenced))?;
+    let has_workloads = request.workloads.is_some();
+    let input = match kernels {
+        _ if has_workloads => request.into(),
+        Some(kernels) => ReportedWorkloads::of(&group, &kernels).fill(request.into()),
+        None => return Err(Error::about("/workloads", "missing_field", "is missing").into()),
+    };
+    let sequenced = service.sequence_in(caller, group, input)?;
+    let answer = json_text(&SequenceAnswer::of(&sequenced))?;
+    if has_workloads {
         let (group, at) = (sequenced.group.clone(), sequenced.at);
         drop(sequenced);
         service.remember_sequence(group, at, body);
-        return Ok(answer);
-    };
-    let sequenced = service.sequence(caller, group, reported.fill(request.into()))?;
-    Ok(json_text(&SequenceAnswer::of(&sequenced))?)
+    }
+    Ok(answer)
 }

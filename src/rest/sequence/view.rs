@@ -11,7 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::group::published::rows::UserShare;
 use crate::service::input::warning::InputWarning;
-use crate::service::sequence::{Explained, Sequenced};
+use crate::service::sequence::Sequenced;
 use crate::service::workloads::answer::WaitingState;
 
 /// The same workloads, or the first of them, in the order in which they should start.
@@ -122,10 +122,7 @@ impl<'a> SequenceItem<'a> {
             factor_after: charged.map(|charged| f64_text(charged.factor_after)),
             ahead: explained.map(|_| place as u64),
             owners_ahead: explained.map(|explained| explained.owners_ahead),
-            reason: explained.map(|Explained { decision, .. }| WaitingReason {
-                decided_by: decision.as_str(),
-                because: decision.because(latest_first),
-            }),
+            reason: explained.map(|explained| WaitingReason::of(explained.decision, latest_first)),
             waiting: explained
                 .and(sequenced.impediments.get(at))
                 .and_then(Option::as_ref)

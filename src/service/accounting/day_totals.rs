@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::day_usage::DayUsageSource;
+use super::day_usage::{DayUsageSource, UnsavedUsage};
 use super::difference::Difference;
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{Member, Owner, UserId};
@@ -23,44 +23,17 @@ use crate::store::records::day_sums;
 pub async fn save(session: &GroupTransaction, added: &Sums, removed: &Sums) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
     for day in days {
-        let mut places: Vec<(Member, &UsageDimensions)> = added.places(day).chain(removed.places(day)).collect();
-        places.sort_unstable();
-        places.dedup();
-        let totals = changed(session, day, places, added, removed).await?;
+        let touched: BTreeSet<Place> = (added.places(day).chain(removed.places(day)))
+            .map(|(member, dimensions)| (member, dimensions.clone()))
+            .collect();
+        let mut users: Vec<UserId> = touched.iter().map(|(member, _)| member.user).collect();
+        users.dedup();
+        let mut totals = day_totals::of_users(session.read(), session.key(), day, &users).await?;
+        totals.retain(|place, _| touched.contains(place));
+        UnsavedUsage { added, removed }.apply(day, &mut totals);
         day_totals::save(session.write(), session.key(), day, &totals).await?;
     }
     Ok(())
-}
-
-/// Some totals after the changes.
-async fn changed(
-    session: &GroupTransaction,
-    day: Day,
-    places: Vec<(Member, &UsageDimensions)>,
-    added: &Sums,
-    removed: &Sums,
-) -> Result<OfDay> {
-    let mut users: Vec<UserId> = places.iter().map(|(member, _)| member.user).collect();
-    users.dedup();
-    let mut stored = day_totals::of_users(session.read(), session.key(), day, &users).await?;
-    let mut totals = OfDay::new();
-    for (member, dimensions) in places {
-        let place = (member, dimensions.clone());
-        let (before, more) = (stored.remove(&place), added.get(day, member, dimensions));
-        // The total is purged, and with it what was taken back of it.
-        if before.is_none() && more.is_none() {
-            continue;
-        }
-        let mut daily = before.unwrap_or_default();
-        if let Some(more) = more {
-            daily.add_records(&more.usage, more.records);
-        }
-        if let Some(less) = removed.get(day, member, dimensions) {
-            daily.take_back(less);
-        }
-        totals.insert(place, daily);
-    }
-    Ok(totals)
 }
 
 /// Computes the totals of a group that has none yet: from its records, and from buckets for days whose records are

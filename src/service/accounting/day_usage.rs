@@ -17,6 +17,24 @@ pub struct UnsavedUsage<'a> {
     pub removed: &'a Sums,
 }
 
+impl UnsavedUsage<'_> {
+    /// Changes the totals of a day by what the run has recorded and taken back on it.
+    pub fn apply(&self, day: Day, totals: &mut OfDay) {
+        for (member, dimensions) in self.added.places(day) {
+            if let Some(more) = self.added.get(day, member, dimensions) {
+                totals.entry((member, dimensions.clone())).or_default().add_records(&more.usage, more.records);
+            }
+        }
+        for (member, dimensions) in self.removed.places(day) {
+            // The total is purged, and with it what was taken back of it.
+            let sum = totals.get_mut(&(member, dimensions.clone()));
+            if let Some((sum, less)) = sum.zip(self.removed.get(day, member, dimensions)) {
+                sum.take_back(less);
+            }
+        }
+    }
+}
+
 /// A source of the usage of single days of a group.
 pub struct DayUsageSource<'a> {
     group: GroupKey,
@@ -50,20 +68,10 @@ impl<'a> DayUsageSource<'a> {
             return Ok(day_sums::of_day(db, self.group, day).await?);
         }
         let mut totals = day_totals::of_day(db, self.group, day).await?;
-        let Some(UnsavedUsage { added, removed }) = self.unsaved else { return Ok(totals) };
-        for (member, dimensions) in added.places(day) {
-            if let Some(more) = added.get(day, member, dimensions) {
-                totals.entry((member, dimensions.clone())).or_default().add_records(&more.usage, more.records);
-            }
+        if let Some(unsaved) = self.unsaved {
+            unsaved.apply(day, &mut totals);
+            totals.retain(|_, daily| !daily.is_nothing());
         }
-        for (member, dimensions) in removed.places(day) {
-            // The total is purged, and with it what was taken back of it.
-            let sum = totals.get_mut(&(member, dimensions.clone()));
-            if let Some((sum, less)) = sum.zip(removed.get(day, member, dimensions)) {
-                sum.take_back(less);
-            }
-        }
-        totals.retain(|_, daily| !daily.is_nothing());
         Ok(totals)
     }
 

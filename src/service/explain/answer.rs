@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::decimal::Usage;
+use crate::domain::sequencer::Decision;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
@@ -367,4 +368,11 @@ pub struct WaitingReason {
     /// or `given_order`.
     pub decided_by: &'static str,
     pub because: &'static str,
+}
+
+impl WaitingReason {
+    /// The reason of a decision. With `latest_first`, equal workloads start in reverse order.
+    pub fn of(decision: Decision, latest_first: bool) -> Self {
+        Self { decided_by: decision.as_str(), because: decision.because(latest_first) }
+    }
 }

@@ -43,10 +43,7 @@ const TRIES: usize = 5;
 
 fn waits(waiting: PendingEntry) -> WaitingWorkload {
     let PendingEntry { workload_id, sequenced_at, mode, place, of, impediment, latest_first, .. } = waiting;
-    let reason = |(_, Explained { decision, .. }): (u64, Explained)| WaitingReason {
-        decided_by: decision.as_str(),
-        because: decision.because(latest_first),
-    };
+    let reason = |(_, explained): (u64, Explained)| WaitingReason::of(explained.decision, latest_first);
     WaitingWorkload {
         workload_id,
         sequenced_at,

@@ -23,6 +23,7 @@ use uuid::Uuid;
 pub use self::explained::Explained;
 use self::homed::Homed;
 use self::owners::{owners, placed};
+use super::group::live_kernels::Kernels;
 use super::group::published::GroupSnapshot;
 use super::group::published::division::Division;
 use super::group::published::entitlements::Part;
@@ -162,7 +163,19 @@ pub struct Known {
     pub exponent: Exponent,
 }
 
+/// True if the order needs little besides the workloads of the request. Otherwise queues may have to be divided first, or many
+/// kernels charged or ordered. `kernels` are those that are ordered in place of workloads of a request.
+pub fn is_ordered_at_once(group: &VisibleGroup, kernels: Option<&Kernels>) -> bool {
+    let has_few = group.options.order == Order::Flat || group.facts().outstanding.count() <= MOST_AT_ONCE;
+    has_few && kernels.is_none_or(|kernels| kernels.len() <= MOST_AT_ONCE) && !group.scheduler.takes_turns()
+}
+
 impl Sequenced<'_> {
+    /// The ids of the workloads in their order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().map(|at| &*self.workloads[*at as usize].id)
+    }
+
     /// The rows that the order was computed from.
     pub fn rows(&self) -> &Rows {
         &self.group.facts().rows
@@ -176,20 +189,21 @@ impl Sequenced<'_> {
 }
 
 impl Service {
-    /// True if the order needs little besides the workloads. Otherwise queues may have to be divided first, or many
-    /// kernels charged.
-    pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
-        self.group(caller, group).is_ok_and(|group| {
-            let few = group.options.order == Order::Flat || group.facts().outstanding.count() <= MOST_AT_ONCE;
-            few && !group.scheduler.takes_turns()
-        })
-    }
-
     /// Orders pending workloads. No workload is invented, and none is dropped except by the limit.
     pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
+        self.sequence_in(caller, self.group(caller, group)?, input)
+    }
+
+    /// [`Service::sequence`] in a snapshot of the group that the caller has already.
+    pub fn sequence_in<'a>(
+        &self,
+        caller: &Caller,
+        group: VisibleGroup,
+        input: SequenceInput<'a>,
+    ) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
         let names_all = caller.require_all_groups().is_ok();
-        self.order_with_names(self.group(caller, group)?, input, self.clock().now(), names_all)
+        self.order_with_names(group, input, self.clock().now(), names_all)
     }
 
     /// [`Service::sequence`] for a group that may differ from the stored one, as of `now`.

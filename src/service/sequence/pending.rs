@@ -6,7 +6,8 @@ use super::{PendingWorkload, SequenceInput, Sequenced};
 use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::Amounts;
-use crate::domain::workloads::{StartImpediment, WorkloadMember, WorkloadMembers, group_members};
+use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMember, WorkloadMembers, group_members};
+use crate::service::group::live_kernels::Kernels;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Caller, Result, Service};
@@ -33,13 +34,17 @@ fn pending_workload(workload: &WorkloadMembers) -> Option<PendingWorkload<'stati
     })
 }
 
-/// Workloads as a sequence takes them, the ones that have been known longest first.
-pub(in crate::service) fn pending_workloads<'w>(
-    workloads: impl Iterator<Item = &'w WorkloadMembers>,
-) -> Vec<PendingWorkload<'static>> {
-    let mut ordered: Vec<&WorkloadMembers> = workloads.collect();
-    ordered.sort_by_key(|workload| workload.known_order());
-    ordered.into_iter().filter_map(pending_workload).collect()
+/// Workloads as a sequence takes them, the ones that have been known longest first, each with its impediment.
+fn pending_rows<'w>(
+    workloads: impl Iterator<Item = (&'w WorkloadMembers, Option<&'w StartImpediment>)>,
+) -> ReportedWorkloads {
+    let mut ordered: Vec<_> = workloads.collect();
+    ordered.sort_by_key(|(workload, _)| workload.known_order());
+    let row = |(workload, impediment): (_, Option<&StartImpediment>)| {
+        Some((pending_workload(workload)?, impediment.cloned()))
+    };
+    let (workloads, impediments) = ordered.into_iter().filter_map(row).unzip();
+    ReportedWorkloads { workloads, impediments }
 }
 
 /// The pending workloads of the database, without members that run.
@@ -49,12 +54,12 @@ pub(in crate::service) async fn stored_pending_workloads(
 ) -> Result<Vec<PendingWorkload<'static>>> {
     let kernels = store::pending_kernels::first(db, group, MAX_PENDING_KERNELS).await?;
     let workloads = group_members(kernels.into_iter().map(|kernel| WorkloadMember { kernel, ended_at: None }));
-    Ok(pending_workloads(workloads.iter()))
+    Ok(pending_rows(workloads.iter().map(|workload| (workload, None))).workloads)
 }
 
 /// The reported workloads that wait.
 pub struct ReportedWorkloads {
-    pub workloads: Vec<PendingWorkload<'static>>,
+    workloads: Vec<PendingWorkload<'static>>,
     /// The impediment of each of them that can never start.
     impediments: Vec<Option<StartImpediment>>,
 }
@@ -66,28 +71,35 @@ pub struct Pending {
 }
 
 impl ReportedWorkloads {
+    /// The workloads of a snapshot that wait. `kernels` are those of the snapshot that have not ended.
+    pub fn of(group: &VisibleGroup, kernels: &Kernels) -> Self {
+        Self::waiting(&assessed_workloads(group.published(), kernels), |_| true)
+    }
+
+    /// The workloads that wait and can ever start.
+    pub(super) fn startable(assessed: &AssessedWorkloads) -> Self {
+        Self::waiting(assessed, |impediment| impediment.is_none())
+    }
+
+    fn waiting(assessed: &AssessedWorkloads, is_wanted: impl Fn(Option<&StartImpediment>) -> bool) -> Self {
+        let waits = |workload: &WorkloadMembers| workload.counts().pending > 0;
+        let wanted = assessed.iter().filter(|(workload, impediment)| waits(workload) && is_wanted(*impediment));
+        pending_rows(wanted.map(|(workload, impediment)| (&**workload, impediment)))
+    }
+
     /// The input of a sequence of these workloads, with all else from `input`.
     pub fn fill(self, input: SequenceInput<'_>) -> SequenceInput<'_> {
         SequenceInput { workloads: self.workloads, impediments: Some(self.impediments), ..input }
     }
 }
 
+/// The kernels of a group that have not ended.
+pub type ReportedKernels = Kernels;
+
 impl Service {
-    /// The workloads of the group that wait, as they were reported.
-    pub async fn reported_workloads(&self, group: &VisibleGroup) -> Result<ReportedWorkloads> {
-        let kernels = self.live_kernels(group.published()).await?;
-        let work = || {
-            let assessed = assessed_workloads(group.published(), &kernels);
-            let mut waiting: Vec<(&WorkloadMembers, Option<&StartImpediment>)> =
-                assessed.iter().filter(|(workload, _)| workload.counts().pending > 0).collect();
-            waiting.sort_by_key(|(workload, _)| workload.known_order());
-            let row = |(workload, impediment): (&WorkloadMembers, Option<&StartImpediment>)| {
-                Some((pending_workload(workload)?, impediment.cloned()))
-            };
-            let (workloads, impediments) = waiting.into_iter().filter_map(row).unzip();
-            Ok(ReportedWorkloads { workloads, impediments })
-        };
-        self.permits.run(group.access().key(), work).await
+    /// The kernels of the group that have not ended, of which [`ReportedWorkloads`] consist.
+    pub async fn reported_kernels(&self, group: &VisibleGroup) -> Result<ReportedKernels> {
+        self.live_kernels(group.published()).await
     }
 
     /// The reported workloads of the group that wait, in order, each with the reason why it waits. Keys of users see only the
@@ -101,17 +113,22 @@ impl Service {
     )]
     pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
         let visible = self.group(caller, group)?;
-        let reported = self.reported_workloads(&visible).await?;
-        let slots = |workload: &PendingWorkload| workload.requested_slots.as_deref().cloned().unwrap_or_default();
-        let requested = reported.workloads.iter().map(slots).collect();
-        let input = reported.fill(SequenceInput { mode, explain: true, ..SequenceInput::default() });
-        let mut sequenced = self.order_of(visible, input, self.clock().now())?;
-        // The workloads are not part of the request, so warnings about them have no place in it. Only callers that see
-        // all workloads get them.
-        sequenced.warnings.iter_mut().for_each(|warning| warning.pointer = None);
-        if caller.only_user().is_some() {
-            sequenced.warnings.clear();
-        }
-        Ok(Pending { sequenced, requested })
+        let kernels = self.live_kernels(visible.published()).await?;
+        let key = visible.access().key();
+        let work = || {
+            let reported = ReportedWorkloads::of(&visible, &kernels);
+            let slots = |workload: &PendingWorkload| workload.requested_slots.as_deref().cloned().unwrap_or_default();
+            let requested = reported.workloads.iter().map(slots).collect();
+            let input = reported.fill(SequenceInput { mode, explain: true, ..SequenceInput::default() });
+            let mut sequenced = self.order_of(visible, input, self.clock().now())?;
+            // The workloads are not part of the request, so warnings about them have no place in it. Only callers that see
+            // all workloads get them.
+            sequenced.warnings.iter_mut().for_each(|warning| warning.pointer = None);
+            if caller.only_user().is_some() {
+                sequenced.warnings.clear();
+            }
+            Ok(Pending { sequenced, requested })
+        };
+        self.permits.run(key, work).await
     }
 }

@@ -14,6 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
+use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Error, Result, Service};
 
 /// A workload in a sequence.
@@ -75,25 +76,36 @@ impl Service {
         let kernels = self.live_kernels(group.published()).await?;
         let (now, only) = (self.clock().now(), group.access().only_user());
         let work = || {
-            let (assessed, sequenced) = order_startable(self, group, &kernels, now, true)?;
+            let assessed = assessed_workloads(group.published(), &kernels);
             let Some(place) = find_workload(&assessed.workloads, id) else { return Ok(None) };
             let workload = &assessed.workloads[place];
             let owner = workload.representative().map(|kernel| kernel.owner);
             let owner = owner.filter(|owner| only.is_none_or(|user| user == owner.user));
             let Some(owner) = owner.filter(|_| workload.counts().pending > 0) else { return Ok(None) };
+            let sequenced = order_startable(self, group, &assessed, now, true)?;
             let never = || PendingEntry {
-                workload_id: workload.id.to_string(),
-                owner,
-                sequenced_at: now,
-                mode: sequenced.mode,
-                place: None,
-                of: sequenced.order.len(),
                 impediment: assessed.impediments[place].clone(),
-                latest_first: sequenced.group.scheduler.latest_first(),
+                ..PendingEntry::of(&sequenced, &workload.id, owner)
             };
             Ok(Some(in_order(&sequenced, &workload.id).unwrap_or_else(never)))
         };
         self.permits.run(group.access().key(), work).await
+    }
+}
+
+impl PendingEntry {
+    /// A workload without a place in the sequence.
+    fn of(sequenced: &Sequenced<'_>, id: &str, owner: Member) -> Self {
+        Self {
+            workload_id: id.to_owned(),
+            owner,
+            sequenced_at: sequenced.at,
+            mode: sequenced.mode,
+            place: None,
+            of: sequenced.order.len(),
+            impediment: None,
+            latest_first: sequenced.group.scheduler.latest_first(),
+        }
     }
 }
 
@@ -102,14 +114,9 @@ fn in_order(sequenced: &Sequenced<'_>, id: &str) -> Option<PendingEntry> {
     let find = |((at, explained), position): ((&u32, &Explained), u64)| {
         let workload = &sequenced.workloads[*at as usize];
         (workload.id == id).then(|| PendingEntry {
-            workload_id: workload.id.to_string(),
-            owner: workload.owner,
-            sequenced_at: sequenced.at,
-            mode: sequenced.mode,
             place: Some((position, *explained)),
-            of: sequenced.order.len(),
             impediment: sequenced.impediments.get(*at as usize).cloned().flatten(),
-            latest_first: sequenced.group.scheduler.latest_first(),
+            ..PendingEntry::of(sequenced, id, workload.owner)
         })
     };
     places.into_iter().find_map(find)

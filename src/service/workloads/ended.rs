@@ -1,6 +1,7 @@
 //! Workloads of which all members have ended, from the database.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -38,9 +39,12 @@ impl Service {
         let mut workloads = self.members_of(group, &page).await?;
         let now = self.clock().now();
         let people = self.people();
+        // A gang may have kernels of several owners. It is that of one of them, as long as it runs and afterwards.
         let row = |ended: &EndedWorkload| {
             let workload = workloads.remove(&id_of(ended))?;
-            Some((cursor_of(ended), ranked(group, workload).item(group.facts(), &people, 0, now)?))
+            let ranked = ranked(group, workload);
+            let item = filter.admits(group, &ranked, now).then(|| ranked.item(group.facts(), &people, 0, now));
+            Some((cursor_of(ended), item??))
         };
         let rows = page.iter().filter_map(row).collect();
         Ok(Page { rows, has_next, has_previous: after.is_some(), total })
@@ -92,7 +96,7 @@ impl Service {
 
 fn ranked(group: &VisibleGroup, workload: WorkloadMembers) -> RankedWorkload {
     let queue = queue_of(group.facts(), &workload).to_owned();
-    RankedWorkload { workload, queue, position: None, impediment: None }
+    RankedWorkload { workload: Arc::new(workload), queue, position: None, impediment: None }
 }
 
 fn id_of(ended: &EndedWorkload) -> String {
@@ -124,10 +128,11 @@ fn condition(group: &VisibleGroup, filter: &WorkloadFilter) -> EndedFilter {
             .filter(|project| facts.queue_of(None, *project) == queue)
             .collect(),
     };
+    let of_domain = |domain: &String| facts.rows.projects_in(domain).map(|row| row.project_id).collect();
     EndedFilter {
         user: filter.user,
         project: filter.project,
-        domain: filter.domain.clone(),
+        projects_of_domain: filter.domain.as_ref().map(of_domain),
         queue: filter.queue.as_ref().map(of_queue),
     }
 }

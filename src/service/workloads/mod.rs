@@ -17,11 +17,12 @@ use self::answer::WorkloadItem;
 use self::ranked::{RankedWorkload, rank_workloads};
 use super::group::visible::VisibleGroup;
 use super::input::page::{Key, Page, Window, cut};
+use super::reported_workloads::assessed_workloads;
 use super::sequence::startable::find_workload;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::domain::workloads::{StartImpediment, WAITING_REASONS, WorkloadMembers, WorkloadStatus};
+use crate::domain::workloads::{StartImpediment, WAITING_REASONS, WorkloadStatus};
 use crate::store;
 
 /// The conditions of a list of workloads.
@@ -133,14 +134,13 @@ impl Service {
         let now = self.clock().now();
         let kernels = self.live_kernels(group.published()).await?;
         let work = || {
-            let has_status = |workload: &WorkloadMembers| workload.status() == filter.status;
-            let mut all = rank_workloads(self, &group, &kernels, now, has_status)?;
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let has_status = |at: &usize| assessed.workloads[*at].status() == filter.status;
+            let wanted: Vec<usize> = (0..assessed.workloads.len()).filter(has_status).collect();
+            let mut all = rank_workloads(self, &group, &assessed, now, &wanted)?;
             all.retain(|ranked| filter.admits(&group, ranked, now));
             all.sort_by_cached_key(|ranked| order.key(ranked));
-            let list = Self::workload_list(filter.status, order);
-            let places: Vec<usize> = (0..all.len()).collect();
-            let page = cut(&list, &places, |place| order.key(&all[*place]), window);
-            Ok(page.map(|place| all[place].clone()))
+            Ok(cut(&Self::workload_list(filter.status, order), &all, |ranked| order.key(ranked), window))
         };
         let page = self.permits.run(group.access().key(), work).await?;
         let shown: Vec<&RankedWorkload> = page.rows.iter().map(|(_, ranked)| ranked).collect();
@@ -188,8 +188,9 @@ impl Service {
     async fn find_ranked(&self, group: &VisibleGroup, id: &str, now: Timestamp) -> Result<Option<RankedWorkload>> {
         let kernels = self.live_kernels(group.published()).await?;
         let work = || {
-            let has_id = |workload: &WorkloadMembers| find_workload(std::slice::from_ref(workload), id).is_some();
-            Ok(rank_workloads(self, group, &kernels, now, has_id)?.pop())
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let wanted = find_workload(&assessed.workloads, id);
+            Ok(rank_workloads(self, group, &assessed, now, wanted.as_slice())?.pop())
         };
         self.permits.run(group.access().key(), work).await
     }

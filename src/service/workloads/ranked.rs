@@ -10,12 +10,12 @@ use super::answer::{StatusChangeView, WaitingState, WorkloadItem};
 use crate::domain::ids::KernelKey;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
-use crate::domain::workloads::{StartImpediment, StatusChange, WorkloadMembers};
-use crate::service::group::live_kernels::Kernels;
+use crate::domain::workloads::{AssessedWorkloads, StartImpediment, StatusChange, WorkloadMembers};
 use crate::service::group::published::facts::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::people::Directory;
 use crate::service::reported_workloads::queue_of;
+use crate::service::sequence::Sequenced;
 use crate::service::sequence::startable::order_startable;
 use crate::service::{Result, Service};
 
@@ -25,7 +25,7 @@ const MAX_LISTED_KERNELS: usize = 1_000;
 /// A workload with its place among those that wait.
 #[derive(Clone, Debug)]
 pub(super) struct RankedWorkload {
-    pub workload: WorkloadMembers,
+    pub workload: Arc<WorkloadMembers>,
     /// The queue that it counts for.
     pub queue: String,
     /// From 1; `None`: nothing of it waits, or it can never start.
@@ -33,24 +33,29 @@ pub(super) struct RankedWorkload {
     pub impediment: Option<StartImpediment>,
 }
 
-/// The wanted workloads of kernels, by id, with their positions as of `now`.
+/// The wanted workloads, by their places, with their positions as of `now`. Nothing is ordered if none of them can have a
+/// position.
 pub(super) fn rank_workloads(
     service: &Service,
     group: &VisibleGroup,
-    kernels: &Kernels,
+    assessed: &AssessedWorkloads,
     now: Timestamp,
-    is_wanted: impl Fn(&WorkloadMembers) -> bool,
+    wanted: &[usize],
 ) -> Result<Vec<RankedWorkload>> {
-    let (assessed, sequenced) = order_startable(service, group, kernels, now, false)?;
-    let id = |at: &u32| &*sequenced.workloads[*at as usize].id;
-    let positions: BTreeMap<&str, u64> = sequenced.order.iter().map(id).zip(1..).collect();
-    let ranked = |(workload, impediment): (&WorkloadMembers, Option<&StartImpediment>)| RankedWorkload {
-        queue: queue_of(group.facts(), workload).to_owned(),
-        position: positions.get(&*workload.id).copied(),
-        workload: workload.clone(),
-        impediment: impediment.cloned(),
+    let may_start = |at: &usize| assessed.impediments[*at].is_none() && assessed.workloads[*at].counts().pending > 0;
+    let order = || order_startable(service, group, assessed, now, false);
+    let sequenced = wanted.iter().any(may_start).then(order).transpose()?;
+    let positions: BTreeMap<&str, u64> = sequenced.iter().flat_map(Sequenced::ids).zip(1..).collect();
+    let ranked = |at: &usize| {
+        let workload = &assessed.workloads[*at];
+        RankedWorkload {
+            queue: queue_of(group.facts(), workload).to_owned(),
+            position: positions.get(&*workload.id).copied(),
+            workload: Arc::clone(workload),
+            impediment: assessed.impediments[*at].clone(),
+        }
     };
-    Ok(assessed.iter().filter(|(workload, _)| is_wanted(workload)).map(ranked).collect())
+    Ok(wanted.iter().map(ranked).collect())
 }
 
 impl RankedWorkload {

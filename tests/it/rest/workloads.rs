@@ -190,6 +190,28 @@ on_both! {
         server.call_as(&bob, "GET", &group("/occupancy?by=user"), None).await.refused(403, "forbidden");
     }
 
+    async fn an_ended_gang_of_several_users_is_seen_by_its_owner_alone(db: TestDb) {
+        let server = cluster(db).await;
+        let shared = |name: &str, user: &str| with(pending(name, user, &json!({"gang_id": "shared"})), &ended("2026-01-13T10:45:00Z"));
+        server.call("POST", &group("/kernels"), Some(&json!([shared("s1", "bob"), shared("s2", "carol")]))).await.json(200);
+        let all = server.get(&group("/workloads?status=ended&limit=1000")).await;
+        let item = all["items"].as_array().unwrap().iter().find(|item| item["workload_id"] == "shared").unwrap().clone();
+        for user in ["bob", "carol"] {
+            let key = server.key_for(Role::User, Some(user)).await;
+            let own = server.call_as(&key, "GET", &group("/workloads?status=ended"), None).await.json(200);
+            let is_owner = item["user_uuid"] == json!(id(user));
+            assert_eq!(ids(&own).contains(&"shared".to_owned()), is_owner, "{user} {own:#}");
+        }
+    }
+
+    async fn a_key_with_escapes_names_workloads_all_the_same(db: TestDb) {
+        let server = cluster(db).await;
+        let body = r#"{"\u0077orkloads": [{"workload_id": "own", "user_uuid": "USER", "project_id": "PROJECT"}]}"#;
+        let body = body.replace("USER", &id("bob").to_string()).replace("PROJECT", &id("vision").to_string());
+        let ordered = server.raw("POST", &group("/sequence"), "application/json", body).await.json(200);
+        assert_eq!(ids(&ordered), ["own"]);
+    }
+
     async fn what_is_held_and_free(db: TestDb) {
         let server = cluster(db).await;
         let by = async |by: &str| server.get(&group(&format!("/occupancy?by={by}"))).await;

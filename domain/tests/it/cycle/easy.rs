@@ -55,6 +55,27 @@ fn a_member_goes_to_the_best_agent_that_delays_nothing() {
 }
 
 #[test]
+fn a_workload_of_another_queue_is_tried_although_its_like_was_refused() {
+    // The limit of `a` keeps `w1` from delaying `big`; `w2` is as large, and counts for `b`.
+    let queues = json!([{"name": "a", "limit": {"gpu": 4}}, {"name": "b"}]);
+    let pending = [with(job("big", "a", 4), json!({"priority": 9})), job("w1", "a", 2), job("w2", "b", 2)];
+    let running = [ends_in("r", 8, "n1", 100)];
+    let answer = easy(json!({"capacity": {"gpu": 10}, "queues": queues, "running": running, "pending": pending}));
+    assert_eq!(starts(&answer), ["w2 backfill -"]);
+}
+
+#[test]
+fn a_short_workload_gets_its_plan_although_a_long_one_like_it_was_refused() {
+    // Both would evict `u`; `long` would still hold the room that `big` needs when everything else has ended.
+    let stays = with(ends_in("v", 2, "n1", 100), json!({"preemptible": false}));
+    let pending = [with(job("big", "a", 4), json!({"priority": 9})), job("long", "a", 2), short("short", 2, 50)];
+    let answer = easy(json!({"queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}}],
+        "running": [stays, ends_in("u", 2, "n1", 100)], "pending": pending,
+        "cycle": {"backfill": "easy", "actions": ["allocate", "backfill", "reclaim"]}}));
+    assert_eq!(started(&answer), ["short"], "{answer:#}");
+}
+
+#[test]
 fn a_gang_over_several_agents_is_reserved_as_a_whole() {
     let running = [ends_in("r1", 2, "n1", 100), ends_in("r2", 2, "n2", 200), ends_in("r3", 1, "n3", 300)];
     let document = json!({"capacity": {"gpu": 6}, "agents": agents(&[2, 2, 2]), "running": running,
