@@ -35,7 +35,7 @@ async fn the_group_of_a_frozen_server_is_free_soon() {
     })
     .await;
     // The first server is about to commit, and has the lock of the group.
-    proxy.cut_at(Cut::HeldBeforeCommit);
+    proxy.cut_at(Cut::HeldBeforeCommitOf("weights.put"));
     let asked = tokio::spawn({
         let (reporter, frozen, path) = (Arc::clone(&reporter), Arc::clone(&frozen), path.clone());
         async move { reporter.call(&frozen, Method::PUT, &path, &weight(3)).await }

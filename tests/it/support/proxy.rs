@@ -25,8 +25,9 @@ pub enum Cut {
     BeforeCommit,
     /// The database has committed, and its answer is lost.
     AfterCommit,
-    /// The commit does not reach the database, and the connection stays open until one side ends it.
-    HeldBeforeCommit,
+    /// The commit of the transaction that sent this text does not reach the database, and the connection stays open until
+    /// one side ends it.
+    HeldBeforeCommitOf(&'static str),
     /// The statement with this text does not reach the database, nor does anything after it.
     AndRefuse(&'static str),
 }
@@ -34,10 +35,16 @@ pub enum Cut {
 impl Cut {
     fn text(self) -> &'static str {
         match self {
-            Self::BeforeCommit | Self::AfterCommit | Self::HeldBeforeCommit => "COMMIT\0",
+            Self::BeforeCommit | Self::AfterCommit | Self::HeldBeforeCommitOf(_) => COMMIT,
             Self::AndRefuse(text) => text,
         }
     }
+}
+
+const COMMIT: &str = "COMMIT\0";
+
+fn contains(sent: &[u8], text: &str) -> bool {
+    sent.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
 pub struct Proxy {
@@ -103,13 +110,17 @@ impl Proxy {
 }
 
 impl Shared {
-    /// The armed cut, if `sent` has its text. It is then disarmed.
-    fn take_cut(&self, sent: &[u8]) -> Option<Cut> {
+    /// The armed cut, if `sent` has its text. It is then disarmed. `is_wanted` says for one connection whether its
+    /// transaction has sent the text whose commit is held; jobs commit at any moment, too.
+    fn take_cut(&self, sent: &[u8], is_wanted: &mut bool) -> Option<Cut> {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
-        let moment = armed.filter(|cut| {
-            let text = cut.text().as_bytes();
-            sent.windows(text.len()).any(|sent| sent == text)
-        })?;
+        if let Some(Cut::HeldBeforeCommitOf(text)) = *armed {
+            *is_wanted |= contains(sent, text);
+            if contains(sent, COMMIT) && !std::mem::take(is_wanted) {
+                return None;
+            }
+        }
+        let moment = armed.filter(|cut| contains(sent, cut.text()))?;
         *armed = None;
         self.done.fetch_add(1, Ordering::SeqCst);
         Some(moment)
@@ -146,6 +157,7 @@ async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
     let Ok(mut database) = UnixStream::connect(&shared.database).await else { return };
     let (mut from_client, mut from_database) = (vec![0; 64 << 10], vec![0; 64 << 10]);
     let mut dead = *mode.borrow_and_update() == Mode::Blackhole;
+    let mut is_wanted = false;
     loop {
         tokio::select! {
             biased;
@@ -163,12 +175,12 @@ async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
                 if dead {
                     continue;
                 }
-                let cut = shared.take_cut(sent);
+                let cut = shared.take_cut(sent, &mut is_wanted);
                 if let Some(Cut::AndRefuse(_)) = cut {
                     shared.mode.send_replace(Mode::Refuse);
                     return;
                 }
-                if cut == Some(Cut::HeldBeforeCommit) {
+                if matches!(cut, Some(Cut::HeldBeforeCommitOf(_))) {
                     dead = true;
                     continue;
                 }
