@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fairshared::domain::options::{Order, SequenceMode};
+use fairshared::domain::options::{FairshareOrder, SequenceMode};
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
 use crate::support::closed_loop::{Got, LARGE, Lengths, Scene, delivered};
@@ -19,7 +19,7 @@ enum Tier {
 
 /// One cell of the table.
 struct Cell {
-    order: Order,
+    order: FairshareOrder,
     half_life_days: u32,
     lengths: Lengths,
     tier: Tier,
@@ -30,17 +30,17 @@ const TEN_SECONDS: Lengths = Lengths::All(10);
 const TEN_MINUTES: Lengths = Lengths::All(600);
 const SIX_HOURS: Lengths = Lengths::All(6 * 3_600);
 
-const fn cell(order: Order, half_life_days: u32, lengths: Lengths, tier: Tier, name: &'static str) -> Cell {
+const fn cell(order: FairshareOrder, half_life_days: u32, lengths: Lengths, tier: Tier, name: &'static str) -> Cell {
     let bars: &'static [Bar] = match (tier, order, half_life_days, lengths) {
         (Tier::Domains, ..) => &[Bar::Most(0.01)],
-        (_, Order::Tiered, 1, Lengths::All(21_600)) => &[Bar::Most(0.05)],
+        (_, FairshareOrder::Tiered, 1, Lengths::All(21_600)) => &[Bar::Most(0.05)],
         _ => &[Bar::Most(0.03)],
     };
     let figure = Figure { name, floor: "the same in plain mode", unit: Unit::Share, bars, on: MEMORY };
     Cell { order, half_life_days, lengths, tier, figure }
 }
 
-use Order::{Flat, Tiered};
+use FairshareOrder::{Flat, Tiered};
 use Tier::{Domains, Users};
 
 static CELLS: [Cell; 24] = [

@@ -1,9 +1,9 @@
 //! The division of a group's capacity: time by algorithm and size, with floors of the same run.
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::{DivisionOptions, DivisionTrace, QueueTree, algorithm, algorithm_names};
 use fairshared::domain::queues::{Bound, GivenFigures, QueueConfig, QueueSpec};
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
 use crate::common::repeat;
@@ -42,7 +42,7 @@ const GROWTH: [(&str, &Figure); 4] = [
 ];
 
 /// A tree of four levels, in which every queue asks for some of every slot.
-fn tree(leaves: usize, slots: usize) -> Tree {
+fn tree(leaves: usize, slots: usize) -> QueueTree {
     let names: Vec<SlotName> = (0..slots).filter_map(|s| SlotName::new(&format!("slot{s}"))).collect();
     let mut specs: Vec<QueueSpec> = Vec::with_capacity(leaves);
     let fan = (1..leaves).find(|fan: &usize| fan.pow(4) >= leaves).unwrap_or(1);
@@ -61,7 +61,7 @@ fn tree(leaves: usize, slots: usize) -> Tree {
                 }
                 let name = format!("q{}", specs.len());
                 let mut amounts =
-                    |most: u64| -> Amounts { names.iter().map(|n| (*n, Amount::whole(random(most)))).collect() };
+                    |most: u64| -> SlotAmounts { names.iter().map(|n| (*n, Amount::whole(random(most)))).collect() };
                 let (request, quota, allocated) = (amounts(40), amounts(6), amounts(20));
                 let config = QueueConfig {
                     parent: Option::clone(parent),
@@ -79,11 +79,11 @@ fn tree(leaves: usize, slots: usize) -> Tree {
         level = next;
     }
     let capacity = names.iter().map(|n| (*n, Amount::whole(leaves as u64 * 5))).collect();
-    Tree::build(&specs, &capacity).unwrap_or_else(|faults| panic!("{faults:?}"))
+    QueueTree::build(&specs, &capacity).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
 /// The floor: every figure read once, every share written once.
-fn copy(tree: &Tree) -> Vec<Amount> {
+fn copy(tree: &QueueTree) -> Vec<Amount> {
     let cells = (0..tree.len()).flat_map(|q| (0..tree.slots.len()).map(move |c| (q, c)));
     cells.map(|(q, c)| tree.requestable(q, c).min(tree.quota[(q, c)].cut(tree.capacity[c]))).collect()
 }
@@ -93,7 +93,7 @@ fn measure(name: &str, queues: usize, slots: usize) -> (f64, f64) {
     let tree = tree(queues, slots);
     let algorithm = algorithm(name).unwrap_or_else(|| panic!("no algorithm {name}"));
     let floor = repeat(15, || copy(&tree));
-    let measured = repeat(15, || algorithm.divide(&tree, &Options::default(), &mut Trace::off()));
+    let measured = repeat(15, || algorithm.divide(&tree, &DivisionOptions::default(), &mut DivisionTrace::off()));
     (measured.as_secs_f64(), floor.as_secs_f64())
 }
 

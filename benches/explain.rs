@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairshared::domain::explain::comparison::{Candidate, Comparison};
-use fairshared::domain::explain::future::{Future, Unrecorded};
+use fairshared::domain::explain::future::{FutureKeys, UnrecordedHistories};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::normalized_days::NormalizedBucket;
-use fairshared::domain::options::Options;
+use fairshared::domain::options::FairShareOptions;
 use fairshared::domain::time::Day;
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 
@@ -79,20 +79,20 @@ fn contest() -> Comparison {
 }
 
 fn alone() {
-    let (contest, options) = (contest(), Options::default());
-    let explained = |future: &Future, number: usize| {
+    let (contest, options) = (contest(), FairShareOptions::default());
+    let explained = |future: &FutureKeys, number: usize| {
         let normalized_days = Arc::clone(&contest.entrants[number].normalized_days);
         let candidate_order = contest.now();
         (
             candidate_order.place(number),
-            candidate_order.rivals(number),
-            outlook(&contest, future, &Unrecorded::default(), number, &normalized_days),
+            candidate_order.siblings_at(number),
+            outlook(&contest, future, &UnrecordedHistories::default(), number, &normalized_days),
         )
     };
     let (mut first, mut next): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
     for n in 0..5 {
         let begun = Instant::now();
-        let future = Future::of(&contest, &options, TODAY);
+        let future = FutureKeys::of(&contest, &options, TODAY);
         std::hint::black_box(explained(&future, n));
         first.push(begun.elapsed());
         let begun = Instant::now();

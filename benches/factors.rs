@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
-use fairshared::domain::factor::{Decayer, Exponent, History};
+use fairshared::domain::factor::{DecayedHistory, Exponent, HistoryDecayer};
 use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::ledger::Ledger;
-use fairshared::domain::options::Options;
-use fairshared::domain::ranking::{Ranked, Ranking};
-use fairshared::domain::slots::{Amounts, SlotName, Usages};
+use fairshared::domain::options::FairShareOptions;
+use fairshared::domain::ranking::{RankedRow, RowRanking};
+use fairshared::domain::slots::{SlotAmounts, SlotName, SlotUsages};
 use fairshared::domain::time::Day;
 use fairshared::domain::weight::Weight;
 
@@ -64,16 +64,16 @@ fn bucket() {
 /// The time of all factors and ranks, and of the floor.
 pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     let (mut ledger, mut hierarchy) = histories(users);
-    let options = Options::default();
-    ledger.normalize(&Decayer::new(&options, TODAY));
+    let options = FairShareOptions::default();
+    ledger.normalize(&HistoryDecayer::new(&options, TODAY));
     let mut days = 0;
     let measured = repeat(times, || {
         // Another day changes the history of every owner.
         days = 1 - days;
-        let decayer = Decayer::new(&options, TODAY.plus(days));
+        let decayer = HistoryDecayer::new(&options, TODAY.plus(days));
         hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
         hierarchy.weigh(Weight::ONE);
-        Ranking::of(
+        RowRanking::of(
             hierarchy.users().iter().map(|(member, share)| Arc::new(Standing(*member, share.exponent))).collect(),
         )
     });
@@ -88,7 +88,7 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
 /// The data of one user that a ranking needs.
 struct Standing(Member, Exponent);
 
-impl Ranked for Standing {
+impl RankedRow for Standing {
     type Id = Member;
 
     fn exponent(&self) -> Exponent {
@@ -103,13 +103,13 @@ impl Ranked for Standing {
 fn histories(users: usize) -> (Ledger, Hierarchy) {
     let slot = |name| SlotName::new(name).unwrap_or_else(|| panic!("{name}"));
     let slots = [slot("cpu"), slot("mem"), slot("cuda.device")];
-    let capacity = |day: i32| -> Arc<Amounts> {
+    let capacity = |day: i32| -> Arc<SlotAmounts> {
         Arc::new(slots.iter().map(|s| (*s, (1_000_000 + day).to_string().parse().unwrap())).collect())
     };
-    let capacities: Vec<Arc<Amounts>> = (0..DAYS).map(capacity).collect();
+    let capacities: Vec<Arc<SlotAmounts>> = (0..DAYS).map(capacity).collect();
     let mut ledger = Ledger::new(CapacityCalendar::default(), TODAY.plus(-DAYS));
     let mut hierarchy = Hierarchy::default();
-    let share = || Share::new(None, History::default());
+    let share = || Share::new(None, DecayedHistory::default());
     let mut entities = Vec::new();
     for n in 0..DOMAINS {
         let name: Arc<str> = Arc::from(domain_name(n));
@@ -126,7 +126,7 @@ fn histories(users: usize) -> (Ledger, Hierarchy) {
     }
     for age in (0..DAYS).rev() {
         for (n, entity) in entities.iter().enumerate() {
-            let usage: Usages = slots
+            let usage: SlotUsages = slots
                 .iter()
                 .zip(1..)
                 .map(|(s, k)| (*s, format!("{}.{k:03}", (n + 1) * 977 % 86_400 * k).parse().unwrap()))

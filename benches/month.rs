@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fairshared::domain::time::Timestamp;
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::jobs::JobControl;
 
 use crate::common::block_on;
@@ -58,7 +58,7 @@ fn run() {
 
 async fn live(on: On) {
     let cluster = world::cluster(grown::database(on).await).await;
-    let runner = Runner::new(Arc::clone(&cluster.service), JobSettings::default());
+    let runner = JobRunner::new(Arc::clone(&cluster.service), JobSettings::default());
     let job = async |name: &str| {
         let runs = Arc::clone(&runner).run_now(name.to_owned(), Some(GROUP.to_owned())).await.unwrap().unwrap();
         assert!(runs.iter().all(|run| run.status == "succeeded"), "{runs:?}");

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Grid, Options, Trace, Tree, algorithm};
+use fairshared::domain::division::{DivisionOptions, DivisionTrace, QueueSlotGrid, QueueTree, algorithm};
 use fairshared::domain::queues::{Bound, QueueConfig, QueueSpec};
 use fairshared::domain::reclaim::{
-    Agent, Input, Pending, PendingMember, PlanOptions, RunningMember, Verdict, Workload, observed_tree, plan,
+    PendingGang, PendingMember, PlanOptions, ReclaimAgent, ReclaimInput, ReclaimVerdict, RunningMember,
+    RunningWorkload, observed_tree, plan,
 };
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::time::Timestamp;
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
@@ -42,13 +43,13 @@ impl Dice {
 }
 
 struct Cluster {
-    tree: Tree,
-    fair_share: Grid<Amount>,
-    agents: Vec<Agent>,
-    running: Vec<Workload>,
+    tree: QueueTree,
+    fair_share: QueueSlotGrid<Amount>,
+    agents: Vec<ReclaimAgent>,
+    running: Vec<RunningWorkload>,
 }
 
-fn slots(cpu: u64, gpu: u64) -> Amounts {
+fn slots(cpu: u64, gpu: u64) -> SlotAmounts {
     [("cpu", cpu), ("gpu", gpu)].iter().filter_map(|(n, a)| Some((SlotName::new(n)?, Amount::whole(*a)))).collect()
 }
 
@@ -71,13 +72,13 @@ fn queues(dice: &mut Dice) -> Vec<QueueSpec> {
 /// much, many little.
 fn cluster() -> Cluster {
     let mut dice = Dice(7);
-    let agent = |at: usize| Agent {
+    let agent = |at: usize| ReclaimAgent {
         agent_id: format!("node-{at}").into(),
         available_slots: slots(64, 10),
         labels: std::collections::BTreeMap::new(),
         schedulable: true,
     };
-    let agents: Vec<Agent> = (0..AGENTS).map(agent).collect();
+    let agents: Vec<ReclaimAgent> = (0..AGENTS).map(agent).collect();
     let (mut running, mut placed) = (Vec::new(), 0);
     while placed < KERNELS {
         let size = [1, 1, 1, 2, 4, 8][dice.roll(6)].min(KERNELS - placed);
@@ -89,7 +90,7 @@ fn cluster() -> Cluster {
             slots: slots(4, 1),
             agent_id: Some(format!("node-{}", (placed + m) % AGENTS).into()),
         };
-        running.push(Workload {
+        running.push(RunningWorkload {
             workload_id: format!("w{id}").into(),
             queue: leaf(one.min(other)).into(),
             priority: i32::try_from(dice.roll(3)).unwrap_or(0),
@@ -110,15 +111,15 @@ fn cluster() -> Cluster {
     for queue in 0..tree.len() {
         wanting.request.row_mut(queue).fill(Amount::whole(100_000));
     }
-    let fair_share = divide.divide(&wanting, &Options::default(), &mut Trace::off()).fair_share;
+    let fair_share = divide.divide(&wanting, &DivisionOptions::default(), &mut DivisionTrace::off()).fair_share;
     Cluster { tree, fair_share, agents, running }
 }
 
-fn pending(dice: &mut Dice) -> Pending {
+fn pending(dice: &mut Dice) -> PendingGang {
     // From one gpu to 16, on one agent or several; the last one asks for more than any queue deserves.
     let (size, gpus) = [(1, 1), (1, 2), (1, 4), (1, 8), (2, 4), (8, 1), (16, 1), (8, 8)][dice.roll(8)];
     let member = PendingMember { slots: slots(4 * gpus, gpus), labels: std::collections::BTreeMap::new() };
-    Pending {
+    PendingGang {
         workload_id: "new".into(),
         queue: leaf(QUEUES / 2 + dice.roll(QUEUES / 2)).into(),
         priority: 1,
@@ -131,7 +132,7 @@ fn pending(dice: &mut Dice) -> Pending {
 
 fn floor(cluster: &Cluster) -> Duration {
     repeat(15, || {
-        let (mut by_queue, mut by_agent): (HashMap<&str, Amounts>, HashMap<&str, Amounts>) = Default::default();
+        let (mut by_queue, mut by_agent): (HashMap<&str, SlotAmounts>, HashMap<&str, SlotAmounts>) = Default::default();
         for workload in &cluster.running {
             let queue = by_queue.entry(&workload.queue).or_default();
             for member in &workload.members {
@@ -150,7 +151,7 @@ fn run() {
     let (mut dice, mut times, mut reclaiming) = (Dice(11), Vec::new(), Vec::new());
     for _ in 0..PLANS {
         let pending = pending(&mut dice);
-        let input = Input {
+        let input = ReclaimInput {
             tree: &cluster.tree,
             fair_share: &cluster.fair_share,
             running: &cluster.running,
@@ -160,7 +161,7 @@ fn run() {
             now: Timestamp::from_seconds(1_768_000_000),
         };
         let (time, plan) = timed(|| plan(&input));
-        if plan.is_ok_and(|plan| plan.verdict == Verdict::Reclaim) {
+        if plan.is_ok_and(|plan| plan.verdict == ReclaimVerdict::Reclaim) {
             reclaiming.push(time);
         }
         times.push(time);

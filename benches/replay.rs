@@ -6,14 +6,14 @@ use std::sync::Arc;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::identity;
 use fairshared::domain::ids::Member;
-use fairshared::domain::options::{Options, SequenceMode};
-use fairshared::domain::replay::history::{History, Job, Offer, Person};
-use fairshared::domain::replay::policy::Policy;
-use fairshared::domain::replay::report::{Outcome, Starts};
-use fairshared::domain::replay::simulation::Estimates;
+use fairshared::domain::options::{FairShareOptions, SequenceMode};
+use fairshared::domain::replay::history::{CapacityOffer, ReplayHistory, TraceJob, TraceUser};
+use fairshared::domain::replay::policy::ReplayPolicy;
+use fairshared::domain::replay::report::{JobStarts, PolicyOutcome};
+use fairshared::domain::replay::simulation::RuntimeEstimates;
 use fairshared::domain::replay::{schedulers, simulate};
 use fairshared::domain::sequencer::Sequencer;
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY};
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
@@ -43,12 +43,12 @@ const LOAD: f64 = 0.95;
 fn run() {
     let history = history();
     let replay = |scheduler: &str, mode: SequenceMode| {
-        let options = Options { sequence_mode: mode, ..Options::default() };
+        let options = FairShareOptions { sequence_mode: mode, ..FairShareOptions::default() };
         let sequencer = Sequencer::by_name(scheduler).unwrap_or_else(|| panic!("no sequencer {scheduler}"));
-        let policy = Policy { name: scheduler.to_owned(), sequencer, options, weights: BTreeMap::new() };
+        let policy = ReplayPolicy { name: scheduler.to_owned(), sequencer, options, weights: BTreeMap::new() };
         let (took, outcome) = timed(|| {
-            let starts = simulate(&history, &policy, schedulers::SCHEDULERS[0], Estimates::Given);
-            Outcome::of(&history, &Starts { name: scheduler, starts: &starts, policy: &policy })
+            let starts = simulate(&history, &policy, schedulers::SCHEDULERS[0], RuntimeEstimates::Given);
+            PolicyOutcome::of(&history, &JobStarts { name: scheduler, starts: &starts, policy: &policy })
         });
         assert_eq!((outcome.figures.jobs, outcome.never_started), (JOBS as u64, 0));
         took
@@ -58,22 +58,27 @@ fn run() {
     PROGRESSIVE.took(On::Memory, replay("fairshare", SequenceMode::Progressive), Some(floor));
 }
 
-fn person(n: usize) -> Person {
+fn person(n: usize) -> TraceUser {
     let (user, project) = (format!("user-{n}"), format!("project-{}", n % 30));
     let member = Member { user: identity::user(&user), project: identity::project(&project) };
-    Person { member, user: user.into(), project: project.into(), domain: Arc::from(format!("domain-{}", n % 30 % 4)) }
+    TraceUser {
+        member,
+        user: user.into(),
+        project: project.into(),
+        domain: Arc::from(format!("domain-{}", n % 30 % 4)),
+    }
 }
 
 /// Jobs of all lengths, with owners who are not equally busy.
-fn history() -> History {
+fn history() -> ReplayHistory {
     let cpu = SlotName::new("cpu").unwrap_or_else(|| panic!("no slot cpu"));
-    let cores = |count: u64| -> Amounts { [(cpu, Amount::whole(count))].into_iter().collect() };
+    let cores = |count: u64| -> SlotAmounts { [(cpu, Amount::whole(count))].into_iter().collect() };
     let start = time(world::START);
     let mut dice = Dice::seeded(1);
     let mean_size = SIZES.iter().sum::<u64>() as f64 / SIZES.len() as f64;
     let mean_length = LOAD * (CORES * (DAYS * SECONDS_PER_DAY).unsigned_abs()) as f64 / JOBS as f64 / mean_size;
     let between = (DAYS * SECONDS_PER_DAY * MICROS_PER_SECOND).unsigned_abs() / JOBS as u64;
-    let mut jobs: Vec<Job> = (0..JOBS)
+    let mut jobs: Vec<TraceJob> = (0..JOBS)
         .map(|n| {
             let at = n as u64 * between + dice.roll(between);
             // The smaller of two dice, so that some owners have many times as many jobs as others.
@@ -84,7 +89,7 @@ fn history() -> History {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "days in microseconds")]
             let ran = (length * MICROS_PER_SECOND as f64) as u64;
             let submitted_at = start.plus_micros(at.cast_signed());
-            Job {
+            TraceJob {
                 id: format!("{n:07}").into(),
                 owner: u32::try_from(owner).unwrap_or(0),
                 size: u32::try_from(dice.roll(SIZES.len() as u64)).unwrap_or(0),
@@ -97,10 +102,10 @@ fn history() -> History {
         })
         .collect();
     jobs.sort_by(|a, b| (a.submitted_at, &a.id).cmp(&(b.submitted_at, &b.id)));
-    History {
+    ReplayHistory {
         jobs,
         owners: (0..OWNERS).map(person).collect(),
         sizes: SIZES.map(cores).to_vec(),
-        offers: vec![Offer { from: start, slots: cores(CORES) }],
+        offers: vec![CapacityOffer { from: start, slots: cores(CORES) }],
     }
 }

@@ -10,14 +10,14 @@ use axum::routing::post;
 use bytes::Bytes;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::score_weights::ScoreWeights;
-use fairshared::domain::division::{Grid, Tree};
+use fairshared::domain::division::{QueueSlotGrid, QueueTree};
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId};
-use fairshared::domain::options::Order;
+use fairshared::domain::options::FairshareOrder;
 use fairshared::domain::queues::QueueSpec;
-use fairshared::domain::sequencer::progressive::{self, Account, Charge, UsageAccounts};
-use fairshared::domain::sequencer::{QueueClaims, Sequencer, ShareLookup, Workload};
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::sequencer::progressive::{self, UsageAccount, UsageAccounts, UsageCharge};
+use fairshared::domain::sequencer::{QueueClaims, SequenceWorkload, Sequencer, ShareLookup};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use fairshared::service::input::json::read;
 use fairshared::service::sequence::request::SequenceRequest;
@@ -283,8 +283,8 @@ fn engine() {
         standings.exponents.insert(member(n), exponent);
     }
     let start = support::time(world::START);
-    let workloads: Vec<Workload> = (0..WORKLOADS)
-        .map(|n| Workload {
+    let workloads: Vec<SequenceWorkload> = (0..WORKLOADS)
+        .map(|n| SequenceWorkload {
             id: Cow::Owned(format!("workload-{n}")),
             owner: member(n * 31 % USERS),
             submitted_at: Some(start.plus_micros(world::seconds(n * 7_919 % 100_000) / 1_000)),
@@ -310,29 +310,29 @@ fn engine() {
 struct Used<'a>(&'a GivenStandings);
 
 impl UsageAccounts for Used<'_> {
-    fn user(&self, member: Member) -> Account {
+    fn user(&self, member: Member) -> UsageAccount {
         let used = self.0.exponents.get(&member).map_or(0.0, |exponent| exponent.sort_key() as f64 / 1e22);
         account(used)
     }
 
-    fn project(&self, _: ProjectId) -> Account {
+    fn project(&self, _: ProjectId) -> UsageAccount {
         account(0.1)
     }
 
-    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, UsageAccount) {
         (Some(Arc::from(if project.0.as_u128().is_multiple_of(2) { "even" } else { "odd" })), account(0.2))
     }
 }
 
-fn account(normalized_usage: f64) -> Account {
-    Account { normalized_usage, charged: Charge::ZERO, weight: EffectiveWeight::single(Weight::ONE) }
+fn account(normalized_usage: f64) -> UsageAccount {
+    UsageAccount { normalized_usage, charged: UsageCharge::ZERO, weight: EffectiveWeight::single(Weight::ONE) }
 }
 
-fn charged(workloads: &[Workload], standings: &GivenStandings) {
+fn charged(workloads: &[SequenceWorkload], standings: &GivenStandings) {
     let fairshare = Sequencer::by_name("fairshare").unwrap_or_else(|| panic!("no fairshare"));
     let floor = repeat(10, || fairshare.order(workloads, standings));
-    let charges: Vec<Charge> = (0..workloads.len()).map(|n| Charge::of((1 + n % 7) as f64 / 1e6)).collect();
-    for (order, figure) in [(Order::Flat, &PROGRESSIVE), (Order::Tiered, &IN_TIERS)] {
+    let charges: Vec<UsageCharge> = (0..workloads.len()).map(|n| UsageCharge::of((1 + n % 7) as f64 / 1e6)).collect();
+    for (order, figure) in [(FairshareOrder::Flat, &PROGRESSIVE), (FairshareOrder::Tiered, &IN_TIERS)] {
         let measured = repeat(10, || {
             let workloads = progressive::by_owner(workloads);
             progressive::order(order, &workloads, &charges, &Used(standings), usize::MAX)
@@ -342,16 +342,16 @@ fn charged(workloads: &[Workload], standings: &GivenStandings) {
 }
 
 /// Queues that take turns; all of them are siblings, and no two are alike.
-fn turns(workloads: &[Workload], standings: &dyn ShareLookup, floor: Duration) {
+fn turns(workloads: &[SequenceWorkload], standings: &dyn ShareLookup, floor: Duration) {
     let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
     let slots = [slot("cpu"), slot("mem")];
-    let amounts = |counts: [usize; 2]| -> Amounts {
+    let amounts = |counts: [usize; 2]| -> SlotAmounts {
         slots.iter().copied().zip(counts.map(|count| Amount::whole(count as u64))).collect()
     };
     let specs = (0..QUEUES).map(|n| QueueSpec::named(format!("queue-{n}")));
     let mut tree =
-        Tree::build(&specs.collect::<Vec<_>>(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
-    let mut fair_share = Grid::new(tree.len(), 2, Amount::ZERO);
+        QueueTree::build(&specs.collect::<Vec<_>>(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut fair_share = QueueSlotGrid::new(tree.len(), 2, Amount::ZERO);
     for n in 0..QUEUES {
         for column in 0..2 {
             let place = n + column * 31;
@@ -360,7 +360,7 @@ fn turns(workloads: &[Workload], standings: &dyn ShareLookup, floor: Duration) {
         }
     }
     let queue: Vec<usize> = (0..workloads.len()).map(|n| n * 31 % QUEUES).collect();
-    let requests: Vec<Amounts> = (0..workloads.len()).map(|n| amounts([1 + n % 8, 1 + n % 7])).collect();
+    let requests: Vec<SlotAmounts> = (0..workloads.len()).map(|n| amounts([1 + n % 8, 1 + n % 7])).collect();
     let score_weights = ScoreWeights::default();
     let claims = QueueClaims {
         tree: &tree,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairshared::store::Synchronous;
+use fairshared::store::CommitDurability;
 
 use crate::common::figure::{Bar, Bench, Database, Figure, On, Unit};
 use crate::common::http::Server;
@@ -34,7 +34,7 @@ const USERS: usize = 10_000;
 
 fn run() {
     on_each(ON, async |on| {
-        let (normal, full) = (figures(on, Synchronous::Normal).await, figures(on, Synchronous::Full).await);
+        let (normal, full) = (figures(on, CommitDurability::Normal).await, figures(on, CommitDurability::Full).await);
         REPORT.took(on, full.report, Some(normal.report));
         BULK.took(on, full.bulk, Some(normal.bulk));
     });
@@ -45,7 +45,7 @@ struct Figures {
     bulk: Duration,
 }
 
-async fn figures(on: On, synchronous: Synchronous) -> Figures {
+async fn figures(on: On, synchronous: CommitDurability) -> Figures {
     let cluster = world::cluster(grown::database(on).await.with(synchronous)).await;
     let server = Server::start(&cluster).await;
     let (bulk, _) = server.post("/kernels", "application/x-ndjson", world::running(0..COUNT, USERS).into()).await;

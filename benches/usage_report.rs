@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fairshared::store::day_totals::reports::{self, Wanted};
+use fairshared::store::day_totals::reports::{self, TotalsQuery};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
 use crate::common::http::Server;
@@ -32,8 +32,15 @@ async fn measure(on: On) {
     world::ingest(&cluster, &world::over_days(0..USERS, USERS, start, DAYS, true)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
     let (from, to) = (start.day().plus(-i32::try_from(DAYS).unwrap()), start.day().plus(-1));
-    let wanted =
-        Wanted { groups: vec![cluster.key()], from, to, domain: None, charge_class: None, user: None, project: None };
+    let wanted = TotalsQuery {
+        groups: vec![cluster.key()],
+        from,
+        to,
+        domain: None,
+        charge_class: None,
+        user: None,
+        project: None,
+    };
     let server = Server::start(&cluster).await;
     for (figure, by) in [(&BY_USER, "user"), (&BY_PROJECT, "project,day")] {
         let (mut times, mut floors) = (Vec::new(), Vec::new());
@@ -46,7 +53,7 @@ async fn measure(on: On) {
                         count += 1;
                         ControlFlow::Continue(())
                     };
-                    reports::each(cluster.service.store().read(), &wanted, count).await.unwrap();
+                    reports::for_each_total(cluster.service.store().read(), &wanted, count).await.unwrap();
                 })
                 .await,
             );

@@ -13,8 +13,8 @@ use axum::http::uri::Scheme;
 use axum::http::{HeaderValue, Uri};
 
 use crate::domain::job_schedule::JobSchedule;
-use crate::store::Synchronous;
-use crate::store::address::Address;
+use crate::store::CommitDurability;
+use crate::store::address::DatabaseAddress;
 
 /// One setting, under its name in the file. Its variable is `FAIRSHARED_` and the name in capitals.
 #[derive(Clone, Copy, Debug)]
@@ -174,13 +174,13 @@ pub const SETTINGS: [Setting; 34] = [
     },
 ];
 
-const PREFIX: &str = "FAIRSHARED_";
+const VARIABLE_PREFIX: &str = "FAIRSHARED_";
 /// The variable that names the configuration file.
 pub const CONFIG_VARIABLE: &str = "FAIRSHARED_CONFIG";
 
 impl Setting {
     pub fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.key.to_uppercase())
+        format!("{VARIABLE_PREFIX}{}", self.key.to_uppercase())
     }
 }
 
@@ -194,7 +194,7 @@ pub enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub database_url: String,
-    pub sqlite_synchronous: Synchronous,
+    pub sqlite_synchronous: CommitDurability,
     pub listen: SocketAddr,
     /// The address of the server for browsers, if it is not the one that requests name.
     pub public_url: Option<Uri>,
@@ -246,9 +246,9 @@ pub struct Config {
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{0} is not a setting of fairshared{nearest}", nearest = nearest(.0, &known_variables()))]
+    #[error("{0} is not a setting of fairshared{nearest}", nearest = nearest_name_hint(.0, &known_variables()))]
     UnknownVariable(String),
-    #[error("{}: {key} is not a setting of fairshared{nearest}", file.display(), nearest = nearest(key, &known_keys()))]
+    #[error("{}: {key} is not a setting of fairshared{nearest}", file.display(), nearest = nearest_name_hint(key, &known_keys()))]
     UnknownKey { file: PathBuf, key: String },
     #[error("cannot read the configuration file {}: {detail}", file.display())]
     File { file: PathBuf, detail: String },
@@ -265,19 +265,19 @@ fn known_keys() -> Vec<String> {
 }
 
 /// The least similarity of two names, from 0 to 1, at which one counts as a misspelling of the other.
-const ALIKE: f64 = 0.8;
+const MISSPELLING_MIN_SIMILARITY: f64 = 0.8;
 
 /// The end of a message about an unknown setting: the nearest name and all known names.
-fn nearest(name: &str, known: &[String]) -> String {
-    let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
+fn nearest_name_hint(name: &str, known: &[String]) -> String {
+    let bare = |name: &str| name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_lowercase();
     let alike = known.iter().map(|other| (strsim::jaro_winkler(&bare(name), &bare(other)), other));
-    let best = alike.filter(|(alike, _)| *alike >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let best = alike.filter(|(alike, _)| *alike >= MISSPELLING_MIN_SIMILARITY).max_by(|(a, _), (b, _)| a.total_cmp(b));
     let meant = best.map(|(_, other)| format!("; the nearest is {other}")).unwrap_or_default();
     format!("{meant}; known are {}", known.join(", "))
 }
 
 /// Values by key, each with its origin.
-type Values = BTreeMap<&'static str, (String, String)>;
+type ConfigValues = BTreeMap<&'static str, (String, String)>;
 
 impl Config {
     /// Merges `flags` (key and value), the variables of `environment`, the file that `config_flag` or the environment names,
@@ -287,9 +287,9 @@ impl Config {
         config_flag: Option<&Path>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, ConfigError> {
-        let environment = Environment::read(environment)?;
+        let environment = EnvironmentSettings::read(environment)?;
         let file = config_flag.map(Path::to_owned).or(environment.file);
-        let mut values = Values::new();
+        let mut values = ConfigValues::new();
         for setting in &SETTINGS {
             values.insert(setting.key, (setting.default.to_owned(), setting.key.to_owned()));
         }
@@ -307,7 +307,7 @@ impl Config {
         Ok(Self { injected: environment.injected, database_is_flag, ..Self::from_values(&values)? })
     }
 
-    fn from_values(values: &Values) -> Result<Self, ConfigError> {
+    fn from_values(values: &ConfigValues) -> Result<Self, ConfigError> {
         Ok(Self {
             database_url: read(values, "database_url", |text| check_url(text).map(|()| text.to_owned()))?,
             sqlite_synchronous: read(values, "sqlite_synchronous", str::parse)?,
@@ -324,31 +324,31 @@ impl Config {
                 "json" => Ok(LogFormat::Json),
                 _ => Err(format!("{text:?} is neither text nor json")),
             })?,
-            max_body_bytes: read(values, "max_body_bytes", positive)?,
-            max_bulk_bytes: read(values, "max_bulk_bytes", positive)?,
+            max_body_bytes: read(values, "max_body_bytes", positive_number)?,
+            max_bulk_bytes: read(values, "max_bulk_bytes", positive_number)?,
             max_bodies_bytes: read(values, "max_bodies_bytes", |text| {
                 text.parse().map_err(|_| format!("{text:?} is not a whole number of bytes"))
             })?,
-            max_requests_per_key: read(values, "max_requests_per_key", positive)?,
-            max_requests_per_second: read(values, "max_requests_per_second", whole)?,
-            request_timeout_seconds: read(values, "request_timeout_seconds", positive)?,
-            max_connections: read(values, "max_connections", positive)?,
-            head_timeout_seconds: read(values, "head_timeout_seconds", positive)?,
-            idle_timeout_seconds: read(values, "idle_timeout_seconds", positive)?,
-            stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
+            max_requests_per_key: read(values, "max_requests_per_key", positive_number)?,
+            max_requests_per_second: read(values, "max_requests_per_second", whole_number)?,
+            request_timeout_seconds: read(values, "request_timeout_seconds", positive_number)?,
+            max_connections: read(values, "max_connections", positive_number)?,
+            head_timeout_seconds: read(values, "head_timeout_seconds", positive_number)?,
+            idle_timeout_seconds: read(values, "idle_timeout_seconds", positive_number)?,
+            stream_silence_seconds: read(values, "stream_silence_seconds", positive_number)?,
             schedule_aggregate: read_filled(values, "schedule_aggregate", str::parse)?,
             schedule_divide: read_filled(values, "schedule_divide", str::parse)?,
             schedule_compact: read_filled(values, "schedule_compact", str::parse)?,
             schedule_purge: read_filled(values, "schedule_purge", str::parse)?,
             schedule_tidy: read_filled(values, "schedule_tidy", str::parse)?,
             schedule_rebuild: read_filled(values, "schedule_rebuild", str::parse)?,
-            keep_buckets_days: read(values, "keep_buckets_days", positive)?,
-            keep_kernels_days: read(values, "keep_kernels_days", whole)?,
-            keep_history_days: read(values, "keep_history_days", positive)?,
-            raw_days: read(values, "raw_days", positive)?,
-            wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
-            key_grace_seconds: read(values, "key_grace_seconds", whole)?,
-            keep_audit_days: read(values, "keep_audit_days", positive)?,
+            keep_buckets_days: read(values, "keep_buckets_days", positive_number)?,
+            keep_kernels_days: read(values, "keep_kernels_days", whole_number)?,
+            keep_history_days: read(values, "keep_history_days", positive_number)?,
+            raw_days: read(values, "raw_days", positive_number)?,
+            wait_for_database_seconds: read(values, "wait_for_database_seconds", whole_number)?,
+            key_grace_seconds: read(values, "key_grace_seconds", whole_number)?,
+            keep_audit_days: read(values, "keep_audit_days", positive_number)?,
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
@@ -363,31 +363,31 @@ impl Config {
     }
 }
 
-fn read<T>(values: &Values, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+fn read<T>(values: &ConfigValues, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
     let (text, source_name) = values.get(key).cloned().unwrap_or_default();
     parse(&text).map_err(|detail| ConfigError::Value { source_name, detail })
 }
 
 /// Reads a setting that may be empty.
 fn read_filled<T>(
-    values: &Values,
+    values: &ConfigValues,
     key: &str,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, ConfigError> {
     read(values, key, |text| if text.is_empty() { Ok(None) } else { parse(text).map(Some) })
 }
 
-fn positive<T: TryFrom<u32>>(text: &str) -> Result<T, String> {
+fn positive_number<T: TryFrom<u32>>(text: &str) -> Result<T, String> {
     let number = text.parse::<u32>().ok().filter(|n| *n > 0).and_then(|n| T::try_from(n).ok());
     number.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {}", u32::MAX))
 }
 
-fn whole(text: &str) -> Result<u32, String> {
+fn whole_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("{text:?} is not a whole number from 0 to {}", u32::MAX))
 }
 
 fn check_url(url: &str) -> Result<(), String> {
-    Address::parse(url).map(|_| ()).map_err(|error| error.to_string())
+    DatabaseAddress::parse(url).map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn server(text: &str) -> Result<Uri, String> {
@@ -400,13 +400,13 @@ fn server(text: &str) -> Result<Uri, String> {
 
 /// The settings in the environment.
 #[derive(Default)]
-struct Environment {
-    values: Values,
+struct EnvironmentSettings {
+    values: ConfigValues,
     file: Option<PathBuf>,
     injected: Vec<String>,
 }
 
-impl Environment {
+impl EnvironmentSettings {
     fn read(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Self, ConfigError> {
         let mut found = Self::default();
         let mut variables = BTreeMap::new();
@@ -414,7 +414,7 @@ impl Environment {
             let name = name.to_string_lossy().into_owned();
             if name == CONFIG_VARIABLE {
                 found.file = Some(PathBuf::from(value));
-            } else if name.starts_with(PREFIX) {
+            } else if name.starts_with(VARIABLE_PREFIX) {
                 variables.insert(name, value.into_string().ok());
             }
         }
@@ -422,7 +422,9 @@ impl Environment {
         for (name, value) in variables {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => found.set(setting, name, value)?,
-                None if services.iter().any(|service| injected::belongs(&name, service)) => found.injected.push(name),
+                None if services.iter().any(|service| injected::is_set_for(&name, service)) => {
+                    found.injected.push(name);
+                }
                 None => return Err(ConfigError::UnknownVariable(name)),
             }
         }
@@ -439,11 +441,11 @@ impl Environment {
     }
 }
 
-fn read_file(file: &Path) -> Result<Values, ConfigError> {
+fn read_file(file: &Path) -> Result<ConfigValues, ConfigError> {
     let fault = |detail: String| ConfigError::File { file: file.to_owned(), detail };
     let text = std::fs::read_to_string(file).map_err(|e| fault(e.to_string()))?;
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| fault(one_line(&e, &text)))?;
-    let mut values = Values::new();
+    let mut values = ConfigValues::new();
     for (key, value) in table {
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
             return Err(ConfigError::UnknownKey { file: file.to_owned(), key });

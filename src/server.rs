@@ -31,7 +31,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-pub use connections::serve_behind;
+pub use connections::serve_router;
 pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
 pub use startup_router::StartupRouter;
@@ -39,46 +39,46 @@ pub use startup_router::StartupRouter;
 use self::access::Authenticator;
 use self::key_limits::KeyLimits;
 use crate::graphql;
-use crate::rest::{self, Endpoints, Limits};
+use crate::rest::{self, LimitedEndpoints, RequestLimits};
 use crate::service::Service;
 use crate::service::jobs::JobControl;
-use crate::ui::{self, Site};
+use crate::ui::{self, PublicSite};
 
 /// The path of the OpenAPI document.
-const DOCUMENT: &str = "/openapi.json";
+const DOCUMENT_PATH: &str = "/openapi.json";
 
 /// The parts and settings of the server.
 #[derive(Clone)]
-pub struct App {
+pub struct ServerApp {
     pub service: Arc<Service>,
     pub jobs: Arc<dyn JobControl>,
-    pub limits: Limits,
+    pub limits: RequestLimits,
     pub key_quotas: KeyQuotas,
-    pub site: Site,
+    pub site: PublicSite,
     /// The origins of pages of other servers that may use the API from a browser.
     pub cors_origins: Vec<HeaderValue>,
 }
 
-impl App {
+impl ServerApp {
     pub fn new(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Self {
         Self {
             service,
             jobs,
-            limits: Limits::default(),
+            limits: RequestLimits::default(),
             key_quotas: KeyQuotas::default(),
-            site: Site::default(),
+            site: PublicSite::default(),
             cors_origins: Vec::new(),
         }
     }
 }
 
 /// The router with all paths of the server.
-pub fn router(app: App) -> Router {
-    let App { service, jobs, limits, key_quotas, site, cors_origins } = app;
+pub fn router(app: ServerApp) -> Router {
+    let ServerApp { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
     let gate = Authenticator { service: Arc::clone(&service), site: site.clone(), key_limits };
     rest::metrics::describe();
-    let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
+    let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT_PATH));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))
         .layer(rest::in_time(limits))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
@@ -90,18 +90,18 @@ pub fn router(app: App) -> Router {
         // Outside of the check of keys: a browser sends its preflight request without a key, and the page must be able
         // to read why its key was refused.
         .option_layer(cors::layer(&cors_origins))
-        .layer(CatchPanicLayer::custom(layers::panicked))
+        .layer(CatchPanicLayer::custom(layers::panic_response))
         .layer(layer_fn(move |route: Route| {
             let counted = slot_name_sources::count_slot_names(Arc::clone(&gate.service), route);
             let in_known_groups = new_groups::look_for_new_groups(Arc::clone(&gate.service), counted);
             access::authenticate(gate.clone(), encodings::refuse_encoded_bodies(in_known_groups))
         }));
-    Endpoints::new(limits)
+    LimitedEndpoints::new(limits)
         .over(service, jobs)
         .merge(graphql)
         .merge(docs)
         .merge(pages)
-        .route(DOCUMENT, get(rest::openapi_document))
+        .route(DOCUMENT_PATH, get(rest::openapi_document))
         .route("/", get(front_page))
         .layer(around)
 }
@@ -115,17 +115,17 @@ async fn front_page(headers: HeaderMap) -> Redirect {
 
 /// The REST endpoints for use within this process. Each request is one of `actor` with the rights of an admin, and
 /// needs no key.
-pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
+pub fn internal_router(endpoints: LimitedEndpoints, app: ServerApp, actor: &str) -> Router {
     let actor = Arc::<str>::from(actor);
     endpoints.over(app.service, app.jobs).fallback(|| async { StatusCode::NOT_FOUND }).layer(
         ServiceBuilder::new()
             .layer(layer_fn(layers::identify))
-            .layer(CatchPanicLayer::custom(layers::panicked))
-            .layer(layer_fn(move |route: Route| access::trust(Arc::clone(&actor), route))),
+            .layer(CatchPanicLayer::custom(layers::panic_response))
+            .layer(layer_fn(move |route: Route| access::trust_caller(Arc::clone(&actor), route))),
     )
 }
 
 /// Serves until `shutdown` is cancelled, then waits for the requests in progress.
-pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) {
-    serve_behind(StartupRouter::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
+pub async fn run_server(app: ServerApp, listener: TcpListener, shutdown: CancellationToken) {
+    serve_router(StartupRouter::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
 }

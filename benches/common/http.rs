@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use bytes::Bytes;
-use fairshared::jobs::{JobSettings, Runner};
-use fairshared::server::{self, App};
+use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::server::{self, ServerApp};
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
 use futures::future::join_all;
@@ -30,9 +30,9 @@ impl Server {
         let service = Arc::clone(&fixture.service);
         let new = NewKey { role: Role::Admin, label: "bench".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = service.create_key(admin(), new).await.unwrap();
-        let jobs = Runner::new(Arc::clone(&service), JobSettings::default());
+        let jobs = JobRunner::new(Arc::clone(&service), JobSettings::default());
         let (listener, address) = port().await;
-        tokio::spawn(server::serve(App::new(service, jobs), listener, CancellationToken::new()));
+        tokio::spawn(server::run_server(ServerApp::new(service, jobs), listener, CancellationToken::new()));
         Self { url: format!("{address}/resource-groups/{GROUP}"), key, client: reqwest::Client::new() }
     }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::ingest::batch::BATCH;
-use fairshared::service::ingest::incoming::{Incoming, KernelInput};
-use fairshared::service::people::Directory;
+use fairshared::service::ingest::batch::BATCH_KERNELS;
+use fairshared::service::ingest::incoming::{IncomingReport, KernelInput};
+use fairshared::service::people::PeopleDirectory;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -147,27 +147,27 @@ pub async fn cluster_at(db: TestDb, now: &str) -> Fixture {
 }
 
 /// The kernel of a line, with a new id in every call.
-pub fn changed(line: &str) -> Incoming {
+pub fn changed(line: &str) -> IncomingReport {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
     let input = KernelInput { kernel_id: fairshared::process::random::dated_id(), ..input };
-    input.check(&Directory::default(), crate::support::time(START)).unwrap()
+    input.check(&PeopleDirectory::default(), crate::support::time(START)).unwrap()
 }
 
 /// Ingests NDJSON by the service, without HTTP.
 pub async fn ingest(fixture: &Fixture, lines: &str) {
     let now = fixture.service.clock().now();
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Vec::with_capacity(BATCH_KERNELS);
     for line in lines.lines() {
         let input: KernelInput = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         batch.push(input.check(&fixture.service.people(), now).unwrap_or_else(|faults| panic!("{faults:?}")));
-        if batch.len() == BATCH {
+        if batch.len() == BATCH_KERNELS {
             take(fixture, std::mem::take(&mut batch)).await;
         }
     }
     take(fixture, batch).await;
 }
 
-async fn take(fixture: &Fixture, batch: Vec<Incoming>) {
+async fn take(fixture: &Fixture, batch: Vec<IncomingReport>) {
     let done = fixture.service.ingest(&admin(), GROUP, batch).await.unwrap_or_else(|e| panic!("{e}"));
     assert!(done.is_empty(), "{done:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::slots::{Amounts, Usages};
+use super::slots::{SlotAmounts, SlotUsages};
 use super::time::Day;
 
 /// The usage of one owner over at most `unit_days` days.
@@ -14,15 +14,15 @@ pub struct Bucket {
     pub end: Day,
     /// The `decay_unit_days` at the time when the bucket opened.
     pub unit_days: u32,
-    pub usage: Usages,
+    pub usage: SlotUsages,
     /// The number of usage records in the bucket. A bucket that loses all of them is removed.
     pub records: u64,
     /// The capacity of the group on `end`. All owners of the group share it.
-    pub capacity: Arc<Amounts>,
+    pub capacity: Arc<SlotAmounts>,
 }
 
 impl Bucket {
-    pub(super) fn open(day: Day, unit_days: u32, added: &Daily) -> Self {
+    pub(super) fn open(day: Day, unit_days: u32, added: &DayUsage) -> Self {
         Self {
             start: day,
             end: day,
@@ -46,13 +46,13 @@ impl Bucket {
 
 /// The usage of an owner on one day.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Daily {
-    pub usage: Usages,
+pub struct DayUsage {
+    pub usage: SlotUsages,
     pub records: u64,
 }
 
-impl Daily {
-    pub fn add(&mut self, usage: &Usages) {
+impl DayUsage {
+    pub fn add(&mut self, usage: &SlotUsages) {
         self.add_records(usage, 1);
     }
 
@@ -67,7 +67,7 @@ impl Daily {
     }
 
     /// Adds the sum of several records.
-    pub fn add_records(&mut self, usage: &Usages, records: u64) {
+    pub fn add_records(&mut self, usage: &SlotUsages, records: u64) {
         self.usage.add(usage);
         self.records += records;
     }

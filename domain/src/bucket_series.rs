@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Daily, NeedsRebuild};
+use super::bucket::{Bucket, DayUsage, NeedsRebuild};
 use super::normalized_days::{NormalizedBucket, NormalizedDays};
-use super::slots::{Amounts, Usages};
+use super::slots::{SlotAmounts, SlotUsages};
 use super::time::Day;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,7 +52,7 @@ impl BucketSeries {
     }
 
     /// The usage of each bucket over one day of its capacity, which `normalize` returns for one bucket.
-    pub fn normalized_days(&self, normalize: impl FnMut(&Arc<Amounts>, &Usages) -> f64) -> NormalizedDays {
+    pub fn normalized_days(&self, normalize: impl FnMut(&Arc<SlotAmounts>, &SlotUsages) -> f64) -> NormalizedDays {
         match &self.normalized {
             Some(known) => Arc::clone(known),
             None => self.compute_normalized(normalize),
@@ -60,7 +60,7 @@ impl BucketSeries {
     }
 
     /// Keeps the [`Self::normalized_days`].
-    pub fn keep_normalized(&mut self, normalize: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
+    pub fn keep_normalized(&mut self, normalize: impl FnMut(&Arc<SlotAmounts>, &SlotUsages) -> f64) {
         if self.normalized.is_none() {
             self.normalized = Some(self.compute_normalized(normalize));
         }
@@ -71,7 +71,7 @@ impl BucketSeries {
         self.normalized = None;
     }
 
-    fn compute_normalized(&self, mut normalize: impl FnMut(&Arc<Amounts>, &Usages) -> f64) -> NormalizedDays {
+    fn compute_normalized(&self, mut normalize: impl FnMut(&Arc<SlotAmounts>, &SlotUsages) -> f64) -> NormalizedDays {
         let of_bucket = |bucket: &Bucket| NormalizedBucket {
             first: bucket.start,
             last: bucket.end,
@@ -81,11 +81,11 @@ impl BucketSeries {
     }
 
     /// The last day with usage of the bucket that starts on `start`, and its capacity.
-    pub fn capacity_of(&self, start: Day) -> Option<(Day, &Arc<Amounts>)> {
+    pub fn capacity_of(&self, start: Day) -> Option<(Day, &Arc<SlotAmounts>)> {
         self.bucket(start).map(|bucket| (bucket.end, &bucket.capacity))
     }
 
-    pub fn set_capacity(&mut self, start: Day, capacity: &Arc<Amounts>) {
+    pub fn set_capacity(&mut self, start: Day, capacity: &Arc<SlotAmounts>) {
         if let Some(at) = self.find(start)
             && self.buckets[at].capacity != *capacity
         {
@@ -131,7 +131,7 @@ impl BucketSeries {
     }
 
     /// Adds one day's usage. Returns the start of the bucket that took it.
-    pub fn add(&mut self, day: Day, unit_days: u32, added: &Daily) -> Result<Day, NeedsRebuild> {
+    pub fn add(&mut self, day: Day, unit_days: u32, added: &DayUsage) -> Result<Day, NeedsRebuild> {
         let next = self.buckets.partition_point(|bucket| bucket.start <= day);
         if let Some(bucket) = self.buckets[..next].last_mut().filter(|bucket| bucket.takes(day)) {
             bucket.usage.add(&added.usage);
@@ -155,7 +155,7 @@ impl BucketSeries {
     }
 
     /// Opens a bucket that ends where the following one starts.
-    pub fn add_short(&mut self, day: Day, added: &Daily) -> Result<Day, NeedsRebuild> {
+    pub fn add_short(&mut self, day: Day, added: &DayUsage) -> Result<Day, NeedsRebuild> {
         let next = self.buckets.partition_point(|bucket| bucket.start <= day);
         let following = self.buckets.get(next).ok_or(NeedsRebuild)?;
         let room = following.start.days_since(day).unsigned_abs();
@@ -164,7 +164,7 @@ impl BucketSeries {
     }
 
     /// Takes one day's usage back. A bucket of several days does not know which of them it still covers.
-    pub fn subtract(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
+    pub fn subtract(&mut self, day: Day, removed: &DayUsage) -> Result<Day, NeedsRebuild> {
         let bucket = &self.buckets[self.find_taking(day)?];
         if bucket.unit_days != 1 || bucket.records < removed.records {
             return Err(NeedsRebuild);
@@ -177,7 +177,7 @@ impl BucketSeries {
     }
 
     /// Takes one day's usage back from a bucket that keeps its days, because it cannot be folded again.
-    pub fn subtract_kept(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
+    pub fn subtract_kept(&mut self, day: Day, removed: &DayUsage) -> Result<Day, NeedsRebuild> {
         let at = self.find_taking(day)?;
         let bucket = &mut self.buckets[at];
         bucket.usage.subtract(&removed.usage);

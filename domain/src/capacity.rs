@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::slice::overlapping;
-use super::slots::{Amounts, Usages};
-use super::time::{Day, Span, Timestamp};
+use super::slice::overlapping_range;
+use super::slots::{SlotAmounts, SlotUsages};
+use super::time::{Day, TimeSpan, Timestamp};
 
 /// The origin of a day's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +37,17 @@ impl CapacitySource {
 pub struct DayCapacity {
     pub source: CapacitySource,
     /// Capacity x observed time, in slot-seconds.
-    pub integral: Usages,
+    pub integral: SlotUsages,
     pub observed_micros: u64,
     /// The first observation on this day; `None` if there is none or it is not known.
     pub observed_from: Option<Timestamp>,
     /// The capacity that the usage of buckets is divided by.
-    pub capacity: Arc<Amounts>,
+    pub capacity: Arc<SlotAmounts>,
 }
 
 impl DayCapacity {
-    pub fn fixed(source: CapacitySource, capacity: Arc<Amounts>) -> Self {
-        Self { source, integral: Usages::default(), observed_micros: 0, observed_from: None, capacity }
+    pub fn fixed(source: CapacitySource, capacity: Arc<SlotAmounts>) -> Self {
+        Self { source, integral: SlotUsages::default(), observed_micros: 0, observed_from: None, capacity }
     }
 }
 
@@ -79,9 +79,9 @@ impl CapacityCalendar {
 
     /// Adds the observation that the group offered `capacity` during `span` and still offers it at its end. Returns the
     /// days that changed.
-    pub fn observe(&mut self, span: Option<Span>, now: Day, capacity: &Amounts) -> Vec<Day> {
+    pub fn observe(&mut self, span: Option<TimeSpan>, now: Day, capacity: &SlotAmounts) -> Vec<Day> {
         let mut changed = Vec::new();
-        for part in span.into_iter().flat_map(Span::by_day) {
+        for part in span.into_iter().flat_map(TimeSpan::by_day) {
             let day = part.start.day();
             let entry =
                 self.days.entry(day).or_insert_with(|| DayCapacity::fixed(CapacitySource::Observed, Arc::default()));
@@ -118,15 +118,15 @@ impl CapacityCalendar {
     /// Discards capacities of times after `now` that were observed or copied; given ones stay. Today then counts as
     /// observed from the first observation until `now`, without `downtimes` (ascending, disjoint). Returns true if
     /// today has changed.
-    pub fn forget_after(&mut self, now: Timestamp, downtimes: &[Span]) -> bool {
+    pub fn forget_after(&mut self, now: Timestamp, downtimes: &[TimeSpan]) -> bool {
         let today = now.day();
         self.days.retain(|day, capacity| *day <= today || capacity.source == CapacitySource::Given);
         let days = &self.days;
         self.originals.retain(|day| days.contains_key(day));
         let Some(known) = self.days.get_mut(&today) else { return false };
-        let span = Span::new(known.observed_from.unwrap_or(today.start()), now);
-        let observed = span.map_or_else(Vec::new, |span| span.without(&downtimes[overlapping(downtimes, span)]));
-        let passed: u64 = observed.into_iter().map(Span::micros).sum();
+        let span = TimeSpan::new(known.observed_from.unwrap_or(today.start()), now);
+        let observed = span.map_or_else(Vec::new, |span| span.without(&downtimes[overlapping_range(downtimes, span)]));
+        let passed: u64 = observed.into_iter().map(TimeSpan::micros).sum();
         if known.observed_micros <= passed {
             return false;
         }
@@ -138,7 +138,7 @@ impl CapacityCalendar {
 
     /// The capacity of `day`. A day that was not observed permanently takes that of the nearest observed day, the
     /// earlier one first. The flag is true if the day is new in the calendar. `None` if no capacity is known yet.
-    pub fn settle(&mut self, day: Day) -> Option<(Arc<Amounts>, bool)> {
+    pub fn settle(&mut self, day: Day) -> Option<(Arc<SlotAmounts>, bool)> {
         if let Some(known) = self.days.get(&day) {
             return Some((Arc::clone(&known.capacity), false));
         }

@@ -4,16 +4,16 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use super::time::{Span, Timestamp};
+use super::time::{TimeSpan, Timestamp};
 
 /// The largest number of instants of one kernel. Each report of a change adds one.
-pub const MOST_CHANGES: usize = 1_000;
+pub const MAX_CHANGES: usize = 1_000;
 
 /// By time: true if a suspension began at that instant, false if one ended. The list is mostly empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes(Vec<(Timestamp, bool)>);
+pub struct SuspensionChanges(Vec<(Timestamp, bool)>);
 
-impl Changes {
+impl SuspensionChanges {
     pub fn one(at: Timestamp, suspended: bool) -> Self {
         Self(vec![(at, suspended)])
     }
@@ -63,14 +63,14 @@ impl Changes {
     }
 
     /// The parts of `whole` in which the kernel was suspended, ascending.
-    pub fn suspended(&self, whole: Span) -> impl Iterator<Item = Span> + '_ {
+    pub fn suspended(&self, whole: TimeSpan) -> impl Iterator<Item = TimeSpan> + '_ {
         let ends = self.0.iter().skip(1).map(|(at, _)| *at).chain([whole.end]);
         let intervals = self.0.iter().zip(ends).filter(|((_, suspended), _)| *suspended);
-        intervals.filter_map(move |((from, _), until)| Span::new(*from, until)?.overlap(whole))
+        intervals.filter_map(move |((from, _), until)| TimeSpan::new(*from, until)?.overlap(whole))
     }
 
     /// The parts of `whole` in which the kernel was not suspended, ascending.
-    pub fn active(&self, whole: Span) -> impl Iterator<Item = Span> + '_ {
+    pub fn active(&self, whole: TimeSpan) -> impl Iterator<Item = TimeSpan> + '_ {
         let mut from = Some(whole.start);
         let mut holes = self.suspended(whole);
         std::iter::from_fn(move || {
@@ -78,10 +78,10 @@ impl Changes {
                 let start = from?;
                 let Some(hole) = holes.next() else {
                     from = None;
-                    return Span::new(start, whole.end);
+                    return TimeSpan::new(start, whole.end);
                 };
                 from = Some(hole.end);
-                if let Some(part) = Span::new(start, hole.start) {
+                if let Some(part) = TimeSpan::new(start, hole.start) {
                     return Some(part);
                 }
             }
@@ -90,17 +90,17 @@ impl Changes {
 
     /// The time between two instants in which the kernel was not suspended, in microseconds.
     pub fn active_micros(&self, from: Timestamp, until: Timestamp) -> u64 {
-        Span::new(from, until).into_iter().flat_map(|whole| self.active(whole)).map(Span::micros).sum()
+        TimeSpan::new(from, until).into_iter().flat_map(|whole| self.active(whole)).map(TimeSpan::micros).sum()
     }
 
     /// The parts of `whole` that are active in `self` and suspended in `other`.
-    pub fn active_but_not_in<'a>(&'a self, other: &'a Self, whole: Span) -> impl Iterator<Item = Span> + 'a {
+    pub fn active_but_not_in<'a>(&'a self, other: &'a Self, whole: TimeSpan) -> impl Iterator<Item = TimeSpan> + 'a {
         self.active(whole).flat_map(move |part| other.suspended(part))
     }
 }
 
 /// The stored form: `-` and `+` before the microseconds at which a suspension began or ended.
-impl fmt::Display for Changes {
+impl fmt::Display for SuspensionChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (at, suspended)) in self.0.iter().enumerate() {
             if n > 0 {
@@ -116,7 +116,7 @@ impl fmt::Display for Changes {
 #[error("not a list of changes of status")]
 pub struct ChangesError;
 
-impl FromStr for Changes {
+impl FromStr for SuspensionChanges {
     type Err = ChangesError;
     fn from_str(text: &str) -> Result<Self, ChangesError> {
         let mut changes = Self::default();

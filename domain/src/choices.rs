@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// A name that a setting, an option or a request takes, and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(example = json!({"name": "flat", "summary": "All users of the group are compared at once."}))]
-pub struct Choice {
+pub struct NamedChoice {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
@@ -34,8 +34,8 @@ macro_rules! choices {
             }
 
             /// All values, each with its meaning.
-            pub fn choices() -> Vec<$crate::choices::Choice> {
-                vec![$($crate::choices::Choice { name: $name, summary: $summary }),+]
+            pub fn choices() -> Vec<$crate::choices::NamedChoice> {
+                vec![$($crate::choices::NamedChoice { name: $name, summary: $summary }),+]
             }
         }
 

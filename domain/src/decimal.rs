@@ -4,7 +4,7 @@
 //! cluster can produce fits, so accounting never rounds and never overflows.
 
 mod computed;
-mod kept;
+mod exact_json;
 mod least;
 mod proportion;
 mod scaled;
@@ -17,9 +17,9 @@ use std::str::FromStr;
 use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use computed::{Computed, f64_text, signed_text};
-pub use kept::with_kept_numbers;
-pub use proportion::Proportion;
+pub use computed::{ComputedNumber, f64_text, signed_text};
+pub use exact_json::with_exact_numbers;
+pub use proportion::ExactFactor;
 pub use scaled::ScaledUsage;
 
 /// The number of decimals of an [`Amount`].

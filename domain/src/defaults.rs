@@ -1,5 +1,5 @@
 //! Default values of keys that are absent.
 
-pub const fn yes() -> bool {
+pub const fn default_true() -> bool {
     true
 }

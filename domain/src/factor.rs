@@ -4,26 +4,26 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::bucket_series::BucketSeries;
-use super::normalize::{Normalizer, Normalizers};
+use super::normalize::{UsageNormalizer, UsageNormalizers};
 use super::normalized_days::NormalizedDays;
-use super::options::Options;
-use super::slots::{Amounts, ScaledSum, Usages};
+use super::options::FairShareOptions;
+use super::slots::{ScaledSum, SlotAmounts, SlotUsages};
 use super::time::Day;
 use super::weight::EffectiveWeight;
 
 /// The sums over an owner's buckets in the look-back window.
 #[derive(Clone, Default)]
-pub struct History {
+pub struct DecayedHistory {
     /// `(1 / lookback_days) x sum_b decay_b x n_b`: usage as a part of the window's capacity.
     pub normalized_usage: f64,
     /// `sum_b decay_b x usage_b`, in slot-seconds.
-    pub total_decayed_usage: Usages,
+    pub total_decayed_usage: SlotUsages,
     /// The normalised usage of each bucket before decay. It is not in the database, so it is empty before the first run
     /// of this process.
     pub normalized_days: NormalizedDays,
 }
 
-impl fmt::Debug for History {
+impl fmt::Debug for DecayedHistory {
     /// Prints only the values that are compared.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { normalized_usage, total_decayed_usage, normalized_days: _ } = self;
@@ -31,38 +31,38 @@ impl fmt::Debug for History {
     }
 }
 
-impl PartialEq for History {
+impl PartialEq for DecayedHistory {
     /// Compares only the sums. A normalised days may be missing, or may reach back further than the window.
     fn eq(&self, other: &Self) -> bool {
         self.normalized_usage == other.normalized_usage && self.total_decayed_usage == other.total_decayed_usage
     }
 }
 
-/// Computes a [`History`] from buckets under one set of options on one day.
-pub struct Decayer<'a> {
-    options: &'a Options,
+/// Computes a [`DecayedHistory`] from buckets under one set of options on one day.
+pub struct HistoryDecayer<'a> {
+    options: &'a FairShareOptions,
     /// The first day of the window.
     first: Day,
     /// The days of the window by decay weight, the oldest first.
-    spans: Vec<Span>,
+    spans: Vec<WeightSpan>,
 }
 
 /// Consecutive days whose buckets have the same decay weight.
-struct Span {
+struct WeightSpan {
     last: Day,
     weight: f64,
 }
 
-impl<'a> Decayer<'a> {
-    pub fn new(options: &'a Options, today: Day) -> Self {
-        let mut spans: Vec<Span> = Vec::new();
+impl<'a> HistoryDecayer<'a> {
+    pub fn new(options: &'a FairShareOptions, today: Day) -> Self {
+        let mut spans: Vec<WeightSpan> = Vec::new();
         for age in (0..options.lookback_days).rev() {
             let weight = options.decay.weight(age, options.half_life_days);
             // A bucket in the future, which a jump of the clock can leave behind, counts like one of today.
             let last = if age == 0 { Day(i32::MAX) } else { today.plus(-age.cast_signed()) };
             match spans.last_mut() {
                 Some(span) if span.weight.to_bits() == weight.to_bits() => span.last = last,
-                _ => spans.push(Span { last, weight }),
+                _ => spans.push(WeightSpan { last, weight }),
             }
         }
         Self { options, first: options.window_start(today), spans }
@@ -74,26 +74,26 @@ impl<'a> Decayer<'a> {
         self.spans.get(at).filter(|_| bucket_start >= self.first).map(|span| span.weight)
     }
 
-    pub fn resource_weights(&self) -> &'a Amounts {
+    pub fn resource_weights(&self) -> &'a SlotAmounts {
         &self.options.resource_weights
     }
 
     /// Returns a function that computes the normalised usage of each bucket of a series and stores it there.
     pub fn normalizing(&self) -> impl FnMut(&mut BucketSeries) {
-        let (mut normalizers, weights) = (Normalizers::default(), self.resource_weights());
+        let (mut normalizers, weights) = (UsageNormalizers::default(), self.resource_weights());
         move |series| series.keep_normalized(|capacity, usage| normalizers.of(capacity, weights).normalized(usage))
     }
 
     /// The normalised usage of each bucket before decay.
     pub(super) fn normalized_days(&self, series: &BucketSeries) -> NormalizedDays {
         series.normalized_days(|capacity, usage| {
-            Normalizer::new(capacity, &self.options.resource_weights).normalized(usage)
+            UsageNormalizer::new(capacity, &self.options.resource_weights).normalized(usage)
         })
     }
 
     /// Sums up the buckets. They ascend by start, so the order of addition is fixed. Normalised usages in the series
     /// must be based on the same weights of slots.
-    pub fn history(&self, series: &BucketSeries) -> History {
+    pub fn history(&self, series: &BucketSeries) -> DecayedHistory {
         let normalized_days = self.normalized_days(series);
         let (mut normalized_sum, mut decayed_sum) = (0.0, ScaledSum::default());
         for (bucket, day) in series.buckets().iter().zip(normalized_days.iter()) {
@@ -101,7 +101,7 @@ impl<'a> Decayer<'a> {
             normalized_sum += weight * day.normalized;
             decayed_sum.add(&bucket.usage, weight);
         }
-        History {
+        DecayedHistory {
             normalized_usage: normalized_sum / f64::from(self.options.lookback_days),
             total_decayed_usage: decayed_sum.rounded(),
             normalized_days,

@@ -37,7 +37,7 @@ impl Fault {
 }
 
 /// A key, escaped for a JSON pointer.
-pub fn escaped(key: &str) -> String {
+pub fn escape_key(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

@@ -34,7 +34,7 @@ impl<C> Filter<C> {
 
 /// The place in a text where the pattern has to occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PatternPlace {
     Whole,
     Anywhere,
     Start,
@@ -44,7 +44,7 @@ pub enum Place {
 /// One condition on a text. `%` and `_` are literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextMatch {
-    Like { place: Place, pattern: String, ignore_case: bool },
+    Like { place: PatternPlace, pattern: String, ignore_case: bool },
     In { values: Vec<String>, ignore_case: bool },
 }
 
@@ -52,23 +52,23 @@ impl TextMatch {
     pub fn holds(&self, text: &str) -> bool {
         match self {
             Self::Like { place, pattern, ignore_case } => {
-                let (text, pattern) = (folded(text, *ignore_case), folded(pattern, *ignore_case));
+                let (text, pattern) = (fold_case(text, *ignore_case), fold_case(pattern, *ignore_case));
                 match place {
-                    Place::Whole => text == pattern,
-                    Place::Anywhere => text.contains(&*pattern),
-                    Place::Start => text.starts_with(&*pattern),
-                    Place::End => text.ends_with(&*pattern),
+                    PatternPlace::Whole => text == pattern,
+                    PatternPlace::Anywhere => text.contains(&*pattern),
+                    PatternPlace::Start => text.starts_with(&*pattern),
+                    PatternPlace::End => text.ends_with(&*pattern),
                 }
             }
             Self::In { values, ignore_case } => {
-                let text = folded(text, *ignore_case);
-                values.iter().any(|v| folded(v, *ignore_case) == text)
+                let text = fold_case(text, *ignore_case);
+                values.iter().any(|v| fold_case(v, *ignore_case) == text)
             }
         }
     }
 }
 
-fn folded(text: &str, ignore_case: bool) -> Cow<'_, str> {
+fn fold_case(text: &str, ignore_case: bool) -> Cow<'_, str> {
     if ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) }
 }
 
@@ -79,11 +79,11 @@ pub type UuidIn = Vec<Uuid>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayMatch {
     pub day: Day,
-    pub compare: Compare,
+    pub compare: CompareOperator,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub enum CompareOperator {
     Equal,
     Less,
     LessOrEqual,
@@ -95,11 +95,11 @@ impl DayMatch {
     pub fn holds(self, day: Day) -> bool {
         let order = day.cmp(&self.day);
         match self.compare {
-            Compare::Equal => order == Ordering::Equal,
-            Compare::Less => order == Ordering::Less,
-            Compare::LessOrEqual => order != Ordering::Greater,
-            Compare::Greater => order == Ordering::Greater,
-            Compare::GreaterOrEqual => order != Ordering::Less,
+            CompareOperator::Equal => order == Ordering::Equal,
+            CompareOperator::Less => order == Ordering::Less,
+            CompareOperator::LessOrEqual => order != Ordering::Greater,
+            CompareOperator::Greater => order == Ordering::Greater,
+            CompareOperator::GreaterOrEqual => order != Ordering::Less,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::option_facts::{OptionFacts, range_fault};
 
 /// A part of the object: a struct whose keys all have defaults.
-pub trait Part: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToSchema {
+pub trait FlatPart: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToSchema {
     /// The facts about each key, in the order of documents.
     fn facts() -> Vec<OptionFacts>;
 
@@ -29,13 +29,13 @@ pub trait Part: Clone + Default + PartialEq + Serialize + DeserializeOwned + ToS
 #[serde(default, deny_unknown_fields)]
 pub struct NoKeys {}
 
-impl Part for NoKeys {
+impl FlatPart for NoKeys {
     fn facts() -> Vec<OptionFacts> {
         Vec::new()
     }
 }
 
-/// Declares an object of several parts: `flat_object! { pub struct Name as "SchemaName" { pub part: Part, } }`.
+/// Declares an object of several parts: `flat_object! { pub struct Name as "SchemaName" { pub part: FlatPart, } }`.
 macro_rules! flat_object {
     ($(#[$said:meta])* pub struct $name:ident as $schema:literal { $(pub $part:ident: $type:ty,)* }) => {
         $(#[$said])*
@@ -49,17 +49,17 @@ macro_rules! flat_object {
                 use std::sync::LazyLock;
 
                 use serde::de::{Error, MapAccess, Visitor};
-                use $crate::flat::{Gathered, keys_of};
+                use $crate::flat::{GatheredValues, keys_of};
 
                 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| [$(keys_of::<$type>()),*].concat());
-                struct Parts;
-                impl<'de> Visitor<'de> for Parts {
+                struct PartsVisitor;
+                impl<'de> Visitor<'de> for PartsVisitor {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                         f.write_str(concat!("struct ", stringify!($name)))
                     }
                     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
-                        $(let mut $part = Gathered::<$type>::new();)*
+                        $(let mut $part = GatheredValues::<$type>::new();)*
                         while let Some(key) = map.next_key::<String>()? {
                             $(if $part.read(&key, &mut map)? { continue; })*
                             return Err(A::Error::unknown_field(&key, &KEYS));
@@ -67,23 +67,23 @@ macro_rules! flat_object {
                         Ok($name { $($part: $part.into_part()?,)* })
                     }
                 }
-                deserializer.deserialize_struct(stringify!($name), &KEYS, Parts)
+                deserializer.deserialize_struct(stringify!($name), &KEYS, PartsVisitor)
             }
         }
 
-        impl $crate::flat::Part for $name {
+        impl $crate::flat::FlatPart for $name {
             fn facts() -> Vec<$crate::option_facts::OptionFacts> {
-                [$(<$type as $crate::flat::Part>::facts()),*].concat()
+                [$(<$type as $crate::flat::FlatPart>::facts()),*].concat()
             }
 
             fn fault(&self) -> Option<$crate::fault::Fault> {
-                None$(.or_else(|| $crate::flat::Part::fault(&self.$part)))*
+                None$(.or_else(|| $crate::flat::FlatPart::fault(&self.$part)))*
             }
         }
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                $crate::flat::merged([$(<$type as utoipa::PartialSchema>::schema()),*])
+                $crate::flat::merge_schemas([$(<$type as utoipa::PartialSchema>::schema()),*])
             }
         }
 
@@ -100,7 +100,7 @@ macro_rules! flat_object {
 pub(crate) use flat_object;
 
 /// One schema with the properties of all parts.
-pub fn merged<const N: usize>(parts: [RefOr<Schema>; N]) -> RefOr<Schema> {
+pub fn merge_schemas<const N: usize>(parts: [RefOr<Schema>; N]) -> RefOr<Schema> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next().unwrap_or_else(|| Schema::default().into());
     if let RefOr::T(Schema::Object(whole)) = &mut whole {
@@ -116,13 +116,13 @@ pub fn merged<const N: usize>(parts: [RefOr<Schema>; N]) -> RefOr<Schema> {
 }
 
 /// The values that an object gives for the keys of one part.
-pub struct Gathered<P> {
+pub struct GatheredValues<P> {
     keys: &'static [&'static str],
     given: Map<String, Value>,
     part: PhantomData<P>,
 }
 
-impl<P: Part> Gathered<P> {
+impl<P: FlatPart> GatheredValues<P> {
     #[allow(clippy::new_without_default, reason = "it is made by the macro only")]
     pub fn new() -> Self {
         Self { keys: keys_of::<P>(), given: Map::new(), part: PhantomData }
@@ -153,20 +153,20 @@ struct OnlyKey<P> {
     part: PhantomData<P>,
 }
 
-impl<'de, P: Part> DeserializeSeed<'de> for OnlyKey<P> {
+impl<'de, P: FlatPart> DeserializeSeed<'de> for OnlyKey<P> {
     type Value = P;
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<P, D::Error> {
-        P::deserialize(MapAccessDeserializer::new(Entry { key: Some(self.key), value: Some(value) }))
+        P::deserialize(MapAccessDeserializer::new(OneKeyObject { key: Some(self.key), value: Some(value) }))
     }
 }
 
 /// An object with one key.
-struct Entry<D> {
+struct OneKeyObject<D> {
     key: Option<&'static str>,
     value: Option<D>,
 }
 
-impl<'de, D: Deserializer<'de>> MapAccess<'de> for Entry<D> {
+impl<'de, D: Deserializer<'de>> MapAccess<'de> for OneKeyObject<D> {
     type Error = D::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, D::Error> {

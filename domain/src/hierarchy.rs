@@ -20,7 +20,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::factor::{Exponent, History, fair_share_factor};
+use super::factor::{DecayedHistory, Exponent, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
 use super::maps::{FastMap, FastSet};
 use super::parallel;
@@ -32,7 +32,7 @@ use super::weight::{EffectiveWeight, Weight};
 pub struct Share {
     /// `None` stands for the group's `default_weight`.
     pub weight: Option<Weight>,
-    pub history: Arc<History>,
+    pub history: Arc<DecayedHistory>,
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
@@ -44,7 +44,7 @@ pub struct Share {
 }
 
 impl Share {
-    pub fn new(weight: Option<Weight>, history: History) -> Self {
+    pub fn new(weight: Option<Weight>, history: DecayedHistory) -> Self {
         Self {
             weight,
             used: history.normalized_usage,
@@ -84,7 +84,7 @@ impl Share {
     }
 
     /// Replaces the history if it has changed.
-    fn take(&mut self, history: History) -> HistoryChange {
+    fn take(&mut self, history: DecayedHistory) -> HistoryChange {
         let taken = if *self.history != history {
             HistoryChange::OtherSums
         } else if self.history.normalized_days != history.normalized_days {
@@ -116,8 +116,8 @@ enum HistoryChange {
     OtherSums,
 }
 
-/// If more than one share in `MANY` has a new history, all are weighed, because this takes less time.
-const MANY: usize = 4;
+/// If more than one share in `WEIGH_ALL_DIVISOR` has a new history, all are weighed, because this takes less time.
+const WEIGH_ALL_DIVISOR: usize = 4;
 
 /// All domains, projects and users of one resource group.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,14 +136,14 @@ pub struct Hierarchy {
 
 /// The result of weighing. Both lists ascend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weighed {
+pub struct WeighingResult {
     /// All owners whose shares may have changed.
     pub moved: Vec<Owner>,
     /// The owners among `moved` whose factor has changed.
     pub refactored: Vec<Owner>,
 }
 
-impl Weighed {
+impl WeighingResult {
     fn note(&mut self, owner: Owner, other_factor: bool) {
         if other_factor {
             self.refactored.push(owner.clone());
@@ -153,7 +153,7 @@ impl Weighed {
 }
 
 /// The weights in force of each project's domain and of the project itself.
-type Outer = FastMap<ProjectId, (Weight, Weight)>;
+type WeightsAbove = FastMap<ProjectId, (Weight, Weight)>;
 
 impl Hierarchy {
     pub fn domains(&self) -> &BTreeMap<Arc<str>, Share> {
@@ -291,7 +291,7 @@ impl Hierarchy {
     pub fn take_histories(
         &mut self,
         owners: impl IntoIterator<Item = Owner>,
-        mut history: impl FnMut(&Owner) -> History,
+        mut history: impl FnMut(&Owner) -> DecayedHistory,
     ) -> Vec<Owner> {
         let mut changed = Vec::new();
         for owner in owners {
@@ -308,14 +308,14 @@ impl Hierarchy {
     }
 
     /// [`Self::take_histories`] for all owners, in parallel.
-    pub fn take_all_histories(&mut self, history: impl Fn(&Owner) -> History + Sync) -> Vec<Owner> {
+    pub fn take_all_histories(&mut self, history: impl Fn(&Owner) -> DecayedHistory + Sync) -> Vec<Owner> {
         let owners: Vec<Owner> = self.owners().collect();
         let mut shares: Vec<(&Owner, &mut Share)> = owners.iter().zip(self.shares_mut()).collect();
         let take = |part: &mut [(&Owner, &mut Share)]| {
             part.iter_mut().map(|(owner, share)| share.take(history(owner))).collect::<Vec<_>>()
         };
         let taken: Vec<HistoryChange> = parallel::parts_mut(&mut shares, take).concat();
-        if taken.iter().filter(|taken| **taken != HistoryChange::Same).count() > self.users.len() / MANY {
+        if taken.iter().filter(|taken| **taken != HistoryChange::Same).count() > self.users.len() / WEIGH_ALL_DIVISOR {
             self.weighed_with = None;
         } else {
             let others = owners.iter().zip(&taken).filter(|(_, taken)| **taken != HistoryChange::Same);
@@ -337,7 +337,7 @@ impl Hierarchy {
     }
 
     /// Calculates effective weights, factors and exponents where weights or histories have changed.
-    pub fn weigh(&mut self, default_weight: Weight) -> Weighed {
+    pub fn weigh(&mut self, default_weight: Weight) -> WeighingResult {
         let touched = std::mem::take(&mut self.touched);
         if self.weighed_with.replace(default_weight) == Some(default_weight) {
             self.weigh_touched(touched, default_weight)
@@ -346,13 +346,13 @@ impl Hierarchy {
         }
     }
 
-    fn weigh_all(&mut self, default: Weight) -> Weighed {
-        let mut weighed = Weighed::default();
+    fn weigh_all(&mut self, default: Weight) -> WeighingResult {
+        let mut weighed = WeighingResult::default();
         for (name, share) in &mut self.domains {
             let other = share.weigh(EffectiveWeight::single(share.weight.unwrap_or(default)));
             weighed.note(Owner::Domain(Arc::clone(name)), other);
         }
-        let mut outer = Outer::default();
+        let mut outer = WeightsAbove::default();
         for (id, (domain, share)) in &mut self.projects {
             let weight = share.weight.unwrap_or(default);
             outer.insert(*id, (weight_of(&self.domains, domain, default), weight));
@@ -367,14 +367,14 @@ impl Hierarchy {
     }
 
     /// Weighs the touched owners, and all users below touched domains and projects.
-    fn weigh_touched(&mut self, touched: BTreeMap<Owner, bool>, default: Weight) -> Weighed {
+    fn weigh_touched(&mut self, touched: BTreeMap<Owner, bool>, default: Weight) -> WeighingResult {
         let reached = self.reached(&touched);
         let mut owners: BTreeSet<Owner> = touched.into_keys().collect();
         if !reached.is_empty() {
             let members = self.users.keys().filter(|member| reached.contains(&member.project));
             owners.extend(members.map(|member| Owner::User(*member)));
         }
-        let mut weighed = Weighed::default();
+        let mut weighed = WeighingResult::default();
         for owner in owners {
             let weight = self.effective_weight(&owner, default);
             let other_factor = self.share_mut(&owner).is_some_and(|share| share.weigh(weight));

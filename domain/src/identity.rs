@@ -15,27 +15,27 @@ pub fn reads_as_uuid(name: &str) -> bool {
 
 /// The id of a user. It is the same in all resource groups and traces.
 pub fn user(name: &str) -> UserId {
-    UserId(stable("user", &[name]))
+    UserId(stable_id("user", &[name]))
 }
 
 /// The id of a project. The domain is not part of it, because a project may move to another domain.
 pub fn project(name: &str) -> ProjectId {
-    ProjectId(stable("project", &[name]))
+    ProjectId(stable_id("project", &[name]))
 }
 
 /// The id of one run of a job. `key` must be unique in the resource group.
 pub fn kernel(group: &str, key: &str) -> KernelId {
-    KernelId(stable("kernel", &[group, key]))
+    KernelId(stable_id("kernel", &[group, key]))
 }
 
 /// The id of a session, which the runs, array tasks or parts of one submission share.
 pub fn session(group: &str, key: &str) -> SessionId {
-    SessionId(stable("session", &[group, key]))
+    SessionId(stable_id("session", &[group, key]))
 }
 
 /// The UUID of a kind and names. Names contain no control characters, so NUL between them distinguishes `a`+`bc` from
 /// `ab`+`c`.
-fn stable(kind: &str, names: &[&str]) -> Uuid {
+fn stable_id(kind: &str, names: &[&str]) -> Uuid {
     let mut text = String::with_capacity(kind.len() + names.iter().map(|name| name.len() + 1).sum::<usize>());
     text.push_str(kind);
     for name in names {

@@ -12,24 +12,24 @@ const FIRST_LOOK: usize = 1_024;
 
 /// The set of shared values. A value is removed some time after its last use has ended.
 #[derive(Debug)]
-pub struct Interned<T: ?Sized + Hash + Eq> {
+pub struct InternPool<T: ?Sized + Hash + Eq> {
     known: FastSet<Arc<T>>,
     look_at: usize,
 }
 
-impl<T: ?Sized + Hash + Eq> Clone for Interned<T> {
+impl<T: ?Sized + Hash + Eq> Clone for InternPool<T> {
     fn clone(&self) -> Self {
         Self { known: self.known.clone(), look_at: self.look_at }
     }
 }
 
-impl<T: ?Sized + Hash + Eq> Default for Interned<T> {
+impl<T: ?Sized + Hash + Eq> Default for InternPool<T> {
     fn default() -> Self {
         Self { known: FastSet::default(), look_at: FIRST_LOOK }
     }
 }
 
-impl<T: ?Sized + Hash + Eq> Interned<T> {
+impl<T: ?Sized + Hash + Eq> InternPool<T> {
     /// The shared value that equals `value`; `make` creates it if it is new.
     pub fn get<Q: ?Sized + Hash + Equivalent<Arc<T>>>(&mut self, value: &Q, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
         if let Some(known) = self.known.get(value) {

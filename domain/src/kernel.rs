@@ -3,19 +3,19 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::changes::{Changes, MOST_CHANGES};
-use super::defaults::yes;
+use super::changes::{MAX_CHANGES, SuspensionChanges};
+use super::defaults::default_true;
 use super::ids::{KernelId, KernelKey, Member, SessionId};
-use super::interned::Interned;
+use super::interned::InternPool;
 use super::placement_rules::PlacementRules;
 use super::run_times::RunTimes;
-use super::slots::Amounts;
-use super::time::{Day, Span, Timestamp};
+use super::slots::SlotAmounts;
+use super::time::{Day, TimeSpan, Timestamp};
 use super::usage_dimensions::UsageDimensions;
 
 /// The phase of a kernel's life. A later phase replaces an earlier one, in whatever order reports arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
+pub enum KernelPhase {
     /// The scheduler does not know. A known kernel does not change then.
     Unknown,
     Pending,
@@ -25,7 +25,7 @@ pub enum Phase {
     Terminated,
 }
 
-impl Phase {
+impl KernelPhase {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "UNKNOWN",
@@ -53,7 +53,7 @@ impl Phase {
 
 /// The scheduling properties of a report, besides owner and times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traits {
+pub struct KernelTraits {
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
@@ -64,26 +64,26 @@ pub struct Traits {
 }
 
 /// The values of absent properties, the same as in the API.
-impl Default for Traits {
+impl Default for KernelTraits {
     fn default() -> Self {
-        let preemptible = yes();
+        let preemptible = default_true();
         Self { agent_id: None, queue: None, priority: 0, preemptible, critical: false, gang_id: None, gang_min: None }
     }
 }
 
 /// One valid report of one kernel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct KernelReport {
     pub id: KernelId,
     pub session: SessionId,
     pub owner: Member,
     pub domain: String,
-    pub slots: Amounts,
-    pub phase: Phase,
+    pub slots: SlotAmounts,
+    pub phase: KernelPhase,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
     /// The suspensions of the kernel.
-    pub changes: Changes,
+    pub changes: SuspensionChanges,
     /// The announced runtime from the start of the kernel, if a report contained one.
     pub expected_seconds: Option<u32>,
     /// The class that usage is recorded with from now on; `None` if no report contained one.
@@ -92,10 +92,10 @@ pub struct Report {
     pub submitted_at: Option<Timestamp>,
     /// The rules of its place; absent for most kernels.
     pub rules: Option<Box<PlacementRules>>,
-    pub traits: Traits,
+    pub traits: KernelTraits,
 }
 
-impl Report {
+impl KernelReport {
     /// Removes a charge class that is empty. A report sends an empty one to take back the class of an earlier report.
     fn forget_empty_class(&mut self) {
         self.charge_class = self.charge_class.take().filter(|class| !class.is_empty());
@@ -103,17 +103,14 @@ impl Report {
 
     /// Sets the phase that follows from all reported values.
     fn settle_phase(&mut self) {
-        self.phase = match self.phase {
-            Phase::Unknown if self.started_at.is_none() => Phase::Pending,
-            Phase::Unknown | Phase::Running | Phase::Suspended => {
-                if self.changes.ends_suspended() {
-                    Phase::Suspended
-                } else {
-                    Phase::Running
+        self.phase =
+            match self.phase {
+                KernelPhase::Unknown if self.started_at.is_none() => KernelPhase::Pending,
+                KernelPhase::Unknown | KernelPhase::Running | KernelPhase::Suspended => {
+                    if self.changes.ends_suspended() { KernelPhase::Suspended } else { KernelPhase::Running }
                 }
-            }
-            told => told,
-        };
+                reported => reported,
+            };
     }
 }
 
@@ -123,7 +120,7 @@ pub struct Kernel {
     /// `None` if the kernel is not in the database yet.
     pub key: Option<KernelKey>,
     /// In a box, because the report is large and is passed on while a request is processed.
-    pub report: Box<Report>,
+    pub report: Box<KernelReport>,
     /// `last_usage_recorded_at`: usage before this time is recorded.
     pub cursor: Option<Timestamp>,
     /// True if the kernel has ended and its last slice is recorded, so that no run selects it again.
@@ -132,7 +129,7 @@ pub struct Kernel {
     pub end_inferred: bool,
     /// The suspensions that the existing records are based on, if the records have to be replaced because of other
     /// suspensions.
-    pub applied: Option<Changes>,
+    pub applied: Option<SuspensionChanges>,
     /// The time of the last report as stored: exact to a few minutes, and before the group's last snapshot.
     pub seen_at: Option<Timestamp>,
     /// The time of the first report; `None`: unknown.
@@ -140,7 +137,7 @@ pub struct Kernel {
 }
 
 /// Kernels with their state before.
-pub type Changed = [(Option<Kernel>, Kernel)];
+pub type ChangedKernels = [(Option<Kernel>, Kernel)];
 
 /// The rule for the time between an inferred end and the report that disproved it.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +149,7 @@ pub struct InferredEndRule {
 
 /// The reason why a report contradicts what is known about its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Conflict {
+pub enum ReportConflict {
     #[error("the kernel belongs to another user or project; a rescheduled kernel needs a new kernel_id")]
     Owner,
     #[error("the kernel ends before it starts")]
@@ -165,11 +162,11 @@ pub enum Conflict {
     PurgedSlots,
     #[error("the kernel is suspended; a report that it runs says with `status_at` since when")]
     Change,
-    #[error("the kernel was suspended and went on more than {} times", MOST_CHANGES / 2)]
+    #[error("the kernel was suspended and went on more than {} times", MAX_CHANGES / 2)]
     TooManyChanges,
 }
 
-impl Conflict {
+impl ReportConflict {
     /// The key of the report that is in conflict.
     pub fn key(self) -> &'static str {
         match self {
@@ -195,17 +192,17 @@ impl Conflict {
 impl Kernel {
     /// The runtime of the kernel and the day on which it ended; `None` until its usage is recorded to the end.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
-        let Report { started_at, terminated_at, changes, expected_seconds, .. } = &*self.report;
+        let KernelReport { started_at, terminated_at, changes, expected_seconds, .. } = &*self.report;
         let (start, end) = (*started_at.as_ref()?, terminated_at.filter(|_| self.settled)?);
         Some((end.day(), RunTimes::of(start, end, changes, *expected_seconds)))
     }
 
     /// Merges a report into what is known about its kernel.
-    pub fn merge(known: Option<Self>, report: impl Into<Box<Report>>) -> Result<Self, Conflict> {
+    pub fn merge(known: Option<Self>, report: impl Into<Box<KernelReport>>) -> Result<Self, ReportConflict> {
         let mut report = report.into();
         let Some(known) = known else {
             if ends_before_start(&report) {
-                return Err(Conflict::End);
+                return Err(ReportConflict::End);
             }
             report.settle_phase();
             report.forget_empty_class();
@@ -215,16 +212,16 @@ impl Kernel {
         };
         let Self { key, report: old, cursor, settled, end_inferred, applied, seen_at, reported_at } = known;
         if old.owner != report.owner {
-            return Err(Conflict::Owner);
+            return Err(ReportConflict::Owner);
         }
         let moved = report.started_at.is_some() && report.started_at != old.started_at;
         let used_nothing = settled && cursor == old.started_at;
         if moved && cursor.is_some() && !used_nothing {
-            return Err(Conflict::Start);
+            return Err(ReportConflict::Start);
         }
         let cursor = cursor.filter(|_| !moved);
-        if old.phase == Phase::Suspended && report.phase == Phase::Running && report.changes.is_empty() {
-            return Err(Conflict::Change);
+        if old.phase == KernelPhase::Suspended && report.phase == KernelPhase::Running && report.changes.is_empty() {
+            return Err(ReportConflict::Change);
         }
         let before = old.changes.clone();
         let (mut merged, other) = if report.phase.stage() < old.phase.stage() { (old, report) } else { (report, old) };
@@ -244,10 +241,10 @@ impl Kernel {
         }
         merged.settle_phase();
         if ends_before_start(&merged) {
-            return Err(Conflict::End);
+            return Err(ReportConflict::End);
         }
-        if merged.changes.count() > MOST_CHANGES {
-            return Err(Conflict::TooManyChanges);
+        if merged.changes.count() > MAX_CHANGES {
+            return Err(ReportConflict::TooManyChanges);
         }
         let settled = false;
         let mut kernel = Self { key, report: merged, cursor, settled, end_inferred, applied, seen_at, reported_at };
@@ -268,18 +265,18 @@ impl Kernel {
     /// The kernel before `report`, without an inferred end that the report disproves. Time after that end that does not
     /// count by `rule` becomes a suspension.
     #[must_use]
-    pub fn without_disproved_end(mut self, report: &Report, rule: InferredEndRule) -> Self {
+    pub fn without_disproved_end(mut self, report: &KernelReport, rule: InferredEndRule) -> Self {
         let (true, Some(end)) = (self.end_inferred && report.phase.stage() > 1, self.report.terminated_at) else {
             return self;
         };
         let before = self.report.changes.clone();
-        let until = report.terminated_at.map_or(rule.now, |told| told.min(rule.now)).min(rule.kept_from);
-        if until > end && report.phase != Phase::Suspended {
+        let until = report.terminated_at.map_or(rule.now, |reported| reported.min(rule.now)).min(rule.kept_from);
+        if until > end && report.phase != KernelPhase::Suspended {
             self.report.changes.note(end, true);
             self.report.changes.note(until, false);
         }
         self.report.terminated_at = None;
-        self.report.phase = Phase::Running;
+        self.report.phase = KernelPhase::Running;
         self.report.settle_phase();
         self.end_inferred = false;
         self.note_applied(&before);
@@ -292,14 +289,14 @@ impl Kernel {
     pub fn ended_at(mut self, end: Timestamp) -> Self {
         let start = self.report.started_at.unwrap_or(end);
         self.report.terminated_at = Some(end.max(start));
-        self.report.phase = Phase::Terminated;
+        self.report.phase = KernelPhase::Terminated;
         self.end_inferred = true;
         self.settle();
         self
     }
 
     /// Keeps the suspensions that the existing records are based on, if the known suspensions now give other records.
-    fn note_applied(&mut self, before: &Changes) {
+    fn note_applied(&mut self, before: &SuspensionChanges) {
         let Some(recorded) = self.recorded() else { return };
         let now = &self.report.changes;
         let differs = now.active_but_not_in(before, recorded).chain(before.active_but_not_in(now, recorded)).next();
@@ -309,8 +306,8 @@ impl Kernel {
     }
 
     /// The span in which usage is recorded.
-    fn recorded(&self) -> Option<Span> {
-        Span::new(self.report.started_at?, self.cursor?)
+    fn recorded(&self) -> Option<TimeSpan> {
+        TimeSpan::new(self.report.started_at?, self.cursor?)
     }
 
     fn settle(&mut self) {
@@ -320,76 +317,76 @@ impl Kernel {
 
     /// Fails if `report` corrects the usage before `kept_from` of a kernel that has ended. The records of that time are
     /// purged, so usage could not be taken back.
-    pub fn check_purged(&self, report: &Report, kept_from: Timestamp) -> Result<(), Conflict> {
+    pub fn check_purged(&self, report: &KernelReport, kept_from: Timestamp) -> Result<(), ReportConflict> {
         let (Some(start), Some(cursor)) = (self.report.started_at, self.cursor) else { return Ok(()) };
-        let ended_there = self.report.phase == Phase::Terminated && start < kept_from && start < cursor;
-        if !ended_there || report.phase != Phase::Terminated {
+        let ended_there = self.report.phase == KernelPhase::Terminated && start < kept_from && start < cursor;
+        if !ended_there || report.phase != KernelPhase::Terminated {
             return Ok(());
         }
         if report.terminated_at.is_some_and(|end| end < cursor && end < kept_from) {
-            return Err(Conflict::PurgedEnd);
+            return Err(ReportConflict::PurgedEnd);
         }
-        if self.settled && report.slots != self.report.slots { Err(Conflict::PurgedSlots) } else { Ok(()) }
+        if self.settled && report.slots != self.report.slots { Err(ReportConflict::PurgedSlots) } else { Ok(()) }
     }
 }
 
 /// The properties of a started kernel that accounting needs. No run changes them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Started {
+pub struct StartedKernel {
     pub key: KernelKey,
     pub id: KernelId,
     pub owner: Member,
     /// The dimensions of the usage that is recorded from now on.
     pub dimensions: UsageDimensions,
-    pub slots: Arc<Amounts>,
-    pub phase: Phase,
+    pub slots: Arc<SlotAmounts>,
+    pub phase: KernelPhase,
     pub started_at: Timestamp,
     pub terminated_at: Option<Timestamp>,
-    pub changes: Changes,
+    pub changes: SuspensionChanges,
     /// The suspensions that the existing records are based on, if the records have to be replaced.
-    pub applied: Option<Changes>,
+    pub applied: Option<SuspensionChanges>,
     /// The announced runtime.
     pub expected_seconds: Option<u32>,
 }
 
 /// A started kernel whose last slice is not recorded yet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unsettled {
-    pub kernel: Arc<Started>,
+pub struct OpenKernel {
+    pub kernel: Arc<StartedKernel>,
     pub cursor: Option<Timestamp>,
     /// True if the cursor is that of the group's last run.
     pub in_step: bool,
 }
 
-impl Deref for Unsettled {
-    type Target = Started;
+impl Deref for OpenKernel {
+    type Target = StartedKernel;
 
-    fn deref(&self) -> &Started {
+    fn deref(&self) -> &StartedKernel {
         &self.kernel
     }
 }
 
 /// The values that kernels of a group share, each stored once.
 #[derive(Clone, Debug, Default)]
-pub struct Common {
+pub struct SharedKernelValues {
     /// Domains and charge classes.
-    names: Interned<str>,
-    slots: Interned<Amounts>,
+    names: InternPool<str>,
+    slots: InternPool<SlotAmounts>,
 }
 
-impl Common {
+impl SharedKernelValues {
     fn name(&mut self, name: &str) -> Arc<str> {
         self.names.get(name, || Arc::from(name))
     }
 
-    fn slots(&mut self, slots: &Amounts) -> Arc<Amounts> {
+    fn slots(&mut self, slots: &SlotAmounts) -> Arc<SlotAmounts> {
         self.slots.get(slots, || Arc::new(slots.clone()))
     }
 }
 
 /// The result of a run for one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advance {
+pub enum KernelAdvance {
     /// The kernel has ended, and all of it is recorded.
     Settled,
     /// The cursor moved to the time of the run.
@@ -398,12 +395,12 @@ pub enum Advance {
     Stayed,
 }
 
-impl Unsettled {
+impl OpenKernel {
     /// `None` if no run has to record anything of the kernel.
-    pub fn of(kernel: &Kernel, common: &mut Common) -> Option<Self> {
+    pub fn of(kernel: &Kernel, common: &mut SharedKernelValues) -> Option<Self> {
         let report = &kernel.report;
         let started_at = report.started_at.filter(|_| !kernel.settled)?;
-        let started = Started {
+        let started = StartedKernel {
             key: kernel.key?,
             id: report.id,
             owner: report.owner,
@@ -436,7 +433,7 @@ impl Unsettled {
     pub fn end(&mut self, end: Timestamp) {
         let kernel = Arc::make_mut(&mut self.kernel);
         kernel.terminated_at = Some(end);
-        kernel.phase = Phase::Terminated;
+        kernel.phase = KernelPhase::Terminated;
     }
 
     /// The runtime of the kernel and the day on which it ended; `None` before it has ended.
@@ -456,23 +453,23 @@ impl Unsettled {
     }
 
     /// Moves the cursor as a run at `now` does (FAIR_SHARE §3).
-    pub fn advance(&mut self, now: Timestamp) -> Advance {
+    pub fn advance(&mut self, now: Timestamp) -> KernelAdvance {
         match self.terminated_at {
-            Some(end) if end <= now => Advance::Settled,
+            Some(end) if end <= now => KernelAdvance::Settled,
             _ if self.cursor.unwrap_or(self.started_at) < now => {
                 self.cursor = Some(now);
-                Advance::Moved
+                KernelAdvance::Moved
             }
-            _ => Advance::Stayed,
+            _ => KernelAdvance::Stayed,
         }
     }
 }
 
-fn ends_before_start(report: &Report) -> bool {
+fn ends_before_start(report: &KernelReport) -> bool {
     matches!((report.started_at, report.terminated_at), (Some(start), Some(end)) if end < start)
 }
 
 /// True if the kernel ended without having started, so that there is nothing to record.
-fn never_ran(report: &Report) -> bool {
-    report.phase == Phase::Terminated && report.started_at.is_none()
+fn never_ran(report: &KernelReport) -> bool {
+    report.phase == KernelPhase::Terminated && report.started_at.is_none()
 }

@@ -21,30 +21,30 @@ mod refolding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Daily};
+use super::bucket::{Bucket, DayUsage};
 use super::bucket_series::BucketSeries;
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use super::factor::{Decayer, History};
+use super::factor::{DecayedHistory, HistoryDecayer};
 use super::ids::Owner;
-use super::increments::Sums;
+use super::increments::IncrementSums;
 use super::maps::{FastMap, FastSet};
 use super::normalized_days::NormalizedDaysByOwner;
 use super::parallel;
-use super::slots::Amounts;
-use super::time::{Day, Span, Timestamp};
+use super::slots::SlotAmounts;
+use super::time::{Day, TimeSpan, Timestamp};
 
-/// If more than one in `MANY` series may have changed, all are examined in parallel, because this takes less time.
-const MANY: usize = 4;
+/// If more than one in `EXAMINE_ALL_DIVISOR` series may have changed, all are examined in parallel, because this takes less time.
+const EXAMINE_ALL_DIVISOR: usize = 4;
 
 /// The rows that differ from the database.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct LedgerChanges {
     pub upserts: BTreeSet<(Owner, Day)>,
     pub deletes: BTreeSet<(Owner, Day)>,
     pub capacity_days: BTreeSet<Day>,
 }
 
-impl Changes {
+impl LedgerChanges {
     pub fn is_empty(&self) -> bool {
         self.upserts.is_empty() && self.deletes.is_empty() && self.capacity_days.is_empty()
     }
@@ -56,13 +56,13 @@ pub struct Ledger {
     series: FastMap<Owner, BucketSeries>,
     calendar: CapacityCalendar,
     loaded_from: Day,
-    changes: Changes,
+    changes: LedgerChanges,
     /// True if some bucket was found while the group had no capacity at all.
     some_lack_capacity: bool,
     /// The owners whose buckets have changed since histories were last calculated.
     stale: FastSet<Owner>,
     /// The weights of slots of the present normalised usages.
-    normalized_with: Amounts,
+    normalized_with: SlotAmounts,
     /// True if owners that are not stale may have buckets without normalised usage.
     some_not_normalized: bool,
 }
@@ -74,10 +74,10 @@ impl Ledger {
             series: FastMap::default(),
             calendar,
             loaded_from,
-            changes: Changes::default(),
+            changes: LedgerChanges::default(),
             some_lack_capacity: false,
             stale: FastSet::default(),
-            normalized_with: Amounts::default(),
+            normalized_with: SlotAmounts::default(),
             some_not_normalized: false,
         }
     }
@@ -109,12 +109,12 @@ impl Ledger {
     }
 
     /// The rows that have to be stored.
-    pub fn changes(&self) -> &Changes {
+    pub fn changes(&self) -> &LedgerChanges {
         &self.changes
     }
 
     /// Returns the rows that have to be stored since the last call, and clears the list.
-    pub fn take_changes(&mut self) -> Changes {
+    pub fn take_changes(&mut self) -> LedgerChanges {
         std::mem::take(&mut self.changes)
     }
 
@@ -149,7 +149,7 @@ impl Ledger {
 
     /// Adds usage. Returns the owners whose series have to be folded again, with the first day to fold. Days before
     /// `known_from` cannot be read again; where they would be needed, a shorter bucket fills the gap.
-    pub fn apply(&mut self, sums: &Sums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
+    pub fn apply(&mut self, sums: &IncrementSums, unit_days: u32, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, owner, daily) in sums.by_owner() {
             if !refold.contains_key(&owner)
@@ -163,7 +163,7 @@ impl Ledger {
 
     /// Subtracts usage that was recorded past a kernel's end. Returns the owners whose chains have to be folded again.
     /// A bucket that began before `known_from` cannot be folded again and keeps its days.
-    pub fn retract(&mut self, removed: &Sums, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
+    pub fn retract(&mut self, removed: &IncrementSums, known_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         for (day, owner, daily) in removed.by_owner() {
             if refold.contains_key(&owner) {
@@ -182,7 +182,7 @@ impl Ledger {
         &mut self,
         from: &Owner,
         to: &Owner,
-        days: &BTreeMap<Day, Daily>,
+        days: &BTreeMap<Day, DayUsage>,
         unit_days: u32,
         known_from: Option<Day>,
     ) -> BTreeMap<Owner, Day> {
@@ -208,7 +208,7 @@ impl Ledger {
         owner: Owner,
         day: Day,
         unit_days: u32,
-        daily: &Daily,
+        daily: &DayUsage,
         known_from: Option<Day>,
     ) -> Option<Owner> {
         let series = self.series.entry(owner.clone()).or_default();
@@ -222,7 +222,7 @@ impl Ledger {
     }
 
     /// Subtracts the usage of a day. Returns the owner if its series has to be folded again.
-    fn take_back(&mut self, owner: Owner, day: Day, daily: &Daily, known_from: Option<Day>) -> Option<Owner> {
+    fn take_back(&mut self, owner: Owner, day: Day, daily: &DayUsage, known_from: Option<Day>) -> Option<Owner> {
         let series = self.series.entry(owner.clone()).or_default();
         let taken = match series.subtract(day, daily) {
             Err(_) if known_from.is_some_and(|from| series.fold_start(day) < from) => series.subtract_kept(day, daily),
@@ -244,7 +244,7 @@ impl Ledger {
     }
 
     /// Folds an owner's series again from `from` on. `daily` has all of its usage since then.
-    pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
+    pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, DayUsage>) {
         let series = self.series.entry(owner.clone()).or_default();
         let old = series.split_off(from);
         let mut opened = BTreeSet::new();
@@ -277,8 +277,8 @@ impl Ledger {
     }
 
     /// Adds the observation that the group offered `capacity` during `span` and offers it today.
-    pub fn observe_capacity(&mut self, span: Option<Span>, today: Day, capacity: &Amounts) {
-        let parts = span.into_iter().flat_map(Span::by_day).map(|part| part.start.day());
+    pub fn observe_capacity(&mut self, span: Option<TimeSpan>, today: Day, capacity: &SlotAmounts) {
+        let parts = span.into_iter().flat_map(TimeSpan::by_day).map(|part| part.start.day());
         let of = |calendar: &CapacityCalendar, day| calendar.get(day).map(|known| Arc::clone(&known.capacity));
         let before: BTreeMap<Day, _> = parts.chain([today]).map(|day| (day, of(&self.calendar, day))).collect();
         let mut changed = self.calendar.observe(span, today, capacity);
@@ -288,14 +288,14 @@ impl Ledger {
     }
 
     /// Discards observations of times after `now`. In `downtimes` (ascending, disjoint) nothing was observed.
-    pub fn forget_capacities_after(&mut self, now: Timestamp, downtimes: &[Span]) {
+    pub fn forget_capacities_after(&mut self, now: Timestamp, downtimes: &[TimeSpan]) {
         if self.calendar.forget_after(now, downtimes) {
             self.changes.capacity_days.insert(now.day());
         }
     }
 
     /// Takes capacities of days from a back-fill. Capacities that the service itself observed stay.
-    pub fn give_capacities(&mut self, days: BTreeMap<Day, Amounts>) {
+    pub fn give_capacities(&mut self, days: BTreeMap<Day, SlotAmounts>) {
         let mut given = Vec::with_capacity(days.len());
         for (day, capacity) in days {
             if self.calendar.get(day).is_none_or(|c| c.source != CapacitySource::Observed) {
@@ -361,14 +361,14 @@ impl Ledger {
     }
 
     /// True if [`Self::normalize`] with these weights of slots has nothing to do.
-    pub fn is_normalized(&self, resource_weights: &Amounts) -> bool {
+    pub fn is_normalized(&self, resource_weights: &SlotAmounts) -> bool {
         self.stale.is_empty() && !self.some_not_normalized && self.normalized_with == *resource_weights
     }
 
     /// Computes the normalised usage of every bucket that lacks it, with the decayer's weights of slots. Buckets keep
     /// it, because most never change again. Returns the owners whose buckets have changed since the last call,
     /// ascending.
-    pub fn normalize(&mut self, decayer: &Decayer) -> Vec<Owner> {
+    pub fn normalize(&mut self, decayer: &HistoryDecayer) -> Vec<Owner> {
         let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
         stale.sort_unstable();
         if self.normalized_with != *decayer.resource_weights() {
@@ -376,7 +376,7 @@ impl Ledger {
             self.normalized_with = decayer.resource_weights().clone();
             self.some_not_normalized = true;
         }
-        if std::mem::take(&mut self.some_not_normalized) || stale.len() > self.series.len() / MANY {
+        if std::mem::take(&mut self.some_not_normalized) || stale.len() > self.series.len() / EXAMINE_ALL_DIVISOR {
             let mut series: Vec<&mut BucketSeries> = self.series.values_mut().collect();
             parallel::parts_mut(&mut series, |part| {
                 let mut normalize = decayer.normalizing();
@@ -394,12 +394,12 @@ impl Ledger {
     }
 
     /// The decayed usage of `owner`. The decayer must have the same weights of slots as in [`Self::normalize`].
-    pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
-        self.series.get(owner).map_or_else(History::default, |series| decayer.history(series))
+    pub fn history(&self, owner: &Owner, decayer: &HistoryDecayer) -> DecayedHistory {
+        self.series.get(owner).map_or_else(DecayedHistory::default, |series| decayer.history(series))
     }
 
     // Most of the time is spent waiting for memory, so the series are prefetched together.
-    pub fn normalized_days(&self, decayer: &Decayer) -> NormalizedDaysByOwner {
+    pub fn normalized_days(&self, decayer: &HistoryDecayer) -> NormalizedDaysByOwner {
         self.series.iter().map(|(owner, series)| (owner.clone(), decayer.normalized_days(series))).collect()
     }
 }

@@ -5,20 +5,20 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::choices::Choice;
-use crate::decay::Decay;
+use crate::choices::NamedChoice;
+use crate::decay::RegisteredDecay;
 use crate::division::score_weights::ScoreOptions;
-use crate::division::{State, algorithm_choices, algorithm_options};
-use crate::flat::Part;
+use crate::division::{QueueState, algorithm_choices, algorithm_options};
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
-use crate::options::{Options, group_options};
+use crate::options::{FairShareOptions, group_options};
 use crate::queues::queue_key_facts;
-use crate::reclaim::{PlanOptions, Rule, Settings, Verdict, plugins};
+use crate::reclaim::{PlanOptions, ReclaimOptions, ReclaimRule, ReclaimVerdict, plugins};
 use crate::sequencer::Sequencer;
 
 /// A sequencer, which orders pending workloads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = SchedulerFacts, example = json!({
+#[schema(example = json!({
     "name": "fairshare", "summary": "The user with the least usage for the weight starts first.", "progressive": true, "queues": false
 }))]
 pub struct SchedulerFacts {
@@ -63,7 +63,7 @@ pub struct OptionEntry {
     pub unit: Option<&'static str>,
     /// One sentence or two.
     pub summary: &'static str,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<NamedChoice>,
     /// The algorithms that read the option; empty: all of them.
     pub read_by: Vec<&'static str>,
     /// The options inside an `object`.
@@ -86,7 +86,7 @@ pub struct QueueKeyEntry {
     pub decimals: Option<u32>,
     /// Null: none.
     pub default: Value,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<NamedChoice>,
 }
 
 /// The facts that follow from the rules.
@@ -98,17 +98,17 @@ pub struct RuleFacts {
     #[schema(example = "fairshare")]
     pub default_scheduler: &'static str,
     /// The kinds of decay.
-    pub decays: Vec<Choice>,
+    pub decays: Vec<NamedChoice>,
     /// The algorithms that divide capacity over queues.
-    pub division_algorithms: Vec<Choice>,
+    pub division_algorithms: Vec<NamedChoice>,
     /// The plug-ins of reclaims.
-    pub reclaim_plugins: Vec<Choice>,
+    pub reclaim_plugins: Vec<NamedChoice>,
     /// The verdicts of plans of reclaims.
-    pub reclaim_verdicts: Vec<Choice>,
+    pub reclaim_verdicts: Vec<NamedChoice>,
     /// The rules that refuse a plan or protect a workload.
-    pub reclaim_rules: Vec<Choice>,
+    pub reclaim_rules: Vec<NamedChoice>,
     /// The states of a queue, from good to bad.
-    pub queue_states: Vec<Choice>,
+    pub queue_states: Vec<NamedChoice>,
     /// The options of a resource group.
     pub options: Vec<OptionEntry>,
     /// The options of a division, and of the order by score. A stateless division takes the same.
@@ -143,7 +143,7 @@ impl OptionEntry {
     }
 
     /// The options of a part of an object, with the defaults of that part.
-    fn of_part<P: Part>(read_by: &[&'static str]) -> Vec<Self> {
+    fn of_part<P: FlatPart>(read_by: &[&'static str]) -> Vec<Self> {
         Self::of_facts(&P::facts(), &serde_json::to_value(P::default()).unwrap_or_default(), read_by)
     }
 
@@ -155,7 +155,7 @@ impl OptionEntry {
 
 /// The options of all algorithms and of the order by score, in the order of the registries.
 fn division_options() -> Vec<OptionEntry> {
-    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let defaults = serde_json::to_value(ReclaimOptions::default()).unwrap_or_default();
     let of_algorithms = algorithm_options()
         .into_iter()
         .flat_map(|(algorithm, facts)| OptionEntry::of_facts(&facts, &defaults, &[algorithm]));
@@ -170,7 +170,7 @@ impl RuleFacts {
             progressive: sequencer.progressive().is_some(),
             queues: sequencer.takes_turns(),
         };
-        let defaults = Options::default();
+        let defaults = FairShareOptions::default();
         let option = |option: &crate::options::GroupOption| OptionEntry {
             section: Some(option.section),
             ..OptionEntry::new(&option.facts, option.get(&defaults), &[])
@@ -194,12 +194,12 @@ impl RuleFacts {
         Self {
             schedulers: Sequencer::all().map(scheduler).collect(),
             default_scheduler: Sequencer::DEFAULT_NAME,
-            decays: Decay::choices(),
+            decays: RegisteredDecay::choices(),
             division_algorithms: algorithm_choices(),
             reclaim_plugins: plugins::plugin_choices(),
-            reclaim_verdicts: Verdict::choices(),
-            reclaim_rules: Rule::choices(),
-            queue_states: State::choices(),
+            reclaim_verdicts: ReclaimVerdict::choices(),
+            reclaim_rules: ReclaimRule::choices(),
+            queue_states: QueueState::choices(),
             options: group_options().iter().map(option).collect(),
             division_options: division_options(),
             reclaim_options: OptionEntry::of_part::<PlanOptions>(&[]),

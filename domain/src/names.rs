@@ -70,7 +70,7 @@ pub fn is_label_or_empty(name: &str) -> bool {
 /// Checks a text that is shown for a user, project, domain or key, and by which nothing is looked up.
 pub fn check_display_name(name: &str) -> Result<(), DisplayNameError> {
     let shows_something = name.chars().any(|c| is_visible(c) && !c.is_whitespace());
-    let is_joining = |c| has::<JoinControl>(c) || has::<VariationSelector>(c);
+    let is_joining = |c| has_property::<JoinControl>(c) || has_property::<VariationSelector>(c);
     let legal =
         shows_something && name.chars().count() <= MAX_LABEL && name.chars().all(|c| is_visible(c) || is_joining(c));
     if legal { Ok(()) } else { Err(DisplayNameError) }
@@ -82,9 +82,9 @@ fn is_visible(c: char) -> bool {
     }
     let category = CodePointMapData::<GeneralCategory>::new().get(c);
     let is_separator = matches!(category, GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator);
-    !(is_separator || GeneralCategoryGroup::Other.contains(category) || has::<DefaultIgnorableCodePoint>(c))
+    !(is_separator || GeneralCategoryGroup::Other.contains(category) || has_property::<DefaultIgnorableCodePoint>(c))
 }
 
-fn has<P: BinaryProperty>(c: char) -> bool {
+fn has_property<P: BinaryProperty>(c: char) -> bool {
     CodePointSetData::new::<P>().contains(c)
 }

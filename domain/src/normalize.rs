@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use super::decimal::Usage;
 use super::maps::FastMap;
-use super::slots::{Amounts, SlotName, Usages};
+use super::slots::{SlotAmounts, SlotName, SlotUsages};
 use super::time::SECONDS_PER_DAY;
 
 /// Normalises usage by the capacity of one day. It is built once for each capacity and used for every bucket with that
 /// capacity.
 #[derive(Clone, Debug)]
-pub struct Normalizer {
+pub struct UsageNormalizer {
     /// Slot, capacity of one day in slot-seconds, and resource weight.
     slots: Vec<(SlotName, f64, f64)>,
     weight_sum: f64,
 }
 
-impl Normalizer {
+impl UsageNormalizer {
     /// Slots without capacity are left out. Without resource weights, every slot with capacity has the weight 1.
-    pub fn new(capacity: &Amounts, resource_weights: &Amounts) -> Self {
+    pub fn new(capacity: &SlotAmounts, resource_weights: &SlotAmounts) -> Self {
         let slots: Vec<_> = capacity
             .iter()
             .filter(|(_, amount)| !amount.is_zero())
@@ -37,7 +37,7 @@ impl Normalizer {
     }
 
     /// The weighted mean of usage / capacity of one day; 0 if no slot is left.
-    pub fn normalized(&self, usage: &Usages) -> f64 {
+    pub fn normalized(&self, usage: &SlotUsages) -> f64 {
         self.normalized_by(|slot| usage.get(slot))
     }
 
@@ -58,14 +58,14 @@ impl Normalizer {
 
 /// The normalizers of many capacities under the same resource weights, each built once.
 #[derive(Default)]
-pub struct Normalizers {
+pub struct UsageNormalizers {
     /// By the address of the capacity. Each entry owns its capacity, so no other one can get the same address.
-    known: FastMap<usize, (Arc<Amounts>, Normalizer)>,
+    known: FastMap<usize, (Arc<SlotAmounts>, UsageNormalizer)>,
 }
 
-impl Normalizers {
-    pub fn of(&mut self, capacity: &Arc<Amounts>, resource_weights: &Amounts) -> &Normalizer {
-        let made = || (Arc::clone(capacity), Normalizer::new(capacity, resource_weights));
+impl UsageNormalizers {
+    pub fn of(&mut self, capacity: &Arc<SlotAmounts>, resource_weights: &SlotAmounts) -> &UsageNormalizer {
+        let made = || (Arc::clone(capacity), UsageNormalizer::new(capacity, resource_weights));
         &self.known.entry(Arc::as_ptr(capacity).addr()).or_insert_with(made).1
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::fairness::Days;
+use super::fairness::DaySpan;
 use super::ids::Owner;
 use super::maps::FastMap;
 use super::time::Day;
@@ -26,14 +26,14 @@ pub type NormalizedDaysByOwner = FastMap<Owner, NormalizedDays>;
 
 /// The usage within `window`, not decayed, in days of the whole capacity. What lies ahead, after a clock that jumped back, counts
 /// as of the window's last day.
-pub fn used_within(buckets: &[NormalizedBucket], window: Days) -> f64 {
+pub fn used_within(buckets: &[NormalizedBucket], window: DaySpan) -> f64 {
     let used = |bucket: &NormalizedBucket| {
         let NormalizedBucket { first, last, normalized } = *bucket;
         // Most buckets are of one day, which lies in the window as a whole.
         if first == last {
             return normalized;
         }
-        let days = Days { first: first.min(window.last), last: last.min(window.last) };
+        let days = DaySpan { first: first.min(window.last), last: last.min(window.last) };
         normalized * days.part_in(window)
     };
     let begin = buckets.partition_point(|bucket| bucket.last < window.first);

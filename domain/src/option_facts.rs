@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::choices::Choice;
+use crate::choices::NamedChoice;
 use crate::decimal::{AMOUNT_DECIMALS, Amount};
 use crate::fault::Fault;
 use crate::weight::{WEIGHT_DECIMALS, Weight};
@@ -26,9 +26,9 @@ pub enum OptionValues {
     /// A time.
     Time,
     /// One name.
-    Choice(fn() -> Vec<Choice>),
+    Choice(fn() -> Vec<NamedChoice>),
     /// A list of names.
-    Choices(fn() -> Vec<Choice>),
+    Choices(fn() -> Vec<NamedChoice>),
     /// Lists of plug-ins of reclaims; the plug-ins of the first list decide first.
     Tiers,
     /// Exact decimals by slot.
@@ -71,7 +71,7 @@ impl OptionValues {
     }
 
     /// The names to choose from; empty if the values are no such names.
-    pub fn choices(&self) -> Vec<Choice> {
+    pub fn choices(&self) -> Vec<NamedChoice> {
         match self {
             Self::Choice(of) | Self::Choices(of) => of(),
             _ => Vec::new(),

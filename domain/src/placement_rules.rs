@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::fault::{Fault, escaped};
+use super::fault::{Fault, escape_key};
 use super::names::{MAX_LABEL, check_label, is_label_or_empty};
 
 /// Texts by name.
@@ -293,7 +293,7 @@ impl LabelRequirement {
 pub fn label_faults(labels: &Labels) -> Vec<Fault> {
     let mut faults: Vec<Fault> = too_many("/labels", labels.len(), MAX_LABELS).into_iter().collect();
     for (key, value) in labels.iter().take(MAX_LABELS) {
-        let place = format!("/labels/{}", escaped(key));
+        let place = format!("/labels/{}", escape_key(key));
         match key_fault(place.clone(), key) {
             Some(fault) => faults.push(fault),
             None => faults.extend(value_fault(place, value)),

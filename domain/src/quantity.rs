@@ -10,9 +10,9 @@ use super::decimal::{AMOUNT_DECIMALS, Amount, DecimalError, MAX_TEXT};
 use super::slots::SlotValue;
 
 /// Suffixes and their powers of two.
-const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+const BINARY_SUFFIXES: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 /// Suffixes and their powers of ten.
-const DECIMAL: [(&str, i32); 10] =
+const DECIMAL_SUFFIXES: [(&str, i32); 10] =
     [("", 0), ("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 /// With a larger exponent every amount except 0 is too large or too small.
 const MAX_EXPONENT: i32 = 99;
@@ -64,10 +64,10 @@ fn in_units(value: U256, exponent: i32) -> Result<Amount, DecimalError> {
 
 /// The exponents of a suffix: the power of two, and the power of ten.
 fn scale(suffix: &str) -> Result<(u32, i32), DecimalError> {
-    if let Some((_, doublings)) = BINARY.iter().find(|(name, _)| *name == suffix) {
+    if let Some((_, doublings)) = BINARY_SUFFIXES.iter().find(|(name, _)| *name == suffix) {
         return Ok((*doublings, 0));
     }
-    if let Some((_, exponent)) = DECIMAL.iter().find(|(name, _)| *name == suffix) {
+    if let Some((_, exponent)) = DECIMAL_SUFFIXES.iter().find(|(name, _)| *name == suffix) {
         return Ok((0, *exponent));
     }
     let exponent = suffix.strip_prefix(['e', 'E']).ok_or(DecimalError::NotADecimal)?;

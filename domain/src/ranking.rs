@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::factor::Exponent;
 
 /// A row that can be ranked.
-pub trait Ranked {
+pub trait RankedRow {
     type Id: Ord;
 
     fn exponent(&self) -> Exponent;
@@ -20,13 +20,13 @@ pub trait Ranked {
 
 /// A row with its rank.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Placed<R> {
+pub struct PlacedRow<R> {
     /// The rank from 1 on; equal exponents share one (1, 2, 2, 4). 0 outside of the ranking.
     pub rank: u32,
     row: Arc<R>,
 }
 
-impl<R> Placed<R> {
+impl<R> PlacedRow<R> {
     /// A row outside of the ranking.
     pub fn outside(row: R) -> Self {
         Self { rank: 0, row: Arc::new(row) }
@@ -47,7 +47,7 @@ impl<R> Placed<R> {
     }
 }
 
-impl<R> Deref for Placed<R> {
+impl<R> Deref for PlacedRow<R> {
     type Target = R;
 
     fn deref(&self) -> &R {
@@ -56,18 +56,18 @@ impl<R> Deref for Placed<R> {
 }
 
 /// A row with the sort key of its exponent, so that most comparisons do not read the row.
-type Entry<R> = (u64, Arc<R>);
+type RankingEntry<R> = (u64, Arc<R>);
 
 /// The number of rows in a full chunk. A chunk is split at twice this number.
-const CHUNK: usize = 256;
+const CHUNK_ROWS: usize = 256;
 /// A chunk with fewer rows than this is merged with the next one.
-const FEW: usize = 64;
+const CHUNK_MIN_ROWS: usize = 64;
 /// Up to this number of rows a linear search is faster than a binary one.
-const NEAR: usize = 32;
+const LINEAR_SEARCH_MAX_ROWS: usize = 32;
 
 #[derive(Clone, Debug)]
-pub struct Ranking<R> {
-    chunks: Vec<Arc<[Entry<R>]>>,
+pub struct RowRanking<R> {
+    chunks: Vec<Arc<[RankingEntry<R>]>>,
     /// The last key of each chunk.
     bounds: Vec<u64>,
     /// The number of rows before each chunk.
@@ -75,13 +75,13 @@ pub struct Ranking<R> {
     len: u32,
 }
 
-impl<R> Default for Ranking<R> {
+impl<R> Default for RowRanking<R> {
     fn default() -> Self {
         Self { chunks: Vec::new(), bounds: Vec::new(), starts: Vec::new(), len: 0 }
     }
 }
 
-impl<R> Ranking<R> {
+impl<R> RowRanking<R> {
     pub fn len(&self) -> usize {
         self.len as usize
     }
@@ -106,16 +106,16 @@ impl<R> Ranking<R> {
         })
     }
 
-    /// [`Ranking::ranked`] with shared rows, for callers that keep them.
-    pub fn placed(&self) -> impl Iterator<Item = Placed<R>> {
-        self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
+    /// [`RowRanking::ranked`] with shared rows, for callers that keep them.
+    pub fn placed(&self) -> impl Iterator<Item = PlacedRow<R>> {
+        self.ranked().map(|(rank, row)| PlacedRow::new(rank, Arc::clone(row)))
     }
 
     /// The row at a position, from 0 on.
-    pub fn at(&self, place: u32) -> Option<Placed<R>> {
+    pub fn at(&self, place: u32) -> Option<PlacedRow<R>> {
         let chunk = self.starts.partition_point(|start| *start <= place).checked_sub(1)?;
         let (key, row) = self.chunks[chunk].get((place - self.starts[chunk]) as usize)?;
-        Some(Placed { rank: self.rank_of_key(*key), row: Arc::clone(row) })
+        Some(PlacedRow { rank: self.rank_of_key(*key), row: Arc::clone(row) })
     }
 
     /// The rank of an exponent: the number of rows with smaller exponents, plus 1.
@@ -124,19 +124,19 @@ impl<R> Ranking<R> {
     }
 
     /// Finds the ranks of several exponents one after the other.
-    pub fn walk(&self) -> Walk<'_, R> {
-        Walk { ranking: self, chunk: self.chunks.len(), at: 0, key: 0 }
+    pub fn walk(&self) -> RankWalk<'_, R> {
+        RankWalk { ranking: self, chunk: self.chunks.len(), at: 0, key: 0 }
     }
 
     fn rank_of_key(&self, key: u64) -> u32 {
         self.walk().rank_of_key(key)
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Entry<R>> {
+    fn entries(&self) -> impl Iterator<Item = &RankingEntry<R>> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    fn push(&mut self, chunk: Arc<[Entry<R>]>) {
+    fn push(&mut self, chunk: Arc<[RankingEntry<R>]>) {
         let Some((last, _)) = chunk.last() else { return };
         self.bounds.push(*last);
         self.starts.push(self.len);
@@ -146,8 +146,8 @@ impl<R> Ranking<R> {
 }
 
 /// Finds ranks of exponents. It is fastest if they ascend, because each search begins at the last result.
-pub struct Walk<'a, R> {
-    ranking: &'a Ranking<R>,
+pub struct RankWalk<'a, R> {
+    ranking: &'a RowRanking<R>,
     /// The chunk of the last result; the number of chunks before the first search.
     chunk: usize,
     /// The number of rows of that chunk that come before the result.
@@ -155,8 +155,8 @@ pub struct Walk<'a, R> {
     key: u64,
 }
 
-impl<R> Walk<'_, R> {
-    /// [`Ranking::rank`].
+impl<R> RankWalk<'_, R> {
+    /// [`RowRanking::rank`].
     pub fn rank(&mut self, exponent: Exponent) -> u32 {
         self.rank_of_key(exponent.sort_key())
     }
@@ -171,36 +171,37 @@ impl<R> Walk<'_, R> {
         self.key = key;
         let Some(rows) = ranking.chunks.get(self.chunk) else { return ranking.len + 1 };
         let rest = &rows[self.at..];
-        let near = if is_ahead { rest.iter().take(NEAR).position(|(other, _)| *other >= key) } else { None };
+        let near =
+            if is_ahead { rest.iter().take(LINEAR_SEARCH_MAX_ROWS).position(|(other, _)| *other >= key) } else { None };
         self.at += near.unwrap_or_else(|| rest.partition_point(|(other, _)| *other < key));
         ranking.starts[self.chunk] + u32::try_from(self.at).unwrap_or(u32::MAX) + 1
     }
 }
 
-impl<R: Ranked> Ranking<R> {
+impl<R: RankedRow> RowRanking<R> {
     /// The ranking of rows, which must ascend by id.
     pub fn of(rows: Vec<Arc<R>>) -> Self {
-        let mut entries: Vec<Entry<R>> = rows.into_iter().map(entry).collect();
+        let mut entries: Vec<RankingEntry<R>> = rows.into_iter().map(entry_of_row).collect();
         // A stable sort keeps rows with equal keys in the order of their ids, without reading the rows.
         entries.sort_by_key(|(key, _)| *key);
         let mut ranking = Self::default();
-        entries.chunks(CHUNK).for_each(|chunk| ranking.push(chunk.into()));
+        entries.chunks(CHUNK_ROWS).for_each(|chunk| ranking.push(chunk.into()));
         ranking
     }
 
-    pub fn place(&self, row: &Arc<R>) -> Placed<R> {
-        Placed { rank: self.rank(row.exponent()), row: Arc::clone(row) }
+    pub fn place(&self, row: &Arc<R>) -> PlacedRow<R> {
+        PlacedRow { rank: self.rank(row.exponent()), row: Arc::clone(row) }
     }
 
     /// The ranking without the rows `gone` (as they are in this ranking) and with the rows `come`.
     #[must_use]
     pub fn changed(&self, gone: Vec<Arc<R>>, come: Vec<Arc<R>>) -> Self {
-        let (gone, come) = (sorted(gone), sorted(come));
+        let (gone, come) = (sorted_entries(gone), sorted_entries(come));
         let (mut gone, mut come) = (gone.as_slice(), come.as_slice());
-        let mut next = Next::default();
+        let mut next = NextRanking::default();
         for (at, chunk) in self.chunks.iter().enumerate() {
             let is_last = at + 1 == self.chunks.len();
-            let until = |entries: &[Entry<R>]| match chunk.last() {
+            let until = |entries: &[RankingEntry<R>]| match chunk.last() {
                 Some(last) if !is_last => entries.partition_point(|entry| order(entry, last) != Ordering::Greater),
                 _ => entries.len(),
             };
@@ -214,36 +215,36 @@ impl<R: Ranked> Ranking<R> {
     }
 }
 
-fn entry<R: Ranked>(row: Arc<R>) -> Entry<R> {
+fn entry_of_row<R: RankedRow>(row: Arc<R>) -> RankingEntry<R> {
     (row.exponent().sort_key(), row)
 }
 
-fn order<R: Ranked>(a: &Entry<R>, b: &Entry<R>) -> Ordering {
+fn order<R: RankedRow>(a: &RankingEntry<R>, b: &RankingEntry<R>) -> Ordering {
     a.0.cmp(&b.0).then_with(|| a.1.id().cmp(b.1.id()))
 }
 
-fn sorted<R: Ranked>(rows: Vec<Arc<R>>) -> Vec<Entry<R>> {
-    let mut entries: Vec<Entry<R>> = rows.into_iter().map(entry).collect();
+fn sorted_entries<R: RankedRow>(rows: Vec<Arc<R>>) -> Vec<RankingEntry<R>> {
+    let mut entries: Vec<RankingEntry<R>> = rows.into_iter().map(entry_of_row).collect();
     entries.sort_unstable_by(order);
     entries
 }
 
 /// A ranking that is being built from another one, chunk by chunk.
-struct Next<R> {
-    made: Ranking<R>,
+struct NextRanking<R> {
+    made: RowRanking<R>,
     /// Rows that are not in a chunk yet.
-    open: Vec<Entry<R>>,
+    open: Vec<RankingEntry<R>>,
 }
 
-impl<R> Default for Next<R> {
+impl<R> Default for NextRanking<R> {
     fn default() -> Self {
-        Self { made: Ranking::default(), open: Vec::new() }
+        Self { made: RowRanking::default(), open: Vec::new() }
     }
 }
 
-impl<R: Ranked> Next<R> {
-    fn take(&mut self, chunk: &Arc<[Entry<R>]>, leave: &[Entry<R>], join: &[Entry<R>]) {
-        if self.open.len() >= FEW {
+impl<R: RankedRow> NextRanking<R> {
+    fn take(&mut self, chunk: &Arc<[RankingEntry<R>]>, leave: &[RankingEntry<R>], join: &[RankingEntry<R>]) {
+        if self.open.len() >= CHUNK_MIN_ROWS {
             self.close();
         }
         if leave.is_empty() && join.is_empty() && self.open.is_empty() {
@@ -260,7 +261,7 @@ impl<R: Ranked> Next<R> {
             }
         }
         self.open.extend(join.cloned());
-        if self.open.len() >= 2 * CHUNK {
+        if self.open.len() >= 2 * CHUNK_ROWS {
             self.close();
         }
     }
@@ -268,13 +269,13 @@ impl<R: Ranked> Next<R> {
     /// Turns the open rows into chunks of nearly equal length. A short remainder would otherwise move from chunk to
     /// chunk.
     fn close(&mut self) {
-        let count = self.open.len().div_ceil(CHUNK).max(1);
+        let count = self.open.len().div_ceil(CHUNK_ROWS).max(1);
         let rows = self.open.len().div_ceil(count).max(1);
         self.open.chunks(rows).for_each(|chunk| self.made.push(chunk.into()));
         self.open.clear();
     }
 
-    fn finish(mut self) -> Ranking<R> {
+    fn finish(mut self) -> RowRanking<R> {
         self.close();
         self.made
     }

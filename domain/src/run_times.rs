@@ -5,8 +5,8 @@ use std::ops::{AddAssign, Neg};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::changes::Changes;
-use super::options::Options;
+use super::changes::SuspensionChanges;
+use super::options::FairShareOptions;
 use super::time::{MICROS_PER_SECOND, Timestamp};
 
 /// Sums over kernels that have ended. Times are in microseconds, without suspensions.
@@ -18,18 +18,18 @@ pub struct RunTimes {
     /// The sum of the squares of the runtimes.
     squares: i128,
     /// The sum of the announced runtimes, of kernels that had one.
-    told: i128,
+    expected_micros: i128,
     /// The sum of the actual runtimes of the same kernels.
     took: i128,
 }
 
 impl RunTimes {
     /// The sums for one kernel.
-    pub fn of(start: Timestamp, end: Timestamp, changes: &Changes, told_seconds: Option<u32>) -> Self {
+    pub fn of(start: Timestamp, end: Timestamp, changes: &SuspensionChanges, reported_seconds: Option<u32>) -> Self {
         let ran = i128::from(changes.active_micros(start, end));
-        let told = i128::from(told_seconds.unwrap_or(0)) * i128::from(MICROS_PER_SECOND);
-        let took = if told_seconds.is_some() { ran } else { 0 };
-        Self { kernels: 1, ran, squares: ran.saturating_mul(ran), told, took }
+        let expected_micros = i128::from(reported_seconds.unwrap_or(0)) * i128::from(MICROS_PER_SECOND);
+        let took = if reported_seconds.is_some() { ran } else { 0 };
+        Self { kernels: 1, ran, squares: ran.saturating_mul(ran), expected_micros, took }
     }
 
     pub fn is_zero(&self) -> bool {
@@ -55,40 +55,46 @@ impl PartialEq for CacheGeneration {
 
 /// The expected runtime of one owner's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedRuntime {
     /// The sums of the actual and the announced runtimes, of kernels that had one.
     took: i128,
-    told: i128,
+    expected_micros: i128,
     /// The expected runtime of kernels without an announced one, in microseconds.
     otherwise: u64,
 }
 
-impl Expected {
+impl ExpectedRuntime {
     /// Uses the runtimes of the owner's kernels, otherwise those of the whole group, otherwise the options.
-    pub fn new(own: RunTimes, group: RunTimes, options: &Options) -> Self {
+    pub fn new(own: RunTimes, group: RunTimes, options: &FairShareOptions) -> Self {
         let seconds = options.expected_seconds.unwrap_or(options.slice_interval_seconds);
         let learned = own.mean_micros().or_else(|| group.mean_micros());
-        Self { took: own.took, told: own.told, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
+        Self {
+            took: own.took,
+            expected_micros: own.expected_micros,
+            otherwise: learned.unwrap_or_else(|| to_micros(seconds)),
+        }
     }
 
     /// The expected time from start to end without suspensions, in microseconds. The argument is the announced runtime
     /// in seconds.
-    pub fn micros(&self, told: Option<u32>) -> u64 {
+    pub fn micros(&self, expected_micros: Option<u32>) -> u64 {
         // At least a second, so that no kernel is free of charge because an earlier one failed at once.
-        told.map_or(self.otherwise, |told| self.corrected(micros(told))).max(micros(1))
+        expected_micros
+            .map_or(self.otherwise, |expected_micros| self.corrected(to_micros(expected_micros)))
+            .max(to_micros(1))
     }
 
     /// The announced runtime, increased if earlier kernels ran longer than announced.
-    fn corrected(&self, told: u64) -> u64 {
-        if self.told <= 0 || self.took <= self.told {
-            return told;
+    fn corrected(&self, expected_micros: u64) -> u64 {
+        if self.expected_micros <= 0 || self.took <= self.expected_micros {
+            return expected_micros;
         }
-        let corrected = i128::from(told).saturating_mul(self.took) / self.told;
+        let corrected = i128::from(expected_micros).saturating_mul(self.took) / self.expected_micros;
         u64::try_from(corrected).unwrap_or(u64::MAX)
     }
 }
 
-fn micros(seconds: u32) -> u64 {
+fn to_micros(seconds: u32) -> u64 {
     u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs()
 }
 
@@ -97,7 +103,7 @@ impl AddAssign for RunTimes {
         self.kernels = self.kernels.saturating_add(other.kernels);
         self.ran = self.ran.saturating_add(other.ran);
         self.squares = self.squares.saturating_add(other.squares);
-        self.told = self.told.saturating_add(other.told);
+        self.expected_micros = self.expected_micros.saturating_add(other.expected_micros);
         self.took = self.took.saturating_add(other.took);
     }
 }
@@ -106,15 +112,15 @@ impl Neg for RunTimes {
     type Output = Self;
 
     fn neg(self) -> Self {
-        let Self { kernels, ran, squares, told, took } = self;
-        Self { kernels: -kernels, ran: -ran, squares: -squares, told: -told, took: -took }
+        let Self { kernels, ran, squares, expected_micros, took } = self;
+        Self { kernels: -kernels, ran: -ran, squares: -squares, expected_micros: -expected_micros, took: -took }
     }
 }
 
 /// The stored form: number of kernels, sum, sum of squares, announced and actual runtimes.
 impl fmt::Display for RunTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {} {} {}", self.kernels, self.ran, self.squares, self.told, self.took)
+        write!(f, "{} {} {} {} {}", self.kernels, self.ran, self.squares, self.expected_micros, self.took)
     }
 }
 
@@ -129,6 +135,6 @@ impl FromStr for RunTimes {
         let mut parts = text.split(' ').map(|part| part.parse::<i128>().map_err(|_| RunTimesError));
         let mut next = || parts.next().ok_or(RunTimesError)?;
         let kernels = i64::try_from(next()?).map_err(|_| RunTimesError)?;
-        Ok(Self { kernels, ran: next()?, squares: next()?, told: next()?, took: next()? })
+        Ok(Self { kernels, ran: next()?, squares: next()?, expected_micros: next()?, took: next()? })
     }
 }

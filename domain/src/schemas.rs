@@ -11,7 +11,7 @@ use super::division::{Fraction, algorithm_names};
 use super::queues::Bound;
 use super::reading::ReadOnly;
 use super::sequencer::Sequencer;
-use super::slots::Amounts;
+use super::slots::SlotAmounts;
 use super::time::Timestamp;
 use super::weight::Weight;
 
@@ -20,7 +20,7 @@ fn text(description: &str) -> Object {
 }
 
 /// The names of a registry as a list in a document: "`a`, `b` or `c`."
-fn listed(names: impl Iterator<Item = &'static str>) -> String {
+fn list_names(names: impl Iterator<Item = &'static str>) -> String {
     let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.pop() {
         Some(last) if names.is_empty() => format!("{last}."),
@@ -31,19 +31,19 @@ fn listed(names: impl Iterator<Item = &'static str>) -> String {
 
 /// The name of a division algorithm.
 pub fn algorithm() -> Object {
-    text(&listed(algorithm_names()))
+    text(&list_names(algorithm_names()))
 }
 
 /// The name of a sequencer.
 pub fn sequencer() -> Object {
-    text(&listed(Sequencer::names()))
+    text(&list_names(Sequencer::names()))
 }
 
 /// The name of a sequencer, or null; the usual one is listed first.
 pub fn some_sequencer() -> Object {
     let others = Sequencer::names().filter(|name| *name != Sequencer::DEFAULT_NAME);
     let text = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Null]));
-    text.description(Some(listed(std::iter::once(Sequencer::DEFAULT_NAME).chain(others)))).build()
+    text.description(Some(list_names(std::iter::once(Sequencer::DEFAULT_NAME).chain(others)))).build()
 }
 
 /// A decimal, at least 0: requests may contain a number, answers contain a text of this form.
@@ -53,12 +53,12 @@ fn decimal(description: &str, form: String) -> ObjectBuilder {
 }
 
 /// The pattern of a decimal text. After the last decimal only zeros may follow.
-fn digits(places: u32) -> String {
+fn decimal_pattern(places: u32) -> String {
     format!(r"[0-9]+(\.[0-9]{{1,{places}}}0*)?")
 }
 
 /// The pattern of a decimal or a quantity.
-const QUANTITY: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?";
+const QUANTITY_PATTERN: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?";
 
 /// Slots with amounts that may be quantities.
 pub fn quantities() -> Object {
@@ -71,8 +71,8 @@ pub fn some_quantities() -> Object {
 }
 
 /// Bounds of slots as requests write them; answers have exact decimals.
-pub fn bounds() -> Object {
-    let form = format!("^({QUANTITY}|unlimited)$");
+pub fn bounds_schema() -> Object {
+    let form = format!("^({QUANTITY_PATTERN}|unlimited)$");
     let said =
         "A decimal, a quantity of Kubernetes such as `500m` or `64Gi`, or `unlimited`; answers have exact decimals.";
     let map = ObjectBuilder::new().schema_type(Type::Object).description(Some("Bounds by slot."));
@@ -82,14 +82,14 @@ pub fn bounds() -> Object {
 fn map_of_quantities(kind: SchemaType) -> Object {
     let said = "A decimal, or a quantity of Kubernetes such as `500m` or `64Gi`. At most 12 decimals.";
     let map = ObjectBuilder::new().schema_type(kind).description(Some("Amounts by slot."));
-    map.additional_properties(Some(decimal(said, format!("^{QUANTITY}$")))).build()
+    map.additional_properties(Some(decimal(said, format!("^{QUANTITY_PATTERN}$")))).build()
 }
 
 impl PartialSchema for Amount {
     fn schema() -> RefOr<Schema> {
         let said =
             "An exact decimal, 0 to 10^21 with at most 12 decimals. Accepted as text or number, answered as text.";
-        decimal(said, format!("^{}$", digits(AMOUNT_DECIMALS))).build().into()
+        decimal(said, format!("^{}$", decimal_pattern(AMOUNT_DECIMALS))).build().into()
     }
 }
 
@@ -97,7 +97,7 @@ impl ToSchema for Amount {}
 
 impl PartialSchema for Bound {
     fn schema() -> RefOr<Schema> {
-        let form = format!("^({}|unlimited)$", digits(AMOUNT_DECIMALS));
+        let form = format!("^({}|unlimited)$", decimal_pattern(AMOUNT_DECIMALS));
         decimal("An exact decimal, or `unlimited`.", form).build().into()
     }
 }
@@ -108,7 +108,7 @@ impl PartialSchema for Weight {
     fn schema() -> RefOr<Schema> {
         let said =
             "Above 0, at most 999999.9999, with at most 4 decimals. Accepted as text or number, answered as text.";
-        decimal(said, format!("^{}$", digits(4))).maximum(Some(999_999.999_9)).build().into()
+        decimal(said, format!("^{}$", decimal_pattern(4))).maximum(Some(999_999.999_9)).build().into()
     }
 }
 
@@ -144,13 +144,13 @@ impl PartialSchema for Timestamp {
 
 impl ToSchema for Timestamp {}
 
-impl PartialSchema for Amounts {
+impl PartialSchema for SlotAmounts {
     fn schema() -> RefOr<Schema> {
         quantities().into()
     }
 }
 
-impl ToSchema for Amounts {
+impl ToSchema for SlotAmounts {
     fn name() -> Cow<'static, str> {
         "Slots".into()
     }

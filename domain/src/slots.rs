@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use smallvec::SmallVec;
 use uuid::Uuid;
 
-use super::decimal::{Amount, Proportion, ScaledUsage, Usage};
+use super::decimal::{Amount, ExactFactor, ScaledUsage, Usage};
 use super::maps::{FastMap, FastSet};
 
 /// The largest number of slots in one map.
@@ -36,13 +36,13 @@ pub struct SlotNameSource {
 }
 
 #[derive(Default)]
-struct KnownNames {
+struct KnownSlotNames {
     names: FastSet<&'static str>,
     /// The number of names that each source has added.
     brought: FastMap<SlotNameSource, usize>,
 }
 
-static NAMES: LazyLock<RwLock<KnownNames>> = LazyLock::new(RwLock::default);
+static NAMES: LazyLock<RwLock<KnownSlotNames>> = LazyLock::new(RwLock::default);
 
 thread_local! {
     /// The source of the input that this thread parses. Deserialisers cannot get it in another way.
@@ -51,31 +51,31 @@ thread_local! {
 
 /// Runs `work`; new slot names count for `source`.
 pub fn with_slot_name_source<T>(source: &SlotNameSource, work: impl FnOnce() -> T) -> T {
-    struct Restore(SlotNameSource);
-    impl Drop for Restore {
+    struct RestoreSource(SlotNameSource);
+    impl Drop for RestoreSource {
         fn drop(&mut self) {
             SOURCE.replace(std::mem::take(&mut self.0));
         }
     }
-    let _restore = Restore(SOURCE.replace(source.clone()));
+    let _restore = RestoreSource(SOURCE.replace(source.clone()));
     work()
 }
 
-const MOST_OF_ONE_KEY: &str = "new slot names are the most that one key may bring into a resource group";
+const TOO_MANY_OF_KEY: &str = "new slot names are the most that one key may bring into a resource group";
 
 /// The reason why a text is not a slot name, as a sentence about the map that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotNameError {
     #[error("has a slot name that is not 1 to 64 printable ASCII characters without spaces")]
     Illegal,
-    #[error("names a new slot, but {MAX_NAMES} {MOST_OF_ONE_KEY}")]
+    #[error("names a new slot, but {MAX_NAMES} {TOO_MANY_OF_KEY}")]
     TooMany,
 }
 
 impl SlotNameError {
     /// The code of the error in answers. It is derived from the sentence, because deserialisers pass on nothing else.
     pub fn code_of(message: &str) -> Option<&'static str> {
-        message.ends_with(MOST_OF_ONE_KEY).then_some("too_many_slots")
+        message.ends_with(TOO_MANY_OF_KEY).then_some("too_many_slots")
     }
 }
 
@@ -129,7 +129,7 @@ impl SlotName {
     }
 }
 
-fn read_names() -> std::sync::RwLockReadGuard<'static, KnownNames> {
+fn read_names() -> std::sync::RwLockReadGuard<'static, KnownSlotNames> {
     NAMES.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -166,16 +166,16 @@ impl fmt::Display for SlotName {
 }
 
 /// The number of slots that a map holds without a heap allocation: CPU, memory and one kind of accelerator.
-const INLINE: usize = 3;
+const INLINE_SLOTS: usize = 3;
 
 /// Values by slot, ordered by name, so that sums never depend on the order of insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SlotMap<V>(SmallVec<[(SlotName, V); INLINE]>);
+pub struct SlotMap<V>(SmallVec<[(SlotName, V); INLINE_SLOTS]>);
 
 /// Amounts by slot, such as those that a kernel holds or an agent offers.
-pub type Amounts = SlotMap<Amount>;
+pub type SlotAmounts = SlotMap<Amount>;
 /// Slot-seconds by slot.
-pub type Usages = SlotMap<Usage>;
+pub type SlotUsages = SlotMap<Usage>;
 
 impl<V> Default for SlotMap<V> {
     fn default() -> Self {
@@ -251,9 +251,9 @@ impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
     }
 }
 
-impl Amounts {
+impl SlotAmounts {
     /// The usage of these amounts held for `micros` microseconds.
-    pub fn for_micros(&self, micros: u64) -> Usages {
+    pub fn for_micros(&self, micros: u64) -> SlotUsages {
         self.map(|amount| amount.for_micros(micros))
     }
 
@@ -266,7 +266,7 @@ impl Amounts {
     }
 }
 
-impl Usages {
+impl SlotUsages {
     /// Adds usage. Zeros are left out here and in `subtract`, so that equal sums are equal maps.
     pub fn add(&mut self, other: &Self) {
         self.merge(other.iter().filter(|(_, usage)| !usage.is_zero()), std::ops::Add::add);
@@ -283,7 +283,7 @@ impl Usages {
 
     /// The dominant share of usage of one second: the largest part of the capacity of any slot. Slots without capacity
     /// do not count.
-    pub fn dominant_part(&self, capacity: &Amounts) -> f64 {
+    pub fn dominant_part(&self, capacity: &SlotAmounts) -> f64 {
         let parts = self.iter().filter_map(|(slot, of_one_second)| {
             let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
             Some(of_one_second.to_f64() / offered.to_f64())
@@ -297,12 +297,12 @@ impl Usages {
 pub struct ScaledSum(SlotMap<ScaledUsage>);
 
 impl ScaledSum {
-    pub fn add(&mut self, usage: &Usages, factor: f64) {
-        let part = Proportion::new(factor);
+    pub fn add(&mut self, usage: &SlotUsages, factor: f64) {
+        let part = ExactFactor::new(factor);
         self.0.merge(usage.iter().map(|(slot, usage)| (slot, usage.times(part))), std::ops::Add::add);
     }
 
-    pub fn rounded(&self) -> Usages {
+    pub fn rounded(&self) -> SlotUsages {
         self.0.map(ScaledUsage::rounded).filtered(|usage| !usage.is_zero())
     }
 }
@@ -346,7 +346,7 @@ impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
     /// Parses the stored form, without a limit on the number of names.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let map = deserializer.deserialize_map(Entries::<V, V>::new(SlotName::stored))?;
+        let map = deserializer.deserialize_map(SlotEntries::<V, V>::new(SlotName::stored))?;
         deserializer.end()?;
         Ok(map)
     }
@@ -364,23 +364,23 @@ impl<V: Serialize> Serialize for SlotMap<V> {
 
 impl<'de, V: SlotValue> Deserialize<'de> for SlotMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Entries::<V, V::Written>::new(SlotName::offered))
+        deserializer.deserialize_map(SlotEntries::<V, V::Written>::new(SlotName::offered))
     }
 }
 
 /// Parses a map. `name` creates slot names, and values are written as `W`.
-struct Entries<V, W> {
+struct SlotEntries<V, W> {
     name: fn(&str) -> Result<SlotName, SlotNameError>,
     values: std::marker::PhantomData<(V, W)>,
 }
 
-impl<V, W> Entries<V, W> {
+impl<V, W> SlotEntries<V, W> {
     fn new(name: fn(&str) -> Result<SlotName, SlotNameError>) -> Self {
         Self { name, values: std::marker::PhantomData }
     }
 }
 
-impl<'de, V: Copy, W: Deserialize<'de> + Into<V>> Visitor<'de> for Entries<V, W> {
+impl<'de, V: Copy, W: Deserialize<'de> + Into<V>> Visitor<'de> for SlotEntries<V, W> {
     type Value = SlotMap<V>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -1,19 +1,19 @@
 //! The status words of schedulers. `docs/INTEGRATION.md` shows the same table, which a test checks.
 
-use super::kernel::Phase;
+use super::kernel::KernelPhase;
 
 /// The words for one phase, by scheduler.
-pub struct Words {
-    pub phase: Phase,
+pub struct PhaseWords {
+    pub phase: KernelPhase,
     pub backend_ai: &'static [&'static str],
     pub kubernetes: &'static [&'static str],
     pub slurm: &'static [&'static str],
 }
 
 /// All words, in capitals. A status may be in upper or lower case.
-pub const WORDS: [Words; 5] = [
-    Words {
-        phase: Phase::Pending,
+pub const PHASE_WORDS: [PhaseWords; 5] = [
+    PhaseWords {
+        phase: KernelPhase::Pending,
         backend_ai: &["PENDING", "SCHEDULED", "PREPARING", "PULLING", "PREPARED", "CREATING"],
         kubernetes: &["PENDING"],
         slurm: &[
@@ -33,8 +33,8 @@ pub const WORDS: [Words; 5] = [
             "SE",
         ],
     },
-    Words {
-        phase: Phase::Running,
+    PhaseWords {
+        phase: KernelPhase::Running,
         backend_ai: &["RUNNING", "RESTARTING", "TERMINATING"],
         kubernetes: &["RUNNING"],
         slurm: &[
@@ -52,9 +52,14 @@ pub const WORDS: [Words; 5] = [
             "ST",
         ],
     },
-    Words { phase: Phase::Suspended, backend_ai: &["SUSPENDED"], kubernetes: &[], slurm: &["SUSPENDED", "S"] },
-    Words {
-        phase: Phase::Terminated,
+    PhaseWords {
+        phase: KernelPhase::Suspended,
+        backend_ai: &["SUSPENDED"],
+        kubernetes: &[],
+        slurm: &["SUSPENDED", "S"],
+    },
+    PhaseWords {
+        phase: KernelPhase::Terminated,
         backend_ai: &["TERMINATED", "CANCELLED", "COMPLETED", "FAILED", "ERROR"],
         kubernetes: &["SUCCEEDED", "FAILED"],
         slurm: &[
@@ -80,18 +85,18 @@ pub const WORDS: [Words; 5] = [
             "RV",
         ],
     },
-    Words { phase: Phase::Unknown, backend_ai: &[], kubernetes: &["UNKNOWN"], slurm: &[] },
+    PhaseWords { phase: KernelPhase::Unknown, backend_ai: &[], kubernetes: &["UNKNOWN"], slurm: &[] },
 ];
 
 /// The phase that a scheduler's word stands for.
-pub fn phase_of(word: &str) -> Option<Phase> {
-    let means = |words: &Words| {
+pub fn phase_of(word: &str) -> Option<KernelPhase> {
+    let means = |words: &PhaseWords| {
         [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().any(|w| w.eq_ignore_ascii_case(word))
     };
-    WORDS.iter().find(|words| means(words)).map(|words| words.phase)
+    PHASE_WORDS.iter().find(|words| means(words)).map(|words| words.phase)
 }
 
-impl Phase {
+impl KernelPhase {
     /// Parses a scheduler's status, in upper or lower case.
     pub fn parse(status: &str) -> Option<Self> {
         phase_of(status)

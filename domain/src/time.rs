@@ -171,12 +171,12 @@ text_form!(Day);
 
 /// A half-open interval of time, never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeSpan {
     pub start: Timestamp,
     pub end: Timestamp,
 }
 
-impl Span {
+impl TimeSpan {
     /// `None` if the end is not after the start.
     pub fn new(start: Timestamp, end: Timestamp) -> Option<Self> {
         (end > start).then_some(Self { start, end })

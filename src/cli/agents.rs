@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
-use super::list::List;
-use super::options::distinct;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::list::EndpointList;
+use super::options::check_distinct;
 use super::output::{OutputArgs, warn};
 use crate::config::Config;
 use crate::domain::placement_rules::Taint;
@@ -18,7 +18,7 @@ use crate::domain::placement_rules::Taint;
 /// List, set and remove the agents of a resource group; together they are its capacity
 #[derive(Parser)]
 #[command(name = "agents")]
-pub struct Agents {
+pub struct AgentsArgs {
     #[command(subcommand)]
     command: AgentsCommand,
 }
@@ -86,15 +86,15 @@ fn taint(text: &str) -> Result<Taint, String> {
     Ok(Taint { key: key.to_owned(), value, effect })
 }
 
-impl Command for Agents {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for AgentsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         match self.command {
             AgentsCommand::List { group, output } => {
                 let columns =
                     &["agent_id", "available_slots", "alive", "schedulable", "labels", "taints", "updated_at"];
                 let call = client.get(["resource-groups", &group, "agents"]);
-                List::of(call, None).print(output.output, columns).await?;
+                EndpointList::of(call, None).print(output.output, columns).await?;
             }
             AgentsCommand::Set(args) => set(args, &client).await?,
             AgentsCommand::Remove { group, agent, reason } => {
@@ -107,16 +107,16 @@ impl Command for Agents {
     }
 }
 
-async fn set(args: SetArgs, client: &Client) -> Result<(), Failure> {
+async fn set(args: SetArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let SetArgs { group, agent, slots, labels, taints, down, unschedulable, reason } = args;
-    let once = |pairs| distinct(pairs).map(BTreeMap::from_iter).map_err(Failure::Unusable);
+    let once = |pairs| check_distinct(pairs).map(BTreeMap::from_iter).map_err(CommandFailure::Unusable);
     let (slots, labels) = (once(slots)?, once(labels)?);
     let body = json!({
         "available_slots": slots, "labels": labels, "taints": taints, "alive": !down, "schedulable": !unschedulable,
         "reason": reason,
     });
     let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
-    let answer = call.send().await.map_err(Failure::without_places)?;
+    let answer = call.send().await.map_err(CommandFailure::without_places)?;
     let is_new = answer.is_new();
     warn(&answer.json().await?);
     let done = if is_new { "created" } else { "replaced" };

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 
 /// True if standard input is a terminal, so that the user can be asked.
 pub fn is_terminal() -> bool {
@@ -10,9 +10,9 @@ pub fn is_terminal() -> bool {
 }
 
 /// Continues if the user at the terminal answers yes. Without a terminal `--yes` has to be given.
-pub fn confirm(question: &str) -> Result<(), Failure> {
+pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if !is_terminal() {
-        return Err(Failure::Unusable(
+        return Err(CommandFailure::Unusable(
             "the standard input is no terminal; to go on without a question, give --yes".to_owned(),
         ));
     }
@@ -23,5 +23,5 @@ pub fn confirm(question: &str) -> Result<(), Failure> {
     if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
         return Ok(());
     }
-    Err(Failure::Failed("nothing was changed".to_owned()))
+    Err(CommandFailure::Failed("nothing was changed".to_owned()))
 }

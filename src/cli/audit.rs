@@ -5,26 +5,26 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Value;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{FAILED, Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
+use super::list::EndpointList;
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
 
 /// Prove that usage is conserved; exits with 1 at the first row that differs
 #[derive(Parser)]
 #[command(name = "audit")]
-pub struct Audit {
+pub struct AuditArgs {
     /// Resource groups; all when none is named
     groups: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl Command for Audit {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for AuditArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         let groups = self.groups(&client).await?;
         let mut rows = Vec::new();
         let mut differs = false;
@@ -39,15 +39,15 @@ impl Command for Audit {
             rows.push(row);
         }
         print_list(self.output.output, &["resource_group", "ok", "buckets", "records_from"], rows)?;
-        Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+        Ok(if differs { ExitCode::from(EXIT_FAULT_FOUND) } else { ExitCode::SUCCESS })
     }
 }
 
-impl Audit {
+impl AuditArgs {
     /// The groups to audit. All of them must exist.
-    async fn groups(&self, client: &Client) -> Result<Vec<String>, Failure> {
+    async fn groups(&self, client: &ApiClient) -> Result<Vec<String>, CommandFailure> {
         if self.groups.is_empty() {
-            let rows = List::of(client.get(["resource-groups"]), None).rows().await?;
+            let rows = EndpointList::of(client.get(["resource-groups"]), None).rows().await?;
             return Ok(rows.iter().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect());
         }
         for group in &self.groups {

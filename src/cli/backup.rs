@@ -5,26 +5,26 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::open::{connect_existing, is_sqlite};
 use crate::config::Config;
 
 /// Copy an SQLite database, also while a server uses it
 #[derive(Parser)]
 #[command(name = "backup")]
-pub struct Backup {
+pub struct BackupArgs {
     /// The copy; a file that is there is never overwritten
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-impl Command for Backup {
+impl CommandArgs for BackupArgs {
     const IS_LOCAL: bool = true;
 
-    async fn run(self, config: Config) -> Outcome {
+    async fn run(self, config: Config) -> CommandOutcome {
         if !is_sqlite(&config.database_url) {
-            return Err(Failure::Unusable(
+            return Err(CommandFailure::Unusable(
                 "a PostgreSQL database is backed up with its own program, pg_dump".to_owned(),
             ));
         }

@@ -5,11 +5,11 @@ use std::pin::Pin;
 
 use clap::{ArgMatches, Parser};
 
-use super::failure::Outcome;
+use super::failure::CommandOutcome;
 use crate::config::Config;
 
 /// The arguments of a command. Their documentation is its help.
-pub trait Command: Parser + 'static {
+pub trait CommandArgs: Parser + 'static {
     /// True if the command works on this machine and never on a server elsewhere.
     const IS_LOCAL: bool = false;
     /// True if the command logs by default.
@@ -20,28 +20,28 @@ pub trait Command: Parser + 'static {
         Vec::new()
     }
 
-    fn run(self, config: Config) -> impl Future<Output = Outcome>;
+    fn run(self, config: Config) -> impl Future<Output = CommandOutcome>;
 }
 
 /// A command in the registry.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct CommandEntry {
     pub describe: fn() -> clap::Command,
     pub is_local: bool,
     pub is_service: bool,
-    pub parse: fn(&ArgMatches) -> Result<Parsed, clap::Error>,
+    pub parse: fn(&ArgMatches) -> Result<ParsedArgs, clap::Error>,
 }
 
-type Work = Box<dyn FnOnce(Config) -> Pin<Box<dyn Future<Output = Outcome>>>>;
+type CommandWork = Box<dyn FnOnce(Config) -> Pin<Box<dyn Future<Output = CommandOutcome>>>>;
 
 /// A command with its arguments.
-pub struct Parsed {
+pub struct ParsedArgs {
     pub settings: Vec<(&'static str, String)>,
-    pub work: Work,
+    pub work: CommandWork,
 }
 
-impl Entry {
-    pub const fn of<C: Command>() -> Self {
+impl CommandEntry {
+    pub const fn of<C: CommandArgs>() -> Self {
         Self { describe: C::command, is_local: C::IS_LOCAL, is_service: C::IS_SERVICE, parse: parse::<C> }
     }
 
@@ -50,7 +50,7 @@ impl Entry {
     }
 }
 
-fn parse<C: Command>(matches: &ArgMatches) -> Result<Parsed, clap::Error> {
+fn parse<C: CommandArgs>(matches: &ArgMatches) -> Result<ParsedArgs, clap::Error> {
     let command = C::from_arg_matches(matches)?;
-    Ok(Parsed { settings: command.settings(), work: Box::new(|config| Box::pin(command.run(config))) })
+    Ok(ParsedArgs { settings: command.settings(), work: Box::new(|config| Box::pin(command.run(config))) })
 }

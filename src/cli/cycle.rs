@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::command::Command;
-use super::failure::{Failure, Outcome};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, as_json, print_json, print_list, warn};
+use super::output::{OutputArgs, OutputFormat, as_json, print_json, print_list, warn};
 use crate::config::Config;
 use crate::domain::cycle::CycleSimulation;
 use crate::service::simulate::simulate;
@@ -18,21 +18,21 @@ use crate::service::{Clock, SystemClock};
 /// Show what of a file would start now and where, what has to be evicted for it, and why the rest waits
 #[derive(Parser)]
 #[command(name = "cycle")]
-pub struct Cycle {
+pub struct CycleArgs {
     /// JSON as `POST /cycle/simulate` takes it; `-` for standard input
     file: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl Command for Cycle {
+impl CommandArgs for CycleArgs {
     const IS_LOCAL: bool = true;
 
-    async fn run(self, _: Config) -> Outcome {
-        let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
+    async fn run(self, _: Config) -> CommandOutcome {
+        let unusable = |error| CommandFailure::from(error).in_input(&input_name(&self.file));
         let answer = simulate::<CycleSimulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         match self.output.output {
-            Format::Json => print_json(&answer)?,
+            OutputFormat::Json => print_json(&answer)?,
             format => show(&as_json(&answer)?, format)?,
         }
         Ok(ExitCode::SUCCESS)
@@ -54,7 +54,7 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// Writes an answer as rows: first the starts, then the evictions, then what waits.
-fn show(answer: &Value, format: Format) -> Result<(), Failure> {
+fn show(answer: &Value, format: OutputFormat) -> Result<(), CommandFailure> {
     warn(answer);
     let part = |key: &str, row: fn(&Value) -> Value| answer[key].as_array().into_iter().flatten().map(row);
     let rows = part("starts", start).chain(part("evictions", eviction)).chain(part("waiting", waiting));

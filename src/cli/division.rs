@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::Client;
-use super::command::Command;
+use super::client::ApiClient;
+use super::command::CommandArgs;
 use super::divide::explain;
 use super::export::{check_days, parse_day};
-use super::failure::{Failure, Outcome};
-use super::list::List;
-use super::output::{Format, OutputArgs, print_answer, print_list, warn};
+use super::failure::{CommandFailure, CommandOutcome};
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, print_answer, print_list, warn};
 use crate::config::Config;
 use crate::domain::time::Day;
 
 /// Show what every queue of a resource group deserves now, or deserved on the days before
 #[derive(Parser)]
 #[command(name = "division")]
-pub struct Division {
+pub struct DivisionArgs {
     /// The resource group
     group: String,
     /// Say why every queue gets what it gets
@@ -44,10 +44,10 @@ const COLUMNS: &[&str] =
     &["queue", "parent", "slot", "quota", "request", "allocated", "fair_share", "state", "saturation_ratio"];
 const HISTORY_COLUMNS: &[&str] = &["day", "queue", "algorithm", "quota", "request", "allocated", "fair_share"];
 
-impl Command for Division {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for DivisionArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         check_days(self.from, self.to)?;
-        let client = Client::of(&config).await?;
+        let client = ApiClient::of(&config).await?;
         if self.history {
             self.show_history(&client).await?;
         } else {
@@ -57,12 +57,12 @@ impl Command for Division {
     }
 }
 
-impl Division {
-    async fn show(&self, client: &Client) -> Result<(), Failure> {
+impl DivisionArgs {
+    async fn show(&self, client: &ApiClient) -> Result<(), CommandFailure> {
         let format = self.output.output;
         let call = client.get(["resource-groups", &self.group, "division"]).flag("explain", self.explain);
         let answer = call.send().await?;
-        if format == Format::Json {
+        if format == OutputFormat::Json {
             return print_answer(answer).await;
         }
         let division: Value = answer.json().await?;
@@ -71,10 +71,10 @@ impl Division {
         explain(&division["trace"], format)
     }
 
-    async fn show_history(&self, client: &Client) -> Result<(), Failure> {
+    async fn show_history(&self, client: &ApiClient) -> Result<(), CommandFailure> {
         let call = client.get(["resource-groups", &self.group, "division", "history"]);
         let call = call.maybe("from", self.from).maybe("to", self.to).maybe("queue", self.queue.as_ref());
-        List::of(call, None).print(self.output.output, HISTORY_COLUMNS).await
+        EndpointList::of(call, None).print(self.output.output, HISTORY_COLUMNS).await
     }
 }
 

@@ -3,21 +3,21 @@
 use clap::{Args, Parser};
 use serde_json::{Map, Value};
 
-use super::command::Command;
-use super::failure::Outcome;
-use super::people::{Changes, Kind, NoFilter, PeopleCommand, texts};
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::people::{EntityChanges, EntityCommands, NoFilter, PeopleCommand, texts};
 use crate::config::Config;
 
 /// List, show, set and archive domains
 #[derive(Parser)]
 #[command(name = "domains")]
-pub struct Domains {
+pub struct DomainsArgs {
     #[command(subcommand)]
     command: PeopleCommand<NoFilter, DomainChanges>,
 }
 
-const KIND: Kind =
-    Kind { noun: "domain", path: "domains", columns: &["name", "display_name", "archived", "created_at"] };
+const KIND: EntityCommands =
+    EntityCommands { noun: "domain", path: "domains", columns: &["name", "display_name", "archived", "created_at"] };
 
 #[derive(Args)]
 struct DomainChanges {
@@ -26,14 +26,14 @@ struct DomainChanges {
     display_name: Option<String>,
 }
 
-impl Changes for DomainChanges {
+impl EntityChanges for DomainChanges {
     fn body(&self) -> Map<String, Value> {
         texts([("display_name", &self.display_name)])
     }
 }
 
-impl Command for Domains {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for DomainsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         KIND.run(self.command, &config).await
     }
 }

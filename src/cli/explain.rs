@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
 use super::import::amounts::MEM;
-use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
+use super::output::{OutputArgs, OutputFormat, parse_figure, percent_text, print, print_answer, print_list};
 use super::workloads::why;
 use crate::config::Config;
 
 /// Say why a user, a project or a domain stands where it stands, and what would change that
 #[derive(Parser)]
 #[command(name = "explain")]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The user, by name or UUID; with a key of the role `user`, only its own user
     user: Option<String>,
     /// The user's project, by name or UUID, instead of the one that ranks best; without a user, the project itself
@@ -38,9 +38,9 @@ pub struct Explain {
     output: OutputArgs,
 }
 
-impl Command for Explain {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for ExplainArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         let group = match self.group {
             Some(group) => group,
             None => only_group(&client).await?,
@@ -49,27 +49,29 @@ impl Command for Explain {
         let call = call.maybe("user", self.user).maybe("project", self.project).maybe("domain", self.domain);
         let answer = call.maybe("workload", self.workload).maybe("place", self.place).send().await?;
         match self.output.output {
-            Format::Json => print_answer(answer).await?,
-            Format::Ndjson => print(&answer.json::<Value>().await?.to_string())?,
-            Format::Csv => {
-                let told: Value = answer.json().await?;
-                print_list(Format::Csv, BUCKETS, told["buckets"].as_array().into_iter().flatten())?;
+            OutputFormat::Json => print_answer(answer).await?,
+            OutputFormat::Ndjson => print(&answer.json::<Value>().await?.to_string())?,
+            OutputFormat::Csv => {
+                let explained: Value = answer.json().await?;
+                print_list(OutputFormat::Csv, BUCKETS, explained["buckets"].as_array().into_iter().flatten())?;
             }
-            Format::Table => page(&answer.json().await?)?,
+            OutputFormat::Table => page(&answer.json().await?)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// The only group, if there is just one.
-async fn only_group(client: &Client) -> Result<String, Failure> {
+async fn only_group(client: &ApiClient) -> Result<String, CommandFailure> {
     let groups: Value = client.get(["resource-groups"]).send().await?.json().await?;
     let names: Vec<&str> =
         groups["items"].as_array().into_iter().flatten().filter_map(|g| g["name"].as_str()).collect();
     match names[..] {
         [only] => Ok(only.to_owned()),
-        [] => Err(Failure::Unusable("there is no resource group".to_owned())),
-        _ => Err(Failure::Unusable(format!("name one of the resource groups with --group: {}", names.join(", ")))),
+        [] => Err(CommandFailure::Unusable("there is no resource group".to_owned())),
+        _ => {
+            Err(CommandFailure::Unusable(format!("name one of the resource groups with --group: {}", names.join(", "))))
+        }
     }
 }
 
@@ -77,22 +79,22 @@ const BUCKETS: &[&str] =
     &["period_start", "period_end", "resource_usage", "decay_weight", "normalized_usage", "contribution", "part"];
 
 /// Writes the explanation for people.
-fn page(told: &Value) -> Result<(), Failure> {
+fn page(explained: &Value) -> Result<(), CommandFailure> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let name = |keys: [&str; 2]| keys.iter().find_map(|key| told[*key].as_str());
+    let name = |keys: [&str; 2]| keys.iter().find_map(|key| explained[*key].as_str());
     let user = name(["user_name", "user_uuid"]).map(|user| format!("{user} in "));
     let project = name(["project_name", "project_id"]).map(|project| format!("{project}, "));
-    let who = [user.unwrap_or_default(), project.unwrap_or_default(), text(&told["domain_name"])].concat();
-    print(&format!("{who} ({})\n", text(&told["resource_group"])))?;
-    print(&text(&told["summary"]))?;
-    if let Some(workload) = told.get("workload") {
+    let who = [user.unwrap_or_default(), project.unwrap_or_default(), text(&explained["domain_name"])].concat();
+    print(&format!("{who} ({})\n", text(&explained["resource_group"])))?;
+    print(&text(&explained["summary"]))?;
+    if let Some(workload) = explained.get("workload") {
         print(&waiting_line(workload))?;
     }
-    print(&format!("\nfactor = {}\n", text(&told["formula"]["text"])))?;
-    let weights = told["weights"].as_array().into_iter().flatten().map(weight);
+    print(&format!("\nfactor = {}\n", text(&explained["formula"]["text"])))?;
+    let weights = explained["weights"].as_array().into_iter().flatten().map(weight);
     let columns = &["tier", "weight", "entitled", "of_parent", "source", "set_by", "set_at", "reason"];
-    print_list(Format::Table, columns, weights)?;
-    let rules = &told["rules"];
+    print_list(OutputFormat::Table, columns, weights)?;
+    let rules = &explained["rules"];
     print(&format!(
         "\nusage: {} decay, half-life {} days, look-back {} days, as of {}\n",
         text(&rules["decay"]),
@@ -100,18 +102,18 @@ fn page(told: &Value) -> Result<(), Failure> {
         rules["lookback_days"],
         text(&rules["today"])
     ))?;
-    let buckets = told["buckets"].as_array().into_iter().flatten().map(bucket);
-    print_list(Format::Table, &["from", "to", "usage", "decay", "contribution", "part"], buckets)?;
+    let buckets = explained["buckets"].as_array().into_iter().flatten().map(bucket);
+    print_list(OutputFormat::Table, &["from", "to", "usage", "decay", "contribution", "part"], buckets)?;
     for (what, key) in [("not recorded yet", "unrecorded"), ("still expected", "committed")] {
         print(&format!(
             "{what}: {} ({} of the window)",
-            slots(&told[key]["resource_usage"]),
-            text(&told[key]["normalized_usage"])
+            slots(&explained[key]["resource_usage"]),
+            text(&explained[key]["normalized_usage"])
         ))?;
     }
     print("")?;
     for (what, key) in [("above", "above"), ("below", "below")] {
-        if let Some(other) = told[key].as_object() {
+        if let Some(other) = explained[key].as_object() {
             let first = |keys: [&str; 2]| keys.iter().find_map(|key| other.get("who")?[*key].as_str());
             let (user, project) = (first(["user_name", "user_uuid"]), first(["project_name", "project_id"]));
             let who = match (user, project) {
@@ -122,7 +124,7 @@ fn page(told: &Value) -> Result<(), Failure> {
             print(&format!("next {what}: {who}; {}", text(&other["because"])))?;
         }
     }
-    ahead(told)
+    write_ahead(explained)
 }
 
 /// The position of a workload, and why it has it; or why it can never start.
@@ -143,21 +145,21 @@ fn waiting_line(workload: &Value) -> String {
 }
 
 /// Writes what would change the place.
-fn ahead(told: &Value) -> Result<(), Failure> {
+fn write_ahead(explained: &Value) -> Result<(), CommandFailure> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let dates = told["if_nothing_is_run"]["dates"].as_array().map(Vec::as_slice).unwrap_or_default();
-    print(&format!("\nif nothing is run (all changes until {}):\n", text(&told["if_nothing_is_run"]["until"])))?;
+    let dates = explained["if_nothing_is_run"]["dates"].as_array().map(Vec::as_slice).unwrap_or_default();
+    print(&format!("\nif nothing is run (all changes until {}):\n", text(&explained["if_nothing_is_run"]["until"])))?;
     let line =
         |then: &Value| json!({"date": then["date"], "place": then["place"], "factor": then["fair_share_factor"]});
-    print_list(Format::Table, &["date", "place", "factor"], dates.iter().map(line))?;
+    print_list(OutputFormat::Table, &["date", "place", "factor"], dates.iter().map(line))?;
     print("")?;
-    for weight in told["weights_for_places"].as_array().into_iter().flatten() {
+    for weight in explained["weights_for_places"].as_array().into_iter().flatten() {
         match (weight["weight"].as_str(), &weight["place"]) {
             (Some(weight), place) => print(&format!("the own weight {weight} would lead to place {place}"))?,
             (None, _) => print(&format!("no own weight would lead to place {}", weight["wanted"]))?,
         }
     }
-    if let Some(costs) = told["costs"].as_object() {
+    if let Some(costs) = explained["costs"].as_object() {
         let any: Vec<String> = costs["any_of"]
             .as_object()
             .into_iter()
@@ -172,8 +174,8 @@ fn ahead(told: &Value) -> Result<(), Failure> {
 /// A row of a weight, with its entitled shares of the group and of the parent.
 fn weight(row: &Value) -> Value {
     let mut line = row.clone();
-    line["entitled"] = percent(&row["entitled_share"]).into();
-    line["of_parent"] = percent(&row["entitled_share_of_parent"]).into();
+    line["entitled"] = percent_text(&row["entitled_share"]).into();
+    line["of_parent"] = percent_text(&row["entitled_share_of_parent"]).into();
     line
 }
 
@@ -189,7 +191,7 @@ const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
 /// The slot-seconds of one slot as hours; memory as GiB-hours.
 fn slot_hours(slot: &str, seconds: &Value) -> String {
-    let hours = figure(seconds) / SECONDS_PER_HOUR;
+    let hours = parse_figure(seconds) / SECONDS_PER_HOUR;
     if slot == MEM {
         format!("{:.2} GiB-hours of mem", hours / BYTES_PER_GIB)
     } else {

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, ValueEnum};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome};
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
+use super::list::EndpointList;
 use super::output::{OutputArgs, print};
 use crate::config::Config;
 use crate::domain::time::Day;
@@ -18,7 +18,7 @@ use crate::rest;
 /// Write schemas and usage buckets
 #[derive(Parser)]
 #[command(name = "export")]
-pub enum Export {
+pub enum ExportArgs {
     /// The GraphQL schema
     Schema,
     /// The OpenAPI document of the REST API
@@ -56,15 +56,15 @@ pub(super) fn parse_day(text: &str) -> Result<Day, String> {
 }
 
 /// Refuses a period that ends before it begins.
-pub(super) fn check_days(from: Option<Day>, to: Option<Day>) -> Result<(), Failure> {
+pub(super) fn check_days(from: Option<Day>, to: Option<Day>) -> Result<(), CommandFailure> {
     match from.zip(to) {
-        Some((from, to)) if from > to => Err(Failure::Unusable(format!("--from {from} lies after --to {to}"))),
+        Some((from, to)) if from > to => Err(CommandFailure::Unusable(format!("--from {from} lies after --to {to}"))),
         _ => Ok(()),
     }
 }
 
-impl Command for Export {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for ExportArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         match self {
             Self::Schema => print(graphql::sdl().trim_end())?,
             Self::Openapi => print(&rest::openapi().to_pretty_json().map_err(io::Error::from)?)?,
@@ -74,16 +74,16 @@ impl Command for Export {
     }
 }
 
-async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
+async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), CommandFailure> {
     check_days(args.from, args.to)?;
-    let client = Client::of(config).await?;
+    let client = ApiClient::of(config).await?;
     let (tier, columns) = match args.tier {
         TierName::Domains => ("domains", DOMAIN_COLUMNS),
         TierName::Projects => ("projects", PROJECT_COLUMNS),
         TierName::Users => ("users", USER_COLUMNS),
     };
     let call = client.get(["resource-groups", &args.group, "usage-buckets", tier]);
-    List::of(call.maybe("from", args.from).maybe("to", args.to), None).print(args.output.output, columns).await
+    EndpointList::of(call.maybe("from", args.from).maybe("to", args.to), None).print(args.output.output, columns).await
 }
 
 const DOMAIN_COLUMNS: &[&str] = &["period_start", "period_end", "domain_name", "resource_usage", "capacity_snapshot"];

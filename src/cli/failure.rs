@@ -3,21 +3,21 @@
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use super::refusal::{Refusal, describe};
+use super::refusal::{EndpointRefusal, describe};
 use crate::config::ConfigError;
 use crate::service::Error;
 use crate::store::StoreError;
 
 /// The result of a command.
-pub type Outcome = Result<ExitCode, Failure>;
+pub type CommandOutcome = Result<ExitCode, CommandFailure>;
 
 /// The exit code of a command that did its work and found a fault or a difference.
-pub const FAILED: u8 = 1;
+pub const EXIT_FAULT_FOUND: u8 = 1;
 /// The exit code of a command whose input cannot be used.
-const UNUSABLE: u8 = 2;
+const EXIT_BAD_INPUT: u8 = 2;
 
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandFailure {
     /// A fault of the machine, the network or the database: exit code 1.
     Failed(String),
     /// The same, but a later attempt may succeed.
@@ -25,30 +25,30 @@ pub enum Failure {
     /// The input cannot be used: exit code 2.
     Unusable(String),
     /// An endpoint refused the request.
-    Refused(Box<Refusal>),
+    Refused(Box<EndpointRefusal>),
     /// A wrong command line, or a request for help.
     Misused(Box<clap::Error>),
     /// The reader of the output has closed it.
     NobodyReads,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Writes the failure to standard error.
     pub fn report(self) -> ExitCode {
         let code = match &self {
-            Self::Failed(_) | Self::Unreachable(_) => FAILED,
-            Self::Unusable(_) => UNUSABLE,
+            Self::Failed(_) | Self::Unreachable(_) => EXIT_FAULT_FOUND,
+            Self::Unusable(_) => EXIT_BAD_INPUT,
             Self::Refused(refusal) => {
                 if refusal.is_about_input() {
-                    UNUSABLE
+                    EXIT_BAD_INPUT
                 } else {
-                    FAILED
+                    EXIT_FAULT_FOUND
                 }
             }
             Self::Misused(error) => {
                 // The reader of the help may have closed it.
                 let _ = error.print();
-                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
+                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_BAD_INPUT));
             }
             Self::NobodyReads => return ExitCode::SUCCESS,
         };
@@ -87,7 +87,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(message) | Self::Unreachable(message) | Self::Unusable(message) => f.write_str(message),
@@ -98,7 +98,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandFailure {}
 
 /// Writes a line to standard error. If standard error is closed, this is not a failure.
 pub fn eprint_line(line: &str) {
@@ -106,7 +106,7 @@ pub fn eprint_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     /// Converts an error of writing results.
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -116,13 +116,13 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
         Self::Unusable(error.to_string())
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CommandFailure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Address(_) => Self::Unusable(error.to_string()),
@@ -132,7 +132,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CommandFailure {
     fn from(error: Error) -> Self {
         match error {
             Error::Invalid(faults) => {

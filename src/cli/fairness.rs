@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::Client;
-use super::command::Command;
+use super::client::ApiClient;
+use super::command::CommandArgs;
 use super::export::{check_days, parse_day};
-use super::failure::{Failure, Outcome};
-use super::list::List;
-use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
+use super::failure::{CommandFailure, CommandOutcome};
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, parse_figure, percent_text, print, print_answer, print_list};
 use super::tier::tier;
 use crate::config::Config;
 use crate::domain::tier::Tier;
@@ -19,7 +19,7 @@ use crate::domain::time::Day;
 /// Show what everyone used in a window beside what weights entitle them to
 #[derive(Parser)]
 #[command(name = "fairness")]
-pub struct Fairness {
+pub struct FairnessArgs {
     /// The resource group
     group: String,
     /// now (what runs now), 1h, 1d, 7d or 28d, or a first and a last day like 2026-01-01..2026-01-31
@@ -41,7 +41,7 @@ pub struct Fairness {
     output: OutputArgs,
 }
 
-const CSV: &[&str] = &[
+const CSV_COLUMNS: &[&str] = &[
     "domain_name",
     "project_name",
     "project_id",
@@ -55,12 +55,12 @@ const CSV: &[&str] = &[
     "error",
     "demand_limited",
 ];
-const HISTORY: &[&str] = &["day", "tier", "misallocated_share", "jains_index", "active"];
+const HISTORY_COLUMNS: &[&str] = &["day", "tier", "misallocated_share", "jains_index", "active"];
 
-impl Command for Fairness {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for FairnessArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         check_days(self.from, self.to)?;
-        let client = Client::of(&config).await?;
+        let client = ApiClient::of(&config).await?;
         if self.history {
             self.show_history(&client).await?;
         } else {
@@ -70,36 +70,36 @@ impl Command for Fairness {
     }
 }
 
-impl Fairness {
-    async fn show(&self, client: &Client) -> Result<(), Failure> {
+impl FairnessArgs {
+    async fn show(&self, client: &ApiClient) -> Result<(), CommandFailure> {
         let tier = self.tier.unwrap_or(Tier::Domain);
         let call = client.get(["resource-groups", &self.group, "fairness"]);
         let call = call.maybe("window", Some(&self.window)).maybe("tier", Some(tier.as_str()));
         let answer = call.send().await?;
-        if self.output.output == Format::Json {
+        if self.output.output == OutputFormat::Json {
             return print_answer(answer).await;
         }
         let report: Value = answer.json().await?;
         let rows = report["items"].as_array().into_iter().flatten();
-        if self.output.output != Format::Table {
-            return print_list(self.output.output, CSV, rows);
+        if self.output.output != OutputFormat::Table {
+            return print_list(self.output.output, CSV_COLUMNS, rows);
         }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         print(&format!(
             "{} to {}: {} in the wrong hands, Jain's index {}, {} active",
             text(&report["window"]["from"]),
             text(&report["window"]["to"]),
-            percent(&report["misallocated_share"]),
+            percent_text(&report["misallocated_share"]),
             text(&report["jains_index"]),
             report["active"]
         ))?;
-        print_list(Format::Table, columns(tier), rows.map(line))
+        print_list(OutputFormat::Table, columns(tier), rows.map(line))
     }
 
-    async fn show_history(&self, client: &Client) -> Result<(), Failure> {
+    async fn show_history(&self, client: &ApiClient) -> Result<(), CommandFailure> {
         let call = client.get(["resource-groups", &self.group, "fairness", "history"]);
         let call = call.maybe("from", self.from).maybe("to", self.to).maybe("tier", self.tier.map(Tier::as_str));
-        List::of(call, None).print(self.output.output, HISTORY).await
+        EndpointList::of(call, None).print(self.output.output, HISTORY_COLUMNS).await
     }
 }
 
@@ -116,8 +116,8 @@ fn line(row: &Value) -> Value {
     let named = |name: &str, id: &str| [&row[name], &row[id]].into_iter().find(|value| !value.is_null()).cloned();
     json!({
         "user": named("user_name", "user_uuid"), "project": named("project_name", "project_id"),
-        "domain": row["domain_name"], "used": percent(&row["used_share"]), "entitled": percent(&row["entitled_share"]),
-        "ratio": format!("{:.3}", figure(&row["ratio"])), "error": percent(&row["error"]),
+        "domain": row["domain_name"], "used": percent_text(&row["used_share"]), "entitled": percent_text(&row["entitled_share"]),
+        "ratio": format!("{:.3}", parse_figure(&row["ratio"])), "error": percent_text(&row["error"]),
         "asked_for_less": if row["demand_limited"] == true { "yes" } else { "" },
     })
 }

@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::list::EndpointList;
 use super::options::pair;
 use super::output::{OutputArgs, print_object};
-use super::refusal::Refusal;
+use super::refusal::EndpointRefusal;
 use crate::config::Config;
 
 /// List, show, create and remove resource groups
 #[derive(Parser)]
 #[command(name = "groups")]
-pub struct Groups {
+pub struct GroupsArgs {
     #[command(subcommand)]
     command: GroupsCommand,
 }
@@ -69,13 +69,13 @@ struct RemoveArgs {
     reason: Option<String>,
 }
 
-impl Command for Groups {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for GroupsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         match self.command {
             GroupsCommand::List(args) => {
                 let columns = &["name", "scheduler", "capacity", "calculated_at"];
-                List::of(client.get(["resource-groups"]), None).print(args.output, columns).await?;
+                EndpointList::of(client.get(["resource-groups"]), None).print(args.output, columns).await?;
             }
             GroupsCommand::Show { name, output } => {
                 print_object(client.get(["resource-groups", &name]).send().await?, output.output).await?;
@@ -87,14 +87,14 @@ impl Command for Groups {
     }
 }
 
-async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
+async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let CreateArgs { name, scheduler, options, reason } = args;
     let path = ["resource-groups", name.as_str()];
     match client.get(path).send().await {
-        Err(Failure::Refused(refusal)) if refusal.code() == "unknown_resource_group" => {}
+        Err(CommandFailure::Refused(refusal)) if refusal.code() == "unknown_resource_group" => {}
         Ok(_) => {
             let there = format!("the resource group {name:?} is there already; `options set` changes its options");
-            return Err(Failure::Failed(there));
+            return Err(CommandFailure::Failed(there));
         }
         Err(failure) => return Err(failure),
     }
@@ -102,29 +102,29 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
     if !options.is_empty() {
         body.insert("scheduler_opts".to_owned(), Value::Object(options.into_iter().collect()));
     }
-    let told = [("scheduler", scheduler), ("reason", reason)];
-    body.extend(told.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))));
-    client.put(path).json(&body)?.send().await.map_err(Failure::without_places)?;
+    let given = [("scheduler", scheduler), ("reason", reason)];
+    body.extend(given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))));
+    client.put(path).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
     eprint_line(&format!("resource group {name} created"));
     Ok(())
 }
 
-async fn remove(args: RemoveArgs, client: &Client) -> Result<(), Failure> {
+async fn remove(args: RemoveArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let RemoveArgs { name, confirm, force, reason } = args;
     let call = client.delete(["resource-groups", &name]).maybe("confirm", confirm).flag("force", force);
     match call.maybe("reason", reason).send().await {
         Ok(_) => eprint_line(&format!("resource group {name} removed")),
-        Err(Failure::Refused(refusal)) => return Err(kept(&name, refusal)),
+        Err(CommandFailure::Refused(refusal)) => return Err(not_removed(&name, refusal)),
         Err(failure) => return Err(failure),
     }
     Ok(())
 }
 
 /// The failure of a group that was not removed, with the flag that would remove it.
-fn kept(name: &str, refusal: Box<Refusal>) -> Failure {
+fn not_removed(name: &str, refusal: Box<EndpointRefusal>) -> CommandFailure {
     let count = |kind| refusal.count(kind);
     match refusal.code() {
-        "confirmation_needed" => Failure::Failed(format!(
+        "confirmation_needed" => CommandFailure::Failed(format!(
             "the resource group {name:?} has {} kernels, {} of them running, {} usage records, {} usage buckets, {} day totals \
              and {} usage histories; to remove all of them, repeat with --confirm {name}",
             count("kernels"),
@@ -134,10 +134,10 @@ fn kept(name: &str, refusal: Box<Refusal>) -> Failure {
             count("day_totals"),
             count("usage_histories")
         )),
-        "kernels_running" => Failure::Failed(format!(
+        "kernels_running" => CommandFailure::Failed(format!(
             "{} kernels run in the resource group {name:?}; let them end, or repeat with --force",
             count("running_kernels")
         )),
-        _ => Failure::Refused(refusal),
+        _ => CommandFailure::Refused(refusal),
     }
 }

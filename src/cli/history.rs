@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::Client;
-use super::command::Command;
+use super::client::ApiClient;
+use super::command::CommandArgs;
 use super::export::{check_days, parse_day};
-use super::failure::Outcome;
-use super::list::List;
-use super::output::{Format, OutputArgs, known_percent, print_list};
+use super::failure::CommandOutcome;
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, known_percent, print_list};
 use super::tier::tier;
 use crate::config::Config;
 use crate::domain::tier::Tier;
@@ -18,7 +18,7 @@ use crate::domain::time::Day;
 /// Show the factors and ranks at the end of each day, by default of the last 31 days
 #[derive(Parser)]
 #[command(name = "history")]
-pub struct History {
+pub struct HistoryArgs {
     /// The resource group
     group: String,
     /// The tier that is shown
@@ -65,10 +65,10 @@ macro_rules! columns {
     };
 }
 
-impl Command for History {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for HistoryArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         check_days(self.from, self.to)?;
-        let client = Client::of(&config).await?;
+        let client = ApiClient::of(&config).await?;
         let call = client.get(["resource-groups", &self.group, "fair-share-history"]);
         let call = call.maybe("tier", Some(self.tier.as_str())).maybe("domain", self.domain.as_ref());
         let call = call.maybe("project", self.project.as_ref()).maybe("user", self.user.as_ref());
@@ -80,15 +80,15 @@ impl Command for History {
             Tier::Project => columns!("project_name", "project_id"),
             Tier::User => columns!("user_name", "user_uuid", "project_name", "project_id"),
         };
-        let list = List::of(call, None);
-        if self.output.output == Format::Table {
+        let list = EndpointList::of(call, None);
+        if self.output.output == OutputFormat::Table {
             let mut rows = list.rows().await?;
             for row in &mut rows {
                 for share in ["entitled_share", "entitled_share_of_parent"] {
                     row[share] = known_percent(&row[share]);
                 }
             }
-            print_list(Format::Table, columns, rows)?;
+            print_list(OutputFormat::Table, columns, rows)?;
         } else {
             list.print(self.output.output, columns).await?;
         }

@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, no_json};
-use super::command::Command;
-use super::failure::{FAILED, Failure, Outcome, eprint_line};
-use super::list::List;
-use super::output::{Format, OutputArgs, print, print_bytes, print_list};
+use super::client::{ApiClient, no_json};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, print, print_bytes, print_list};
 use crate::config::Config;
 use crate::jobs;
 
 /// List scheduled jobs, or run one now
 #[derive(Parser)]
 #[command(name = "jobs")]
-pub struct Jobs {
+pub struct JobsArgs {
     #[command(subcommand)]
     command: JobsCommand,
 }
@@ -45,13 +45,13 @@ enum JobsCommand {
 
 /// The help on job names, one job a line.
 fn help_on_names() -> String {
-    let lines = jobs::described().into_iter().map(|(name, description)| format!("\n  {name:<10} {description}"));
+    let lines = jobs::described_jobs().into_iter().map(|(name, description)| format!("\n  {name:<10} {description}"));
     format!("One of{}", lines.collect::<String>())
 }
 
-impl Command for Jobs {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for JobsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         match self.command {
             JobsCommand::List(args) => list(&client, args.output).await?,
             JobsCommand::Run { name, group, output } => return run(&client, &name, group, output.output).await,
@@ -61,16 +61,16 @@ impl Command for Jobs {
     }
 }
 
-async fn list(client: &Client, format: Format) -> Result<(), Failure> {
-    let list = List::of(client.get(["jobs"]), None);
-    if matches!(format, Format::Json | Format::Ndjson) {
+async fn list(client: &ApiClient, format: OutputFormat) -> Result<(), CommandFailure> {
+    let list = EndpointList::of(client.get(["jobs"]), None);
+    if matches!(format, OutputFormat::Json | OutputFormat::Ndjson) {
         return list.print(format, &[]).await;
     }
     let columns = &["name", "schedule", "next_run_at", "resource_group", "status", "started_at", "did", "description"];
     print_list(format, columns, list.rows().await?.iter().flat_map(lines))
 }
 
-async fn run(client: &Client, name: &str, group: Option<String>, format: Format) -> Outcome {
+async fn run(client: &ApiClient, name: &str, group: Option<String>, format: OutputFormat) -> CommandOutcome {
     let bytes = client.post(["jobs", name, "run"]).json(&json!({"resource_group": group}))?.bytes().await?;
     let answer: Value = serde_json::from_slice(&bytes).map_err(|_| no_json())?;
     let mut failed = false;
@@ -83,16 +83,16 @@ async fn run(client: &Client, name: &str, group: Option<String>, format: Format)
             eprint_line(&format!("error: the job {}{of} failed: {error}", text("job")));
         }
     }
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         print_bytes(&bytes)?;
     } else {
         let columns = &["id", "job", "resource_group", "status", "started_at", "ended_at", "counts"];
         print_list(format, columns, runs)?;
     }
-    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::from(EXIT_FAULT_FOUND) } else { ExitCode::SUCCESS })
 }
 
-async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Failure> {
+async fn trust_clock(client: &ApiClient, reason: Option<String>) -> Result<(), CommandFailure> {
     let trusted: Value = client.post(["jobs", "trust-clock"]).maybe("reason", reason).send().await?.json().await?;
     if let Some(reference) = trusted["reference"].as_str() {
         eprint_line(&format!("the server expected {reference}; now its jobs go by the clock"));
@@ -101,7 +101,7 @@ async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Fail
 }
 
 /// The counts of a run, without zeros, with the day up to which data was removed: `kernels 12 (before 2026-01-05)`.
-fn done(counts: &Map<String, Value>) -> String {
+fn shown_counts(counts: &Map<String, Value>) -> String {
     let counted = counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
     let parts = counted.map(|(kind, count)| match counts.get(&format!("{kind}_before")).and_then(Value::as_str) {
         Some(before) => format!("{kind} {count} (before {before})"),
@@ -115,7 +115,7 @@ fn lines(job: &Value) -> Vec<Value> {
     let line = |run: &Value| {
         json!({
             "name": job["name"], "description": job["description"], "schedule": job["schedule"],
-            "next_run_at": job["next_run_at"], "resource_group": run["resource_group"], "status": run["status"], "started_at": run["started_at"], "did": run["counts"].as_object().map(done),
+            "next_run_at": job["next_run_at"], "resource_group": run["resource_group"], "status": run["status"], "started_at": run["started_at"], "did": run["counts"].as_object().map(shown_counts),
         })
     };
     match job["last_runs"].as_array().map(Vec::as_slice) {

@@ -11,21 +11,21 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio_util::io::ReaderStream;
 
-use super::client::{Client, JSON, no_json};
-use super::command::Command;
-use super::counted::counted;
-use super::failure::{FAILED, Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::{ApiClient, JSON_MEDIA_TYPE, no_json};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
+use super::list::EndpointList;
+use super::nouns::with_noun;
 use super::open::input_name;
-use super::output::{Format, OutputArgs, print_bytes, print_object, warn};
-use super::refusals::Refusals;
+use super::output::{OutputArgs, OutputFormat, print_bytes, print_object, warn};
+use super::refusals::RefusedRows;
 use crate::config::Config;
 use crate::service::input::json::without_mark;
 
 /// List, show and report kernels
 #[derive(Parser)]
 #[command(name = "kernels")]
-pub struct Kernels {
+pub struct KernelsArgs {
     #[command(subcommand)]
     command: KernelsCommand,
 }
@@ -83,9 +83,9 @@ struct PostArgs {
     output: OutputArgs,
 }
 
-const TABLE: &[&str] =
+const TABLE_COLUMNS: &[&str] =
     &["kernel_id", "user", "project", "domain_name", "status", "started_at", "terminated_at", "occupied_slots"];
-const CSV: &[&str] = &[
+const CSV_COLUMNS: &[&str] = &[
     "kernel_id",
     "session_id",
     "user_uuid",
@@ -104,9 +104,9 @@ const CSV: &[&str] = &[
     "charge_class",
 ];
 
-impl Command for Kernels {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for KernelsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         match self.command {
             KernelsCommand::List(args) => list(args, &client).await?,
             KernelsCommand::Show { group, id, output } => {
@@ -119,12 +119,12 @@ impl Command for Kernels {
     }
 }
 
-async fn list(args: ListArgs, client: &Client) -> Result<(), Failure> {
+async fn list(args: ListArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let ListArgs { group, user, project, domain, status, limit, output } = args;
     let call = client.get(["resource-groups", &group, "kernels"]).maybe("user", user).maybe("project", project);
-    let list = List::of(call.maybe("domain_name", domain).maybe("status", status), limit);
-    if output.output != Format::Table {
-        return list.print(output.output, CSV).await;
+    let list = EndpointList::of(call.maybe("domain_name", domain).maybe("status", status), limit);
+    if output.output != OutputFormat::Table {
+        return list.print(output.output, CSV_COLUMNS).await;
     }
     let named = |mut row: Value| {
         for (column, name, id) in [("user", "user_name", "user_uuid"), ("project", "project_name", "project_id")] {
@@ -132,18 +132,18 @@ async fn list(args: ListArgs, client: &Client) -> Result<(), Failure> {
         }
         row
     };
-    super::output::print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(named))
+    super::output::print_list(OutputFormat::Table, TABLE_COLUMNS, list.rows().await?.into_iter().map(named))
 }
 
-async fn post(args: PostArgs, client: &Client) -> Outcome {
+async fn post(args: PostArgs, client: &ApiClient) -> CommandOutcome {
     let name = input_name(&args.file);
     let mut reader = open(&args.file).await?;
-    let kind = kind(&mut reader).await.map_err(|error| Failure::unreadable(&name, &error))?;
+    let kind = kind(&mut reader).await.map_err(|error| CommandFailure::unreadable(&name, &error))?;
     let body = Body::from_stream(ReaderStream::new(reader));
     let call = client.post(["resource-groups", &args.group, "kernels"]).flag("dry_run", args.dry_run).body(kind, body);
     let bytes = call.bytes().await.map_err(|failure| failure.in_input(&name))?;
     let answer: Value = serde_json::from_slice(&bytes).map_err(|_| no_json())?;
-    if args.output.output == Format::Json {
+    if args.output.output == OutputFormat::Json {
         print_bytes(&bytes)?;
     }
     let [accepted, changed, rejected] =
@@ -153,7 +153,7 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
     }
     if let Some(earlier) = answer["earlier"].as_object() {
         let text = |key: &str| earlier[key].as_str().unwrap_or_default();
-        let rows = counted(earlier["kernels"].as_u64().unwrap_or(0), "row is of a kernel", "rows are of kernels");
+        let rows = with_noun(earlier["kernels"].as_u64().unwrap_or(0), "row is of a kernel", "rows are of kernels");
         eprint_line(&format!(
             "{rows} that ended before {}, the first day of which the server keeps usage: reports count what they used, by \
              day, in the history {:?}; shares and lists of kernels do not",
@@ -162,14 +162,14 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
         ));
     }
     warn(&answer);
-    let accepted = counted(accepted, "kernel", "kernels");
+    let accepted = with_noun(accepted, "kernel", "kernels");
     eprint_line(&format!("{accepted} accepted, {changed} new or changed; {rejected} rejected"));
-    Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(if rejected > 0 { ExitCode::from(EXIT_FAULT_FOUND) } else { ExitCode::SUCCESS })
 }
 
 /// The reasons why rows were not taken: by code, with the first rows of each.
 fn rejections(answer: &Value) -> String {
-    let mut refused = Refusals::default();
+    let mut refused = RefusedRows::default();
     for (code, rows) in answer["rejected_codes"].as_object().into_iter().flatten() {
         refused.count(code, rows.as_u64().unwrap_or(0));
     }
@@ -190,25 +190,25 @@ fn rejections(answer: &Value) -> String {
     lines
 }
 
-type Reader = BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>;
+type InputReader = BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>;
 
-async fn open(file: &Path) -> Result<Reader, Failure> {
+async fn open(file: &Path) -> Result<InputReader, CommandFailure> {
     let source: Box<dyn AsyncRead + Send + Sync + Unpin> = if file == Path::new("-") {
         Box::new(tokio::io::stdin())
     } else {
         let opened = tokio::fs::File::open(file).await;
-        Box::new(opened.map_err(|error| Failure::unreadable(&input_name(file), &error))?)
+        Box::new(opened.map_err(|error| CommandFailure::unreadable(&input_name(file), &error))?)
     };
-    Ok(BufReader::with_capacity(PEEKED, source))
+    Ok(BufReader::with_capacity(PEEK_BYTES, source))
 }
 
 /// The number of bytes that are read ahead to recognise the type of a file.
-const PEEKED: usize = 64 << 10;
+const PEEK_BYTES: usize = 64 << 10;
 
 /// The media type of the input: lines if the first one is a complete object, otherwise a document.
-async fn kind(reader: &mut Reader) -> io::Result<&'static str> {
+async fn kind(reader: &mut InputReader) -> io::Result<&'static str> {
     let seen = without_mark(reader.fill_buf().await?).trim_ascii_start();
     let first = seen.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_lines = first.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_ok();
-    Ok(if is_lines { "application/x-ndjson" } else { JSON })
+    Ok(if is_lines { "application/x-ndjson" } else { JSON_MEDIA_TYPE })
 }

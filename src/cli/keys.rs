@@ -6,10 +6,10 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::list::EndpointList;
 use super::output::{OutputArgs, print};
 use crate::config::Config;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -18,7 +18,7 @@ use crate::service::{Clock, Role, SystemClock};
 /// Create, list and revoke API keys
 #[derive(Parser)]
 #[command(name = "keys")]
-pub struct Keys {
+pub struct KeysArgs {
     #[command(subcommand)]
     command: KeysCommand,
 }
@@ -53,18 +53,18 @@ struct CreateArgs {
     user: Option<String>,
     /// When it ends: a time like 2027-01-01T00:00:00Z or a length like 30d or 12h; never when absent
     #[arg(long, value_name = "WHEN", value_parser = parse_expiry)]
-    expires: Option<Expiry>,
+    expires: Option<KeyExpiry>,
     /// A resource group that the key reaches, and no other; may be given several times; all groups when absent
     #[arg(long = "group", value_name = "NAME")]
     groups: Vec<String>,
 }
 
 /// The longest time until a key expires: a hundred years.
-const MOST_SECONDS: i64 = 36_500 * 86_400;
+const MAX_EXPIRY_SECONDS: i64 = 36_500 * 86_400;
 
 /// An instant, or a time from now.
 #[derive(Clone, Copy)]
-enum Expiry {
+enum KeyExpiry {
     At(Timestamp),
     In { seconds: i64 },
 }
@@ -78,7 +78,7 @@ fn parse_id(text: &str) -> Result<Uuid, &'static str> {
     Uuid::try_parse(text).map_err(|_| "an id of a key is a UUID; `keys list` shows them")
 }
 
-fn parse_expiry(text: &str) -> Result<Expiry, String> {
+fn parse_expiry(text: &str) -> Result<KeyExpiry, String> {
     let unit = text.chars().last().and_then(|unit| match unit {
         's' => Some(1),
         'm' => Some(60),
@@ -91,23 +91,23 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
     let digits = unit.and_then(|_| text.get(..text.len() - 1)).filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
     if let (Some(unit), Some(digits)) = (unit, digits) {
         let seconds = digits.parse::<i64>().ok().and_then(|count| count.checked_mul(unit));
-        let seconds = seconds.filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
+        let seconds = seconds.filter(|seconds| (1..=MAX_EXPIRY_SECONDS).contains(seconds));
         let seconds = seconds.ok_or("a length of time is a whole number with s, m, h, d or w, from 1s to 36500d")?;
-        return Ok(Expiry::In { seconds });
+        return Ok(KeyExpiry::In { seconds });
     }
-    text.parse().map(Expiry::At).map_err(|e| format!("{text:?} {e}, or a length of time like 30d"))
+    text.parse().map(KeyExpiry::At).map_err(|e| format!("{text:?} {e}, or a length of time like 30d"))
 }
 
-impl Command for Keys {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for KeysArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            KeysCommand::Create(args) => create(args, &Client::of_new(&config).await?).await?,
+            KeysCommand::Create(args) => create(args, &ApiClient::of_new(&config).await?).await?,
             KeysCommand::List(args) => {
-                let call = Client::of(&config).await?.get(["keys"]);
-                List::of(call, None).print(args.output, COLUMNS).await?;
+                let call = ApiClient::of(&config).await?.get(["keys"]);
+                EndpointList::of(call, None).print(args.output, COLUMNS).await?;
             }
             KeysCommand::Revoke { id, force } => {
-                let call = Client::of(&config).await?.delete(["keys", &id.to_string()]).flag("force", force);
+                let call = ApiClient::of(&config).await?.delete(["keys", &id.to_string()]).flag("force", force);
                 call.send().await.map_err(|failure| of_last_key(id, failure))?;
                 eprint_line(&format!("key {id} revoked"));
             }
@@ -119,10 +119,10 @@ impl Command for Keys {
 const COLUMNS: &[&str] =
     &["id", "role", "label", "user_uuid", "user_name", "resource_groups", "expires_at", "revoked_at", "last_used_at"];
 
-async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
+async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let expires_at = args.expires.map(|expiry| match expiry {
-        Expiry::At(time) => time,
-        Expiry::In { seconds } => SystemClock.now().plus_micros(seconds * MICROS_PER_SECOND),
+        KeyExpiry::At(time) => time,
+        KeyExpiry::In { seconds } => SystemClock.now().plus_micros(seconds * MICROS_PER_SECOND),
     });
     let mut body = json!({"role": args.role.as_str(), "label": args.label, "expires_at": expires_at});
     if !args.groups.is_empty() {
@@ -152,9 +152,9 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
 }
 
 /// The failure of revoking the last admin key, with the flag that would revoke it.
-fn of_last_key(id: Uuid, failure: Failure) -> Failure {
+fn of_last_key(id: Uuid, failure: CommandFailure) -> CommandFailure {
     match failure {
-        Failure::Refused(refusal) if refusal.code() == "last_admin_key" => Failure::Failed(format!(
+        CommandFailure::Refused(refusal) if refusal.code() == "last_admin_key" => CommandFailure::Failed(format!(
             "the key {id} is the last valid admin key that reaches all resource groups; make another one first with \
              `keys create --role admin`, or repeat with --force"
         )),
@@ -164,15 +164,15 @@ fn of_last_key(id: Uuid, failure: Failure) -> Failure {
 
 /// The UUID of the user that a name or UUID stands for; `None` if the server knows no such user. Only the server can
 /// decide this, because a name may look like a UUID.
-async fn known_user(client: &Client, text: &str) -> Result<Option<Value>, Failure> {
+async fn known_user(client: &ApiClient, text: &str) -> Result<Option<Value>, CommandFailure> {
     match client.get(["users", text]).send().await {
-        Err(Failure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
+        Err(CommandFailure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
         found => Ok(Some(found?.json::<Value>().await?["user_uuid"].take())),
     }
 }
 
 /// Assigns faults of a new key to the flags that they are about.
-fn of_flags(failure: Failure) -> Failure {
+fn of_flags(failure: CommandFailure) -> CommandFailure {
     failure.at(|pointer| match pointer {
         "/expires_at" => Some("--expires"),
         "/user_uuid" | "/user" | "/uuid" => Some("--user"),

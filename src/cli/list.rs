@@ -7,77 +7,77 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::client::{Call, no_json};
-use super::failure::Failure;
-use super::output::{Format, Rows, stdout};
+use super::client::{EndpointCall, no_json};
+use super::failure::CommandFailure;
+use super::output::{OutputFormat, RowWriter, stdout};
 use crate::service::input::page::MAX_PAGE;
 
 /// A page as an endpoint returns it.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct EndpointPage<'a> {
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
     next_cursor: Option<String>,
     #[serde(default)]
     total: u64,
     /// Only in rankings.
-    #[serde(borrow, default, deserialize_with = "some")]
+    #[serde(borrow, default, deserialize_with = "present_value")]
     calculated_at: Option<&'a RawValue>,
     /// The totals of reports, over the rows of all pages.
-    #[serde(borrow, default, deserialize_with = "some")]
+    #[serde(borrow, default, deserialize_with = "present_value")]
     totals: Option<&'a RawValue>,
 }
 
 /// A value that is present, `null` included.
-fn some<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+fn present_value<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// A list of an endpoint.
-pub struct List {
-    call: Call,
+pub struct EndpointList {
+    call: EndpointCall,
     /// The largest number of rows; `None` for all.
     limit: Option<u64>,
     /// True if the endpoint returns all rows at once unless pages are requested.
     is_whole: bool,
 }
 
-impl List {
+impl EndpointList {
     /// The list of `call`, or its first `limit` rows.
-    pub fn of(call: Call, limit: Option<u64>) -> Self {
+    pub fn of(call: EndpointCall, limit: Option<u64>) -> Self {
         Self { call, limit, is_whole: false }
     }
 
     /// The list of an endpoint that returns all rows at once.
-    pub fn whole(call: Call) -> Self {
+    pub fn whole(call: EndpointCall) -> Self {
         Self { call, limit: None, is_whole: true }
     }
 
     /// Writes the list. JSON is in the form of the endpoint's answers, with the rows of all pages in one answer.
-    pub async fn print(self, format: Format, columns: &'static [&'static str]) -> Result<(), Failure> {
-        if format == Format::Json {
+    pub async fn print(self, format: OutputFormat, columns: &'static [&'static str]) -> Result<(), CommandFailure> {
+        if format == OutputFormat::Json {
             return self.print_json().await;
         }
-        let mut rows: Option<Rows> = None;
+        let mut rows: Option<RowWriter> = None;
         self.each_page(|_, page, _| {
             // The heading is written only now, because only now it is certain that there is an answer.
             let rows = match &mut rows {
                 Some(rows) => rows,
-                none => none.insert(Rows::start(format, columns)?),
+                none => none.insert(RowWriter::start(format, columns)?),
             };
             page.items.iter().try_for_each(|row| rows.add(row))
         })
         .await?;
-        rows.map_or(Ok(()), Rows::finish)
+        rows.map_or(Ok(()), RowWriter::finish)
     }
 
     /// All rows.
-    pub async fn rows(self) -> Result<Vec<Value>, Failure> {
+    pub async fn rows(self) -> Result<Vec<Value>, CommandFailure> {
         self.read().await
     }
 
     /// All rows, and the totals of a report.
-    pub async fn rows_and_totals(self) -> Result<(Vec<Value>, Value), Failure> {
+    pub async fn rows_and_totals(self) -> Result<(Vec<Value>, Value), CommandFailure> {
         let mut totals = Value::Null;
         let rows = self.read_with(|page| {
             if let Some(text) = page.totals {
@@ -89,15 +89,15 @@ impl List {
     }
 
     /// All rows, each as a `T`.
-    pub async fn read<T: DeserializeOwned>(self) -> Result<Vec<T>, Failure> {
+    pub async fn read<T: DeserializeOwned>(self) -> Result<Vec<T>, CommandFailure> {
         self.read_with(|_| Ok(())).await
     }
 
     /// All rows. `note` gets each page.
     async fn read_with<T: DeserializeOwned>(
         self,
-        mut note: impl FnMut(&Page) -> Result<(), Failure>,
-    ) -> Result<Vec<T>, Failure> {
+        mut note: impl FnMut(&EndpointPage) -> Result<(), CommandFailure>,
+    ) -> Result<Vec<T>, CommandFailure> {
         let mut rows = Vec::new();
         self.each_page(|_, page, _| {
             note(page)?;
@@ -109,7 +109,7 @@ impl List {
         Ok(rows)
     }
 
-    async fn print_json(self) -> Result<(), Failure> {
+    async fn print_json(self) -> Result<(), CommandFailure> {
         let mut out = stdout();
         let mut count = 0;
         self.each_page(|bytes, page, is_last| {
@@ -145,7 +145,10 @@ impl List {
     }
 
     /// Passes every page to `take`: its bytes, its content, and true if it is the last.
-    async fn each_page(self, mut take: impl FnMut(&[u8], &Page, bool) -> Result<(), Failure>) -> Result<(), Failure> {
+    async fn each_page(
+        self,
+        mut take: impl FnMut(&[u8], &EndpointPage, bool) -> Result<(), CommandFailure>,
+    ) -> Result<(), CommandFailure> {
         if self.is_whole {
             let bytes = self.call.bytes().await?;
             return take(&bytes, &read_page(&bytes)?, true);
@@ -165,6 +168,6 @@ impl List {
     }
 }
 
-fn read_page(bytes: &[u8]) -> Result<Page<'_>, Failure> {
+fn read_page(bytes: &[u8]) -> Result<EndpointPage<'_>, CommandFailure> {
     serde_json::from_slice(bytes).map_err(|_| no_json())
 }

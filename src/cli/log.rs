@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
-use super::list::List;
-use super::output::{Format, OutputArgs, print_list, warn};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, print_list, warn};
 use crate::config::Config;
 
 /// Show the audit log, newest first, or undo a change
 #[derive(Parser)]
 #[command(name = "log", args_conflicts_with_subcommands = true)]
-pub struct Log {
+pub struct LogArgs {
     #[command(subcommand)]
     command: Option<LogCommand>,
     /// Only changes of this resource group
@@ -56,31 +56,31 @@ enum LogCommand {
     },
 }
 
-const TABLE: &[&str] = &["id", "at", "actor", "action", "resource_group", "target", "reason"];
-const CSV: &[&str] =
+const TABLE_COLUMNS: &[&str] = &["id", "at", "actor", "action", "resource_group", "target", "reason"];
+const CSV_COLUMNS: &[&str] =
     &["id", "at", "actor", "key_id", "request_id", "action", "resource_group", "target", "before", "after", "reason"];
 
-impl Command for Log {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for LogArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         if let Some(LogCommand::Undo { id, reason }) = self.command {
             return undo(&client, id, reason).await;
         }
         let call = client.get(["audit-log"]);
         let call = call.maybe("resource_group", self.group).maybe("action", self.action).maybe("actor", self.actor);
         let call = call.maybe("target", self.target).maybe("from", self.from).maybe("to", self.to);
-        let list = List::of(call, Some(self.limit));
-        if self.output.output == Format::Table {
-            print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(named))?;
+        let list = EndpointList::of(call, Some(self.limit));
+        if self.output.output == OutputFormat::Table {
+            print_list(OutputFormat::Table, TABLE_COLUMNS, list.rows().await?.into_iter().map(with_target_name))?;
         } else {
-            list.print(self.output.output, CSV).await?;
+            list.print(self.output.output, CSV_COLUMNS).await?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// An entry, with the name of the user or project whose id is its target.
-fn named(mut entry: Value) -> Value {
+fn with_target_name(mut entry: Value) -> Value {
     let name = entry["target"].as_str().and_then(|target| entry["names"].get(target)).cloned();
     if let Some(name) = name {
         entry["target"] = name;
@@ -88,9 +88,9 @@ fn named(mut entry: Value) -> Value {
     entry
 }
 
-async fn undo(client: &Client, id: i64, reason: Option<String>) -> Outcome {
+async fn undo(client: &ApiClient, id: i64, reason: Option<String>) -> CommandOutcome {
     let call = client.post(["audit-log", &id.to_string(), "undo"]).json(&json!({"reason": reason}))?;
-    let answer: Value = call.send().await.map_err(Failure::without_places)?.json().await?;
+    let answer: Value = call.send().await.map_err(CommandFailure::without_places)?.json().await?;
     eprint_line(&format!("change {id} is undone; that is the change {}", answer["audit_id"]));
     warn(&answer);
     Ok(ExitCode::SUCCESS)

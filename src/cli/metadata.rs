@@ -6,16 +6,16 @@ use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{Client, no_json};
-use super::command::Command;
-use super::failure::Outcome;
-use super::output::{Format, OutputArgs, print_bytes, print_list};
+use super::client::{ApiClient, no_json};
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::output::{OutputArgs, OutputFormat, print_bytes, print_list};
 use crate::config::Config;
 
 /// Show every option of a group with its values, default and unit; as json also schedulers, plug-ins, jobs and roles
 #[derive(Parser)]
 #[command(name = "metadata")]
-pub struct Metadata {
+pub struct MetadataArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -60,10 +60,10 @@ struct Row {
 
 const COLUMNS: &[&str] = &["option", "values", "default", "unit", "summary"];
 
-impl Command for Metadata {
-    async fn run(self, config: Config) -> Outcome {
-        let bytes = Client::of(&config).await?.get(["metadata"]).bytes().await?;
-        if self.output.output == Format::Json {
+impl CommandArgs for MetadataArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let bytes = ApiClient::of(&config).await?.get(["metadata"]).bytes().await?;
+        if self.output.output == OutputFormat::Json {
             print_bytes(&bytes)?;
         } else {
             let facts: Facts = serde_json::from_slice(&bytes).map_err(|_| no_json())?;

@@ -6,9 +6,9 @@ use clap::Parser;
 use serde_json::json;
 
 use super::ask::confirm;
-use super::command::Command;
-use super::counted::counted;
-use super::failure::{Failure, Outcome, eprint_line};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::nouns::with_noun;
 use super::open::{close, connect, connect_existing, migrations};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
@@ -17,7 +17,7 @@ use crate::store::{Store, holders};
 /// Bring the database to this version's schema, or back
 #[derive(Parser)]
 #[command(name = "migrate")]
-pub enum Migrate {
+pub enum MigrateArgs {
     /// Apply every missing migration; makes a missing SQLite file
     Up,
     /// Revert the last migrations, with the data that they hold
@@ -33,10 +33,10 @@ pub enum Migrate {
     Status(OutputArgs),
 }
 
-impl Command for Migrate {
+impl CommandArgs for MigrateArgs {
     const IS_LOCAL: bool = true;
 
-    async fn run(self, config: Config) -> Outcome {
+    async fn run(self, config: Config) -> CommandOutcome {
         match self {
             Self::Up => {
                 let store = connect(&config).await?;
@@ -51,12 +51,12 @@ impl Command for Migrate {
                 let (has, count) = (applied.len(), usize::try_from(steps).unwrap_or(usize::MAX));
                 let reverted = migrations(count);
                 if has < count {
-                    return Err(Failure::Unusable(format!("cannot revert {reverted}: the database has {has}")));
+                    return Err(CommandFailure::Unusable(format!("cannot revert {reverted}: the database has {has}")));
                 }
-                let servers = holders::living(store.read()).await?;
+                let servers = holders::count_living(store.read()).await?;
                 if servers > 0 {
-                    let run = counted(servers, "server runs", "servers run");
-                    return Err(Failure::Failed(format!(
+                    let run = with_noun(servers, "server runs", "servers run");
+                    return Err(CommandFailure::Failed(format!(
                         "{run} on the database, with the schema of this version: stop all servers first. One that was killed \
                          counts for 6 seconds on PostgreSQL"
                     )));

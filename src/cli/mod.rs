@@ -1,5 +1,5 @@
 //! The command line, with one file for each command. Commands that read or change live data use the REST API through a
-//! [`Client`], on a server or in this process. A new command is one file, listed here as a module and in [`COMMANDS`].
+//! [`ApiClient`], on a server or in this process. A new command is one file, listed here as a module and in [`COMMANDS`].
 
 mod agents;
 mod ask;
@@ -8,7 +8,6 @@ mod backup;
 pub mod client;
 mod command;
 mod completions;
-mod counted;
 mod cycle;
 pub mod demo;
 mod divide;
@@ -30,6 +29,7 @@ mod list;
 mod log;
 mod metadata;
 mod migrate;
+mod nouns;
 mod occupancy;
 mod open;
 mod options;
@@ -47,7 +47,7 @@ mod running_server;
 mod sequence;
 mod serve;
 mod simulate;
-mod simulated;
+mod simulation_answer;
 mod tier;
 mod usage;
 mod users;
@@ -60,55 +60,55 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-pub use client::Client;
-pub use command::{Command, Entry};
+pub use client::ApiClient;
+pub use command::{CommandArgs, CommandEntry};
 
 use crate::config::Config;
 use crate::process::memory;
 use crate::telemetry;
-use failure::{Failure, Outcome};
+use failure::{CommandFailure, CommandOutcome};
 
 /// All commands, in the order of the help.
-pub const COMMANDS: &[Entry] = &[
-    Entry::of::<demo::command::Demo>(),
-    Entry::of::<serve::Serve>(),
-    Entry::of::<migrate::Migrate>(),
-    Entry::of::<keys::Keys>(),
-    Entry::of::<whoami::WhoAmI>(),
-    Entry::of::<doctor::Doctor>(),
-    Entry::of::<id::Id>(),
-    Entry::of::<groups::Groups>(),
-    Entry::of::<options::Options>(),
-    Entry::of::<metadata::Metadata>(),
-    Entry::of::<agents::Agents>(),
-    Entry::of::<import::command::Import>(),
-    Entry::of::<kernels::Kernels>(),
-    Entry::of::<workloads::Workloads>(),
-    Entry::of::<occupancy::Occupancy>(),
-    Entry::of::<usage::Usage>(),
-    Entry::of::<domains::Domains>(),
-    Entry::of::<projects::Projects>(),
-    Entry::of::<users::Users>(),
-    Entry::of::<rank::Rank>(),
-    Entry::of::<fairness::Fairness>(),
-    Entry::of::<history::History>(),
-    Entry::of::<explain::Explain>(),
-    Entry::of::<weights::Weights>(),
-    Entry::of::<queues::Queues>(),
-    Entry::of::<division::Division>(),
-    Entry::of::<plan::Plan>(),
-    Entry::of::<sequence::Sequence>(),
-    Entry::of::<simulate::Simulate>(),
-    Entry::of::<divide::Divide>(),
-    Entry::of::<reclaim::Reclaim>(),
-    Entry::of::<cycle::Cycle>(),
-    Entry::of::<replay::Replay>(),
-    Entry::of::<log::Log>(),
-    Entry::of::<audit::Audit>(),
-    Entry::of::<backup::Backup>(),
-    Entry::of::<jobs::Jobs>(),
-    Entry::of::<export::Export>(),
-    Entry::of::<completions::Completions>(),
+pub const COMMANDS: &[CommandEntry] = &[
+    CommandEntry::of::<demo::command::DemoArgs>(),
+    CommandEntry::of::<serve::ServeArgs>(),
+    CommandEntry::of::<migrate::MigrateArgs>(),
+    CommandEntry::of::<keys::KeysArgs>(),
+    CommandEntry::of::<whoami::WhoAmIArgs>(),
+    CommandEntry::of::<doctor::DoctorArgs>(),
+    CommandEntry::of::<id::IdArgs>(),
+    CommandEntry::of::<groups::GroupsArgs>(),
+    CommandEntry::of::<options::OptionsArgs>(),
+    CommandEntry::of::<metadata::MetadataArgs>(),
+    CommandEntry::of::<agents::AgentsArgs>(),
+    CommandEntry::of::<import::command::ImportCommandArgs>(),
+    CommandEntry::of::<kernels::KernelsArgs>(),
+    CommandEntry::of::<workloads::WorkloadsArgs>(),
+    CommandEntry::of::<occupancy::OccupancyArgs>(),
+    CommandEntry::of::<usage::UsageArgs>(),
+    CommandEntry::of::<domains::DomainsArgs>(),
+    CommandEntry::of::<projects::ProjectsArgs>(),
+    CommandEntry::of::<users::UsersArgs>(),
+    CommandEntry::of::<rank::RankArgs>(),
+    CommandEntry::of::<fairness::FairnessArgs>(),
+    CommandEntry::of::<history::HistoryArgs>(),
+    CommandEntry::of::<explain::ExplainArgs>(),
+    CommandEntry::of::<weights::WeightsArgs>(),
+    CommandEntry::of::<queues::QueuesArgs>(),
+    CommandEntry::of::<division::DivisionArgs>(),
+    CommandEntry::of::<plan::PlanArgs>(),
+    CommandEntry::of::<sequence::SequenceArgs>(),
+    CommandEntry::of::<simulate::SimulateArgs>(),
+    CommandEntry::of::<divide::DivideArgs>(),
+    CommandEntry::of::<reclaim::ReclaimArgs>(),
+    CommandEntry::of::<cycle::CycleArgs>(),
+    CommandEntry::of::<replay::ReplayArgs>(),
+    CommandEntry::of::<log::LogArgs>(),
+    CommandEntry::of::<audit::AuditArgs>(),
+    CommandEntry::of::<backup::BackupArgs>(),
+    CommandEntry::of::<jobs::JobsArgs>(),
+    CommandEntry::of::<export::ExportArgs>(),
+    CommandEntry::of::<completions::CompletionsArgs>(),
 ];
 
 const EXIT_CODES: &str = "\
@@ -176,7 +176,7 @@ fn program() -> clap::Command {
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
     let mut program = program();
-    let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(misused);
+    let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(usage_failure);
     match matches.and_then(|matches| execute(&program, &matches)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
@@ -184,22 +184,24 @@ pub fn main() -> ExitCode {
 }
 
 /// The command of that name. The subcommands of the program begin with [`COMMANDS`], in their order.
-fn named(program: &clap::Command, name: &str) -> Option<&'static Entry> {
+fn find_command(program: &clap::Command, name: &str) -> Option<&'static CommandEntry> {
     COMMANDS.get(program.get_subcommands().position(|command| command.get_name() == name)?)
 }
 
-fn misused(error: clap::Error) -> Failure {
-    Failure::Misused(Box::new(error))
+fn usage_failure(error: clap::Error) -> CommandFailure {
+    CommandFailure::Misused(Box::new(error))
 }
 
-fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
-    let global = GlobalFlags::from_arg_matches(matches).map_err(misused)?;
-    let found = matches.subcommand().and_then(|(name, own)| Some((name, named(program, name)?, own)));
-    let Some((name, entry, own)) = found else { return Err(Failure::Unusable("no command is given".to_owned())) };
+fn execute(program: &clap::Command, matches: &ArgMatches) -> CommandOutcome {
+    let global = GlobalFlags::from_arg_matches(matches).map_err(usage_failure)?;
+    let found = matches.subcommand().and_then(|(name, own)| Some((name, find_command(program, name)?, own)));
+    let Some((name, entry, own)) = found else {
+        return Err(CommandFailure::Unusable("no command is given".to_owned()));
+    };
     if entry.is_local && global.server.is_some() {
-        return Err(Failure::Unusable(format!("`{name}` does its work on this machine: it takes no --server")));
+        return Err(CommandFailure::Unusable(format!("`{name}` does its work on this machine: it takes no --server")));
     }
-    let command = (entry.parse)(own).map_err(misused)?;
+    let command = (entry.parse)(own).map_err(usage_failure)?;
     let mut flags = global.values();
     flags.extend(command.settings);
     let config = Config::settle(&flags, global.config.as_deref(), std::env::vars_os())?;
@@ -213,7 +215,7 @@ fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
     }
-    let runtime = tokio::runtime::Runtime::new().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|e| CommandFailure::Failed(format!("cannot start: {e}")))?;
     let outcome = runtime.block_on(async {
         let outcome = (command.work)(config).await;
         client::close().await;

@@ -5,16 +5,16 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::Outcome;
-use super::output::{Format, OutputArgs, print, print_bytes, print_list};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::output::{OutputArgs, OutputFormat, print, print_bytes, print_list};
 use crate::config::Config;
 
 /// Show what running kernels hold now, and what is free
 #[derive(Parser)]
 #[command(name = "occupancy")]
-pub struct Occupancy {
+pub struct OccupancyArgs {
     /// The resource group
     group: String,
     /// The holders that the rows list
@@ -36,12 +36,12 @@ enum By {
 const COLUMNS: &[&str] = &["name", "held", "share", "running", "pending"];
 const AGENT_COLUMNS: &[&str] = &["name", "held", "free", "share", "running", "schedulable"];
 
-impl Command for Occupancy {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for OccupancyArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         let by = self.by.to_possible_value().map(|value| value.get_name().to_owned());
         let bytes = client.get(["resource-groups", &self.group, "occupancy"]).maybe("by", by).bytes().await?;
-        if self.output.output == Format::Json {
+        if self.output.output == OutputFormat::Json {
             print_bytes(&bytes)?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -49,7 +49,7 @@ impl Command for Occupancy {
         let columns = if matches!(self.by, By::Agent) { AGENT_COLUMNS } else { COLUMNS };
         let rows = answer["items"].as_array().into_iter().flatten();
         print_list(self.output.output, columns, rows)?;
-        if self.output.output == Format::Table {
+        if self.output.output == OutputFormat::Table {
             let of = |key: &str| answer[key].to_string();
             print(&format!("\nheld {}, free {}, of {}", of("held"), of("free"), of("capacity")))?;
         }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::counted::counted;
-use super::failure::Failure;
+use super::failure::CommandFailure;
+use super::nouns::with_noun;
 use crate::config::Config;
 use crate::jobs::{JobSchedules, JobSettings};
 use crate::service::input::json::BYTE_ORDER_MARK;
-use crate::service::start::Start;
+use crate::service::start::ServiceStart;
 use crate::service::{Service, SystemClock};
-pub use crate::store::address::shown;
+pub use crate::store::address::without_secrets;
 use crate::store::{ConnectionTrait, Store, StoreError};
 
 /// The first and the longest pause between two attempts to reach a database at start.
@@ -26,25 +26,27 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects; a missing `SQLite` file is created.
-pub async fn connect(config: &Config) -> Result<Store, Failure> {
-    let failed = |detail: &str| format!("cannot open the database {}: {detail}", shown(&config.database_url));
+pub async fn connect(config: &Config) -> Result<Store, CommandFailure> {
+    let failed = |detail: &str| format!("cannot open the database {}: {detail}", without_secrets(&config.database_url));
     let connecting = Store::connect_with(&config.database_url, config.sqlite_synchronous);
     match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(Ok(store)) => Ok(store),
         Ok(Err(error @ StoreError::Address(_))) => Err(error.into()),
-        Ok(Err(error)) if error.may_pass_soon() => Err(Failure::Unreachable(failed(&error.to_string()))),
-        Ok(Err(error)) => Err(Failure::Failed(failed(&error.to_string()))),
-        Err(_) => Err(Failure::Unreachable(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs())))),
+        Ok(Err(error)) if error.may_pass_soon() => Err(CommandFailure::Unreachable(failed(&error.to_string()))),
+        Ok(Err(error)) => Err(CommandFailure::Failed(failed(&error.to_string()))),
+        Err(_) => {
+            Err(CommandFailure::Unreachable(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs()))))
+        }
     }
 }
 
 /// Connects to a database that must exist.
-pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
+pub async fn connect_existing(config: &Config) -> Result<Store, CommandFailure> {
     if let Some(file) = sqlite_file(&config.database_url)
         && !Path::new(file).exists()
     {
         let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
-        return Err(Failure::Failed(format!(
+        return Err(CommandFailure::Failed(format!(
             "there is no database {}; `fairshared migrate up` or `fairshared serve` makes it, and --database-url or \
              FAIRSHARED_DATABASE_URL names another",
             path.display()
@@ -64,12 +66,12 @@ pub async fn close(store: &Store) {
 }
 
 /// The service of a command, over a database whose schema must be of this version. It needs no keys.
-pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
-    over(connect_existing(config).await?, config).await
+pub async fn service(config: &Config) -> Result<Arc<Service>, CommandFailure> {
+    open_service(connect_existing(config).await?, config).await
 }
 
-async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
-    let start = Start::of(store).await?;
+async fn open_service(store: Store, config: &Config) -> Result<Arc<Service>, CommandFailure> {
+    let start = ServiceStart::of(store).await?;
     check_schema(start.moment(), &config.database_url).await?;
     let service = start.service(Arc::new(SystemClock)).await?;
     service.set_keep_buckets_days(config.keep_buckets_days);
@@ -77,31 +79,34 @@ async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
 }
 
 /// The service over a database that is created, or migrated to this version's schema, if necessary.
-pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
+pub async fn open_new_service(config: &Config) -> Result<Arc<Service>, CommandFailure> {
     let store = connect(config).await?;
     if config.migrate_on_start {
         store.migrate_up().await?;
     }
-    let service = over(store, config).await?;
+    let service = open_service(store, config).await?;
     service.refresh_keys().await?;
     Ok(service)
 }
 
 /// Repeats `attempt` after growing pauses while the database does not answer, for at most `wait_for_database_seconds`. A
 /// database that answers that it cannot be used is not waited for.
-pub async fn awaited<T>(config: &Config, attempt: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
+pub async fn retry_while_unreachable<T>(
+    config: &Config,
+    attempt: impl AsyncFn() -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
     let deadline = Instant::now() + Duration::from_secs(config.wait_for_database_seconds.into());
     let mut pause = FIRST_PAUSE;
     loop {
         let reason = match attempt().await {
-            Err(Failure::Unreachable(reason)) => reason,
+            Err(CommandFailure::Unreachable(reason)) => reason,
             outcome => return outcome,
         };
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Failure::Unreachable(reason));
+            return Err(CommandFailure::Unreachable(reason));
         }
-        let database = shown(&config.database_url);
+        let database = without_secrets(&config.database_url);
         tracing::warn!(database, reason, seconds_left = left.as_secs(), "waiting for the database");
         sleep(pause.min(left)).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -109,19 +114,19 @@ pub async fn awaited<T>(config: &Config, attempt: impl AsyncFn() -> Result<T, Fa
 }
 
 /// Refuses a database that lacks migrations.
-pub async fn check_schema(db: &impl ConnectionTrait, url: &str) -> Result<(), Failure> {
+pub async fn check_schema(db: &impl ConnectionTrait, url: &str) -> Result<(), CommandFailure> {
     let lacking = Store::schema_of(db).await?.pending.len();
     if lacking == 0 {
         return Ok(());
     }
     let (lacks, them) = (migrations(lacking), if lacking == 1 { "it" } else { "them" });
-    let shown = shown(url);
-    Err(Failure::Failed(format!("the database {shown} lacks {lacks}; `fairshared migrate up` applies {them}")))
+    let shown = without_secrets(url);
+    Err(CommandFailure::Failed(format!("the database {shown} lacks {lacks}; `fairshared migrate up` applies {them}")))
 }
 
 /// The number of migrations, as messages show it.
 pub fn migrations(count: usize) -> String {
-    counted(count as u64, "migration", "migrations")
+    with_noun(count as u64, "migration", "migrations")
 }
 
 pub fn is_sqlite(url: &str) -> bool {
@@ -141,14 +146,14 @@ pub fn input_name(file: &Path) -> String {
 }
 
 /// The bytes of a file, or of standard input for `-`, without a byte order mark.
-pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
+pub fn read_input(file: &Path) -> Result<Vec<u8>, CommandFailure> {
     let read = if file == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         std::fs::read(file)
     };
-    let mut bytes = read.map_err(|e| Failure::unreadable(&input_name(file), &e))?;
+    let mut bytes = read.map_err(|e| CommandFailure::unreadable(&input_name(file), &e))?;
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }

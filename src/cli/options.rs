@@ -7,21 +7,21 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::open::{input_name, read_input};
-use super::output::{Format, print, print_answer, warn};
-use super::simulated;
+use super::output::{OutputFormat, print, print_answer, warn};
+use super::simulation_answer;
 use crate::config::Config;
-use crate::domain::decimal::with_kept_numbers;
+use crate::domain::decimal::with_exact_numbers;
 use crate::service::Error;
 use crate::service::input::json;
 
 /// Read and change the scheduler of a resource group and its options
 #[derive(Parser)]
 #[command(name = "options")]
-pub struct Options {
+pub struct OptionsArgs {
     #[command(subcommand)]
     command: OptionsCommand,
 }
@@ -55,8 +55,8 @@ struct SetArgs {
     #[arg(long)]
     dry_run: bool,
     /// Form of what `--dry-run` shows
-    #[arg(short, long, value_enum, default_value_t = Format::Table, requires = "dry_run")]
-    output: Format,
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table, requires = "dry_run")]
+    output: OutputFormat,
     /// Why, for the audit log
     #[arg(long)]
     reason: Option<String>,
@@ -70,17 +70,17 @@ enum GetFormat {
 
 const SCHEDULER: &str = "scheduler";
 
-impl Command for Options {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for OptionsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            OptionsCommand::Get { group, output } => get(&group, output, &Client::of(&config).await?).await?,
+            OptionsCommand::Get { group, output } => get(&group, output, &ApiClient::of(&config).await?).await?,
             OptionsCommand::Set(args) => set(args, &config).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Failure> {
+async fn get(group: &str, output: GetFormat, client: &ApiClient) -> Result<(), CommandFailure> {
     let answer = client.get(["resource-groups", group, "scheduler-options"]).send().await?;
     if output == GetFormat::Json {
         return print_answer(answer).await;
@@ -90,33 +90,33 @@ async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Fail
     let pairs = options["scheduler_opts"].as_object().into_iter().flatten();
     let scheduler = (SCHEDULER.to_owned(), options[SCHEDULER].clone());
     let lines = std::iter::once(scheduler).chain(pairs.map(|(key, value)| (key.clone(), value.clone())));
-    let lines: Vec<String> = lines.map(|(key, value)| format!("{key}={}", shown(&value))).collect();
+    let lines: Vec<String> = lines.map(|(key, value)| format!("{key}={}", shown_value(&value))).collect();
     print(&lines.join("\n"))
 }
 
 /// A value in the form that [`pair`] reads.
-fn shown(value: &Value) -> String {
+fn shown_value(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
+async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
     let mut body = match &args.file {
         Some(file) => read(file)?,
-        None => patch(args.pairs).map_err(Failure::Unusable)?,
+        None => patch(args.pairs).map_err(CommandFailure::Unusable)?,
     };
     if let Some(reason) = args.reason {
         body["reason"] = json!(reason);
     }
-    let client = Client::of(config).await?;
-    let located = |failure: Failure| match &args.file {
+    let client = ApiClient::of(config).await?;
+    let located = |failure: CommandFailure| match &args.file {
         Some(file) => failure.in_input(&input_name(file)),
         None => failure.without_places(),
     };
     if args.dry_run {
         // The output of `get -o json` has more keys than these two.
         let changes = json!({SCHEDULER: body[SCHEDULER], "scheduler_opts": body["scheduler_opts"]});
-        let answer = simulated::ask(&client, &args.group, &changes).await.map_err(located)?;
-        return simulated::show(&answer, args.output);
+        let answer = simulation_answer::request_effects(&client, &args.group, &changes).await.map_err(located)?;
+        return simulation_answer::write_answer(&answer, args.output);
     }
     let call = client.patch(["resource-groups", &args.group, "scheduler-options"]).json(&body)?;
     let answer = call.send().await.map_err(located)?;
@@ -126,7 +126,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
 }
 
 /// Checks that all keys differ. Of two values for one key it is not clear which one is meant.
-pub(super) fn distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, String> {
+pub(super) fn check_distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, String> {
     let mut seen = HashSet::new();
     match pairs.iter().find(|(key, _)| !seen.insert(key)) {
         Some((key, _)) => Err(format!("{key} is given twice")),
@@ -136,7 +136,7 @@ pub(super) fn distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, S
 
 /// The patch that the pairs stand for.
 fn patch(pairs: Vec<(String, Value)>) -> Result<Value, String> {
-    let mut opts: Map<String, Value> = distinct(pairs)?.into_iter().collect();
+    let mut opts: Map<String, Value> = check_distinct(pairs)?.into_iter().collect();
     let scheduler = opts.remove(SCHEDULER);
     let mut body = json!({"scheduler_opts": opts});
     if let Some(scheduler) = scheduler {
@@ -146,17 +146,17 @@ fn patch(pairs: Vec<(String, Value)>) -> Result<Value, String> {
 }
 
 /// Reads a file of pairs or JSON.
-fn read(file: &Path) -> Result<Value, Failure> {
+fn read(file: &Path) -> Result<Value, CommandFailure> {
     let (bytes, name) = (read_input(file)?, input_name(file));
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| CommandFailure::Unusable(format!("{name} is not UTF-8 text")))?;
     if text.trim_ascii_start().starts_with('{') {
         return json::read_map(text.as_bytes())
             .map(Value::Object)
-            .map_err(|e| Failure::from(Error::from(e)).in_input(&name));
+            .map_err(|e| CommandFailure::from(Error::from(e)).in_input(&name));
     }
     let pairs = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair);
     let pairs: Result<Vec<_>, String> = pairs.collect();
-    pairs.and_then(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
+    pairs.and_then(patch).map_err(|detail| CommandFailure::Unusable(format!("{name}: {detail}")))
 }
 
 /// Reads `KEY=VALUE`. The value is an integer, true, false, null or other JSON, otherwise a text.
@@ -168,6 +168,6 @@ pub(super) fn pair(text: &str) -> Result<(String, Value), String> {
     if !is_json {
         return Ok((key.to_owned(), Value::from(value)));
     }
-    let parsed = serde_json::from_str(&with_kept_numbers(value)).map_err(|_| format!("{key}: {value} is no JSON"))?;
+    let parsed = serde_json::from_str(&with_exact_numbers(value)).map_err(|_| format!("{key}: {value} is no JSON"))?;
     Ok((key.to_owned(), parsed))
 }

@@ -7,18 +7,18 @@ use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::client::Answer;
-use super::failure::{Failure, eprint_line};
+use super::client::HttpAnswer;
+use super::failure::{CommandFailure, eprint_line};
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
     /// Form of the output; json is what the REST API answers, ndjson its rows
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    pub output: Format,
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     Table,
     Json,
     /// One JSON document a line
@@ -32,14 +32,14 @@ pub fn stdout() -> Out {
 }
 
 /// Writes `text` and a line end.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut out = stdout();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)
 }
 
 /// Writes the answer of an endpoint as it arrives, and a line end.
-pub async fn print_answer(answer: Answer) -> Result<(), Failure> {
+pub async fn print_answer(answer: HttpAnswer) -> Result<(), CommandFailure> {
     let mut out = stdout();
     answer.write(&mut out).await?;
     writeln!(out)?;
@@ -47,7 +47,7 @@ pub async fn print_answer(answer: Answer) -> Result<(), Failure> {
 }
 
 /// Writes the answer of an endpoint, and a line end.
-pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+pub fn print_bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
     let mut out = stdout();
     out.write_all(bytes)?;
     writeln!(out)?;
@@ -55,7 +55,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Writes one JSON value in readable form.
-pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+pub fn print_json(value: &impl Serialize) -> Result<(), CommandFailure> {
     let mut out = stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
@@ -63,7 +63,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Converts a value to JSON, as in an answer of an endpoint.
-pub fn as_json(value: &impl Serialize) -> Result<Value, Failure> {
+pub fn as_json(value: &impl Serialize) -> Result<Value, CommandFailure> {
     Ok(serde_json::to_value(value).map_err(io::Error::from)?)
 }
 
@@ -81,11 +81,11 @@ pub fn warn(answer: &Value) {
 /// [`warn`] for an answer whose other keys may be very long.
 pub fn warn_of(answer: &[u8]) {
     #[derive(Deserialize)]
-    struct Doubtful {
+    struct DoubtfulText {
         #[serde(default)]
         warnings: Value,
     }
-    if let Ok(Doubtful { warnings }) = serde_json::from_slice(answer) {
+    if let Ok(DoubtfulText { warnings }) = serde_json::from_slice(answer) {
         warn(&json!({"warnings": warnings}));
     }
 }
@@ -103,58 +103,60 @@ fn more_places(warning: &Value) -> String {
 }
 
 /// A list that is written row by row, so that it may be larger than memory.
-pub struct Rows {
+pub struct RowWriter {
     columns: Vec<String>,
-    sink: Sink,
+    sink: RowSink,
     count: u64,
 }
 
 type Out = BufWriter<StdoutLock<'static>>;
 
-enum Sink {
+enum RowSink {
     Table(Box<Table>),
     Json(Out),
     Ndjson(Out),
     Csv(Box<csv::Writer<Out>>),
 }
 
-impl Rows {
+impl RowWriter {
     /// Starts a list with these columns in tables and CSV. JSON rows keep all their keys.
-    pub fn start(format: Format, columns: &[&str]) -> Result<Self, Failure> {
+    pub fn start(format: OutputFormat, columns: &[&str]) -> Result<Self, CommandFailure> {
         let sink = match format {
-            Format::Table => Sink::Table(Box::new(table(columns))),
-            Format::Json => {
+            OutputFormat::Table => RowSink::Table(Box::new(table(columns))),
+            OutputFormat::Json => {
                 let mut out = stdout();
                 write!(out, "{{\"items\":[")?;
-                Sink::Json(out)
+                RowSink::Json(out)
             }
-            Format::Ndjson => Sink::Ndjson(stdout()),
-            Format::Csv => {
+            OutputFormat::Ndjson => RowSink::Ndjson(stdout()),
+            OutputFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(stdout());
                 writer
                     .write_record(columns.iter().map(|column| harmless_cell((*column).to_owned())))
-                    .map_err(written)?;
-                Sink::Csv(Box::new(writer))
+                    .map_err(csv_error)?;
+                RowSink::Csv(Box::new(writer))
             }
         };
         Ok(Self { columns: columns.iter().map(|column| (*column).to_owned()).collect(), sink, count: 0 })
     }
 
-    pub fn add(&mut self, row: &impl Serialize) -> Result<(), Failure> {
+    pub fn add(&mut self, row: &impl Serialize) -> Result<(), CommandFailure> {
         match &mut self.sink {
-            Sink::Table(table) => {
-                table.add_row(cells(row, &self.columns)?);
+            RowSink::Table(table) => {
+                table.add_row(row_cells(row, &self.columns)?);
             }
-            Sink::Json(out) => {
+            RowSink::Json(out) => {
                 out.write_all(if self.count == 0 { b"" } else { b"," })?;
                 serde_json::to_writer(out, row).map_err(io::Error::from)?;
             }
-            Sink::Ndjson(out) => {
+            RowSink::Ndjson(out) => {
                 serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
-            Sink::Csv(writer) => {
-                writer.write_record(cells(row, &self.columns)?.into_iter().map(harmless_cell)).map_err(written)?;
+            RowSink::Csv(writer) => {
+                writer
+                    .write_record(row_cells(row, &self.columns)?.into_iter().map(harmless_cell))
+                    .map_err(csv_error)?;
             }
         }
         self.count += 1;
@@ -162,26 +164,26 @@ impl Rows {
     }
 
     /// Ends a complete list. In JSON it is a page without a next one.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), CommandFailure> {
         match self.sink {
-            Sink::Table(table) => print(&table.trim_fmt()),
-            Sink::Json(mut out) => {
+            RowSink::Table(table) => print(&table.trim_fmt()),
+            RowSink::Json(mut out) => {
                 writeln!(out, "],\"total\":{}}}", self.count)?;
                 Ok(out.flush()?)
             }
-            Sink::Ndjson(mut out) => Ok(out.flush()?),
-            Sink::Csv(mut writer) => Ok(writer.flush()?),
+            RowSink::Ndjson(mut out) => Ok(out.flush()?),
+            RowSink::Csv(mut writer) => Ok(writer.flush()?),
         }
     }
 }
 
 /// Writes the answer of an endpoint about one object: in tables and CSV a row for each key.
-pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure> {
-    if format == Format::Json {
+pub async fn print_object(answer: HttpAnswer, format: OutputFormat) -> Result<(), CommandFailure> {
+    if format == OutputFormat::Json {
         return print_answer(answer).await;
     }
     let object: Value = answer.json().await?;
-    if format == Format::Ndjson {
+    if format == OutputFormat::Ndjson {
         return print(&object.to_string());
     }
     let lines = object.as_object().into_iter().flatten().map(|(key, value)| json!({"key": key, "value": value}));
@@ -190,11 +192,11 @@ pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure>
 
 /// Writes a complete list.
 pub fn print_list<T: Serialize>(
-    format: Format,
+    format: OutputFormat,
     columns: &[&str],
     rows: impl IntoIterator<Item = T>,
-) -> Result<(), Failure> {
-    let mut list = Rows::start(format, columns)?;
+) -> Result<(), CommandFailure> {
+    let mut list = RowWriter::start(format, columns)?;
     for row in rows {
         list.add(&row)?;
     }
@@ -203,7 +205,7 @@ pub fn print_list<T: Serialize>(
 
 fn table(columns: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading(c)));
+    table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading_cell(c)));
     if io::stdout().is_terminal() {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         // Leaves out the space after the last column.
@@ -214,7 +216,7 @@ fn table(columns: &[&str]) -> Table {
     table
 }
 
-fn heading(column: &str) -> Cell {
+fn heading_cell(column: &str) -> Cell {
     let cell = Cell::new(column.replace('_', " ").to_uppercase());
     if is_plain() { cell } else { cell.add_attribute(Attribute::Bold) }
 }
@@ -233,7 +235,7 @@ fn harmless_cell(cell: String) -> String {
 }
 
 /// Converts an error of writing CSV. A closed output keeps its kind.
-fn written(error: csv::Error) -> io::Error {
+fn csv_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
@@ -241,18 +243,18 @@ fn written(error: csv::Error) -> io::Error {
 }
 
 /// A number that the server has sent as text.
-pub fn figure(value: &Value) -> f64 {
+pub fn parse_figure(value: &Value) -> f64 {
     value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// A share as a percentage.
-pub fn percent(value: &Value) -> String {
-    format!("{:.2}%", 100.0 * figure(value))
+pub fn percent_text(value: &Value) -> String {
+    format!("{:.2}%", 100.0 * parse_figure(value))
 }
 
 /// A share as a percentage, or null if it is not known.
 pub fn known_percent(value: &Value) -> Value {
-    value.is_string().then(|| percent(value)).into()
+    value.is_string().then(|| percent_text(value)).into()
 }
 
 /// The width of the terminal in columns; `None` if standard output is not a terminal.
@@ -287,7 +289,7 @@ pub fn fit(rows: &mut [Vec<String>], room: usize) {
 }
 
 /// The cells of `row`: texts without quotes, absent values empty.
-fn cells(row: &impl Serialize, columns: &[String]) -> Result<Vec<String>, Failure> {
+fn row_cells(row: &impl Serialize, columns: &[String]) -> Result<Vec<String>, CommandFailure> {
     let value = serde_json::to_value(row).map_err(io::Error::from)?;
     let cell = |column: &String| match value.get(column) {
         None | Some(Value::Null) => String::new(),

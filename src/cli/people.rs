@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::{Call, Client};
-use super::failure::{Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::{ApiClient, EndpointCall};
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
+use super::list::EndpointList;
 use super::output::{OutputArgs, print_object, warn};
 use crate::config::Config;
 
@@ -62,35 +62,39 @@ pub enum PeopleCommand<F: Args, C: Args> {
 pub struct NoFilter {}
 
 /// Further parameters of a list.
-pub trait Filter: Args {
-    fn narrow(&self, call: Call) -> Call;
+pub trait ListFilter: Args {
+    fn narrow(&self, call: EndpointCall) -> EndpointCall;
 }
 
-impl Filter for NoFilter {
-    fn narrow(&self, call: Call) -> Call {
+impl ListFilter for NoFilter {
+    fn narrow(&self, call: EndpointCall) -> EndpointCall {
         call
     }
 }
 
 /// The properties that can be set, as the body of the request.
-pub trait Changes: Args {
+pub trait EntityChanges: Args {
     fn body(&self) -> Map<String, Value>;
 }
 
 /// The kind of an entity: domains, projects or users.
-pub struct Kind {
+pub struct EntityCommands {
     pub noun: &'static str,
     pub path: &'static str,
     pub columns: &'static [&'static str],
 }
 
-impl Kind {
-    pub async fn run<F: Filter, C: Changes>(&self, command: PeopleCommand<F, C>, config: &Config) -> Outcome {
-        let client = Client::of(config).await?;
+impl EntityCommands {
+    pub async fn run<F: ListFilter, C: EntityChanges>(
+        &self,
+        command: PeopleCommand<F, C>,
+        config: &Config,
+    ) -> CommandOutcome {
+        let client = ApiClient::of(config).await?;
         match command {
             PeopleCommand::List { archived, search, filter, output } => {
                 let call = client.get([self.path]).flag("archived", archived).maybe("search", search);
-                List::of(filter.narrow(call), None).print(output.output, self.columns).await?;
+                EndpointList::of(filter.narrow(call), None).print(output.output, self.columns).await?;
             }
             PeopleCommand::Show { name, output } => {
                 print_object(client.get([self.path, &name]).send().await?, output.output).await?;
@@ -112,13 +116,13 @@ impl Kind {
 
     async fn put(
         &self,
-        client: &Client,
+        client: &ApiClient,
         name: &str,
         mut body: Map<String, Value>,
         reason: Option<String>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CommandFailure> {
         body.extend(reason.map(|reason| ("reason".to_owned(), json!(reason))));
-        let answer = client.put([self.path, name]).json(&body)?.send().await.map_err(Failure::without_places)?;
+        let answer = client.put([self.path, name]).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
         let is_new = answer.is_new();
         warn(&answer.json().await?);
         Ok(is_new)

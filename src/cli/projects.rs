@@ -3,21 +3,21 @@
 use clap::{Args, Parser};
 use serde_json::{Map, Value, json};
 
-use super::client::Call;
-use super::command::Command;
-use super::failure::Outcome;
-use super::people::{Changes, Filter, Kind, PeopleCommand, texts};
+use super::client::EndpointCall;
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::people::{EntityChanges, EntityCommands, ListFilter, PeopleCommand, texts};
 use crate::config::Config;
 
 /// List, show, set and archive projects
 #[derive(Parser)]
 #[command(name = "projects")]
-pub struct Projects {
+pub struct ProjectsArgs {
     #[command(subcommand)]
     command: PeopleCommand<InDomain, ProjectChanges>,
 }
 
-const KIND: Kind = Kind {
+const KIND: EntityCommands = EntityCommands {
     noun: "project",
     path: "projects",
     columns: &["name", "display_name", "project_id", "domain_name", "domain_pinned", "archived", "created_at"],
@@ -30,8 +30,8 @@ struct InDomain {
     domain: Option<String>,
 }
 
-impl Filter for InDomain {
-    fn narrow(&self, call: Call) -> Call {
+impl ListFilter for InDomain {
+    fn narrow(&self, call: EndpointCall) -> EndpointCall {
         call.maybe("domain_name", self.domain.as_ref())
     }
 }
@@ -52,7 +52,7 @@ struct ProjectChanges {
     unpin: bool,
 }
 
-impl Changes for ProjectChanges {
+impl EntityChanges for ProjectChanges {
     fn body(&self) -> Map<String, Value> {
         let (name, shown) = (("name", &self.new_name), ("display_name", &self.display_name));
         let mut body = texts([name, shown, ("domain_name", &self.domain)]);
@@ -61,8 +61,8 @@ impl Changes for ProjectChanges {
     }
 }
 
-impl Command for Projects {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for ProjectsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         KIND.run(self.command, &config).await
     }
 }

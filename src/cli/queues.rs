@@ -4,17 +4,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::Outcome;
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::list::EndpointList;
 use super::output::OutputArgs;
 use crate::config::Config;
 
 /// Show the queues of a resource group
 #[derive(Parser)]
 #[command(name = "queues")]
-pub struct Queues {
+pub struct QueuesArgs {
     /// The resource group
     group: String,
     #[command(flatten)]
@@ -24,11 +24,11 @@ pub struct Queues {
 const COLUMNS: &[&str] =
     &["name", "parent", "priority", "quota", "limit", "over_quota_weight", "weight", "min_share_ratio", "reclaimable"];
 
-impl Command for Queues {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for QueuesArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         let call = client.get(["resource-groups", &self.group, "queues"]);
-        List::of(call, None).print(self.output.output, COLUMNS).await?;
+        EndpointList::of(call, None).print(self.output.output, COLUMNS).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::Outcome;
-use super::list::List;
-use super::output::{Format, OutputArgs, figure, fit, percent, print_answer, print_list, terminal_width, warn};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::list::EndpointList;
+use super::output::{
+    OutputArgs, OutputFormat, fit, parse_figure, percent_text, print_answer, print_list, terminal_width, warn,
+};
 use crate::config::Config;
 
 /// Show the ranking of a resource group
@@ -18,7 +20,7 @@ use crate::config::Config;
 /// parent: of a project its domain, of a user the project.
 #[derive(Parser)]
 #[command(name = "rank")]
-pub struct Rank {
+pub struct RankArgs {
     /// The resource group
     group: String,
     /// Rank domains instead of users
@@ -35,7 +37,7 @@ pub struct Rank {
 }
 
 /// The columns of a tier.
-struct Tier {
+struct TierColumns {
     path: &'static [&'static str],
     csv: &'static [&'static str],
     table: &'static [&'static str],
@@ -43,7 +45,7 @@ struct Tier {
     names: &'static [(&'static str, &'static [&'static str])],
 }
 
-const USERS: Tier = Tier {
+const USER_COLUMNS: TierColumns = TierColumns {
     path: &["fair-share-status"],
     csv: &[
         "rank",
@@ -68,7 +70,7 @@ const USERS: Tier = Tier {
     ],
 };
 
-const PROJECTS: Tier = Tier {
+const PROJECT_COLUMNS: TierColumns = TierColumns {
     path: &["fair-share-status", "projects"],
     csv: &[
         "domain_name",
@@ -87,7 +89,7 @@ const PROJECTS: Tier = Tier {
     names: &[("domain", &["domain_name"]), ("project", &["project_name", "project_id"])],
 };
 
-const DOMAINS: Tier = Tier {
+const DOMAIN_COLUMNS: TierColumns = TierColumns {
     path: &["fair-share-status", "domains"],
     csv: &[
         "rank",
@@ -104,25 +106,25 @@ const DOMAINS: Tier = Tier {
     names: &[("domain", &["domain_name"])],
 };
 
-impl Command for Rank {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for RankArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         let group = ["resource-groups", self.group.as_str()];
         warn(&client.get(group).send().await?.json().await?);
         let (tier, is_whole) = match (self.domains, self.projects) {
-            (true, _) => (DOMAINS, false),
-            (_, true) => (PROJECTS, false),
-            _ => (USERS, self.limit.is_none()),
+            (true, _) => (DOMAIN_COLUMNS, false),
+            (_, true) => (PROJECT_COLUMNS, false),
+            _ => (USER_COLUMNS, self.limit.is_none()),
         };
         let call = client.get(group.into_iter().chain(tier.path.iter().copied()));
-        if is_whole && self.output.output == Format::Json {
+        if is_whole && self.output.output == OutputFormat::Json {
             print_answer(call.send().await?).await?;
             return Ok(ExitCode::SUCCESS);
         }
-        let list = if is_whole { List::whole(call) } else { List::of(call, self.limit) };
-        if self.output.output == Format::Table {
+        let list = if is_whole { EndpointList::whole(call) } else { EndpointList::of(call, self.limit) };
+        if self.output.output == OutputFormat::Table {
             let lines = lines(&tier, &list.rows().await?, terminal_width());
-            print_list(Format::Table, tier.table, lines)?;
+            print_list(OutputFormat::Table, tier.table, lines)?;
         } else {
             list.print(self.output.output, tier.csv).await?;
         }
@@ -132,7 +134,7 @@ impl Command for Rank {
 
 /// The ranking for people: names instead of ids where there are some, and short numbers. Names are shortened only if a
 /// line would be wider than the terminal.
-fn lines(tier: &Tier, rows: &[Value], terminal_width: Option<usize>) -> Vec<Value> {
+fn lines(tier: &TierColumns, rows: &[Value], terminal_width: Option<usize>) -> Vec<Value> {
     let mut lines: Vec<Value> = rows.iter().map(figures).collect();
     let shown =
         |row: &Value, keys: &[&str]| keys.iter().find_map(|key| row[key].as_str()).unwrap_or_default().to_owned();
@@ -150,16 +152,16 @@ fn lines(tier: &Tier, rows: &[Value], terminal_width: Option<usize>) -> Vec<Valu
 }
 
 fn figures(row: &Value) -> Value {
-    let short = |key: &str| format!("{:.6}", figure(&row[key]));
+    let short = |key: &str| format!("{:.6}", parse_figure(&row[key]));
     json!({
         "rank": row["rank"].to_string(), "factor": short("fair_share_factor"), "usage": short("effective_usage"),
         "weight": short("effective_weight").trim_end_matches('0').trim_end_matches('.'),
-        "entitled": percent(&row["entitled_share"]), "parent": percent(&row["entitled_share_of_parent"]),
+        "entitled": percent_text(&row["entitled_share"]), "parent": percent_text(&row["entitled_share_of_parent"]),
     })
 }
 
 /// The width that a line leaves for names. Columns are separated by two spaces.
-fn room(tier: &Tier, lines: &[Value], line_width: usize) -> usize {
+fn room(tier: &TierColumns, lines: &[Value], line_width: usize) -> usize {
     let cell = |line: &Value, column: &str| line[column].as_str().map_or(0, str::len);
     let width = |column: &&str| lines.iter().map(|line| cell(line, column)).max().unwrap_or(0).max(column.len());
     let is_figure = |column: &&&str| tier.names.iter().all(|(name, _)| name != *column);

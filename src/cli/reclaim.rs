@@ -7,34 +7,34 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::command::Command;
-use super::failure::{Failure, Outcome};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, as_json, print_json, print_list, warn};
+use super::output::{OutputArgs, OutputFormat, as_json, print_json, print_list, warn};
 use crate::config::Config;
-use crate::domain::reclaim::Simulation;
+use crate::domain::reclaim::ReclaimSimulation;
 use crate::service::simulate::simulate;
 use crate::service::{Clock, SystemClock};
 
 /// Show who gives back for a pending workload of a file; exits with 0 for any verdict
 #[derive(Parser)]
 #[command(name = "reclaim")]
-pub struct Reclaim {
+pub struct ReclaimArgs {
     /// JSON as `POST /reclaim/simulate` takes it; `-` for standard input
     file: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl Command for Reclaim {
+impl CommandArgs for ReclaimArgs {
     const IS_LOCAL: bool = true;
 
-    async fn run(self, _: Config) -> Outcome {
-        let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
-        let plan = simulate::<Simulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
+    async fn run(self, _: Config) -> CommandOutcome {
+        let unusable = |error| CommandFailure::from(error).in_input(&input_name(&self.file));
+        let plan = simulate::<ReclaimSimulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         match self.output.output {
-            Format::Json => print_json(&plan)?,
-            format => show(&as_json(&plan)?, format)?,
+            OutputFormat::Json => print_json(&plan)?,
+            format => write_plan(&as_json(&plan)?, format)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -55,15 +55,15 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// Writes a plan as rows: first the verdict, then the placement of members, the victims, and the refused candidates.
-pub(super) fn show(plan: &Value, format: Format) -> Result<(), Failure> {
+pub(super) fn write_plan(plan: &Value, format: OutputFormat) -> Result<(), CommandFailure> {
     warn(plan);
     let part = |key: &str, row: fn(&Value) -> Value| plan[key].as_array().into_iter().flatten().map(row);
     let verdict = json!({"kind": "verdict", "verdict": plan["verdict"]});
-    let rows = part("placement", placed).chain(part("victims", victim)).chain(part("refusals", refusal));
+    let rows = part("placement", placed_member).chain(part("victims", victim)).chain(part("refusals", refusal));
     print_list(format, COLUMNS, iter::once(verdict).chain(rows))
 }
 
-fn placed(placed: &Value) -> Value {
+fn placed_member(placed: &Value) -> Value {
     json!({"kind": "placement", "kernels": placed["member"], "agent_id": placed["agent_id"]})
 }
 

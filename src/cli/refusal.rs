@@ -9,36 +9,36 @@ use serde::Deserialize;
 
 /// The parts of `application/problem+json` that are shown.
 #[derive(Debug, Deserialize)]
-pub struct Problem {
+pub struct ShownProblem {
     detail: String,
     code: String,
     #[serde(default)]
     request_id: String,
     #[serde(default)]
-    errors: Vec<Fault>,
+    errors: Vec<ShownFault>,
     #[serde(default)]
     counts: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Fault {
+struct ShownFault {
     pointer: String,
     detail: String,
 }
 
 /// The refusal of a request by an endpoint.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct EndpointRefusal {
     status: StatusCode,
-    problem: Problem,
+    problem: ShownProblem,
     /// The address of the server; empty for this process.
     server: Arc<str>,
     /// The name of the file or stream whose content was sent.
     input: Option<String>,
 }
 
-impl Refusal {
-    pub fn new(status: StatusCode, problem: Problem, server: Arc<str>) -> Self {
+impl EndpointRefusal {
+    pub fn new(status: StatusCode, problem: ShownProblem, server: Arc<str>) -> Self {
         Self { status, problem, server, input: None }
     }
 
@@ -83,7 +83,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for EndpointRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, problem, server, input } = self;
         if let Some(input) = input {
@@ -105,10 +105,10 @@ impl fmt::Display for Refusal {
 
 /// The first faults with their pointers, and the number of the others.
 pub fn describe<'f>(faults: impl ExactSizeIterator<Item = (&'f str, &'f str)>) -> String {
-    const SHOWN: usize = 3;
-    let more = faults.len().saturating_sub(SHOWN);
+    const MAX_SHOWN_FAULTS: usize = 3;
+    let more = faults.len().saturating_sub(MAX_SHOWN_FAULTS);
     let mut parts: Vec<String> = faults
-        .take(SHOWN)
+        .take(MAX_SHOWN_FAULTS)
         .map(|(pointer, detail)| if pointer.is_empty() { detail.to_owned() } else { format!("{pointer}: {detail}") })
         .collect();
     if more > 0 {

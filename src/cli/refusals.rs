@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 /// The number of rows that are shown for each code.
-const EXAMPLES: usize = 3;
+const EXAMPLES_PER_CODE: usize = 3;
 
 /// A refused row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,9 +26,9 @@ pub struct CodeRefusals {
 
 /// All refused rows of one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusals(BTreeMap<String, CodeRefusals>);
+pub struct RefusedRows(BTreeMap<String, CodeRefusals>);
 
-impl Refusals {
+impl RefusedRows {
     /// Counts a row.
     pub fn add(&mut self, code: &str, place: u64, sentence: &str) {
         self.count(code, 1);
@@ -43,12 +43,12 @@ impl Refusals {
     /// Adds an example without counting it, if it is among the first rows of its code.
     pub fn add_example(&mut self, code: &str, place: u64, sentence: &str) {
         let examples = &mut self.0.entry(code.to_owned()).or_default().examples;
-        if examples.len() == EXAMPLES && examples.last().is_some_and(|last| last.place <= place) {
+        if examples.len() == EXAMPLES_PER_CODE && examples.last().is_some_and(|last| last.place <= place) {
             return;
         }
         examples.push(RefusedRow { place, sentence: sentence.to_owned() });
         examples.sort();
-        examples.truncate(EXAMPLES);
+        examples.truncate(EXAMPLES_PER_CODE);
     }
 
     /// The number of refused rows.

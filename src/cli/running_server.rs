@@ -7,33 +7,33 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use crate::config::Config;
 use crate::process::files;
-use crate::server::{self, App, ConnectionLimits, StartupRouter};
+use crate::server::{self, ConnectionLimits, ServerApp, StartupRouter};
 
 /// Listens from the beginning. Requests are answered once there is a service.
 pub struct RunningServer {
     door: StartupRouter,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
-    signals: Signals,
+    signals: StopSignals,
     /// The address for clients.
     pub address: String,
 }
 
 impl RunningServer {
-    pub fn new(listener: TcpListener, config: &Config) -> Result<Self, Failure> {
-        let signals = Signals::listen()?;
-        let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
+    pub fn new(listener: TcpListener, config: &Config) -> Result<Self, CommandFailure> {
+        let signals = StopSignals::listen()?;
+        let address = listener.local_addr().map_err(|e| CommandFailure::Failed(format!("no address: {e}")))?;
         let (door, shutdown) = (StartupRouter::closed(&config.cors_origins), CancellationToken::new());
-        files::make_room_for(config.max_connections).map_err(|error| Failure::Unusable(error.to_string()))?;
-        let server = tokio::spawn(server::serve_behind(door.clone(), listener, limits(config), shutdown.clone()));
+        files::make_room_for(config.max_connections).map_err(|error| CommandFailure::Unusable(error.to_string()))?;
+        let server = tokio::spawn(server::serve_router(door.clone(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }
 
     /// Starts to answer requests with the service.
-    pub fn open(&self, app: App) {
+    pub fn open(&self, app: ServerApp) {
         self.door.open(server::router(app));
     }
 
@@ -46,15 +46,15 @@ impl RunningServer {
     }
 
     /// Returns when a signal requests the stop.
-    pub async fn until_stopped(&mut self) -> Result<(), Failure> {
+    pub async fn until_stopped(&mut self) -> Result<(), CommandFailure> {
         tokio::select! {
             () = self.signals.next() => Ok(()),
-            _ = &mut self.server => Err(Failure::Failed("the server stopped by itself".to_owned())),
+            _ = &mut self.server => Err(CommandFailure::Failed("the server stopped by itself".to_owned())),
         }
     }
 
     /// Waits for requests in progress and then for `rest`. A second signal ends the process at once.
-    pub async fn drain(mut self, rest: impl Future<Output = ()>) -> Result<(), Failure> {
+    pub async fn drain(mut self, rest: impl Future<Output = ()>) -> Result<(), CommandFailure> {
         tracing::info!("stopping: requests and jobs in progress end first; a second signal ends at once");
         self.shutdown.cancel();
         let drained = async {
@@ -66,7 +66,7 @@ impl RunningServer {
         tokio::select! {
             () = drained => Ok(()),
             () = self.signals.next() => {
-                Err(Failure::Failed("stopped by a second signal before everything had ended".to_owned()))
+                Err(CommandFailure::Failed("stopped by a second signal before everything had ended".to_owned()))
             }
         }
     }
@@ -82,14 +82,14 @@ fn limits(config: &Config) -> ConnectionLimits {
 }
 
 /// SIGINT and SIGTERM.
-struct Signals {
+struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Signals {
-    fn listen() -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::Failed(format!("cannot listen to signals: {e}"));
+impl StopSignals {
+    fn listen() -> Result<Self, CommandFailure> {
+        let failed = |e: std::io::Error| CommandFailure::Failed(format!("cannot listen to signals: {e}"));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,

@@ -10,23 +10,23 @@ use std::time::Duration;
 use clap::Parser;
 use tokio::net::TcpListener;
 
-use super::command::Command;
-use super::failure::{Failure, Outcome};
-use super::open::{self, awaited, job_settings, service_made};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
+use super::open::{self, job_settings, open_new_service, retry_while_unreachable};
 use super::output::print;
 use super::running_server::RunningServer;
 use crate::config::Config;
-use crate::jobs::Runner;
-use crate::rest::Limits;
-use crate::server::{App, KeyQuotas};
+use crate::jobs::JobRunner;
+use crate::rest::RequestLimits;
+use crate::server::{KeyQuotas, ServerApp};
 use crate::service::{Caller, Service};
-use crate::ui::{PublicUrl, Site};
+use crate::ui::{PublicSite, PublicUrl};
 
 /// Run the server
 #[derive(Parser)]
 #[command(name = "serve")]
 #[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
-pub struct Serve {
+pub struct ServeArgs {
     /// Address and port [env: FAIRSHARED_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
@@ -38,7 +38,7 @@ pub struct Serve {
     wait_for_database: Option<u32>,
 }
 
-impl Command for Serve {
+impl CommandArgs for ServeArgs {
     const IS_LOCAL: bool = true;
     const IS_SERVICE: bool = true;
 
@@ -49,10 +49,11 @@ impl Command for Serve {
         [listen, migrate, wait].into_iter().flatten().collect()
     }
 
-    async fn run(self, config: Config) -> Outcome {
+    async fn run(self, config: Config) -> CommandOutcome {
         // The address is taken first, because a process that does not get it must not look like a restart of the service.
         let mut front = RunningServer::new(listen(&config).await?, &config)?;
-        let Some(service) = front.unless_stopped(awaited(&config, || service_made(&config))).await else {
+        let Some(service) = front.unless_stopped(retry_while_unreachable(&config, || open_new_service(&config))).await
+        else {
             return Ok(ExitCode::SUCCESS);
         };
         let service = service?;
@@ -76,15 +77,15 @@ fn parse_wait(text: &str) -> Result<u32, String> {
 }
 
 /// Listens on the address of the settings.
-pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
+pub async fn listen(config: &Config) -> Result<TcpListener, CommandFailure> {
     bind(config.listen).await
 }
 
 /// Listens on an address.
-pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, CommandFailure> {
     TcpListener::bind(address).await.map_err(|error| {
         let hint = if error.kind() == ErrorKind::AddrInUse { "; --listen takes another address" } else { "" };
-        Failure::Failed(format!("cannot listen on {address}: {error}{hint}"))
+        CommandFailure::Failed(format!("cannot listen on {address}: {error}{hint}"))
     })
 }
 
@@ -94,17 +95,17 @@ pub async fn until_stopped(
     service: Arc<Service>,
     mut front: RunningServer,
     config: &Config,
-    ready: impl FnOnce(&str) -> Result<(), Failure>,
-) -> Outcome {
+    ready: impl FnOnce(&str) -> Result<(), CommandFailure>,
+) -> CommandOutcome {
     let grace = config.key_grace_seconds;
     service.set_key_grace((grace > 0).then(|| Duration::from_secs(grace.into())));
     service.start_serving().await?;
     let upkeep = tokio::spawn(Arc::clone(&service).keep_up());
-    let runner = Runner::new(Arc::clone(&service), job_settings(config));
-    let start = awaited(config, async || Ok(runner.start().await?));
+    let runner = JobRunner::new(Arc::clone(&service), job_settings(config));
+    let start = retry_while_unreachable(config, async || Ok(runner.start().await?));
     let Some(started) = front.unless_stopped(start).await else { return Ok(ExitCode::SUCCESS) };
     started?;
-    let limits = Limits {
+    let limits = RequestLimits {
         body_bytes: config.max_body_bytes,
         bulk_bytes: config.max_bulk_bytes,
         timeout: Duration::from_secs(config.request_timeout_seconds),
@@ -118,8 +119,8 @@ pub async fn until_stopped(
         service.set_memory(config.max_bodies_bytes);
     }
     let cors_origins = config.cors_origins.clone();
-    let site = Site { public: config.public_url.as_ref().and_then(PublicUrl::new) };
-    front.open(App {
+    let site = PublicSite { public: config.public_url.as_ref().and_then(PublicUrl::new) };
+    front.open(ServerApp {
         service: Arc::clone(&service),
         jobs: Arc::clone(&runner) as _,
         limits,

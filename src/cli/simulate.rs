@@ -5,18 +5,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::{Client, JSON};
-use super::command::Command;
-use super::failure::Outcome;
+use super::client::{ApiClient, JSON_MEDIA_TYPE};
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
 use super::open::{input_name, read_input};
 use super::output::OutputArgs;
-use super::simulated;
+use super::simulation_answer;
 use crate::config::Config;
 
 /// Show what changes would do in a resource group; nothing is changed unless the file says `"apply": true`
 #[derive(Parser)]
 #[command(name = "simulate")]
-pub struct Simulate {
+pub struct SimulateArgs {
     /// The resource group
     group: String,
     /// JSON as `POST /resource-groups/{rg}/fair-share-simulations` takes it; `-` for standard input
@@ -25,13 +25,13 @@ pub struct Simulate {
     output: OutputArgs,
 }
 
-impl Command for Simulate {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for SimulateArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         let body = read_input(&self.file)?;
-        let client = Client::of(&config).await?;
-        let call = client.post(["resource-groups", &self.group, "fair-share-simulations"]).body(JSON, body);
+        let client = ApiClient::of(&config).await?;
+        let call = client.post(["resource-groups", &self.group, "fair-share-simulations"]).body(JSON_MEDIA_TYPE, body);
         let answer = call.bytes().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
-        simulated::show(&answer, self.output.output)?;
+        simulation_answer::write_answer(&answer, self.output.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

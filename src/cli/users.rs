@@ -3,21 +3,24 @@
 use clap::{Args, Parser};
 use serde_json::{Map, Value};
 
-use super::command::Command;
-use super::failure::Outcome;
-use super::people::{Changes, Kind, NoFilter, PeopleCommand, texts};
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
+use super::people::{EntityChanges, EntityCommands, NoFilter, PeopleCommand, texts};
 use crate::config::Config;
 
 /// List, show, set and archive users
 #[derive(Parser)]
 #[command(name = "users")]
-pub struct Users {
+pub struct UsersArgs {
     #[command(subcommand)]
     command: PeopleCommand<NoFilter, UserChanges>,
 }
 
-const KIND: Kind =
-    Kind { noun: "user", path: "users", columns: &["name", "display_name", "user_uuid", "archived", "created_at"] };
+const KIND: EntityCommands = EntityCommands {
+    noun: "user",
+    path: "users",
+    columns: &["name", "display_name", "user_uuid", "archived", "created_at"],
+};
 
 #[derive(Args)]
 struct UserChanges {
@@ -29,14 +32,14 @@ struct UserChanges {
     display_name: Option<String>,
 }
 
-impl Changes for UserChanges {
+impl EntityChanges for UserChanges {
     fn body(&self) -> Map<String, Value> {
         texts([("name", &self.new_name), ("display_name", &self.display_name)])
     }
 }
 
-impl Command for Users {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for UsersArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         KIND.run(self.command, &config).await
     }
 }

@@ -4,23 +4,23 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::Outcome;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::CommandOutcome;
 use super::output::{OutputArgs, print_object};
 use crate::config::Config;
 
 /// Show what the key is and may do
 #[derive(Parser)]
 #[command(name = "whoami")]
-pub struct WhoAmI {
+pub struct WhoAmIArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl Command for WhoAmI {
-    async fn run(self, config: Config) -> Outcome {
-        let answer = Client::of(&config).await?.get(["whoami"]).send().await?;
+impl CommandArgs for WhoAmIArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let answer = ApiClient::of(&config).await?.get(["whoami"]).send().await?;
         print_object(answer, self.output.output).await?;
         Ok(ExitCode::SUCCESS)
     }

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome};
-use super::list::List;
-use super::output::{Format, OutputArgs, print_list, print_object};
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
+use super::list::EndpointList;
+use super::output::{OutputArgs, OutputFormat, print_list, print_object};
 use crate::config::Config;
 
 /// List workloads: what waits, since when, and why; and show one
 #[derive(Parser)]
 #[command(name = "workloads")]
-pub struct Workloads {
+pub struct WorkloadsArgs {
     #[command(subcommand)]
     command: WorkloadsCommand,
 }
@@ -103,9 +103,9 @@ const CSV: &[&str] = &[
     "details",
 ];
 
-impl Command for Workloads {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of(&config).await?;
+impl CommandArgs for WorkloadsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of(&config).await?;
         match self.command {
             WorkloadsCommand::List(args) => list(*args, &client).await?,
             WorkloadsCommand::Show { group, id, output } => {
@@ -117,15 +117,15 @@ impl Command for Workloads {
     }
 }
 
-async fn list(args: ListArgs, client: &Client) -> Result<(), Failure> {
+async fn list(args: ListArgs, client: &ApiClient) -> Result<(), CommandFailure> {
     let call = client.get(["resource-groups", &args.group, "workloads"]);
     let call = call.maybe("status", args.status).maybe("user", args.user).maybe("project", args.project);
     let call = call.maybe("domain_name", args.domain).maybe("queue", args.queue).maybe("reason", args.reason);
     let call = call.maybe("waiting_longer_than", args.waiting_longer_than).maybe("order", args.order);
-    let list = List::of(call, args.limit);
+    let list = EndpointList::of(call, args.limit);
     match args.output.output {
-        Format::Table => print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(table_row)),
-        Format::Csv => print_list(Format::Csv, CSV, list.rows().await?.into_iter().map(csv_row)),
+        OutputFormat::Table => print_list(OutputFormat::Table, TABLE, list.rows().await?.into_iter().map(table_row)),
+        OutputFormat::Csv => print_list(OutputFormat::Csv, CSV, list.rows().await?.into_iter().map(csv_row)),
         format => list.print(format, CSV).await,
     }
 }

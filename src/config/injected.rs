@@ -4,21 +4,21 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-const HOST: &str = "_SERVICE_HOST";
+const HOST_SUFFIX: &str = "_SERVICE_HOST";
 
 /// The prefixes of the Services whose variables are among `variables`. A Service is recognised by the variable with the
 /// address of its host: without that one, a variable that looks like the others is a misspelt setting.
 pub fn services(variables: &BTreeMap<String, Option<String>>) -> Vec<String> {
     let address = |value: &Option<String>| value.as_ref().is_some_and(|text| text.parse::<IpAddr>().is_ok());
     let hosts = variables.iter().filter(|(_, value)| address(value));
-    hosts.filter_map(|(name, _)| name.strip_suffix(HOST).map(str::to_owned)).collect()
+    hosts.filter_map(|(name, _)| name.strip_suffix(HOST_SUFFIX).map(str::to_owned)).collect()
 }
 
 /// True if Kubernetes sets a variable `name` for `service`.
-pub fn belongs(name: &str, service: &str) -> bool {
+pub fn is_set_for(name: &str, service: &str) -> bool {
     let Some(rest) = name.strip_prefix(service) else { return false };
     let is_port_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    rest == HOST
+    rest == HOST_SUFFIX
         || rest == "_SERVICE_PORT"
         || rest == "_PORT"
         || rest.strip_prefix("_SERVICE_PORT_").is_some_and(is_port_name)

@@ -12,7 +12,7 @@ fn read_one(text: &str) -> Result<HeaderValue, String> {
         return Err("\"*\" would let every page in; name each origin, like https://admin.example.org".to_owned());
     }
     let wrong = || format!("{text:?} is not the origin of a web page like https://admin.example.org");
-    let exact = canonical(text).ok_or_else(wrong)?;
+    let exact = canonical_origin(text).ok_or_else(wrong)?;
     if exact != text {
         return Err(format!("{text:?} is not an origin as browsers send it; write {exact}"));
     }
@@ -20,7 +20,7 @@ fn read_one(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// The origin of an address: in lower case, without the port that its scheme has anyway, and without a path.
-fn canonical(text: &str) -> Option<String> {
+fn canonical_origin(text: &str) -> Option<String> {
     let uri: Uri = text.parse().ok()?;
     let authority =
         uri.authority().filter(|authority| !authority.as_str().contains('@') && is_host(authority.host()))?;

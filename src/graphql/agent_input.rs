@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::scalars::JsonString;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::at_most;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
 use crate::service::input::json;
-use crate::service::{Error, Fault, Faults, Result};
+use crate::service::{Error, Fault, RequestFaults, Result};
 
 /// A node. Keys that are left out, or null, have their defaults.
 #[derive(InputObject)]
@@ -49,7 +49,7 @@ impl AgentInput {
 /// The parts of an agent that are JSON in the request.
 #[derive(Deserialize)]
 struct AgentJson {
-    available_slots: Amounts,
+    available_slots: SlotAmounts,
     #[serde(default)]
     labels: Labels,
     #[serde(default, deserialize_with = "at_most::<MAX_TAINTS, _, _>")]
@@ -61,7 +61,7 @@ pub fn read_agents(inputs: Vec<AgentInput>) -> Result<BTreeMap<String, AgentSpec
     if inputs.len() > MAX_AGENTS {
         return Err(Error::about("/agents", "too_many", format!("lists more than {MAX_AGENTS} elements")));
     }
-    let (mut agents, mut faults) = (Vec::new(), Faults::default());
+    let (mut agents, mut faults) = (Vec::new(), RequestFaults::default());
     for (at, input) in inputs.into_iter().enumerate() {
         match input.read() {
             Ok(agent) => agents.push(agent),

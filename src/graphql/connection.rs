@@ -4,7 +4,7 @@ use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesFiel
 use async_graphql::{Context, ObjectType, OutputType, SimpleObject};
 
 use super::guard;
-use crate::service::input::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
+use crate::service::input::page::{Cursor, MAX_PAGE, Page, PageWindow, check_limit};
 use crate::service::{Error, Result};
 
 /// Names the connection and edge types: the list of `FairShareWeightNode` is a `FairShareWeightConnection`.
@@ -24,12 +24,12 @@ impl EdgeNameType for ListName {
 
 /// The figures of a list as a whole.
 #[derive(SimpleObject)]
-pub struct Whole {
+pub struct ListFacts {
     /// Rows that match, on all pages together.
     pub count: u64,
 }
 
-pub type List<T> = ListWith<T, Whole>;
+pub type FactsList<T> = ListWith<T, ListFacts>;
 
 /// A list with the fields of `W`, which are about the list as a whole.
 pub type ListWith<T, W> = Connection<String, T, W, EmptyFields, ListName, ListName, DisableNodesField>;
@@ -47,7 +47,7 @@ pub struct PageArgs {
 impl PageArgs {
     /// The window of rows that the arguments select. `list` is the name of the list, `scope` its owner: a resource
     /// group, or a part of one.
-    pub fn window(&self, list: &str, scope: &str) -> Result<Window> {
+    pub fn window(&self, list: &str, scope: &str) -> Result<PageWindow> {
         if self.first.is_some() && self.last.is_some() {
             return Err(Error::about("/last", "invalid_page", "does not go with `first`"));
         }
@@ -59,7 +59,7 @@ impl PageArgs {
             .ok()
             .filter(|n| i64::try_from(*n).is_ok())
             .ok_or_else(|| Error::about("/offset", "invalid_offset", "is not a whole number, 0 or more"))?;
-        Ok(Window {
+        Ok(PageWindow {
             limit: check_limit(limit, pointer, MAX_PAGE)?,
             from_end: self.last.is_some(),
             after: cursor(&self.after, "/after")?,
@@ -75,8 +75,8 @@ pub fn connect<T, N: OutputType>(
     scope: &str,
     page: Page<T>,
     node: impl Fn(T) -> N,
-) -> Result<List<N>> {
-    let whole = Whole { count: page.total };
+) -> Result<FactsList<N>> {
+    let whole = ListFacts { count: page.total };
     connect_with(ctx, scope, page, whole, node)
 }
 
@@ -88,7 +88,7 @@ pub fn connect_with<T, N: OutputType, W: ObjectType>(
     whole: W,
     node: impl Fn(T) -> N,
 ) -> Result<ListWith<N, W>> {
-    guard::spend(ctx, page.rows.len())?;
+    guard::spend_rows(ctx, page.rows.len())?;
     let mut list = ListWith::with_additional_fields(page.has_previous, page.has_next, whole);
     list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode_scoped(scope), node(row))));
     Ok(list)

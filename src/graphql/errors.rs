@@ -4,7 +4,7 @@
 use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value, value};
 
 use crate::service::Error;
-use crate::service::input::error::Found;
+use crate::service::input::error::PresentState;
 
 /// The code for a query with a syntax error, or one that does not match the schema.
 const INVALID_QUERY: &str = "invalid_query";
@@ -46,7 +46,7 @@ fn of_value(message: &str) -> Option<&str> {
 }
 
 /// The refusal of a text with a syntax error. It states the position, but not the parser's own message.
-pub fn unreadable(error: ServerError) -> Response {
+pub fn syntax_refusal(error: ServerError) -> Response {
     let message = match error.locations.first() {
         Some(place) => format!("the query is not GraphQL from line {}, column {} on", place.line, place.column),
         None => "the query is not GraphQL".to_owned(),
@@ -79,7 +79,7 @@ fn extensions(error: &ServerError) -> ErrorExtensionValues {
 }
 
 /// Adds the state that contradicts the request, as in REST.
-fn set_found(extensions: &mut ErrorExtensionValues, found: &Found) {
+fn set_found(extensions: &mut ErrorExtensionValues, found: &PresentState) {
     if let Some(revision) = &found.config_revision {
         extensions.set("config_revision", revision.as_str());
     }
@@ -91,7 +91,7 @@ fn set_found(extensions: &mut ErrorExtensionValues, found: &Found) {
 }
 
 /// A response that consists of one error.
-pub fn refuse(error: Error) -> Response {
+pub fn error_response(error: Error) -> Response {
     let error = async_graphql::Error::from(error);
     let mut refused = ServerError::new(error.message, None);
     refused.source = error.source;

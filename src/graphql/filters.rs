@@ -4,7 +4,7 @@ use async_graphql::InputObject;
 
 use super::orders::FairShareWeightTargetType;
 use super::scalars::{Date, Uuid};
-use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch, UuidIn};
+use crate::domain::filter::{CompareOperator, DayMatch, Filter, PatternPlace, TextMatch, UuidIn};
 use crate::service::buckets::BucketCondition;
 use crate::service::shares::ShareCondition;
 use crate::service::{Error, Result};
@@ -18,12 +18,12 @@ pub const MAX_VALUES: usize = 1_000;
 
 /// Counts the conditions and values of a filter, so that no query exceeds the limits of a database.
 #[derive(Default)]
-pub struct Measure {
+pub struct FilterMeasure {
     conditions: usize,
     values: usize,
 }
 
-impl Measure {
+impl FilterMeasure {
     fn condition(&mut self, values: usize) -> Result<()> {
         self.conditions += 1;
         self.values += values;
@@ -63,18 +63,18 @@ pub struct StringFilter {
 }
 
 impl StringFilter {
-    fn lower<C>(self, measure: &mut Measure, make: fn(TextMatch) -> C) -> Result<Filter<C>> {
+    fn lower<C>(self, measure: &mut FilterMeasure, make: fn(TextMatch) -> C) -> Result<Filter<C>> {
         let likes = [
-            (self.equals, Place::Whole, false, true),
-            (self.not_equals, Place::Whole, false, false),
-            (self.contains, Place::Anywhere, false, true),
-            (self.starts_with, Place::Start, false, true),
-            (self.ends_with, Place::End, false, true),
-            (self.i_equals, Place::Whole, true, true),
-            (self.i_not_equals, Place::Whole, true, false),
-            (self.i_contains, Place::Anywhere, true, true),
-            (self.i_starts_with, Place::Start, true, true),
-            (self.i_ends_with, Place::End, true, true),
+            (self.equals, PatternPlace::Whole, false, true),
+            (self.not_equals, PatternPlace::Whole, false, false),
+            (self.contains, PatternPlace::Anywhere, false, true),
+            (self.starts_with, PatternPlace::Start, false, true),
+            (self.ends_with, PatternPlace::End, false, true),
+            (self.i_equals, PatternPlace::Whole, true, true),
+            (self.i_not_equals, PatternPlace::Whole, true, false),
+            (self.i_contains, PatternPlace::Anywhere, true, true),
+            (self.i_starts_with, PatternPlace::Start, true, true),
+            (self.i_ends_with, PatternPlace::End, true, true),
         ];
         let mut parts = Vec::new();
         for (pattern, place, ignore_case, wanted) in likes {
@@ -102,7 +102,7 @@ pub struct UuidFilter {
 }
 
 impl UuidFilter {
-    fn lower<C>(self, measure: &mut Measure, make: fn(UuidIn) -> C) -> Result<Filter<C>> {
+    fn lower<C>(self, measure: &mut FilterMeasure, make: fn(UuidIn) -> C) -> Result<Filter<C>> {
         let mut parts = Vec::new();
         if let Some(id) = self.equals {
             measure.condition(1)?;
@@ -135,16 +135,16 @@ pub struct DateFilter {
 }
 
 impl DateFilter {
-    fn lower<C>(self, measure: &mut Measure, make: fn(DayMatch) -> C) -> Result<Filter<C>> {
+    fn lower<C>(self, measure: &mut FilterMeasure, make: fn(DayMatch) -> C) -> Result<Filter<C>> {
         let bounds = [
-            (self.equals, Compare::Equal, true),
-            (self.not_equals, Compare::Equal, false),
-            (self.gt, Compare::Greater, true),
-            (self.gte, Compare::GreaterOrEqual, true),
-            (self.lt, Compare::Less, true),
-            (self.lte, Compare::LessOrEqual, true),
-            (self.before, Compare::Less, true),
-            (self.after, Compare::Greater, true),
+            (self.equals, CompareOperator::Equal, true),
+            (self.not_equals, CompareOperator::Equal, false),
+            (self.gt, CompareOperator::Greater, true),
+            (self.gte, CompareOperator::GreaterOrEqual, true),
+            (self.lt, CompareOperator::Less, true),
+            (self.lte, CompareOperator::LessOrEqual, true),
+            (self.before, CompareOperator::Less, true),
+            (self.after, CompareOperator::Greater, true),
         ];
         let mut parts = Vec::new();
         for (day, compare, wanted) in bounds {
@@ -158,7 +158,7 @@ impl DateFilter {
 }
 
 /// The condition that something was used in the look-back window, or that nothing was.
-fn lower_active(active: bool, measure: &mut Measure) -> Result<Filter<ShareCondition>> {
+fn lower_active(active: bool, measure: &mut FilterMeasure) -> Result<Filter<ShareCondition>> {
     measure.condition(1)?;
     Ok(Filter::Is(ShareCondition::Active(active)))
 }
@@ -171,7 +171,7 @@ pub enum WeightCondition {
 }
 
 /// The condition that a weight is of one of `types`.
-fn lower_types(types: Vec<FairShareWeightTargetType>, measure: &mut Measure) -> Result<Filter<WeightCondition>> {
+fn lower_types(types: Vec<FairShareWeightTargetType>, measure: &mut FilterMeasure) -> Result<Filter<WeightCondition>> {
     measure.condition(types.len())?;
     Ok(Filter::Is(WeightCondition::Type(types)))
 }
@@ -197,11 +197,11 @@ macro_rules! filter_input {
         impl $name {
             /// An absent filter lets everything pass.
             pub fn read(filter: Option<Self>) -> Result<Filter<$condition>> {
-                filter.map_or_else(|| Ok(Filter::everything()), |f| f.lower(&mut Measure::default(), 0))
+                filter.map_or_else(|| Ok(Filter::everything()), |f| f.lower(&mut FilterMeasure::default(), 0))
             }
 
-            fn lower(self, measure: &mut Measure, level: usize) -> Result<Filter<$condition>> {
-                Measure::level(level)?;
+            fn lower(self, measure: &mut FilterMeasure, level: usize) -> Result<Filter<$condition>> {
+                FilterMeasure::level(level)?;
                 let mut parts = Vec::new();
                 $(if let Some(field) = self.$field {
                     parts.push($lower(field, measure)?);
@@ -230,54 +230,54 @@ macro_rules! filter_input {
 filter_input! {
     FairShareWeightFilter: WeightCondition {
         target_type: Vec<FairShareWeightTargetType> => lower_types,
-        target_id: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, WeightCondition::Id),
+        target_id: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, WeightCondition::Id),
     }
 }
 filter_input! {
     DomainFairShareFilter: ShareCondition {
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::Domain),
         active: bool => lower_active,
     }
 }
 filter_input! {
     ProjectFairShareFilter: ShareCondition {
-        project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::Project),
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
-        project_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::ProjectName),
+        project_id: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::Project),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::Domain),
+        project_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::ProjectName),
         active: bool => lower_active,
     }
 }
 filter_input! {
     UserFairShareFilter: ShareCondition {
-        user_uuid: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::User),
-        project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::Project),
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
-        user_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::UserName),
-        project_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::ProjectName),
+        user_uuid: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::User),
+        project_id: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::Project),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::Domain),
+        user_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::UserName),
+        project_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, ShareCondition::ProjectName),
         active: bool => lower_active,
     }
 }
 filter_input! {
     DomainUsageBucketFilter: BucketCondition {
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, BucketCondition::Domain),
-        period_start: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodStart),
-        period_end: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodEnd),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::Domain),
+        period_start: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodStart),
+        period_end: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodEnd),
     }
 }
 filter_input! {
     ProjectUsageBucketFilter: BucketCondition {
-        project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, BucketCondition::Project),
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, BucketCondition::Domain),
-        period_start: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodStart),
-        period_end: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodEnd),
+        project_id: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::Project),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::Domain),
+        period_start: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodStart),
+        period_end: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodEnd),
     }
 }
 filter_input! {
     UserUsageBucketFilter: BucketCondition {
-        user_uuid: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, BucketCondition::User),
-        project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, BucketCondition::Project),
-        domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, BucketCondition::Domain),
-        period_start: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodStart),
-        period_end: DateFilter => |f: DateFilter, m: &mut Measure| f.lower(m, BucketCondition::PeriodEnd),
+        user_uuid: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::User),
+        project_id: UuidFilter => |f: UuidFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::Project),
+        domain_name: StringFilter => |f: StringFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::Domain),
+        period_start: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodStart),
+        period_end: DateFilter => |f: DateFilter, m: &mut FilterMeasure| f.lower(m, BucketCondition::PeriodEnd),
     }
 }

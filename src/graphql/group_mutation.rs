@@ -9,7 +9,7 @@ use super::scalars::JsonString;
 use super::types::{Agent, ScalingGroup, UpsertAgentsResult, input_warnings};
 use crate::service::Error;
 use crate::service::agents::name_warnings;
-use crate::service::groups::{Deletion, SchedulerPatch};
+use crate::service::groups::{GroupDeletion, SchedulerPatch};
 
 #[derive(Default)]
 pub struct GroupMutation;
@@ -46,7 +46,7 @@ impl GroupMutation {
         #[graphql(default)] force: bool,
         reason: Option<String>,
     ) -> Result<bool> {
-        let deletion = Deletion { confirm, force, reason };
+        let deletion = GroupDeletion { confirm, force, reason };
         service(ctx)?.delete_group(caller(ctx)?.clone(), name, deletion).await?;
         Ok(true)
     }

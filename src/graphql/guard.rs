@@ -9,7 +9,7 @@ use async_graphql::Value as ConstValue;
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
 use async_graphql::{Context, Name, Positioned, SelectionField, Variables};
 
-use crate::domain::reading::{INVALID_CHARACTER, NUL};
+use crate::domain::reading::{INVALID_CHARACTER, NUL_MESSAGE};
 use crate::service::{Error, Result};
 
 /// The longest query, in bytes.
@@ -36,7 +36,7 @@ pub fn check_text(query: &str) -> Result<()> {
     }
     // In a variable the character is refused by the JSON reader.
     if query.contains("\\u0000") {
-        return Err(Error::about("/query", INVALID_CHARACTER, NUL));
+        return Err(Error::about("/query", INVALID_CHARACTER, NUL_MESSAGE));
     }
     let (mut depth, mut rest) = (0usize, query.as_bytes());
     while let Some((&byte, tail)) = rest.split_first() {
@@ -59,7 +59,7 @@ pub fn check_text(query: &str) -> Result<()> {
 
 /// Refuses variables that nest deeper than [`MAX_NESTING`], because the code that reads them is recursive, too.
 pub fn check_variables(variables: &Variables) -> Result<()> {
-    if variables.values().any(|value| nests(value, MAX_NESTING)) {
+    if variables.values().any(|value| is_nested_deeper(value, MAX_NESTING)) {
         let detail = format!("variables nest at most {MAX_NESTING} deep");
         return Err(Error::invalid("/variables", "query_too_deep", detail));
     }
@@ -67,8 +67,8 @@ pub fn check_variables(variables: &Variables) -> Result<()> {
 }
 
 /// True if `value` is nested deeper than `most`.
-fn nests(value: &ConstValue, most: usize) -> bool {
-    let deeper = |inner: &ConstValue| most == 0 || nests(inner, most - 1);
+fn is_nested_deeper(value: &ConstValue, most: usize) -> bool {
+    let deeper = |inner: &ConstValue| most == 0 || is_nested_deeper(inner, most - 1);
     match value {
         ConstValue::List(items) => items.iter().any(deeper),
         ConstValue::Object(fields) => fields.values().any(deeper),
@@ -96,7 +96,7 @@ fn after_string(text: &[u8]) -> &[u8] {
 
 /// The number and the depth of the fields of a selection, with fragments expanded.
 #[derive(Clone, Copy, Default)]
-struct Extent {
+struct SelectionExtent {
     fields: usize,
     depth: usize,
     /// Like `depth`, but with fragments counted as levels, too.
@@ -105,7 +105,7 @@ struct Extent {
 
 /// Refuses a document that is too large or too deep with its fragments expanded.
 pub fn check_document(document: &ExecutableDocument) -> Result<()> {
-    let mut measure = Measure { document, known: HashMap::new() };
+    let mut measure = SelectionMeasure { document, known: HashMap::new() };
     // In sorted order, so that a document always gets the same refusal.
     let fragments: BTreeSet<&Name> = document.fragments.keys().collect();
     let mut fields = 0;
@@ -141,32 +141,32 @@ fn refuse_height(height: usize) -> Result<()> {
     Ok(())
 }
 
-struct Measure<'a> {
+struct SelectionMeasure<'a> {
     document: &'a ExecutableDocument,
-    known: HashMap<&'a Name, Extent>,
+    known: HashMap<&'a Name, SelectionExtent>,
 }
 
-impl<'a> Measure<'a> {
+impl<'a> SelectionMeasure<'a> {
     /// `level` counts fields and fragments, so that fragments that contain each other come to an end.
-    fn set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Extent> {
+    fn set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<SelectionExtent> {
         refuse_height(level)?;
-        let mut sum = Extent::default();
+        let mut sum = SelectionExtent::default();
         for selection in &set.node.items {
             let part = match &selection.node {
                 Selection::Field(field) => {
                     let inner = self.set(&field.node.selection_set, level + 1)?;
-                    Extent { fields: inner.fields + 1, depth: inner.depth + 1, height: inner.height + 1 }
+                    SelectionExtent { fields: inner.fields + 1, depth: inner.depth + 1, height: inner.height + 1 }
                 }
                 Selection::InlineFragment(fragment) => {
                     let inner = self.set(&fragment.node.selection_set, level + 1)?;
-                    Extent { height: inner.height + 1, ..inner }
+                    SelectionExtent { height: inner.height + 1, ..inner }
                 }
                 Selection::FragmentSpread(spread) => {
                     let inner = self.fragment(&spread.node.fragment_name.node, level)?;
-                    Extent { fields: inner.fields + 1, height: inner.height + 1, ..inner }
+                    SelectionExtent { fields: inner.fields + 1, height: inner.height + 1, ..inner }
                 }
             };
-            sum = Extent {
+            sum = SelectionExtent {
                 fields: sum.fields + part.fields,
                 depth: sum.depth.max(part.depth),
                 height: sum.height.max(part.height),
@@ -178,12 +178,14 @@ impl<'a> Measure<'a> {
         Ok(sum)
     }
 
-    fn fragment(&mut self, name: &Name, level: usize) -> Result<Extent> {
+    fn fragment(&mut self, name: &Name, level: usize) -> Result<SelectionExtent> {
         if let Some(extent) = self.known.get(name) {
             return Ok(*extent);
         }
         // The validator refuses a fragment that does not exist.
-        let Some((name, fragment)) = self.document.fragments.get_key_value(name) else { return Ok(Extent::default()) };
+        let Some((name, fragment)) = self.document.fragments.get_key_value(name) else {
+            return Ok(SelectionExtent::default());
+        };
         let extent = self.set(&fragment.node.selection_set, level + 1)?;
         self.known.insert(name, extent);
         Ok(extent)
@@ -203,9 +205,9 @@ pub struct QueryBudget {
 }
 
 /// Counts `rows` rows of the list that is being resolved, each with its requested fields, towards [`MAX_VALUES`].
-pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
+pub fn spend_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
     let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
-    let cost = width(&ctx.field()).saturating_mul(rows as u64);
+    let cost = field_width(&ctx.field()).saturating_mul(rows as u64);
     let spent = budget.values.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
     if spent > MAX_VALUES {
         let detail = format!("an answer has at most {MAX_VALUES} values; ask for fewer rows or fields");
@@ -230,6 +232,6 @@ pub fn charge_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
     Ok(())
 }
 
-fn width(field: &SelectionField<'_>) -> u64 {
-    field.selection_set().map(|inner| 1 + width(&inner)).sum()
+fn field_width(field: &SelectionField<'_>) -> u64 {
+    field.selection_set().map(|inner| 1 + field_width(&inner)).sum()
 }

@@ -23,7 +23,7 @@ use serde_json::json;
 use super::media_types::{AnswerType, accepts_html, is_json};
 use super::named_groups::look_for_new_groups;
 use super::parameters::{has_document, read_address, read_body};
-use super::{FairShareSchema, anonymous, errors, execute, page, prepare};
+use super::{FairShareSchema, errors, execute, missing_key_error, page, prepare_request};
 use crate::service::{Caller, Error, Service};
 
 /// The status of an executed operation with errors. It is defined by the edition, and not in the HTTP registry.
@@ -31,12 +31,12 @@ const PARTIAL_SUCCESS: u16 = 294;
 
 /// The endpoint for `schema`. The layer that authenticates requests adds the [`Caller`] to their extensions.
 pub fn router(schema: FairShareSchema, service: Arc<Service>) -> Router {
-    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(Executor { schema, service })
+    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(SchemaExecutor { schema, service })
 }
 
 /// The schema that executes documents, and the service that finds the groups in them.
 #[derive(Clone)]
-struct Executor {
+struct SchemaExecutor {
     schema: FairShareSchema,
     service: Arc<Service>,
 }
@@ -48,7 +48,7 @@ pub fn is_page_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool 
 }
 
 async fn answer_get(
-    State(executor): State<Executor>,
+    State(executor): State<SchemaExecutor>,
     caller: Option<Extension<Caller>>,
     method: Method,
     uri: Uri,
@@ -57,18 +57,18 @@ async fn answer_get(
     if is_page_request(&method, &uri, &headers) {
         return page::page().await;
     }
-    let Some(Extension(caller)) = caller else { return refuse(StatusCode::UNAUTHORIZED, &anonymous(), "") };
+    let Some(Extension(caller)) = caller else { return refusal(StatusCode::UNAUTHORIZED, &missing_key_error(), "") };
     let request = read_address(uri.query().unwrap_or_default());
     answer(&executor, caller, &headers, request, true).await
 }
 
 async fn answer_post(
-    State(executor): State<Executor>,
+    State(executor): State<SchemaExecutor>,
     caller: Option<Extension<Caller>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some(Extension(caller)) = caller else { return refuse(StatusCode::UNAUTHORIZED, &anonymous(), "") };
+    let Some(Extension(caller)) = caller else { return refusal(StatusCode::UNAUTHORIZED, &missing_key_error(), "") };
     if !is_json(&headers) {
         let detail =
             "the body of a GraphQL request must be application/json in UTF-8, and the header Content-Type must say so";
@@ -78,7 +78,7 @@ async fn answer_post(
 }
 
 async fn answer(
-    executor: &Executor,
+    executor: &SchemaExecutor,
     caller: Caller,
     headers: &HeaderMap,
     request: Result<Request, Error>,
@@ -91,9 +91,9 @@ async fn answer(
     };
     let mut request = match request {
         Ok(request) => request,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error, &request_id),
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, &error, &request_id),
     };
-    match prepare(&mut request) {
+    match prepare_request(&mut request) {
         Err(refusal) => write(kind, &refusal),
         Ok(Some(operation)) if is_get && operation != OperationType::Query => {
             let detail = format!("GET takes queries only; send the {operation} with POST");
@@ -127,7 +127,7 @@ fn write(kind: AnswerType, response: &GraphQlResponse) -> Response {
         Ok(body) => body,
         Err(error) => {
             let error = Error::failed("a GraphQL answer was not written", error);
-            return refuse(StatusCode::INTERNAL_SERVER_ERROR, &error, "");
+            return refusal(StatusCode::INTERNAL_SERVER_ERROR, &error, "");
         }
     };
     let status = match kind {
@@ -145,7 +145,7 @@ fn write(kind: AnswerType, response: &GraphQlResponse) -> Response {
     (status, headers, body).into_response()
 }
 
-fn refuse(status: StatusCode, error: &Error, request_id: &str) -> Response {
+fn refusal(status: StatusCode, error: &Error, request_id: &str) -> Response {
     problem(status, error.code(), &error.to_string(), request_id)
 }
 

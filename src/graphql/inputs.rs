@@ -7,8 +7,8 @@ use super::orders::FairShareWeightTargetType;
 use super::scalars::{JsonString, Uuid};
 use crate::domain::weight::Weight;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Directory, who};
-use crate::service::weights::{Target, WeightItem};
+use crate::service::people::{PeopleDirectory, lookup};
+use crate::service::weights::{WeightItem, WeightTarget};
 use crate::service::{Error, Fault, Result};
 
 /// One weight. Null unsets it: the group's default applies.
@@ -60,31 +60,31 @@ pub struct UserWeightInput {
 }
 
 /// The place of an item in the request. `by_id` is true if the item has its target in `target_id`.
-pub struct Place {
+pub struct ItemPlace {
     pointer: String,
     by_id: bool,
 }
 
 /// Weights to write, each with its place in the request, for the pointers of faults.
 #[derive(Default)]
-pub struct Items {
+pub struct WeightItems {
     weights: Vec<WeightItem>,
-    places: Vec<Place>,
+    places: Vec<ItemPlace>,
     faults: Vec<Fault>,
 }
 
-impl Items {
+impl WeightItems {
     /// Adds the item at `pointer`. The pointer is empty for a mutation about one weight.
-    pub fn add(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
-        self.add_at(Place { pointer: pointer.to_owned(), by_id: false }, target, weight);
+    pub fn add(&mut self, pointer: &str, target: WeightTarget, weight: MaybeUndefined<String>) {
+        self.add_at(ItemPlace { pointer: pointer.to_owned(), by_id: false }, target, weight);
     }
 
     /// The same for a target in the form of kind and id.
-    pub fn add_by_id(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
-        self.add_at(Place { pointer: pointer.to_owned(), by_id: true }, target, weight);
+    pub fn add_by_id(&mut self, pointer: &str, target: WeightTarget, weight: MaybeUndefined<String>) {
+        self.add_at(ItemPlace { pointer: pointer.to_owned(), by_id: true }, target, weight);
     }
 
-    fn add_at(&mut self, place: Place, target: Target, weight: MaybeUndefined<String>) {
+    fn add_at(&mut self, place: ItemPlace, target: WeightTarget, weight: MaybeUndefined<String>) {
         let pointer = &place.pointer;
         match read_weight(weight) {
             Ok(weight) => {
@@ -95,7 +95,7 @@ impl Items {
         }
     }
 
-    pub fn add_listed(&mut self, people: &Directory, items: Vec<FairShareWeightInput>) {
+    pub fn add_listed(&mut self, people: &PeopleDirectory, items: Vec<FairShareWeightInput>) {
         for (at, item) in items.into_iter().enumerate() {
             let pointer = format!("/items/{at}");
             match read_target(people, item.target_type, &item.target_id, item.project_id) {
@@ -105,23 +105,23 @@ impl Items {
         }
     }
 
-    pub fn add_bulk(&mut self, people: &Directory, input: FairShareWeightsBulkInput) {
+    pub fn add_bulk(&mut self, people: &PeopleDirectory, input: FairShareWeightsBulkInput) {
         for (at, item) in input.domain_weights.into_iter().flatten().enumerate() {
-            self.add(&format!("/input/domain_weights/{at}"), Target::Domain(item.domain_name), item.weight);
+            self.add(&format!("/input/domain_weights/{at}"), WeightTarget::Domain(item.domain_name), item.weight);
         }
         for (at, item) in input.project_weights.into_iter().flatten().enumerate() {
-            let target = Target::Project(people.project_of_uuid(item.project_id.0));
+            let target = WeightTarget::Project(people.project_of_uuid(item.project_id.0));
             self.add(&format!("/input/project_weights/{at}"), target, item.weight);
         }
         for (at, item) in input.user_weights.into_iter().flatten().enumerate() {
             let member = people.member_of_uuids(item.user_uuid.0, item.project_id.0);
-            let target = Target::User(member.user, Some(member.project));
+            let target = WeightTarget::User(member.user, Some(member.project));
             self.add(&format!("/input/user_weights/{at}"), target, item.weight);
         }
     }
 
     /// The items and their places, or all faults.
-    pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<Place>)> {
+    pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<ItemPlace>)> {
         if self.faults.is_empty() { Ok((self.weights, self.places)) } else { Err(Error::Invalid(self.faults)) }
     }
 }
@@ -136,7 +136,7 @@ pub fn read_options(options: Option<JsonString>) -> Result<Option<Map<String, Va
 }
 
 /// Changes the pointers of warnings about weights to the places of the items in the request.
-pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[Place]) -> Vec<InputWarning> {
+pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[ItemPlace]) -> Vec<InputWarning> {
     for pointer in warnings.iter_mut().filter_map(|warning| warning.pointer.as_mut()) {
         let at = pointer.strip_prefix("/items/").and_then(|at| at.parse::<usize>().ok());
         if let Some(place) = at.and_then(|at| places.get(at)) {
@@ -149,20 +149,22 @@ pub fn relocate_warnings(mut warnings: Vec<InputWarning>, places: &[Place]) -> V
 
 /// The target of an input, or the fault in it.
 pub fn read_target(
-    people: &Directory,
+    people: &PeopleDirectory,
     kind: FairShareWeightTargetType,
     id: &str,
     project: Option<Uuid>,
-) -> std::result::Result<Target, Fault> {
+) -> std::result::Result<WeightTarget, Fault> {
     if project.is_some() && kind != FairShareWeightTargetType::User {
         return Err(Fault::about("/project_id", "contradiction", "belongs to the weight of a user only"));
     }
     Ok(match kind {
-        FairShareWeightTargetType::Domain => Target::Domain(id.to_owned()),
-        FairShareWeightTargetType::Project => Target::Project(who::project_of_uuid_text(people, id, "/target_id")?),
+        FairShareWeightTargetType::Domain => WeightTarget::Domain(id.to_owned()),
+        FairShareWeightTargetType::Project => {
+            WeightTarget::Project(lookup::project_of_uuid_text(people, id, "/target_id")?)
+        }
         FairShareWeightTargetType::User => {
-            let user = who::user_of_uuid_text(people, id, "/target_id")?;
-            Target::User(user, project.map(|id| people.project_of_uuid(id.0)))
+            let user = lookup::user_of_uuid_text(people, id, "/target_id")?;
+            WeightTarget::User(user, project.map(|id| people.project_of_uuid(id.0)))
         }
     })
 }
@@ -178,7 +180,7 @@ fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Wei
 
 /// Changes the pointers of faults to the places of the items in the request. For a mutation about one weight they point
 /// to the argument.
-pub fn relocate(error: Error, places: &[Place]) -> Error {
+pub fn relocate_faults(error: Error, places: &[ItemPlace]) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let moved = faults.into_iter().map(|fault| {
         let place = fault.pointer.strip_prefix("/items/").and_then(|p| p.split('/').next());

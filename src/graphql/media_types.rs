@@ -25,7 +25,7 @@ impl AnswerType {
     /// The type that the header `Accept` prefers, or `None` if it accepts neither. Plain JSON is chosen for a wildcard
     /// and for a request without the header.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
-        let Some(accept) = accepted(headers) else { return Some(Self::Json) };
+        let Some(accept) = accept_header(headers) else { return Some(Self::Json) };
         let offered = [APPLICATION_JSON, GRAPHQL_RESPONSE];
         let best = accept.negotiate(&offered)?;
         Some(if *best == GRAPHQL_RESPONSE { Self::GraphQlResponse } else { Self::Json })
@@ -42,7 +42,7 @@ impl AnswerType {
 
 /// True if the client shows web pages, or accepts everything.
 pub fn accepts_html(headers: &HeaderMap) -> bool {
-    accepted(headers).is_none_or(|accept| accept.negotiate(&[TEXT_HTML]).is_some())
+    accept_header(headers).is_none_or(|accept| accept.negotiate(&[TEXT_HTML]).is_some())
 }
 
 /// True if the body is JSON in UTF-8. Without a charset UTF-8 is assumed.
@@ -54,7 +54,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The header `Accept`. An invalid one counts as missing, because common clients send `*` for `*/*`.
-fn accepted(headers: &HeaderMap) -> Option<Accept> {
+fn accept_header(headers: &HeaderMap) -> Option<Accept> {
     let texts: Vec<&str> = headers.get_all(header::ACCEPT).into_iter().filter_map(|v| v.to_str().ok()).collect();
     let accept: Accept = texts.join(",").to_ascii_lowercase().parse().ok()?;
     // All responses are UTF-8, so a charset must not keep a range from matching.

@@ -40,7 +40,7 @@ use crate::service::{Caller, Error, Service};
 
 pub type FairShareSchema = Schema<Query, Mutation, EmptySubscription>;
 
-fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
+fn schema_builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
     // The guard refuses deeper documents before this limit applies.
     Schema::build(Query::default(), Mutation::default(), EmptySubscription)
         .limit_recursive_depth(guard::MAX_NESTING + 1)
@@ -48,30 +48,30 @@ fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
 
 /// The schema with the service and the jobs that its resolvers use.
 pub fn schema(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> FairShareSchema {
-    builder().data(service).data(jobs).finish()
+    schema_builder().data(service).data(jobs).finish()
 }
 
 /// The schema as text, as in `schema.graphql` at the root of the repository.
 pub fn sdl() -> String {
-    builder().finish().sdl()
+    schema_builder().finish().sdl()
 }
 
 /// Checks a request before its document is validated. Returns the type of the selected operation, or `None` if none can
 /// be selected. A request that exceeds the limits, or lacks a required variable, is neither validated nor executed: the
 /// error is the response.
-pub fn prepare(request: &mut Request) -> Result<Option<OperationType>, Box<Response>> {
-    let refuse = |error| Box::new(errors::refuse(error));
+pub fn prepare_request(request: &mut Request) -> Result<Option<OperationType>, Box<Response>> {
+    let refuse = |error| Box::new(errors::error_response(error));
     guard::check_text(&request.query).map_err(refuse)?;
     guard::check_variables(&request.variables).map_err(refuse)?;
     let (variables, name) = (request.variables.clone(), request.operation_name.clone());
-    let document = request.parsed_query().map_err(|error| Box::new(errors::unreadable(error)))?;
+    let document = request.parsed_query().map_err(|error| Box::new(errors::syntax_refusal(error)))?;
     guard::check_document(document).map_err(refuse)?;
     let Some(operation) = operation::select(document, name.as_deref()) else { return Ok(None) };
     operation::require_variables(operation, &variables).map_err(refuse)?;
     Ok(Some(operation.ty))
 }
 
-/// Executes a request that [`prepare`] has accepted. Every error in the response has a code.
+/// Executes a request that [`prepare_request`] has accepted. Every error in the response has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
     let (warnings, scans) = (ResponseWarnings::default(), shared_scans::SharedScans::default());
     let request = request.data(caller).data(guard::QueryBudget::default()).data(scans).data(warnings.clone());
@@ -79,7 +79,7 @@ pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request)
 }
 
 /// The error of a request without a key.
-fn anonymous() -> Error {
+fn missing_key_error() -> Error {
     Error::Unauthorized {
         code: "missing_key",
         detail: "the request needs a key in the header Authorization: Bearer".to_owned(),

@@ -6,7 +6,8 @@ use async_graphql::{Context, ID, MaybeUndefined, MergedObject, Object, Result};
 
 use super::group_mutation::GroupMutation;
 use super::inputs::{
-    FairShareWeightInput, FairShareWeightsBulkInput, Items, read_options, read_target, relocate, relocate_warnings,
+    FairShareWeightInput, FairShareWeightsBulkInput, WeightItems, read_options, read_target, relocate_faults,
+    relocate_warnings,
 };
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
@@ -19,25 +20,25 @@ use super::types::{
 };
 use crate::domain::ids::UserId;
 use crate::service::groups::SchedulerPatch;
-use crate::service::input::terms::Terms;
+use crate::service::input::terms::WriteTerms;
 use crate::service::keys::NewKey;
-use crate::service::people::{DomainChange, ProjectChange, Set, UserChange, who};
+use crate::service::people::{DomainChange, KeyUpdate, ProjectChange, UserChange, lookup};
 use crate::service::queues::QueuesWrite;
-use crate::service::weights::{Target, WeightsChanged};
+use crate::service::weights::{WeightTarget, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};
 
 /// Writes weights. Faults point to the places of the items in the request.
 async fn write(
     ctx: &Context<'_>,
     resource_group: String,
-    items: Items,
-    terms: impl Into<Terms>,
+    items: WeightItems,
+    terms: impl Into<WriteTerms>,
 ) -> ServiceResult<WeightsChanged> {
     // A caller who may not write must not learn anything about the items.
     caller(ctx)?.require_admin()?;
     let (items, places) = items.finish()?;
     let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, terms).await;
-    let written = written.map_err(|e| relocate(e, &places))?;
+    let written = written.map_err(|e| relocate_faults(e, &places))?;
     Ok(WeightsChanged { warnings: relocate_warnings(written.warnings, &places), ..written })
 }
 
@@ -45,15 +46,15 @@ fn text(weight: MaybeUndefined<Decimal>) -> MaybeUndefined<String> {
     weight.map_value(|w| w.0)
 }
 
-fn set<T>(value: MaybeUndefined<T>) -> Set<T> {
+fn set<T>(value: MaybeUndefined<T>) -> KeyUpdate<T> {
     match value {
-        MaybeUndefined::Undefined => Set::Keep,
-        MaybeUndefined::Null => Set::Clear,
-        MaybeUndefined::Value(value) => Set::To(value),
+        MaybeUndefined::Undefined => KeyUpdate::Keep,
+        MaybeUndefined::Null => KeyUpdate::Clear,
+        MaybeUndefined::Value(value) => KeyUpdate::To(value),
     }
 }
 
-fn vanished(what: &str) -> Error {
+fn vanished_row(what: &str) -> Error {
     Error::Conflict { code: "concurrent_change", detail: format!("the {what} was just removed by another request") }
 }
 
@@ -76,11 +77,11 @@ impl PolicyMutation {
         weight: MaybeUndefined<Decimal>,
         reason: Option<String>,
     ) -> Result<DomainFairShare> {
-        let mut items = Items::default();
-        items.add("", Target::Domain(domain_name.clone()), text(weight));
+        let mut items = WeightItems::default();
+        items.add("", WeightTarget::Domain(domain_name.clone()), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
         let row = service(ctx)?.domain_share(&changed.group, &domain_name).await?;
-        Ok(DomainFairShare::new(&changed.group, row.ok_or_else(|| vanished("domain"))?))
+        Ok(DomainFairShare::new(&changed.group, row.ok_or_else(|| vanished_row("domain"))?))
     }
 
     /// Sets the weight of a project; null unsets it, so that the group's default applies.
@@ -93,11 +94,11 @@ impl PolicyMutation {
         reason: Option<String>,
     ) -> Result<ProjectFairShare> {
         let id = service(ctx)?.people().project_of_uuid(project_id.0);
-        let mut items = Items::default();
-        items.add("", Target::Project(id), text(weight));
+        let mut items = WeightItems::default();
+        items.add("", WeightTarget::Project(id), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
         let row = service(ctx)?.project_share(&changed.group, id).await?;
-        Ok(ProjectFairShare::new(&changed.group, row.ok_or_else(|| vanished("project"))?))
+        Ok(ProjectFairShare::new(&changed.group, row.ok_or_else(|| vanished_row("project"))?))
     }
 
     /// Sets the weight of a user in one project; null unsets it, so that the group's default applies.
@@ -111,11 +112,11 @@ impl PolicyMutation {
         reason: Option<String>,
     ) -> Result<UserFairShare> {
         let member = service(ctx)?.people().member_of_uuids(user_uuid.0, project_id.0);
-        let mut items = Items::default();
-        items.add("", Target::User(member.user, Some(member.project)), text(weight));
+        let mut items = WeightItems::default();
+        items.add("", WeightTarget::User(member.user, Some(member.project)), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
         let row = service(ctx)?.user_share(&changed.group, member).await?;
-        Ok(UserFairShare::new(&changed.group, row.ok_or_else(|| vanished("user"))?))
+        Ok(UserFairShare::new(&changed.group, row.ok_or_else(|| vanished_row("user"))?))
     }
 
     /// Unsets a weight, so that the group's default applies. A user's is unset in all projects unless
@@ -132,7 +133,7 @@ impl PolicyMutation {
         caller(ctx)?.require_admin()?;
         let target = read_target(&service(ctx)?.people(), target_type.into(), &target_id, project_id);
         let target = target.map_err(|fault| Error::Invalid(vec![fault]))?;
-        let mut items = Items::default();
+        let mut items = WeightItems::default();
         items.add_by_id("", target, MaybeUndefined::Null);
         let changed = write(ctx, resource_group, items, reason).await?;
         ResponseWarnings::add(ctx, changed.warnings)?;
@@ -159,7 +160,7 @@ impl PolicyMutation {
             )
             .into());
         }
-        let mut all = Items::default();
+        let mut all = WeightItems::default();
         {
             let people = service(ctx)?.people();
             all.add_listed(&people, items.unwrap_or_default());
@@ -167,7 +168,7 @@ impl PolicyMutation {
                 all.add_bulk(&people, input);
             }
         }
-        let changed = write(ctx, resource_group, all, Terms { reason, if_revision }).await?;
+        let changed = write(ctx, resource_group, all, WriteTerms { reason, if_revision }).await?;
         Ok(UpsertFairShareWeightsResult {
             upserted_count: changed.upserted,
             deleted_count: changed.deleted,
@@ -217,7 +218,7 @@ impl PolicyMutation {
         let undone = service(ctx)?.undo(caller(ctx)?.clone(), AuditEntry::number(&id)?, reason).await?;
         ResponseWarnings::add(ctx, undone.warnings)?;
         let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone.audit_id]).await?;
-        Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished("entry"))?))
+        Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished_row("entry"))?))
     }
 
     /// Creates and replaces queues, all or none; with `prune` the queues that are not named go. Refused where the group has
@@ -248,7 +249,7 @@ impl PolicyMutation {
         reason: Option<String>,
         if_revision: Option<String>,
     ) -> Result<bool> {
-        let terms = Terms { reason, if_revision };
+        let terms = WriteTerms { reason, if_revision };
         service(ctx)?.delete_queue(caller(ctx)?.clone(), resource_group, name, terms).await?;
         Ok(true)
     }
@@ -318,7 +319,7 @@ impl PolicyMutation {
     ) -> Result<CreatedKey> {
         // A caller who may not write must not learn anything about names.
         caller(ctx)?.require_admin()?;
-        let user = who::some_user(&service(ctx)?.people(), user_uuid.map(|id| UserId(id.0)), user.as_deref());
+        let user = lookup::some_user(&service(ctx)?.people(), user_uuid.map(|id| UserId(id.0)), user.as_deref());
         let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
         let expires_at = expires_at.map(|at| at.0);
         let new = NewKey { role: role.into(), label, user, expires_at, groups: resource_groups };

@@ -3,7 +3,7 @@
 use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationDefinition};
 use async_graphql::{Value, Variables};
 
-use crate::service::{Fault, Faults, Result};
+use crate::service::{Fault, RequestFaults, Result};
 
 /// The operation with the name `name`. `None` if none can be selected; the execution then refuses the request.
 pub fn select<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
@@ -19,7 +19,7 @@ pub fn select<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Optio
 /// Refuses an operation without its required variables. The library would execute it, and only the fields that use the
 /// variable would fail.
 pub fn require_variables(operation: &OperationDefinition, variables: &Variables) -> Result<()> {
-    let mut faults = Faults::default();
+    let mut faults = RequestFaults::default();
     for definition in &operation.variable_definitions {
         let definition = &definition.node;
         let (name, kind) = (&definition.name.node, &definition.var_type.node);

@@ -8,12 +8,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-const PAGE: &str = include_str!("page.html");
+const PAGE_HTML: &str = include_str!("page.html");
 
 /// Allows the page's own script and style, by their hashes, and requests to this server, but nothing else.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
+static PAGE_POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |tag: &str| {
-        let inner = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
+        let inner =
+            PAGE_HTML.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
         let digest = Sha256::digest(inner.map_or("", |(text, _)| text));
         format!("'sha256-{}'", STANDARD.encode(digest))
     };
@@ -28,10 +29,10 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 /// The page, which is served without a key. It asks the user for a key and sends it with its queries.
 pub async fn page() -> Response {
     let headers = [
-        (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
+        (header::CONTENT_SECURITY_POLICY, PAGE_POLICY.as_str()),
         (header::CACHE_CONTROL, "no-cache"),
         // At the same address other clients get GraphQL responses.
         (header::VARY, "accept"),
     ];
-    (headers, Html(PAGE)).into_response()
+    (headers, Html(PAGE_HTML)).into_response()
 }

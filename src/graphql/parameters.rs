@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::reading::read_from;
 use crate::service::Error;
-use crate::service::input::json::{self, Unreadable};
+use crate::service::input::json::{self, JsonError};
 
 const QUERY: &str = "query";
 const OPERATION_NAME: &str = "operationName";
@@ -17,8 +17,8 @@ const EXTENSIONS: &str = "extensions";
 pub fn read_body(body: &[u8]) -> Result<Request, Error> {
     const WHERE: &str = "the body is not a GraphQL request in JSON";
     let map = json::read_map(body).map_err(|error| match error {
-        Unreadable::Wrong(fault) => malformed(WHERE, &fault.detail),
-        unreadable @ Unreadable::Malformed { .. } => unreadable.into(),
+        JsonError::Wrong(fault) => malformed_request(WHERE, &fault.detail),
+        unreadable @ JsonError::Malformed { .. } => unreadable.into(),
     })?;
     request(map, WHERE)
 }
@@ -32,7 +32,7 @@ pub fn read_address(query: &str) -> Result<Request, Error> {
             continue;
         };
         if map.contains_key(name) {
-            return Err(malformed(WHERE, &format!("`{name}` is given twice")));
+            return Err(malformed_request(WHERE, &format!("`{name}` is given twice")));
         }
         let is_json = name == VARIABLES || name == EXTENSIONS;
         let read = match value.as_ref() {
@@ -53,8 +53,8 @@ pub fn has_document(query: &str) -> bool {
 
 fn read_json(name: &str, text: &str, place: &str) -> Result<Value, Error> {
     json::read_map(text.as_bytes()).map(Value::Object).map_err(|error| match error {
-        Unreadable::Malformed { code: "too_deep", detail } => Error::Malformed { code: "too_deep", detail },
-        _ => malformed(place, &format!("`{name}` must be a JSON object")),
+        JsonError::Malformed { code: "too_deep", detail } => Error::Malformed { code: "too_deep", detail },
+        _ => malformed_request(place, &format!("`{name}` must be a JSON object")),
     })
 }
 
@@ -65,9 +65,9 @@ fn request(mut map: Map<String, Value>, place: &str) -> Result<Request, Error> {
         OPERATION_NAME | VARIABLES | EXTENSIONS => !value.is_null(),
         _ => false,
     });
-    let fault = |name: &str, kind: &str| Err(malformed(place, &format!("`{name}` must be {kind}")));
+    let fault = |name: &str, kind: &str| Err(malformed_request(place, &format!("`{name}` must be {kind}")));
     match map.get(QUERY) {
-        None => return Err(malformed(place, "`query` is missing")),
+        None => return Err(malformed_request(place, "`query` is missing")),
         Some(query) if !query.is_string() => return fault(QUERY, "a text"),
         Some(_) => {}
     }
@@ -79,9 +79,9 @@ fn request(mut map: Map<String, Value>, place: &str) -> Result<Request, Error> {
             return fault(name, "an object or null");
         }
     }
-    read_from(Value::Object(map), "invalid_type").map_err(|misread| malformed(place, &misread.sentence("it")))
+    read_from(Value::Object(map), "invalid_type").map_err(|misread| malformed_request(place, &misread.sentence("it")))
 }
 
-fn malformed(place: &str, detail: &str) -> Error {
+fn malformed_request(place: &str, detail: &str) -> Error {
     Error::Malformed { code: "malformed_json", detail: format!("{place}: {detail}") }
 }

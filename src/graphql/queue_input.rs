@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::types::QueueValue;
 use crate::domain::decimal::Amount;
 use crate::domain::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueMode, queue_keys};
-use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::slots::{SlotAmounts, SlotMap};
 use crate::domain::time::Timestamp;
 use crate::service::input::json;
 use crate::service::{Error, Fault, Result};

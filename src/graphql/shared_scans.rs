@@ -10,7 +10,7 @@ use async_graphql::Context;
 
 use super::guard;
 use super::query::service;
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::service::input::page::Page;
 use crate::service::shares::{OrderedShares, ShareList, ShareRow};
 use crate::service::{Result, VisibleGroup};
@@ -51,7 +51,7 @@ pub async fn page_of_shares<T: ShareRow>(
     (scope, rows): (&str, usize),
     list: &ShareList,
     scan: impl FnOnce() -> Result<OrderedShares<T>> + Send,
-) -> Result<Page<Placed<T>>> {
+) -> Result<Page<PlacedRow<T>>> {
     let ShareList { filter, field, descending, window } = list;
     let tier = std::any::type_name::<T>();
     // Names of groups contain no slash, and the entity tag is different for each snapshot of the group.

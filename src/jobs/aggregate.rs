@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::{GroupJob, end_of_wait};
 use crate::domain::time::Timestamp;
-use crate::service::{Result, Service, VisibleGroup, Work};
+use crate::service::{LeasedWork, Result, Service, VisibleGroup};
 
 /// Records usage and recomputes factors and ranks, at most once in `slice_interval_seconds` of the group.
-pub(super) struct Aggregate;
+pub(super) struct AggregateJob;
 
-impl GroupJob for Aggregate {
+impl GroupJob for AggregateJob {
     fn name(&self) -> &'static str {
         "aggregate"
     }
@@ -26,7 +26,7 @@ impl GroupJob for Aggregate {
         Some(end_of_wait(last_start?, now, group.options.slice_interval_seconds.into()))
     }
 
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>> {
         async move { Ok(service.aggregate(work).await?.to_json()) }.boxed()
     }
 }

@@ -7,15 +7,15 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::GroupJob;
-use crate::service::{Result, Service, Work};
+use crate::service::{LeasedWork, Result, Service};
 
 /// Merges usage records of closed days, without loss.
-pub(super) struct Compact {
+pub(super) struct CompactJob {
     /// Days for which usage records stay as runs wrote them.
     pub(super) raw_days: u32,
 }
 
-impl GroupJob for Compact {
+impl GroupJob for CompactJob {
     fn name(&self) -> &'static str {
         "compact"
     }
@@ -24,7 +24,7 @@ impl GroupJob for Compact {
         "joins usage records of days that ended some days ago (the setting raw_days); no usage changes"
     }
 
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>> {
         let raw_days = self.raw_days;
         async move {
             let done = service.compact(work, raw_days).await?;

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{GroupJob, end_of_wait};
 use crate::domain::time::Timestamp;
-use crate::service::{Result, Service, VisibleGroup, Work};
+use crate::service::{LeasedWork, Result, Service, VisibleGroup};
 
 /// Stores the fairness of the day so far, and what every queue deserves as the day's division, at most once in
 /// `slice_interval_seconds` of the group.
-pub(super) struct Divide;
+pub(super) struct DivideJob;
 
-impl GroupJob for Divide {
+impl GroupJob for DivideJob {
     fn name(&self) -> &'static str {
         "divide"
     }
@@ -27,7 +27,7 @@ impl GroupJob for Divide {
         Some(end_of_wait(last_start?, now, group.options.slice_interval_seconds.into()))
     }
 
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>> {
         async move {
             // Fairness does not depend on queues, which may not be divisible.
             service.keep_fairness(work.clone()).await?;

@@ -1,5 +1,5 @@
 //! Scheduled jobs: the runner, the trigger that wakes it, and one file for each job. A job takes no input and can be run by
-//! hand at any time. A new job is one file here, one line in [`all`], and a setting for its schedule.
+//! hand at any time. A new job is one file here, one line in [`all_jobs`], and a setting for its schedule.
 //!
 //! A job has a scope. A [`GroupJob`] scans all data of one group and runs once for each of them; a [`ServerJob`] is about
 //! what belongs to no group. Both have a lease, a record of each run, and a run on request.
@@ -26,9 +26,9 @@ use serde_json::Value;
 use crate::domain::job_schedule::JobSchedule;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::jobs::JobScope;
-use crate::service::{KEEP_BUCKETS_DAYS, Result, Service, VisibleGroup, Work};
+use crate::service::{KEEP_BUCKETS_DAYS, LeasedWork, Result, Service, VisibleGroup};
 
-pub use runner::Runner;
+pub use runner::JobRunner;
 
 /// The schedule of each job; `None`: it runs only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ trait GroupJob: Send + Sync {
     }
 
     /// Does the work and returns counts of it.
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>>;
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>>;
 }
 
 /// A job over what belongs to no group.
@@ -186,25 +186,28 @@ impl ScheduledJob {
     }
 }
 
-fn all(settings: JobSettings) -> Vec<Arc<ScheduledJob>> {
+fn all_jobs(settings: JobSettings) -> Vec<Arc<ScheduledJob>> {
     let schedules = settings.schedules.clone();
     vec![
-        ScheduledJob::of_groups(aggregate::Aggregate, schedules.aggregate),
-        ScheduledJob::of_groups(divide::Divide, schedules.divide),
-        ScheduledJob::of_groups(rebuild::Rebuild, schedules.rebuild),
-        ScheduledJob::of_groups(compact::Compact { raw_days: settings.raw_days }, schedules.compact),
-        ScheduledJob::of_server(tidy::Tidy { keep_audit_days: settings.keep_audit_days }, schedules.tidy),
-        ScheduledJob::of_groups(purge::Purge { settings }, schedules.purge),
+        ScheduledJob::of_groups(aggregate::AggregateJob, schedules.aggregate),
+        ScheduledJob::of_groups(divide::DivideJob, schedules.divide),
+        ScheduledJob::of_groups(rebuild::RebuildJob, schedules.rebuild),
+        ScheduledJob::of_groups(compact::CompactJob { raw_days: settings.raw_days }, schedules.compact),
+        ScheduledJob::of_server(tidy::TidyJob { keep_audit_days: settings.keep_audit_days }, schedules.tidy),
+        ScheduledJob::of_groups(purge::PurgeJob { settings }, schedules.purge),
     ]
 }
 
 /// The names and descriptions of all jobs.
-pub fn described() -> Vec<(&'static str, &'static str)> {
-    all(JobSettings::default()).iter().map(|scheduled| (scheduled.job.name(), scheduled.job.description())).collect()
+pub fn described_jobs() -> Vec<(&'static str, &'static str)> {
+    all_jobs(JobSettings::default())
+        .iter()
+        .map(|scheduled| (scheduled.job.name(), scheduled.job.description()))
+        .collect()
 }
 
 /// True once `seconds` have passed since `last`, or if there is no `last`. A clock that was set back delays nothing.
-fn elapsed(last: Option<Timestamp>, now: Timestamp, seconds: i64) -> bool {
+fn has_elapsed(last: Option<Timestamp>, now: Timestamp, seconds: i64) -> bool {
     last.is_none_or(|last| end_of_wait(last, now, seconds) <= now)
 }
 

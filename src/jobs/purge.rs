@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::{GroupJob, JobSettings, end_of_wait};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
 use crate::service::accounting::purge::PurgeLimits;
-use crate::service::{Result, Service, VisibleGroup, Work};
+use crate::service::{LeasedWork, Result, Service, VisibleGroup};
 
 /// Removes records that no look-back reaches and buckets past their retention (FAIR_SHARE §8).
-pub(super) struct Purge {
+pub(super) struct PurgeJob {
     pub(super) settings: JobSettings,
 }
 
-impl GroupJob for Purge {
+impl GroupJob for PurgeJob {
     fn name(&self) -> &'static str {
         "purge"
     }
@@ -30,7 +30,7 @@ impl GroupJob for Purge {
         Some(end_of_wait(group.purge_waits_from(), now, SECONDS_PER_DAY))
     }
 
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>> {
         let JobSettings { keep_buckets_days: keep, keep_kernels_days, keep_history_days, .. } = self.settings;
         async move {
             let group = work.group.clone();

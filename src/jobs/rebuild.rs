@@ -7,12 +7,12 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::GroupJob;
-use crate::service::{Result, Service, Work};
+use crate::service::{LeasedWork, Result, Service};
 
 /// Makes buckets again from their usage records. It is needed only after the database was changed by hand.
-pub(super) struct Rebuild;
+pub(super) struct RebuildJob;
 
-impl GroupJob for Rebuild {
+impl GroupJob for RebuildJob {
     fn name(&self) -> &'static str {
         "rebuild"
     }
@@ -21,7 +21,7 @@ impl GroupJob for Rebuild {
         "folds all buckets again from the usage records, then recomputes factors and ranks"
     }
 
-    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: LeasedWork) -> BoxFuture<'static, Result<Value>> {
         async move { Ok(json!({"buckets_changed": service.rebuild(work).await?})) }.boxed()
     }
 }

@@ -17,7 +17,7 @@
 //! Invariants:
 //! - Every run under a lease has a record in the database, also one that panics. The record of a run whose process has died
 //!   is closed as abandoned by another process.
-//! - Nothing starts after [`Runner::shutdown`] has begun to drain; runs under way come to their end.
+//! - Nothing starts after [`JobRunner::shutdown`] has begun to drain; runs under way come to their end.
 //!
 //! See "The runner" in ARCHITECTURE.
 
@@ -34,14 +34,14 @@ use tokio::time::{Duration, timeout};
 use tokio_util::task::TaskTracker;
 
 use super::trigger::{EVERY_SECOND, JobTrigger, TriggerEntry};
-use super::{Job, JobSettings, ScheduledJob, all, elapsed};
+use super::{Job, JobSettings, ScheduledJob, all_jobs, has_elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::jobs::leases::{Fence, Lease, Presence};
+use crate::service::jobs::leases::{LeaseFence, LeaseResult, ProcessPresence};
 use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, JobScope, start_that_counts};
-use crate::service::{Caller, Error, Result, Service, VisibleGroup, Work};
+use crate::service::{Caller, Error, LeasedWork, Result, Service, VisibleGroup};
 
 /// After this time a request for a run is answered that the run still waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TURN_TIMEOUT: Duration = Duration::from_secs(20);
 /// The interval of heartbeats, which is the precision of recorded downtimes.
 const HEARTBEAT_SECONDS: i64 = 5;
 /// The interval at which each process checks that records lie in the partitions of their days.
@@ -54,11 +54,11 @@ type Flight = Arc<tokio::sync::Mutex<()>>;
 /// A job by name, and the group that a run of it is about; `None`: the server.
 type JobKey = (&'static str, Option<String>);
 
-pub struct Runner {
+pub struct JobRunner {
     service: Arc<Service>,
     jobs: Vec<Arc<ScheduledJob>>,
     /// The registration of this process; made by its first run.
-    presence: OnceCell<Presence>,
+    presence: OnceCell<ProcessPresence>,
     /// Limits the number of runs at a time.
     turns: Arc<Semaphore>,
     flights: Mutex<HashMap<JobKey, Flight>>,
@@ -74,13 +74,13 @@ pub struct Runner {
     trigger: Mutex<Option<JobTrigger>>,
 }
 
-impl Runner {
+impl JobRunner {
     /// Creates a runner, which starts no job by itself before [`Self::start`].
     pub fn new(service: Arc<Service>, settings: JobSettings) -> Arc<Self> {
         Arc::new(Self {
             turns: Arc::new(Semaphore::new(service.store().runs_at_once())),
             service,
-            jobs: all(settings),
+            jobs: all_jobs(settings),
             presence: OnceCell::new(),
             flights: Mutex::default(),
             last_starts: Mutex::default(),
@@ -177,7 +177,7 @@ impl Runner {
     fn start_due(self: &Arc<Self>, jobs: &[Arc<ScheduledJob>]) {
         // Runs would only fail now. They start once the database answers, writes are accepted and the clock is trusted.
         let service = &self.service;
-        if service.store().reach().silence().is_some()
+        if service.store().availability().silence().is_some()
             || service.health.refuses_writes().is_some()
             || service.check_clock().is_err()
         {
@@ -208,7 +208,7 @@ impl Runner {
         let (runner, scheduled) = (Arc::clone(self), Arc::clone(scheduled));
         self.tracker.spawn(async move {
             let _flight = flight;
-            let Some(_turn) = runner.turn().await else { return };
+            let Some(_turn) = runner.acquire_turn().await else { return };
             let group = key.1.as_deref();
             match runner.run_once(&scheduled.job, group, "schedule").await {
                 Ok(_) | Err(Error::Conflict { .. }) => {}
@@ -243,7 +243,7 @@ impl Runner {
         let now = self.service.clock().now();
         self.service.note_storage();
         // Everything below needs the database.
-        if self.service.store().reach().silence().is_some() {
+        if self.service.store().availability().silence().is_some() {
             return;
         }
         let runs = self.interruptions.swap(0, Ordering::Relaxed);
@@ -262,7 +262,7 @@ impl Runner {
                 }
             });
         }
-        if !elapsed(*lock(&self.last_beat), now, HEARTBEAT_SECONDS) {
+        if !has_elapsed(*lock(&self.last_beat), now, HEARTBEAT_SECONDS) {
             return;
         }
         if let Ok(guard) = Arc::clone(&self.beating).try_lock_owned() {
@@ -297,7 +297,7 @@ impl Runner {
 
     /// Checks for conditions that get worse without causing an error.
     async fn watch(&self, now: Timestamp) -> Result<()> {
-        if !elapsed(*lock(&self.last_watch), now, WATCH_SECONDS) {
+        if !has_elapsed(*lock(&self.last_watch), now, WATCH_SECONDS) {
             return Ok(());
         }
         self.service.watch_partitions().await?;
@@ -305,12 +305,12 @@ impl Runner {
         Ok(())
     }
 
-    async fn presence(&self) -> Result<&Presence> {
+    async fn presence(&self) -> Result<&ProcessPresence> {
         self.presence.get_or_try_init(|| self.service.join()).await
     }
 
     /// Waits for the turn of a run, first come first served. `None`: the runner stops.
-    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+    async fn acquire_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.turns).acquire_owned().await.ok()
     }
 
@@ -322,15 +322,15 @@ impl Runner {
         let presence = self.presence().await?;
         let lease = group.map_or_else(|| job.name().to_owned(), |group| format!("{}/{group}", job.name()));
         let fence = match self.service.take_lease(presence, &lease).await? {
-            Lease::Taken(fence) => fence,
-            Lease::Held { by, since } => {
+            LeaseResult::Taken(fence) => fence,
+            LeaseResult::Held { by, since } => {
                 let of = group.map_or_else(String::new, |group| format!(" of {group:?}"));
                 let detail = format!("{}{of} has been running in another process ({by}) since {since}", job.name());
                 return Err(Error::Conflict { code: "job_running", detail });
             }
         };
         let run = self.service.job_started(job.name(), group, trigger, presence.id()).await?;
-        let outcome = flown(work_of(job, Arc::clone(&self.service), group, &fence)).await;
+        let outcome = run_isolated(work_of(job, Arc::clone(&self.service), group, &fence)).await;
         if let Err(failure) = &outcome {
             if failure.is_interruption {
                 self.note_interruption(job.name(), group, &failure.cause);
@@ -357,7 +357,7 @@ impl Runner {
         let (mut runs, mut begun) = (Vec::new(), Some(begun));
         for group in groups {
             let _flight = self.flight(&(job.name(), group.clone())).lock_owned().await;
-            let Some(_turn) = self.turn().await else { return Err(stopping()) };
+            let Some(_turn) = self.acquire_turn().await else { return Err(shutting_down()) };
             begun.take().map(|begun| begun.send(()));
             runs.push(self.run_once(job, group.as_deref(), "manual").await?);
         }
@@ -366,18 +366,23 @@ impl Runner {
 }
 
 /// The work of one run.
-fn work_of(job: &Job, service: Arc<Service>, group: Option<&str>, fence: &Fence) -> BoxFuture<'static, Result<Value>> {
+fn work_of(
+    job: &Job,
+    service: Arc<Service>,
+    group: Option<&str>,
+    fence: &LeaseFence,
+) -> BoxFuture<'static, Result<Value>> {
     match (job, group) {
         (Job::OfServer(job), _) => job.run(service),
         (Job::OfGroups(job), Some(group)) => {
-            job.run(service, Work { group: group.to_owned(), fence: Some(fence.clone()) })
+            job.run(service, LeasedWork { group: group.to_owned(), fence: Some(fence.clone()) })
         }
         (Job::OfGroups(job), None) => unreachable!("{} runs in one group after the other", job.name()),
     }
 }
 
 /// Runs the work on a task of its own, so that a panic ends this run and nothing else.
-async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<Value, JobFailure> {
+async fn run_isolated(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<Value, JobFailure> {
     let done = tokio::spawn(work).await;
     match done {
         Ok(Ok(counts)) => Ok(counts),
@@ -396,7 +401,7 @@ async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<V
     }
 }
 
-impl JobControl for Runner {
+impl JobControl for JobRunner {
     fn jobs(&self) -> Vec<JobDefinition> {
         let definition = |scheduled: &Arc<ScheduledJob>| JobDefinition {
             name: scheduled.job.name(),
@@ -424,8 +429,8 @@ impl JobControl for Runner {
         // On its own task, so that the run goes on and is recorded even if the client disconnects.
         let run = tracker.spawn(async move { runner.run_in_turn(&known.job, groups, begin).await });
         async move {
-            if timeout(PATIENCE, begun).await.is_err() {
-                return Some(Err(waits(&job)));
+            if timeout(TURN_TIMEOUT, begun).await.is_err() {
+                return Some(Err(still_waiting(&job)));
             }
             Some(run.await.unwrap_or_else(|error| Err(Error::failed("the runner panicked", error))))
         }
@@ -437,12 +442,12 @@ fn is_interruption(error: &Error) -> bool {
     matches!(error, Error::Unavailable { .. } | Error::Conflict { code: "lease_lost", .. })
 }
 
-fn waits(job: &str) -> Error {
+fn still_waiting(job: &str) -> Error {
     let detail = format!("{job} has not begun: other runs come first; it runs after them, and /job-runs shows it then");
     Error::not_now("job_waiting", detail)
 }
 
-fn stopping() -> Error {
+fn shutting_down() -> Error {
     Error::unavailable("the service is shutting down")
 }
 

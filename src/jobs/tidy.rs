@@ -13,12 +13,12 @@ use crate::service::{Result, Service};
 const KEEP_RUNS_DAYS: u32 = 30;
 
 /// Removes records of runs and starts of the server, and counts of ingests, past their retention.
-pub(super) struct Tidy {
+pub(super) struct TidyJob {
     /// Days for which the counts of ingests stay in the audit log.
     pub(super) keep_audit_days: u32,
 }
 
-impl ServerJob for Tidy {
+impl ServerJob for TidyJob {
     fn name(&self) -> &'static str {
         "tidy"
     }

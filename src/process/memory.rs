@@ -13,21 +13,21 @@ use libmimalloc_sys as mimalloc;
 static ALLOCATOR: Allocator = Allocator;
 
 /// From here on a block is the C library's. Buffers of connections are larger, what a picture is made of is smaller.
-const LARGE: usize = 32 << 10;
+const LARGE_BLOCK_BYTES: usize = 32 << 10;
 
 struct Allocator;
 
-/// Blocks of up to [`LARGE`] bytes.
+/// Blocks of up to [`LARGE_BLOCK_BYTES`] bytes.
 struct Small;
 
 /// The alignment of each block of mimalloc that is at least as large: that of `max_align_t`.
-const NATURAL: usize = 16;
+const NATURAL_ALIGNMENT: usize = 16;
 
 /// True if every block of that size is aligned anyway. If an alignment is requested, even one that its blocks have,
 /// mimalloc takes a larger
 /// block for most sizes, in a slower way.
 fn is_natural(layout: Layout) -> bool {
-    layout.align() <= NATURAL && layout.align() <= layout.size()
+    layout.align() <= NATURAL_ALIGNMENT && layout.align() <= layout.size()
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be made without it")]
@@ -71,7 +71,7 @@ unsafe impl GlobalAlloc for Small {
 }
 
 fn is_large(bytes: usize) -> bool {
-    bytes >= LARGE
+    bytes >= LARGE_BLOCK_BYTES
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be made of two others without it")]
@@ -114,7 +114,7 @@ unsafe impl GlobalAlloc for Allocator {
 
 /// Arenas of the C library that threads share. Several, so that threads that are busy at once rarely wait for each other.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const ARENAS: i32 = 4;
+const MAX_ARENAS: i32 = 4;
 /// From here on the C library takes a block from the system by itself and gives it back at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
@@ -137,7 +137,7 @@ pub fn give_back() {
     keep_free_pages(FREE_PAGES_KEPT);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        set("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, ARENAS);
+        set("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, MAX_ARENAS);
         give_back_from(BLOCK_BYTES);
     }
 }

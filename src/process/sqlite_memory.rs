@@ -29,18 +29,18 @@ pub fn from_mimalloc() {
 }
 
 /// SQLite asks for no negative sizes.
-fn bytes(asked: c_int) -> usize {
+fn as_bytes(asked: c_int) -> usize {
     usize::try_from(asked).unwrap_or(0)
 }
 
-fn told(bytes: usize) -> c_int {
+fn as_c_int(bytes: usize) -> c_int {
     c_int::try_from(bytes).unwrap_or(c_int::MAX)
 }
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn allocate(asked: c_int) -> *mut c_void {
     // SAFETY: any size may be asked for.
-    unsafe { mimalloc::mi_malloc(bytes(asked)) }
+    unsafe { mimalloc::mi_malloc(as_bytes(asked)) }
 }
 
 #[allow(unsafe_code, reason = "called by C")]
@@ -52,19 +52,19 @@ unsafe extern "C" fn free(block: *mut c_void) {
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn resize(block: *mut c_void, asked: c_int) -> *mut c_void {
     // SAFETY: as in `free`; the block is not used any more unless this fails.
-    unsafe { mimalloc::mi_realloc(block, bytes(asked)) }
+    unsafe { mimalloc::mi_realloc(block, as_bytes(asked)) }
 }
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn size(block: *mut c_void) -> c_int {
     // SAFETY: the block is one that `allocate` or `resize` gave.
-    told(unsafe { mimalloc::mi_usable_size(block) })
+    as_c_int(unsafe { mimalloc::mi_usable_size(block) })
 }
 
 #[allow(unsafe_code, reason = "called by C")]
 unsafe extern "C" fn round_up(asked: c_int) -> c_int {
     // SAFETY: it takes a number.
-    told(unsafe { mimalloc::mi_good_size(bytes(asked)) })
+    as_c_int(unsafe { mimalloc::mi_good_size(as_bytes(asked)) })
 }
 
 #[allow(unsafe_code, reason = "called by C")]

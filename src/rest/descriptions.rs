@@ -6,11 +6,11 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::{Content, Ref, RefOr, Response, Schema};
 
 /// The schemas of the document by name.
-pub type Schemas = BTreeMap<String, RefOr<Schema>>;
+pub type SchemasByName = BTreeMap<String, RefOr<Schema>>;
 
 /// Gives each response of `operation` without a description that of its body's schema. The specification requires one,
 /// and for many endpoints there is nothing to add to the schema.
-pub fn describe_answers(operation: &mut Operation, schemas: &Schemas) {
+pub fn describe_answers(operation: &mut Operation, schemas: &SchemasByName) {
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(Response { description, content, .. }) = response
             && description.is_empty()
@@ -24,7 +24,7 @@ pub fn describe_answers(operation: &mut Operation, schemas: &Schemas) {
     }
 }
 
-fn describe(schema: &RefOr<Schema>, schemas: &Schemas) -> Option<String> {
+fn describe(schema: &RefOr<Schema>, schemas: &SchemasByName) -> Option<String> {
     match schema {
         RefOr::Ref(Ref { ref_location, .. }) => describe(schemas.get(ref_location.rsplit('/').next()?)?, schemas),
         RefOr::T(schema) => match schema {

@@ -7,10 +7,10 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{ArrayItems, Object};
 use utoipa::openapi::{Content, Ref, RefOr, Schema};
 
-use super::descriptions::Schemas;
+use super::descriptions::SchemasByName;
 
 /// Gives the bodies of `operation` without an example the one of their schema.
-pub fn add_examples(operation: &mut Operation, schemas: &Schemas) {
+pub fn add_examples(operation: &mut Operation, schemas: &SchemasByName) {
     let request = operation.request_body.iter_mut().filter_map(|body| match body {
         RefOr::T(body) => Some(body.content.values_mut()),
         RefOr::Ref(_) => None,
@@ -27,7 +27,7 @@ pub fn add_examples(operation: &mut Operation, schemas: &Schemas) {
 }
 
 /// The example of `schema`: its own, or one composed of the examples of its parts. `None` if a required part has none.
-fn example_of(schema: &RefOr<Schema>, schemas: &Schemas) -> Option<Value> {
+fn example_of(schema: &RefOr<Schema>, schemas: &SchemasByName) -> Option<Value> {
     let schema = match schema {
         RefOr::Ref(Ref { ref_location, .. }) => {
             return example_of(schemas.get(ref_location.rsplit('/').next()?)?, schemas);
@@ -54,7 +54,7 @@ fn example_of(schema: &RefOr<Schema>, schemas: &Schemas) -> Option<Value> {
     }
 }
 
-fn example_of_object(object: &Object, schemas: &Schemas) -> Option<Value> {
+fn example_of_object(object: &Object, schemas: &SchemasByName) -> Option<Value> {
     let has_own =
         |schema: &RefOr<Schema>| matches!(schema, RefOr::T(Schema::Object(object)) if object.example.is_some());
     let properties =
@@ -64,6 +64,6 @@ fn example_of_object(object: &Object, schemas: &Schemas) -> Option<Value> {
     (!keys.is_empty()).then(|| keys.into())
 }
 
-fn first_of(items: &[RefOr<Schema>], schemas: &Schemas) -> Option<Value> {
+fn first_of(items: &[RefOr<Schema>], schemas: &SchemasByName) -> Option<Value> {
     items.iter().find_map(|item| example_of(item, schemas))
 }

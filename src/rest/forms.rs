@@ -8,13 +8,13 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::domain::names::{MAX_LABEL, MAX_NAME};
 
 /// The keys of names that are parts of paths.
-const NAMES: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];
+const NAME_KEYS: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];
 /// The keys of names of people, projects and keys, and of their display names.
-const LABELS: [&str; 6] = ["label", "display_name", "user_name", "project_name", "user", "project"];
+const LABEL_KEYS: [&str; 6] = ["label", "display_name", "user_name", "project_name", "user", "project"];
 /// No control characters and no slash.
-const NAME: &str = r"^[^/\x00-\x1F\x7F-\x9F]+$";
+const NAME_PATTERN: &str = r"^[^/\x00-\x1F\x7F-\x9F]+$";
 /// No control characters.
-const LABEL: &str = r"^[^\x00-\x1F\x7F-\x9F]+$";
+const LABEL_PATTERN: &str = r"^[^\x00-\x1F\x7F-\x9F]+$";
 
 /// Adds the form to every text below `schema`.
 pub fn add_forms(schema: &mut RefOr<Schema>) {
@@ -22,10 +22,10 @@ pub fn add_forms(schema: &mut RefOr<Schema>) {
     match schema {
         Schema::Object(object) => {
             for (key, property) in &mut object.properties {
-                if NAMES.contains(&key.as_str()) {
-                    give(property, MAX_NAME, NAME);
-                } else if LABELS.contains(&key.as_str()) {
-                    give(property, MAX_LABEL, LABEL);
+                if NAME_KEYS.contains(&key.as_str()) {
+                    set_form(property, MAX_NAME, NAME_PATTERN);
+                } else if LABEL_KEYS.contains(&key.as_str()) {
+                    set_form(property, MAX_LABEL, LABEL_PATTERN);
                 }
                 add_forms(property);
             }
@@ -53,13 +53,13 @@ pub fn add_path_forms(operation: &mut Operation) {
             && let Some(RefOr::T(Schema::Object(text))) = &mut parameter.schema
             && text.max_length == Some(MAX_NAME)
         {
-            text.pattern = Some(NAME.to_owned());
+            text.pattern = Some(NAME_PATTERN.to_owned());
         }
     }
 }
 
 /// Adds the form to a text, or to the items of a list of texts.
-fn give(schema: &mut RefOr<Schema>, most: usize, form: &str) {
+fn set_form(schema: &mut RefOr<Schema>, most: usize, form: &str) {
     match schema {
         RefOr::T(Schema::Object(text)) if is_text(text) => {
             text.min_length = Some(1);
@@ -68,7 +68,7 @@ fn give(schema: &mut RefOr<Schema>, most: usize, form: &str) {
         }
         RefOr::T(Schema::Array(list)) => {
             if let ArrayItems::RefOrSchema(items) = &mut list.items {
-                give(items, most, form);
+                set_form(items, most, form);
             }
         }
         _ => {}

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problem::Result;
-use crate::service::input::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+use crate::service::input::page::{Cursor, CursorKey, MAX_PAGE, Page, PageWindow, check_limit, cut_window};
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,10 +46,10 @@ impl ListCursor {
     }
 
     /// The window for `limit` and `cursor`.
-    pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<Window> {
+    pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<PageWindow> {
         let limit = check_limit(limit, "/limit", MAX_PAGE)?;
         let after = cursor.map(|text| Cursor::decode_scoped(text, &self.list, &self.scope, "/cursor")).transpose()?;
-        Ok(Window::forward(limit, after))
+        Ok(PageWindow::forward(limit, after))
     }
 
     /// The response with a page from the service.
@@ -60,8 +60,13 @@ impl ListCursor {
     }
 
     /// The response with a page of `rows`, which are all rows of the list in the order of `key`.
-    pub fn cut<T: Clone, V: From<T>>(&self, rows: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> List<V> {
-        self.answer(cut(&self.list, rows, key, window))
+    pub fn cut<T: Clone, V: From<T>>(
+        &self,
+        rows: &[T],
+        key: impl Fn(&T) -> Vec<CursorKey>,
+        window: &PageWindow,
+    ) -> List<V> {
+        self.answer(cut_window(&self.list, rows, key, window))
     }
 }
 

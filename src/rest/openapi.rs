@@ -30,12 +30,12 @@ use crate::service::input::page::MAX_PAGE;
     components(schemas(ProblemView, Fault)),
     security(("key" = []))
 )]
-struct Base;
+struct BaseDocument;
 
 /// The document of all endpoints.
 pub fn openapi() -> Document {
-    let mut document = Base::openapi();
-    for part in [router::PROMPT, router::BULK, router::PATIENT] {
+    let mut document = BaseDocument::openapi();
+    for part in [router::USUAL_ENDPOINTS, router::BULK_ENDPOINTS, router::UNTIMED_ENDPOINTS] {
         document.merge((part.declared)());
     }
     let scheme = HttpBuilder::new()
@@ -62,14 +62,15 @@ pub fn openapi() -> Document {
 
 /// The document as bytes, which are made for the first request.
 pub async fn openapi_document() -> Response {
-    static WRITTEN: OnceLock<Bytes> = OnceLock::new();
+    static DOCUMENT_BYTES: OnceLock<Bytes> = OnceLock::new();
     let write = || serde_json::to_vec(&openapi()).unwrap_or_default().into();
-    ([(header::CONTENT_TYPE, "application/json")], WRITTEN.get_or_init(write).clone()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT_BYTES.get_or_init(write).clone()).into_response()
 }
 
 /// Adds the limits of the page size to operations with the parameter `cursor`, which return lists in pages.
 fn add_page_limits(operation: &mut Operation) {
-    let mut parameters: Vec<&mut Parameter> = operation.parameters.iter_mut().flatten().filter_map(inline).collect();
+    let mut parameters: Vec<&mut Parameter> =
+        operation.parameters.iter_mut().flatten().filter_map(inline_parameter).collect();
     if !parameters.iter().any(|parameter| parameter.name == "cursor") {
         return;
     }
@@ -80,7 +81,7 @@ fn add_page_limits(operation: &mut Operation) {
     }
 }
 
-fn inline(parameter: &mut RefOr<Parameter>) -> Option<&mut Parameter> {
+fn inline_parameter(parameter: &mut RefOr<Parameter>) -> Option<&mut Parameter> {
     match parameter {
         RefOr::T(parameter) => Some(parameter),
         RefOr::Ref(_) => None,

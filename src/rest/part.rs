@@ -7,25 +7,25 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::PathItemExt;
 
 use super::state::ApiState;
-use super::undeclared::UnknownInputLayer;
+use super::unknown_input::UnknownInputLayer;
 
 /// A part of the endpoints.
-pub struct Part {
+pub struct EndpointPart {
     /// Makes the router. It makes no schemas, which a command does not need: all of them would take a tenth of its run
     /// time.
-    pub answering: fn() -> Answering,
+    pub answering: fn() -> AnsweringRouter,
     /// Makes the part of the document for these endpoints.
     pub declared: fn() -> OpenApi,
 }
 
 /// The router of endpoints, and their parameters for the check of requests.
 #[derive(Default)]
-pub struct Answering {
+pub struct AnsweringRouter {
     pub router: Router<ApiState>,
     pub takers: UnknownInputLayer,
 }
 
-impl Answering {
+impl AnsweringRouter {
     /// Adds the endpoint that `P` declares, with `handler`.
     pub fn with<P: Path, T: 'static>(mut self, handler: &impl Handler<T, ApiState>) -> Self {
         let (path, operation) = (P::path(), P::operation());
@@ -38,13 +38,13 @@ impl Answering {
     }
 }
 
-/// The [`Part`] of the endpoints in the given modules. Each module has a function `handle`, declared with
+/// The [`EndpointPart`] of the endpoints in the given modules. Each module has a function `handle`, declared with
 /// `utoipa::path`.
 macro_rules! part {
     ($($($module:ident)::+),+ $(,)?) => {
-        $crate::rest::part::Part {
+        $crate::rest::part::EndpointPart {
             answering: || {
-                $crate::rest::part::Answering::default()
+                $crate::rest::part::AnsweringRouter::default()
                     $(.with::<$($module::)+__path_handle, _>(&$($module::)+handle))+
             },
             declared: || {

@@ -5,7 +5,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::people::{PeopleFilter, is_text_of_id, who};
+use crate::service::people::{PeopleFilter, is_text_of_id, lookup};
 use crate::service::{Error, Result, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -99,11 +99,11 @@ pub struct ProjectPath {
 
 impl ProjectPath {
     pub fn project(&self, service: &Service) -> Result<ProjectId> {
-        who::project_of_text(&service.people(), &self.id, "/id").map_err(|fault| Error::Invalid(vec![fault]))
+        lookup::project_of_text(&service.people(), &self.id, "/id").map_err(|fault| Error::Invalid(vec![fault]))
     }
 
     /// The name in the path, if the project does not have a name yet.
-    pub fn told(&self, service: &Service, id: ProjectId) -> Option<String> {
+    pub fn given_name(&self, service: &Service, id: ProjectId) -> Option<String> {
         let is_named = service.people().project(id).is_some_and(|project| project.name.is_some());
         (!is_named && !is_text_of_id(&self.id, id.0)).then(|| self.id.clone())
     }
@@ -119,11 +119,11 @@ pub struct UserPath {
 
 impl UserPath {
     pub fn user(&self, service: &Service) -> Result<UserId> {
-        who::user_of_text(&service.people(), &self.uuid, "/uuid").map_err(|fault| Error::Invalid(vec![fault]))
+        lookup::user_of_text(&service.people(), &self.uuid, "/uuid").map_err(|fault| Error::Invalid(vec![fault]))
     }
 
     /// The name in the path, if the user does not have a name yet.
-    pub fn told(&self, service: &Service, id: UserId) -> Option<String> {
+    pub fn given_name(&self, service: &Service, id: UserId) -> Option<String> {
         let is_named = service.people().user(id).is_some_and(|user| user.name.is_some());
         (!is_named && !is_text_of_id(&self.uuid, id.0)).then(|| self.uuid.clone())
     }

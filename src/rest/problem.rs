@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::input::error::Found;
+use crate::service::input::error::PresentState;
 use crate::service::{Error, Fault};
 
 /// The refusal of a request.
@@ -24,7 +24,7 @@ pub struct Problem {
     /// The numbers of things that a refused removal would destroy, or a refused snapshot end.
     pub counts: BTreeMap<&'static str, u64>,
     /// The current state, if it contradicts the state that the request is based on.
-    found: Option<Box<Found>>,
+    found: Option<Box<PresentState>>,
     /// Headers of the refusal, like `WWW-Authenticate`.
     headers: Box<[(HeaderName, &'static str)]>,
 }
@@ -149,7 +149,7 @@ impl Problem {
     }
 
     fn write(self, request_id: &str) -> Response<Body> {
-        let Found { config_revision, by } = self.found.map_or_else(Found::default, |found| *found);
+        let PresentState { config_revision, by } = self.found.map_or_else(PresentState::default, |found| *found);
         let view = ProblemView {
             kind: format!("urn:fairshared:problem:{}", self.code),
             title: self.status.canonical_reason().unwrap_or("Error"),
@@ -214,14 +214,14 @@ impl IntoResponse for Problem {
 
 /// Headers by which a browser decides if a page may read a response. They come from an inner layer, and are copied to
 /// the response with the problem.
-const READERS: [HeaderName; 3] =
+const CORS_HEADERS: [HeaderName; 3] =
     [header::ACCESS_CONTROL_ALLOW_ORIGIN, header::ACCESS_CONTROL_EXPOSE_HEADERS, header::VARY];
 
 /// Serialises the problem in a response, or the one for its error status.
 pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let mut written = problem.write(request_id);
-        copy_headers(&READERS, response.headers(), written.headers_mut());
+        copy_headers(&CORS_HEADERS, response.headers(), written.headers_mut());
         return written;
     }
     let status = response.status();
@@ -230,7 +230,7 @@ pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> 
         return response;
     }
     let mut written = Problem::of_status(status).write(request_id);
-    copy_headers(&READERS, response.headers(), written.headers_mut());
+    copy_headers(&CORS_HEADERS, response.headers(), written.headers_mut());
     copy_headers(&[header::ALLOW, header::RETRY_AFTER], response.headers(), written.headers_mut());
     written
 }

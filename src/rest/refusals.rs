@@ -9,94 +9,94 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use super::problem::ProblemView;
 
 /// A refusal, with the code and the detail of its example.
-struct Refusal {
+struct DocumentedRefusal {
     status: u16,
     description: &'static str,
     code: &'static str,
     detail: &'static str,
 }
 
-const REFUSALS: [Refusal; 14] = [
-    Refusal {
+const REFUSALS: [DocumentedRefusal; 14] = [
+    DocumentedRefusal {
         status: 400,
         description: "Not parseable.",
         code: "malformed_json",
         detail: "the JSON document ends too early",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 401,
         description: "No key, or one that is unknown, expired or revoked.",
         code: "missing_key",
         detail: "the request has no key; send it in the header Authorization: Bearer <key>",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 403,
         description: "The key's role does not allow this.",
         code: "forbidden",
         detail: "the key has the role viewer; this needs admin",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 404,
         description: "The path names something that is not there.",
         code: "unknown_resource_group",
         detail: "there is no resource group \"gpu-cluster\"",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 406,
         description: "No form of the answer is acceptable to the request's `Accept-Encoding`.",
         code: "not_acceptable",
         detail: "the header Accept-Encoding accepts no form in which this can be answered",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 408,
         description: "The body did not arrive in time.",
         code: "request_timeout",
         detail: "the body did not arrive in time",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 409,
         description: "The configuration has changed since `if_revision`.",
         code: "config_changed",
         detail: "the configuration has changed since the revision 7.e4a1686f; now it is 8.e4a1686f",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 412,
         description: "`If-Match` names an older version.",
         code: "stale_match",
         detail: "the resource has changed since the version that If-Match names",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 413,
         description: "The body is too large.",
         code: "too_large",
         detail: "the body is larger than this endpoint takes",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 415,
         description: "The body has another content type.",
         code: "unsupported_media_type",
         detail: "the body must be application/json",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 422,
         description: "Parseable but wrong, or with a query parameter or a condition that is not taken; `errors` names every \
             fault.",
         code: "unknown_field",
         detail: "`colour` is not known here",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 429,
         description: "The key asks more than the server allows one key; `Retry-After` says when to try again.",
         code: "too_many_requests",
         detail: "this key has 64 requests that are not answered yet; ask again later",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 500,
         description: "A fault of the server; the cause is in its log.",
         code: "internal",
         detail: "an internal error happened; its cause is in the server's log",
     },
-    Refusal {
+    DocumentedRefusal {
         status: 503,
         description: "Busy, shutting down or too slow; `Retry-After` says when to try again.",
         code: "unavailable",
@@ -104,7 +104,7 @@ const REFUSALS: [Refusal; 14] = [
     },
 ];
 
-impl Refusal {
+impl DocumentedRefusal {
     fn response(&self) -> Response {
         let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(ProblemView::name()))).build();
         ResponseBuilder::new().description(self.description).content("application/problem+json", content).build()

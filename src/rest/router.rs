@@ -11,10 +11,10 @@ use tower::{Layer, Service as _, ServiceBuilder, service_fn};
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::validate_request::ValidateRequestHeaderLayer;
 
-use super::answers::Answers;
-use super::part::{Answering, Part, part};
+use super::answers::EndpointService;
+use super::part::{AnsweringRouter, EndpointPart, part};
 use super::problem::Problem;
-use super::state::{ApiState, Limits};
+use super::state::{ApiState, RequestLimits};
 use super::{
     agents, audit, audit_log, capacity_days, configuration, cycle, decay_weights, division, doctor, domains, explain,
     fair_share_history, fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs,
@@ -26,7 +26,7 @@ use crate::service::Service;
 use crate::service::jobs::JobControl;
 
 /// Endpoints with the usual limits of time and size.
-pub(super) const PROMPT: Part = part![
+pub(super) const USUAL_ENDPOINTS: EndpointPart = part![
     resource_groups::list,
     resource_groups::get,
     resource_groups::put,
@@ -71,7 +71,7 @@ pub(super) const PROMPT: Part = part![
     usage_histories::put,
     usage_histories::delete,
     usage_report::get,
-    usage_report::several,
+    usage_report::report_groups,
     jobs::list,
     jobs::trust_clock,
     job_runs::list,
@@ -98,7 +98,7 @@ pub(super) const PROMPT: Part = part![
 ];
 
 /// Endpoints with large bodies. They have no time limit, but end if nothing of the body arrives for too long.
-pub(super) const BULK: Part = part![
+pub(super) const BULK_ENDPOINTS: EndpointPart = part![
     kernels::list,
     kernels::post,
     kernels::snapshot,
@@ -110,28 +110,28 @@ pub(super) const BULK: Part = part![
 ];
 
 /// Endpoints without a time limit.
-pub(super) const PATIENT: Part = part![jobs::run, audit::get];
+pub(super) const UNTIMED_ENDPOINTS: EndpointPart = part![jobs::run, audit::get];
 
 /// The endpoints with their limits, without a service yet. Keys and the form of refusals are the server's
 /// responsibility.
-pub struct Endpoints {
+pub struct LimitedEndpoints {
     router: Router<ApiState>,
-    limits: Limits,
+    limits: RequestLimits,
 }
 
-impl Endpoints {
+impl LimitedEndpoints {
     /// The layers around an endpoint are put together into one, because the router clones each layer for each request.
-    pub fn new(limits: Limits) -> Self {
-        let strict = |endpoints: &Part| {
-            let Answering { router, takers } = (endpoints.answering)();
+    pub fn new(limits: RequestLimits) -> Self {
+        let strict = |endpoints: &EndpointPart| {
+            let AnsweringRouter { router, takers } = (endpoints.answering)();
             (router, ServiceBuilder::new().layer(ValidateRequestHeaderLayer::custom(takers)))
         };
         let small = DefaultBodyLimit::max(limits.body_bytes);
-        let (prompt, around) = strict(&PROMPT);
+        let (prompt, around) = strict(&USUAL_ENDPOINTS);
         let prompt = prompt.layer(around.layer(small).layer(in_time(limits)));
-        let (patient, around) = strict(&PATIENT);
+        let (patient, around) = strict(&UNTIMED_ENDPOINTS);
         let patient = patient.layer(around.layer(small));
-        let (bulk, around) = strict(&BULK);
+        let (bulk, around) = strict(&BULK_ENDPOINTS);
         let large = DefaultBodyLimit::max(limits.bulk_bytes);
         let bulk = bulk.layer(around.layer(large).layer(RequestBodyTimeoutLayer::new(limits.silence)));
         Self { router: prompt.merge(patient).merge(bulk), limits }
@@ -145,7 +145,9 @@ impl Endpoints {
 }
 
 /// Answers 503 if the response takes too long. A write that has begun is still completed.
-pub fn in_time(limits: Limits) -> impl Layer<Route, Service = impl Answers> + Clone + Send + Sync + 'static {
+pub fn in_time(
+    limits: RequestLimits,
+) -> impl Layer<Route, Service = impl EndpointService> + Clone + Send + Sync + 'static {
     layer_fn(move |mut inner: Route| {
         service_fn(move |request: Request| {
             let answering = tokio::time::timeout(limits.timeout, inner.call(request));

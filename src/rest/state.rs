@@ -10,7 +10,7 @@ use crate::service::jobs::JobControl;
 
 /// The limits of requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct RequestLimits {
     /// The largest body of an ordinary request, in bytes.
     pub body_bytes: usize,
     /// The largest body of a sequence or a simulation, in bytes. A body of kernels has no limit, but each of its
@@ -22,7 +22,7 @@ pub struct Limits {
     pub silence: Duration,
 }
 
-impl Default for Limits {
+impl Default for RequestLimits {
     fn default() -> Self {
         let minute = Duration::from_mins(1);
         Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: minute, silence: minute }
@@ -34,10 +34,10 @@ impl Default for Limits {
 pub struct ApiState {
     pub service: Arc<Service>,
     pub jobs: Arc<dyn JobControl>,
-    pub limits: Limits,
+    pub limits: RequestLimits,
 }
 
-impl FromRef<ApiState> for Limits {
+impl FromRef<ApiState> for RequestLimits {
     fn from_ref(state: &ApiState) -> Self {
         state.limits
     }

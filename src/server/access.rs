@@ -11,7 +11,7 @@
 //! ([`BodyAccount`]) and, unless it is urgent, a permit of its key ([`KeyLimits`]).
 //!
 //! This module does not decide what a caller may do: each use case of the service checks the role and the resource
-//! groups of its [`Caller`]. [`trust`] is for requests from within the process, which have no key.
+//! groups of its [`Caller`]. [`trust_caller`] is for requests from within the process, which have no key.
 //!
 //! See "Access" in `docs/API.md`, and "What clients may ask" in `docs/OPERATIONS.md`.
 
@@ -30,10 +30,10 @@ use super::key_limits::KeyLimits;
 use super::layers::RequestId;
 use super::request_runtime::is_urgent;
 use crate::graphql;
-use crate::rest::Answers;
+use crate::rest::EndpointService;
 use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
-use crate::ui::{Site, session_of};
+use crate::ui::{PublicSite, session_of};
 
 /// The seconds since the start of the last successful comparison of memory with the database. An answer has this header
 /// if its data may be more than two seconds old.
@@ -43,7 +43,7 @@ pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 #[derive(Clone)]
 pub struct Authenticator {
     pub service: Arc<Service>,
-    pub site: Site,
+    pub site: PublicSite,
     pub key_limits: Arc<KeyLimits>,
 }
 
@@ -77,7 +77,7 @@ impl Authenticator {
     fn credential<'a>(&self, request: &'a Request) -> Result<Credential<'a>, Error> {
         match session(request, &self.site)? {
             Some(id) => Ok(Credential::Session(id)),
-            None => bearer(request.headers()).map(Credential::Key),
+            None => bearer_token(request.headers()).map(Credential::Key),
         }
     }
 
@@ -112,7 +112,7 @@ impl Authenticator {
 }
 
 /// Adds the caller to each request, or refuses the request.
-pub fn authenticate(gate: Authenticator, mut inner: impl Answers) -> impl Answers {
+pub fn authenticate(gate: Authenticator, mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |mut request: Request| {
         if is_open(&request) {
             return inner.call(request).left_future().left_future();
@@ -147,7 +147,7 @@ pub fn authenticate(gate: Authenticator, mut inner: impl Answers) -> impl Answer
 
 /// The session in the cookie of a request without a key. Sessions are accepted for GraphQL only, and only from pages of
 /// this server: `site` refuses requests that a page of another site may have caused.
-fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Error> {
+fn session<'a>(request: &'a Request, site: &PublicSite) -> Result<Option<&'a str>, Error> {
     let headers = request.headers();
     if request.uri().path() != "/graphql" || headers.contains_key(header::AUTHORIZATION) {
         return Ok(None);
@@ -158,7 +158,7 @@ fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Err
 }
 
 /// Makes `actor` the caller of every request, with the rights of an admin. For requests from within this process only.
-pub fn trust(actor: Arc<str>, mut inner: impl Answers) -> impl Answers {
+pub fn trust_caller(actor: Arc<str>, mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |mut request: Request| {
         let caller = Caller::internal_in(Arc::clone(&actor), request_id(&request));
         request.extensions_mut().insert(caller);
@@ -170,7 +170,7 @@ fn request_id(request: &Request) -> Arc<str> {
     request.extensions().get::<RequestId>().map(|id| Arc::clone(&id.0)).unwrap_or_default()
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Error> {
+fn bearer_token(headers: &HeaderMap) -> Result<&str, Error> {
     let refuse = |detail: &str| Error::Unauthorized { code: "missing_key", detail: detail.to_owned() };
     let value = headers
         .get(header::AUTHORIZATION)

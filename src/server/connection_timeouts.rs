@@ -33,12 +33,12 @@ impl ConnectionTimeouts {
     }
 
     /// Call this when the whole head of a request has arrived.
-    pub fn handled(&self) {
+    pub fn note_handled(&self) {
         self.change(|_| Some(Phase::Handled));
     }
 
     /// Call this when the handler has returned a response.
-    pub fn answered(&self) {
+    pub fn note_answer(&self) {
         self.change(|_| Some(Phase::Waiting));
     }
 
@@ -86,7 +86,7 @@ impl<S> TimedStream<S> {
         Self { stream, pace }
     }
 
-    fn wrote(&self, written: &Poll<Result<usize>>) {
+    fn note_write(&self, written: &Poll<Result<usize>>) {
         if matches!(written, Poll::Ready(Ok(_))) {
             self.pace.change(|phase| (phase == Phase::Waiting).then_some(Phase::Waiting));
         }
@@ -107,7 +107,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wrote(&written);
+        self.note_write(&written);
         written
     }
 
@@ -117,7 +117,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
         parts: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.wrote(&written);
+        self.note_write(&written);
         written
     }
 

@@ -28,21 +28,21 @@ use crate::rest::problem::{self, Problem};
 
 /// The number of connections beyond the limit that get an answer at the same time. Further connections are closed
 /// without one.
-const REFUSED_AT_ONCE: usize = 256;
+const MAX_REFUSED_CONNECTIONS: usize = 256;
 /// A client beyond the limit that sends no request within this time is disconnected without an answer.
-const REFUSED_WITHIN: Duration = Duration::from_secs(2);
+const REFUSED_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long requests in progress may take after the start of a shutdown.
-const DRAIN: Duration = Duration::from_secs(30);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers with the router of `door` until `shutdown` is cancelled, then waits for the requests in progress.
-pub async fn serve_behind(
+pub async fn serve_router(
     door: StartupRouter,
     mut listener: TcpListener,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
 ) {
     let permits = Arc::new(Semaphore::new(limits.most));
-    let refusals = Arc::new(Semaphore::new(REFUSED_AT_ONCE));
+    let refusals = Arc::new(Semaphore::new(MAX_REFUSED_CONNECTIONS));
     let open = TaskTracker::new();
     loop {
         let stream = tokio::select! {
@@ -55,20 +55,20 @@ pub async fn serve_behind(
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
-            open.spawn(answer(stream, door.clone(), limits, shutdown.clone(), permit));
+            open.spawn(answer_requests(stream, door.clone(), limits, shutdown.clone(), permit));
         } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
-            open.spawn(refuse(stream, limits.most, permit));
+            open.spawn(refuse_connection(stream, limits.most, permit));
         }
     }
     drop(listener);
     open.close();
-    if tokio::time::timeout(DRAIN, open.wait()).await.is_err() {
+    if tokio::time::timeout(DRAIN_TIMEOUT, open.wait()).await.is_err() {
         tracing::warn!("requests were still in progress at the end of the drain");
     }
 }
 
 /// Answers the requests of one connection, one after the other.
-async fn answer(
+async fn answer_requests(
     stream: TcpStream,
     door: StartupRouter,
     limits: ConnectionLimits,
@@ -77,12 +77,12 @@ async fn answer(
 ) {
     let pace = ConnectionTimeouts::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
-        pace.handled();
+        pace.note_handled();
         let (answering, pace) =
             (request_runtime::answer(door.router().clone(), request.map(Body::new)), Arc::clone(&pace));
         async move {
             let answer = answering.await;
-            pace.answered();
+            pace.note_answer();
             Ok::<_, Infallible>(answer)
         }
     });
@@ -111,19 +111,19 @@ async fn answer(
 }
 
 /// Answers any request of a connection beyond the limit with 503 (`too_many_connections`).
-async fn refuse(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
+async fn refuse_connection(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
     tracing::warn!(most, "there are too many connections");
     let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(too_many()) });
     let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
     // A client that sends no request within this time is disconnected without an answer.
-    let _ = tokio::time::timeout(REFUSED_WITHIN, connection).await;
+    let _ = tokio::time::timeout(REFUSED_REQUEST_TIMEOUT, connection).await;
 }
 
 fn too_many() -> Response<Body> {
     let detail = "there are too many connections; close those that are not needed, or try again";
     let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail);
     let mut response = problem::finish(problem.retry_soon().into_response(), &random::dated_name());
-    layers::secure("", response.headers_mut());
+    layers::set_security_headers("", response.headers_mut());
     response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response
 }

@@ -9,15 +9,15 @@ use futures::FutureExt;
 use futures::future::ready;
 use tower::service_fn;
 
-use crate::rest::Answers;
+use crate::rest::EndpointService;
 use crate::rest::problem::Problem;
 
 /// Refuses a request whose body has an encoding other than `identity`.
-pub fn refuse_encoded_bodies(mut inner: impl Answers) -> impl Answers {
+pub fn refuse_encoded_bodies(mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |request: Request| match foreign_encoding(&request) {
         None => inner.call(request).left_future(),
         Some(encoding) => {
-            let detail = format!("the body is encoded as {encoding:?} (Content-Encoding); send it as it is");
+            let detail = format!("the body is encoded as {encoding:?} (Content-Encoding); send it is");
             let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding", detail);
             ready(Ok(problem.header(header::ACCEPT_ENCODING, "identity").into_response())).right_future()
         }

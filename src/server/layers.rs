@@ -12,7 +12,7 @@ use tower::service_fn;
 use tracing::Instrument;
 
 use crate::process::random;
-use crate::rest::Answers;
+use crate::rest::EndpointService;
 use crate::rest::metrics;
 use crate::rest::problem::{self, Problem};
 
@@ -40,7 +40,7 @@ impl RequestId {
 }
 
 /// Gives each request an id and a trace span, completes its response, and counts it in the metrics of its route.
-pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl Answers {
+pub fn identify<R: IntoResponse + 'static>(mut inner: impl EndpointService<R>) -> impl EndpointService {
     service_fn(move |mut request: Request| {
         let start = Instant::now();
         let RequestId(id) = RequestId::of(&request);
@@ -56,11 +56,11 @@ pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl A
             if let Ok(value) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(REQUEST_ID, value);
             }
-            secure(uri.path(), response.headers_mut());
+            set_security_headers(uri.path(), response.headers_mut());
             let status = response.status().as_u16();
             tracing::info!(status, "answered");
             let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-            metrics::observe(method.as_str(), route, status, start.elapsed());
+            metrics::record_request(method.as_str(), route, status, start.elapsed());
             Ok(response)
         };
         finished.instrument(span)
@@ -69,7 +69,7 @@ pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl A
 
 /// Sets the headers by which a browser does not guess the type of a response, show it in a frame, send its address to
 /// other sites, or load anything that it names. Pages for people set their own content security policy.
-pub fn secure(path: &str, headers: &mut HeaderMap) {
+pub fn set_security_headers(path: &str, headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
@@ -78,6 +78,6 @@ pub fn secure(path: &str, headers: &mut HeaderMap) {
 }
 
 /// The response to a request whose handler panicked. The panic itself is in the log.
-pub fn panicked(_: Box<dyn Any + Send>) -> Response<Body> {
+pub fn panic_response(_: Box<dyn Any + Send>) -> Response<Body> {
     Problem::from(crate::service::Error::internal("a handler panicked")).into_response()
 }

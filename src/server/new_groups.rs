@@ -10,11 +10,11 @@ use futures::FutureExt;
 use percent_encoding::percent_decode_str;
 use tower::service_fn;
 
-use crate::rest::Answers;
+use crate::rest::EndpointService;
 use crate::service::{Caller, Service};
 
 /// Reads groups from the database before a request whose path names a group that is not in memory.
-pub fn look_for_new_groups(service: Arc<Service>, mut inner: impl Answers) -> impl Answers {
+pub fn look_for_new_groups(service: Arc<Service>, mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |request: Request| {
         if !names_new_group(&service, &request) {
             return inner.call(request).left_future();

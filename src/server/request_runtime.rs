@@ -34,7 +34,7 @@ const WAITING_PIECES: usize = 2;
 
 /// The second runtime, one for the process. `None` if its threads could not be started: then all requests are answered
 /// on the main runtime.
-static ORDINARY: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+static SECOND_RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if LOWERS_PRIORITY { cores } else { cores.saturating_sub(1).max(1) };
     Builder::new_multi_thread()
@@ -61,7 +61,7 @@ pub fn is_kernel_report(method: &Method, path: &str) -> bool {
 
 /// Answers a request with `router` on the runtime for its kind.
 pub async fn answer(router: Router, request: Request) -> Response {
-    let runtime = match &*ORDINARY {
+    let runtime = match &*SECOND_RUNTIME {
         Some(runtime) if !is_urgent(request.method(), request.uri().path()) => runtime.handle(),
         _ => return router.oneshot(request).await.into_response(),
     };
@@ -69,7 +69,7 @@ pub async fn answer(router: Router, request: Request) -> Response {
     let answering = AbortOnDropHandle::new(runtime.spawn(router.oneshot(request)));
     match answering.await {
         Ok(response) => response.into_response().map(|body| made_on(runtime, body)),
-        Err(error) => layers::panicked(Box::new(error)),
+        Err(error) => layers::panic_response(Box::new(error)),
     }
 }
 

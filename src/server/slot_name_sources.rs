@@ -14,11 +14,11 @@ use tower::service_fn;
 
 use super::new_groups::group_in_path;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
-use crate::rest::Answers;
+use crate::rest::EndpointService;
 use crate::service::{Caller, Service};
 
 /// Counts the new slot names of each request for its key and its group.
-pub fn count_slot_names(service: Arc<Service>, mut inner: impl Answers) -> impl Answers {
+pub fn count_slot_names(service: Arc<Service>, mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |request: Request| {
         let source = source_of(&service, &request);
         let answering = with_slot_name_source(&source, || inner.call(request));

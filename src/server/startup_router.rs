@@ -26,7 +26,7 @@ impl StartupRouter {
     /// A door without a service. Its answers can be read by pages of `origins`, too.
     pub fn closed(origins: &[HeaderValue]) -> Self {
         let around = ServiceBuilder::new().layer(layer_fn(layers::identify)).option_layer(cors::layer(origins));
-        let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(wait);
+        let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(not_ready_response);
         Self { service: Arc::default(), closed: closed.layer(around) }
     }
 
@@ -50,7 +50,7 @@ impl StartupRouter {
     }
 }
 
-async fn wait() -> Response {
+async fn not_ready_response() -> Response {
     let detail = "the service starts: it waits for the database".to_owned();
     Problem::from(Error::not_now("starting", detail)).into_response()
 }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::audit::Change;
+use super::audit::AuditedChange;
 use super::group::transaction::GroupTransaction;
 use super::input::warning::{InputWarning, MAX_WARNINGS};
 use super::work::run_to_completion;
-use super::{Caller, Error, Fault, Faults, Result, Service};
+use super::{Caller, Error, Fault, RequestFaults, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::placement_rules::{Labels, Taint, label_faults, taint_faults};
-use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::domain::time::Timestamp;
 use crate::store;
 
-pub use crate::store::agents::Agent;
+pub use crate::store::agents::StoredAgent;
 
 /// The slots that an agent offers, and flags that decide if they count.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     pub alive: bool,
     pub schedulable: bool,
     pub labels: Labels,
@@ -41,7 +41,7 @@ pub const MAX_AGENTS: usize = 50_000;
 
 /// The agents of one request by id. Faults point to `/agents/N/agent_id`.
 pub fn collect_specs(agents: impl IntoIterator<Item = (String, AgentSpec)>) -> Result<BTreeMap<String, AgentSpec>> {
-    let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
+    let (mut specs, mut faults) = (BTreeMap::new(), RequestFaults::default());
     for (at, (id, spec)) in agents.into_iter().enumerate() {
         for fault in spec.faults() {
             faults.push(fault.below(&format!("/agents/{at}")));
@@ -65,7 +65,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn agents(&self, caller: &Caller, group: &str) -> Result<Vec<Agent>> {
+    pub async fn agents(&self, caller: &Caller, group: &str) -> Result<Vec<StoredAgent>> {
         self.group_for_readers(caller, group)?;
         Ok(store::agents::list(self.store().read(), group).await?)
     }
@@ -85,7 +85,7 @@ impl Service {
         agent_id: String,
         spec: AgentSpec,
         reason: Option<String>,
-    ) -> Result<(Agent, bool)> {
+    ) -> Result<(StoredAgent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         Error::refuse(spec.faults())?;
@@ -98,7 +98,8 @@ impl Service {
             store::agents::upsert(session.write(), session.group(), std::slice::from_ref(&agent)).await?;
             let (before, after) = (old.as_ref().map(describe), Some(describe(&agent)));
             if before != after {
-                let entry = Change { action: "agent.put", target: agent.agent_id.clone(), before, after, reason };
+                let entry =
+                    AuditedChange { action: "agent.put", target: agent.agent_id.clone(), before, after, reason };
                 session.audit(entry).await?;
             }
             change_agents(session, agents).await?;
@@ -127,16 +128,16 @@ impl Service {
             check_name(agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         }
         let change = async move |session: &mut GroupTransaction| {
-            let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
+            let new: Vec<StoredAgent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
             let mut by_id: BTreeMap<_, _> =
                 session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
-            let is_other = |agent: &Agent| by_id.get(&agent.agent_id).map(describe) != Some(describe(agent));
+            let is_other = |agent: &StoredAgent| by_id.get(&agent.agent_id).map(describe) != Some(describe(agent));
             let changes = new.iter().any(is_other);
             by_id.extend(new.iter().map(|a| (a.agent_id.clone(), a.clone())));
             store::agents::upsert(session.write(), session.group(), &new).await?;
             if changes {
                 let (target, after) = (session.group().to_owned(), Some(json!({"agents": new.len()})));
-                session.audit(Change { action: "agents.put", target, before: None, after, reason }).await?;
+                session.audit(AuditedChange { action: "agents.put", target, before: None, after, reason }).await?;
             }
             change_agents(session, by_id.into_values().collect()).await
         };
@@ -167,7 +168,7 @@ impl Service {
             agents.retain(|a| a.agent_id != agent_id);
             store::agents::delete(session.write(), session.group(), &agent_id).await?;
             let (action, before) = ("agent.delete", Some(describe(&old)));
-            session.audit(Change { action, target: agent_id, before, after: None, reason }).await?;
+            session.audit(AuditedChange { action, target: agent_id, before, after: None, reason }).await?;
             change_agents(session, agents).await
         };
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
@@ -202,13 +203,13 @@ pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<
     listed.into_iter().chain(InputWarning::unlisted(ranges.count() as u64)).collect()
 }
 
-fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> Agent {
+fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> StoredAgent {
     let AgentSpec { available_slots, alive, schedulable, labels, taints } = spec;
-    Agent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
+    StoredAgent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
 }
 
 /// Refuses agents that together offer more of a slot than an amount can hold, because order and factors would be wrong.
-fn check_sum(agents: &[Agent]) -> Result<()> {
+fn check_sum(agents: &[StoredAgent]) -> Result<()> {
     let mut sums: BTreeMap<SlotName, Amount> = BTreeMap::new();
     for (slot, amount) in agents.iter().filter(|agent| agent.offers()).flat_map(|agent| agent.available_slots.iter()) {
         let sum = sums.entry(slot).or_default();
@@ -220,13 +221,13 @@ fn check_sum(agents: &[Agent]) -> Result<()> {
     Ok(())
 }
 
-fn describe(agent: &Agent) -> serde_json::Value {
-    let Agent { available_slots, alive, schedulable, labels, taints, .. } = agent;
+fn describe(agent: &StoredAgent) -> serde_json::Value {
+    let StoredAgent { available_slots, alive, schedulable, labels, taints, .. } = agent;
     json!({"available_slots": available_slots, "alive": alive, "schedulable": schedulable, "labels": labels, "taints": taints})
 }
 
 /// Closes the time of the old capacity, then sets the new one. Pointers in faults are relative to one agent.
-async fn change_agents(session: &mut GroupTransaction, mut agents: Vec<Agent>) -> Result<()> {
+async fn change_agents(session: &mut GroupTransaction, mut agents: Vec<StoredAgent>) -> Result<()> {
     check_sum(&agents)?;
     session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));

@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::input::caller::Caller;
 use super::input::error::Result;
-use crate::domain::choices::Choice;
+use crate::domain::choices::NamedChoice;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
-use crate::store::audit::{self, Entry};
+use crate::store::audit::{self, StoredEntry};
 
-const fn choice(name: &'static str, summary: &'static str) -> Choice {
-    Choice { name, summary }
+const fn choice(name: &'static str, summary: &'static str) -> NamedChoice {
+    NamedChoice { name, summary }
 }
 
 /// The actions of all entries, each in a word or two. A new action needs a line here.
-pub const ACTIONS: [Choice; 28] = [
+pub const ACTIONS: [NamedChoice; 28] = [
     choice("weights.put", "Weights"),
     choice("scheduler_options.patch", "Options"),
     choice("configuration.apply", "Applied changes"),
@@ -49,12 +49,12 @@ pub const ACTIONS: [Choice; 28] = [
 ];
 
 /// The action of the counts of delivered reports.
-pub const INGEST: &str = "kernels.ingest";
+pub const INGEST_ACTION: &str = "kernels.ingest";
 /// The action of inferred ends.
-pub const INFERRED: &str = "kernels.end_inferred";
+pub const INFERRED_END_ACTION: &str = "kernels.end_inferred";
 
 /// A change as a use-case describes it.
-pub struct Change {
+pub struct AuditedChange {
     /// `resource.verb`, such as `weights.put`.
     pub action: &'static str,
     pub target: String,
@@ -67,12 +67,12 @@ pub struct Change {
 pub(super) async fn write(
     db: &impl ConnectionTrait,
     caller: &Caller,
-    change: Change,
+    change: AuditedChange,
     group: Option<&str>,
     now: Timestamp,
 ) -> Result<i64> {
     debug_assert!(ACTIONS.iter().any(|known| known.name == change.action), "{} is in no list", change.action);
-    let entry = Entry {
+    let entry = StoredEntry {
         id: 0,
         at: now,
         actor: caller.actor.to_string(),
@@ -117,14 +117,14 @@ pub fn option_label(key: &str) -> String {
     format!("option:{key}")
 }
 
-const QUEUE: &str = "queue:";
+const QUEUE_PREFIX: &str = "queue:";
 
 /// The name of a queue among the items that an entry has changed.
 pub fn queue_label(name: &str) -> String {
-    format!("{QUEUE}{name}")
+    format!("{QUEUE_PREFIX}{name}")
 }
 
 /// The queue of a name from [`queue_label`].
 pub fn queue_of(label: &str) -> Option<&str> {
-    label.strip_prefix(QUEUE)
+    label.strip_prefix(QUEUE_PREFIX)
 }

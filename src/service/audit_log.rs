@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::audit::{INFERRED, INGEST, label};
+use super::audit::{INFERRED_END_ACTION, INGEST_ACTION, label};
 use super::input::moment;
-use super::input::page::{Page, Window, id_page, id_window};
-use super::people::{Directory, who};
+use super::input::page::{Page, PageWindow, id_page, id_window};
+use super::people::{PeopleDirectory, lookup};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::time::Day;
-use crate::store::audit_targets::Targets;
+use crate::store::audit_targets::TargetNames;
 use crate::store::{audit, audit_targets};
 
-pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
-pub use crate::store::audit_targets::Author;
+pub use crate::store::audit::{AuditFilter, StoredEntry as AuditEntry};
+pub use crate::store::audit_targets::ChangeAuthor;
 
 /// The filter of entries, as requests contain it.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +29,10 @@ pub struct AuditQuery {
 }
 
 impl AuditQuery {
-    pub fn read(self, people: &Directory) -> Result<AuditFilter> {
+    pub fn read(self, people: &PeopleDirectory) -> Result<AuditFilter> {
         let Self { resource_group, action, actor, target, from, to } = self;
         let includes_day = to.as_deref().is_some_and(|text| text.parse::<Day>().is_ok());
-        let from = from.map(|text| moment::beginning("/from", &text)).transpose()?;
+        let from = from.map(|text| moment::parse_beginning("/from", &text)).transpose()?;
         let until = to.map(|text| moment::end("/to", &text)).transpose()?;
         let is_before = |(from, until)| until < from || (includes_day && until == from);
         if from.zip(until).is_some_and(is_before) {
@@ -45,23 +45,25 @@ impl AuditQuery {
 
 /// The targets that a text stands for. `user:` and `project:` also take names, and a user without a project stands for
 /// all of the user's projects.
-fn targets(text: &str, people: &Directory) -> Targets {
-    let named = |names: Vec<String>| Targets { names, prefix: None };
+fn targets(text: &str, people: &PeopleDirectory) -> TargetNames {
+    let named = |names: Vec<String>| TargetNames { names, prefix: None };
     if let Some(name) = text.strip_prefix("project:")
-        && let Ok(id) = who::project_of_text(people, name, "/target")
+        && let Ok(id) = lookup::project_of_text(people, name, "/target")
     {
         return named(vec![text.to_owned(), label(&Owner::Project(id)), id.to_string()]);
     }
     let Some(rest) = text.strip_prefix("user:") else { return named(vec![text.to_owned()]) };
-    let of_user = |name: &str| who::user_of_text(people, name, "/target").ok();
+    let of_user = |name: &str| lookup::user_of_text(people, name, "/target").ok();
     if let Some((name, project)) = rest.split_once('/')
         && let Some(user) = of_user(name)
-        && let Ok(project) = who::project_of_text(people, project, "/target")
+        && let Ok(project) = lookup::project_of_text(people, project, "/target")
     {
         return named(vec![text.to_owned(), label(&Owner::User(Member { user, project }))]);
     }
     match of_user(rest) {
-        Some(user) => Targets { names: vec![text.to_owned(), user.to_string()], prefix: Some(format!("user:{user}/")) },
+        Some(user) => {
+            TargetNames { names: vec![text.to_owned(), user.to_string()], prefix: Some(format!("user:{user}/")) }
+        }
         None => named(vec![text.to_owned()]),
     }
 }
@@ -87,7 +89,7 @@ impl Service {
     )]
     pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
         let before = self.clock().now().day().back(keep_days).start();
-        Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
+        Ok(audit::purge(self.store().write(), &[INGEST_ACTION, INFERRED_END_ACTION], before).await?)
     }
 
     /// The authors of the last changes of weights, options, projects and queues of the group, by their names in the
@@ -97,13 +99,18 @@ impl Service {
         &self,
         group: &str,
         targets: &[String],
-    ) -> Result<BTreeMap<String, Author>> {
+    ) -> Result<BTreeMap<String, ChangeAuthor>> {
         Ok(audit_targets::last(self.store().read(), group, targets).await?)
     }
 
     /// The entries, newest first. A key that is limited to groups sees the entries of those groups.
     #[tracing::instrument(name = "service.audit_log.audit_log", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<AuditEntry>> {
+    pub async fn audit_log(
+        &self,
+        caller: &Caller,
+        filter: &AuditFilter,
+        window: &PageWindow,
+    ) -> Result<Page<AuditEntry>> {
         caller.require_admin()?;
         if let Some(group) = &filter.resource_group {
             caller.require_group(group)?;

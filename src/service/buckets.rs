@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use super::input::page::{Cursor, Key, Page, Window};
+use super::input::page::{Cursor, CursorKey, Page, PageWindow};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::Filter;
 use crate::domain::tier::Tier;
-use crate::store::bucket_list::{self, BucketQuery, Place};
+use crate::store::bucket_list::{self, BucketPosition, BucketQuery};
 
 pub use crate::store::bucket_list::{BucketCondition, BucketField, BucketRow};
 
@@ -17,7 +17,7 @@ pub struct BucketList {
     pub filter: Filter<BucketCondition>,
     pub field: BucketField,
     pub descending: bool,
-    pub window: Window,
+    pub window: PageWindow,
 }
 
 /// The name of a list with one order in page cursors.
@@ -70,22 +70,27 @@ impl Service {
     }
 }
 
-fn write_place(place: Place) -> Vec<Key> {
-    let mut key = vec![Key::Number(place.value.unsigned_abs()), Key::Number(place.period_start.unsigned_abs().into())];
-    key.extend(place.domain_name.map(Key::Text));
-    key.extend(place.user.map(|u| Key::Text(u.to_string())));
-    key.extend(place.project.map(|p| Key::Text(p.to_string())));
+fn write_place(place: BucketPosition) -> Vec<CursorKey> {
+    let mut key = vec![
+        CursorKey::Number(place.value.unsigned_abs()),
+        CursorKey::Number(place.period_start.unsigned_abs().into()),
+    ];
+    key.extend(place.domain_name.map(CursorKey::Text));
+    key.extend(place.user.map(|u| CursorKey::Text(u.to_string())));
+    key.extend(place.project.map(|p| CursorKey::Text(p.to_string())));
     key
 }
 
-fn read_place(cursor: &Cursor, tier: Tier) -> Result<Place> {
+fn read_place(cursor: &Cursor, tier: Tier) -> Result<BucketPosition> {
     let fault = Error::other_cursor;
-    let [Key::Number(value), Key::Number(start), rest @ ..] = cursor.key.as_slice() else { return Err(fault()) };
-    let id = |key: Option<&Key>| match key {
-        Some(Key::Text(text)) => text.parse::<Uuid>().map(Some).map_err(|_| fault()),
+    let [CursorKey::Number(value), CursorKey::Number(start), rest @ ..] = cursor.key.as_slice() else {
+        return Err(fault());
+    };
+    let id = |key: Option<&CursorKey>| match key {
+        Some(CursorKey::Text(text)) => text.parse::<Uuid>().map(Some).map_err(|_| fault()),
         _ => Err(fault()),
     };
-    let mut place = Place {
+    let mut place = BucketPosition {
         value: i64::try_from(*value).map_err(|_| fault())?,
         period_start: i32::try_from(*start).map_err(|_| fault())?,
         domain_name: None,
@@ -94,7 +99,7 @@ fn read_place(cursor: &Cursor, tier: Tier) -> Result<Place> {
     };
     match tier {
         Tier::Domain => match rest.first() {
-            Some(Key::Text(name)) => place.domain_name = Some(name.clone()),
+            Some(CursorKey::Text(name)) => place.domain_name = Some(name.clone()),
             _ => return Err(fault()),
         },
         Tier::Project => place.project = id(rest.first())?,

@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::audit::Change;
+use super::audit::AuditedChange;
 use super::group::transaction::GroupTransaction;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::domain::capacity::CapacitySource;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Day;
 use crate::store;
 
 impl Service {
     /// The capacity of every day of which one is known, by date.
-    pub async fn capacity_days(&self, caller: &Caller, group: &str) -> Result<Vec<(Day, Amounts)>> {
+    pub async fn capacity_days(&self, caller: &Caller, group: &str) -> Result<Vec<(Day, SlotAmounts)>> {
         caller.require_reader()?;
         self.group(caller, group)?;
         let calendar = store::capacity::load(self.store().read(), group).await?;
-        Ok(calendar.days().map(|(day, known)| (day, Amounts::clone(&known.capacity))).collect())
+        Ok(calendar.days().map(|(day, known)| (day, SlotAmounts::clone(&known.capacity))).collect())
     }
 
     /// Stores capacities of days. Those that the service observed itself stay. Returns the number of days that changed.
@@ -35,7 +35,7 @@ impl Service {
         self: &Arc<Self>,
         caller: Caller,
         group: &str,
-        mut days: BTreeMap<Day, Amounts>,
+        mut days: BTreeMap<Day, SlotAmounts>,
     ) -> Result<u64> {
         caller.require_admin()?;
         let change = async move |session: &mut GroupTransaction| {
@@ -53,7 +53,7 @@ impl Service {
             session.state_mut().ledger.give_capacities(days);
             session.reconfigure();
             session.recompute_histories().await?;
-            let entry = Change {
+            let entry = AuditedChange {
                 action: "capacities.give",
                 target: session.group().to_owned(),
                 before: None,

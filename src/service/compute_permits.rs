@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::input::error::{Error, Result};
 use super::key_semaphores::KeySemaphores;
-use super::work::blocking;
+use super::work::run_blocking;
 
 /// Work on fewer rows needs no permit, because it ends within about a millisecond.
 const PERMIT_MIN_ROWS: usize = 2_000;
@@ -74,7 +74,7 @@ impl ComputePermits {
     /// Runs a long computation for the key with the id `key`.
     pub async fn run<T: Send>(&self, key: Option<Uuid>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         let _permit = self.acquire(key).await?;
-        blocking(work)
+        run_blocking(work)
     }
 
     /// Runs work that reads `rows` rows, with a permit if they are many.
@@ -85,6 +85,6 @@ impl ComputePermits {
         work: impl FnOnce() -> Result<T> + Send,
     ) -> Result<T> {
         let permit = self.acquire_for(key, rows).await?;
-        if permit.is_some() { blocking(work) } else { work() }
+        if permit.is_some() { run_blocking(work) } else { work() }
     }
 }

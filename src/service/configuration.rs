@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::group::changes::queues::{self, QueuesChanged};
-use super::group::changes::weights::{self, WeightChange, WeightItem};
+use super::group::changes::weights::{self, WeightItem, WeightUpdate};
 use super::group::transaction::GroupTransaction;
-use super::input::terms::Terms;
+use super::input::terms::WriteTerms;
 use super::input::warning::InputWarning;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
@@ -15,7 +15,7 @@ use crate::domain::queues::QueueConfig;
 
 /// The wanted configuration of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Configuration {
+pub struct WantedConfiguration {
     pub weights: Vec<WeightItem>,
     /// `None` leaves queues unchanged.
     pub queues: Option<Vec<QueueConfig>>,
@@ -27,7 +27,7 @@ pub struct Configuration {
 #[derive(Clone, Debug)]
 pub struct ConfigurationChanged {
     /// The changed weights: first the named ones in their order, then the pruned ones.
-    pub weights: Vec<WeightChange>,
+    pub weights: Vec<WeightUpdate>,
     /// The number of named weights that had their value already.
     pub unchanged: usize,
     /// `None` if queues were left unchanged.
@@ -55,18 +55,18 @@ impl Service {
         self: &Arc<Self>,
         caller: Caller,
         group: String,
-        wanted: Configuration,
-        terms: impl Into<Terms>,
+        wanted: WantedConfiguration,
+        terms: impl Into<WriteTerms>,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
-        let Terms { reason, if_revision } = terms.into();
+        let WriteTerms { reason, if_revision } = terms.into();
         let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let changed = plan(session, wanted).await?;
             if let Some(queues) = &changed.queues {
-                queues::book(session, "queues.put", reason.clone(), queues).await?;
+                queues::store_queues(session, "queues.put", reason.clone(), queues).await?;
             }
-            weights::book(session, &changed.weights, reason).await?;
+            weights::store_weights(session, &changed.weights, reason).await?;
             Ok(changed)
         };
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
@@ -85,7 +85,7 @@ impl Service {
         self: &Arc<Self>,
         caller: &Caller,
         group: &str,
-        wanted: Configuration,
+        wanted: WantedConfiguration,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
         let change = async move |session: &mut GroupTransaction| plan(session, wanted).await;
@@ -94,8 +94,8 @@ impl Service {
 }
 
 /// Checks the configuration against the group under the session's lock, and returns the changes.
-async fn plan(session: &mut GroupTransaction, wanted: Configuration) -> Result<ConfigurationChanged> {
-    let Configuration { weights: items, queues, prune } = wanted;
+async fn plan(session: &mut GroupTransaction, wanted: WantedConfiguration) -> Result<ConfigurationChanged> {
+    let WantedConfiguration { weights: items, queues, prune } = wanted;
     let queues = queues.map(|written| queues::plan(session, written, |_| prune)).transpose()?;
     let mut changes = weights::plan(session, &items).await?;
     let warnings = weights::warnings(&session.people(), &items, &changes);
@@ -105,7 +105,7 @@ async fn plan(session: &mut GroupTransaction, wanted: Configuration) -> Result<C
         let weight = |entity: &Owner| hierarchy.share(entity).and_then(|share| share.weight);
         let mut set: Vec<Owner> = hierarchy.owners().filter(|e| weight(e).is_some() && !named.contains(e)).collect();
         set.sort_unstable();
-        changes.extend(set.into_iter().map(|target| WeightChange { from: weight(&target), target, to: None }));
+        changes.extend(set.into_iter().map(|target| WeightUpdate { from: weight(&target), target, to: None }));
     }
     let all = changes.len();
     changes.retain(|change| change.from != change.to);

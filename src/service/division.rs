@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::group::published::division::Division;
+use super::group::snapshots::division::SnapshotDivision;
 use super::group::visible::VisibleGroup;
-use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
+use super::input::page::{CursorKey, Page, PageWindow, day_key, key_day, key_page, key_window};
 use super::work::run_to_completion;
-use super::{Caller, Error, Result, Service, Work};
-use crate::domain::division::Trace;
+use super::{Caller, Error, LeasedWork, Result, Service};
+use crate::domain::division::DivisionTrace;
 use crate::store;
 
-pub use super::group::published::division::QueueFigures;
+pub use super::group::snapshots::division::QueueFigures;
 pub use crate::store::division_days::{DivisionDay, HistoryFilter};
 
 /// A division, with the group that it belongs to.
 #[derive(Clone, Debug)]
 pub struct GroupDivision {
     pub group: VisibleGroup,
-    pub division: Arc<Division>,
+    pub division: Arc<SnapshotDivision>,
 }
 
 impl Service {
@@ -42,7 +42,7 @@ impl Service {
         }
         let work = || {
             if explain {
-                Ok(Arc::new(group.facts().divide(now, Trace::on()).map_err(Error::not_divisible)?))
+                Ok(Arc::new(group.facts().divide(now, DivisionTrace::on()).map_err(Error::not_divisible)?))
             } else {
                 group.published().division(now)
             }
@@ -53,7 +53,7 @@ impl Service {
 
     /// Stores the group's division as that of today; the last one of a day stays. Returns counts of what was done.
     #[tracing::instrument(name = "service.division.keep_division", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn keep_division(self: &Arc<Self>, work: impl Into<Work>) -> Result<Value> {
+    pub async fn keep_division(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<Value> {
         self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         let GroupDivision { group, division } =
@@ -64,7 +64,7 @@ impl Service {
             let tx = service.store().begin().await?;
             // If the group is deleted at the same time, either the deletion finds these rows, or this write does not
             // find the group.
-            if !store::groups::hold(&tx, &group.name).await? {
+            if !store::groups::prevent_deletion(&tx, &group.name).await? {
                 return Err(Error::unknown_group(&group.name));
             }
             let Some(day) = rows.first().map(|row| row.day) else { return Ok(json!({"queues": 0})) };
@@ -92,15 +92,15 @@ impl Service {
         caller: &Caller,
         group: &str,
         filter: &HistoryFilter,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<DivisionDay>> {
         self.group_for_readers(caller, group)?;
         let place = key_window(window, |key| match key {
-            [Key::Number(day), Key::Text(queue)] => Some((key_day(*day), queue.clone())),
+            [CursorKey::Number(day), CursorKey::Text(queue)] => Some((key_day(*day), queue.clone())),
             _ => None,
         })?;
         let found = store::division_days::page(self.store().read(), group, filter, &place).await?;
-        let key = |row: &DivisionDay| vec![day_key(row.day), Key::Text(row.queue.clone())];
+        let key = |row: &DivisionDay| vec![day_key(row.day), CursorKey::Text(row.queue.clone())];
         Ok(key_page(Self::DIVISION_HISTORY, found, key, window))
     }
 

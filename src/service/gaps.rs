@@ -1,10 +1,10 @@
 //! Downtimes that removed or extended usage, as they are shown afterwards (FAIR_SHARE §4).
 
-use super::input::page::{Page, Window, id_page, id_window};
+use super::input::page::{Page, PageWindow, id_page, id_window};
 use super::{Caller, Result, Service};
 use crate::store;
 
-pub use crate::store::runs::Gap;
+pub use crate::store::runs::DowntimeGap;
 
 impl Service {
     /// The name of the gaps of a group in page cursors.
@@ -12,9 +12,9 @@ impl Service {
 
     /// The gaps, newest first.
     #[tracing::instrument(name = "service.gaps.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
-    pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
+    pub async fn gaps(&self, caller: &Caller, group: &str, window: &PageWindow) -> Result<Page<DowntimeGap>> {
         self.group_for_readers(caller, group)?;
-        let found = store::runs::gaps(self.store().read(), group, &id_window(window)?).await?;
+        let found = store::runs::load_gaps(self.store().read(), group, &id_window(window)?).await?;
         Ok(id_page(Self::GAP_LIST, found, |g| g.id, window))
     }
 }

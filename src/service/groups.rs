@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::accounting::shorter_lookback;
-use super::audit::Change;
-use super::group::changes::options::{OptionsChange, OptionsPatch, changed, check_scheduler, describe, option_faults};
-use super::group::published::profile::is_etag_of;
+use super::audit::AuditedChange;
+use super::group::changes::options::{
+    OptionsChange, OptionsPatch, changed_names, check_scheduler, describe, option_faults,
+};
+use super::group::snapshots::profile::is_etag_of;
 use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
@@ -18,7 +20,7 @@ use crate::domain::names::check_name;
 use crate::domain::options::merge_patch;
 use crate::domain::sequencer::Sequencer;
 use crate::store;
-use crate::store::groups::Contents;
+use crate::store::groups::GroupContents;
 
 /// The parameters of a patch of a group.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +67,7 @@ impl Service {
                     return Err(Error::StaleMatch);
                 }
                 session.require_revision(patch.if_revision.as_deref()).await?;
-                let entry = Change {
+                let entry = AuditedChange {
                     action: "resource_group.create",
                     target: name.clone(),
                     before: None,
@@ -75,8 +77,8 @@ impl Service {
                 session.audit(entry).await?;
                 Ok(Vec::new())
             };
-            let (warnings, picture) = session.conclude(change).await?;
-            Ok((VisibleGroup::new(&caller, &name, || picture)?.warned(warnings), is_new))
+            let (warnings, group_snapshot) = session.run(change).await?;
+            Ok((VisibleGroup::new(&caller, &name, || group_snapshot)?.warned(warnings), is_new))
         })
         .await
     }
@@ -98,15 +100,16 @@ impl Service {
     /// Removes a group with everything that belongs to it. If it has kernels or history, the name has to be confirmed;
     /// if kernels run in it, the request needs `force`.
     #[tracing::instrument(name = "service.groups.delete_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-    pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: Deletion) -> Result<()> {
+    pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: GroupDeletion) -> Result<()> {
         caller.require_admin()?;
         let change = async move |session: &mut GroupTransaction| {
             let group = session.state().group.clone();
-            deletion.check(&group.name, store::groups::contents(session.read(), &group.name, group.key).await?)?;
+            deletion
+                .check(&group.name, store::groups::count_contents(session.read(), &group.name, group.key).await?)?;
             let gone = store::groups::delete(session.write(), &group.name, group.key).await?;
             let mut before = describe(&group.scheduler, &group.scheduler_opts);
             before["removed"] = json!(gone);
-            let entry = Change {
+            let entry = AuditedChange {
                 action: "resource_group.delete",
                 target: group.name,
                 before: Some(before),
@@ -123,7 +126,7 @@ impl Service {
 
 /// The confirmation of the deletion of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Deletion {
+pub struct GroupDeletion {
     /// The name of the group.
     pub confirm: Option<String>,
     /// Deletes the group even if kernels run in it.
@@ -131,9 +134,9 @@ pub struct Deletion {
     pub reason: Option<String>,
 }
 
-impl Deletion {
-    fn check(&self, name: &str, contents: Contents) -> Result<()> {
-        let Contents { kernels, running, usage_records, usage_buckets, day_totals, usage_histories } = contents;
+impl GroupDeletion {
+    fn check(&self, name: &str, contents: GroupContents) -> Result<()> {
+        let GroupContents { kernels, running, usage_records, usage_buckets, day_totals, usage_histories } = contents;
         let counts = BTreeMap::from([
             ("kernels", kernels),
             ("running_kernels", running),
@@ -183,8 +186,8 @@ async fn change_group(
     let before = describe(&group.scheduler, &group.scheduler_opts);
     let after = describe(&change.scheduler, &change.opts);
     change.make(session).await?;
-    let targets = changed(&before, &after);
-    let entry = Change {
+    let targets = changed_names(&before, &after);
+    let entry = AuditedChange {
         action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
         target: group.name,
         before: Some(before),

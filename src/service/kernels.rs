@@ -1,6 +1,6 @@
 //! Kernels and their usage records.
 
-use super::input::page::{Cursor, Key, Page, Window};
+use super::input::page::{Cursor, CursorKey, Page, PageWindow};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
@@ -9,13 +9,13 @@ use crate::store;
 use crate::store::records::RecordRange;
 
 pub use crate::store::kernels::KernelFilter;
-pub use crate::store::records::Record;
+pub use crate::store::records::StoredRecord;
 
 /// A kernel with its records, by start.
 #[derive(Debug)]
 pub struct KernelWithRecords {
     pub kernel: Kernel,
-    pub records: Vec<Record>,
+    pub records: Vec<StoredRecord>,
     /// `Some` if the kernel started before this day and records of earlier days were purged.
     pub records_from: Option<Day>,
 }
@@ -37,7 +37,7 @@ impl Service {
         caller: &Caller,
         group: &str,
         mut filter: KernelFilter,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<Kernel>> {
         if let Some(user) = filter.user {
             caller.require_user(user)?;
@@ -46,14 +46,14 @@ impl Service {
         let key = self.group(caller, group)?.key;
         let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
             None => None,
-            Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::other_cursor())?),
+            Some([CursorKey::Text(id)]) => Some(id.parse().map_err(|_| Error::other_cursor())?),
             Some(_) => return Err(Error::other_cursor()),
         };
         let (mut rows, total) =
             store::kernels::page(self.store().read(), key, &filter, after, u64::from(window.limit) + 1).await?;
         let has_next = rows.len() > window.limit as usize;
         rows.truncate(window.limit as usize);
-        let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![Key::Text(k.report.id.to_string())]);
+        let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![CursorKey::Text(k.report.id.to_string())]);
         Ok(Page {
             rows: rows.into_iter().map(|k| (cursor(&k), k)).collect(),
             has_next,
@@ -92,7 +92,7 @@ impl Service {
         let records_from = visible.records_from.filter(|day| started_at < day.start());
         let after = records_from.map_or(started_at, Day::start);
         let stretch = RecordRange { kernel: of, after, until };
-        let records = store::records::stretch(self.store().read(), visible.key, stretch).await?;
+        let records = store::records::load_record_range(self.store().read(), visible.key, stretch).await?;
         Ok(KernelWithRecords { kernel, records, records_from })
     }
 }

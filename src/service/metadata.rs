@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use super::Role;
 use super::audit::ACTIONS;
-use super::fairness::window::Window;
+use super::fairness::window::ReportWindow;
 use super::jobs::{JobControl, JobDefinition, JobScope};
 use super::keys::sessions::SESSION_SECONDS;
-use crate::domain::choices::Choice;
+use crate::domain::choices::NamedChoice;
 use crate::domain::metadata::RuleFacts;
 
 /// A job of the server.
@@ -28,15 +28,15 @@ pub struct JobFacts {
 
 /// Everything that can be chosen or set, with its ranges, defaults and sentences. It is made from the same tables as the checks.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Metadata {
+pub struct ServerMetadata {
     #[serde(flatten)]
     pub rules: RuleFacts,
     /// The jobs of the server.
     pub jobs: Vec<JobFacts>,
     /// The roles that a key can have.
-    pub roles: Vec<Choice>,
+    pub roles: Vec<NamedChoice>,
     /// The actions of the audit log, each in a word or two.
-    pub audit_actions: Vec<Choice>,
+    pub audit_actions: Vec<NamedChoice>,
     /// The windows of fairness that end now, from short to long.
     #[schema(example = json!(["now", "1h", "1d", "7d", "28d"]))]
     pub fairness_windows: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Metadata {
     pub session_seconds: i64,
 }
 
-impl Metadata {
+impl ServerMetadata {
     /// The facts, which are the same for every caller.
     pub fn collect(jobs: &dyn JobControl) -> Self {
         let job = |JobDefinition { name, description, scope, schedule }| JobFacts {
@@ -57,9 +57,12 @@ impl Metadata {
         Self {
             rules: RuleFacts::collect(),
             jobs: jobs.jobs().into_iter().map(job).collect(),
-            roles: Role::ALL.into_iter().map(|role| Choice { name: role.as_str(), summary: role.summary() }).collect(),
+            roles: Role::ALL
+                .into_iter()
+                .map(|role| NamedChoice { name: role.as_str(), summary: role.summary() })
+                .collect(),
             audit_actions: ACTIONS.to_vec(),
-            fairness_windows: Window::names(),
+            fairness_windows: ReportWindow::names(),
             session_seconds: SESSION_SECONDS,
         }
     }

@@ -56,23 +56,23 @@ use std::time::Duration;
 pub use group::visible::VisibleGroup;
 pub use input::caller::{Caller, Role};
 pub use input::clock::{Clock, SystemClock};
-pub use input::error::{Error, Fault, Faults, Result};
-pub use jobs::leases::Work;
+pub use input::error::{Error, Fault, RequestFaults, Result};
+pub use jobs::leases::LeasedWork;
 
 use compute_permits::ComputePermits;
 use group::arrivals::GroupArrivals;
 use group::locked::LockedElsewhere;
-use group::published::{GroupSnapshot, Published};
+use group::snapshots::{GroupSnapshot, PublishedSnapshots};
 use group::state::GroupState;
 use ingest::batch::CommitQueues;
 use keys::sessions::SessionTable;
 use keys::table::KeyTable;
 use memory_budget::MemoryBudget;
-use start::Start;
+use start::ServiceStart;
 use tokio::time::Instant;
-use upkeep::clock_trust::Runs;
-use upkeep::clock_watch::Watch;
-use upkeep::health::Health;
+use upkeep::clock_trust::ServiceRuns;
+use upkeep::clock_watch::ClockWatch;
+use upkeep::health::ServiceHealth;
 use upkeep::rewinds::RewindWatch;
 use uuid::Uuid;
 
@@ -91,8 +91,8 @@ type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 /// The service behind all interfaces. Cloning the `Arc` is cheap; it lives as long as the process.
 pub struct Service {
     store: Store,
-    clock: Watch,
-    published: Published,
+    clock: ClockWatch,
+    published: PublishedSnapshots,
     slots: Mutex<HashMap<String, Slot>>,
     locked_elsewhere: LockedElsewhere,
     arrivals: GroupArrivals,
@@ -103,18 +103,18 @@ pub struct Service {
     /// The start of the last successful comparison with the database; `None` if this process does not serve.
     compared_at: Mutex<Option<Instant>>,
     /// The times at which the service ran.
-    runs: Mutex<Runs>,
+    runs: Mutex<ServiceRuns>,
     keys: KeyTable,
     /// The sessions of the web pages.
     sessions: SessionTable,
     /// The time for which keys in memory are accepted while the database cannot be read.
     key_grace: OnceLock<Option<Duration>>,
-    people: people::People,
+    people: people::CurrentDirectory,
     /// The number of days for which usage is kept.
     keep_buckets_days: OnceLock<u32>,
     /// The last sequences that schedulers got.
-    sequences: sequence::memory::Memory,
-    previous_ranks: rank_movement::memory::Memory,
+    sequences: sequence::memory::SequenceMemory,
+    previous_ranks: rank_movement::memory::RankMemory,
     /// Signs that the database has gone back to an earlier state.
     rewinds: RewindWatch,
     /// Permits for long computations from memory.
@@ -124,20 +124,20 @@ pub struct Service {
     /// The memory budget of requests.
     memory: OnceLock<MemoryBudget>,
     /// The present conditions of the service.
-    pub health: Health,
+    pub health: ServiceHealth,
 }
 
 impl Service {
     /// A service over `store` that has published the state of all groups and knows all keys.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
-        let service = Start::of(store).await?.service(clock).await?;
+        let service = ServiceStart::of(store).await?.service(clock).await?;
         service.refresh_keys().await?;
         Ok(service)
     }
 
     /// The present time, or the latest time that has certainly come while the clock is doubted.
-    pub fn certain_now(&self) -> Timestamp {
-        self.clock.certain()
+    pub fn trusted_now(&self) -> Timestamp {
+        self.clock.trusted_time()
     }
 
     pub fn clock(&self) -> &dyn Clock {
@@ -145,7 +145,7 @@ impl Service {
     }
 
     /// `now`, or the latest time that has certainly come while the clock is doubted.
-    pub(in crate::service) fn certain(&self, now: Timestamp) -> Timestamp {
+    pub(in crate::service) fn trusted_time(&self, now: Timestamp) -> Timestamp {
         self.clock.doubt().map_or(now, |doubt| doubt.reference)
     }
 
@@ -209,7 +209,7 @@ impl Service {
     }
 
     /// All domains, projects and users of the server. The guard must not be held across an await.
-    pub fn people(&self) -> RwLockReadGuard<'_, people::Directory> {
+    pub fn people(&self) -> RwLockReadGuard<'_, people::PeopleDirectory> {
         self.people.read()
     }
 
@@ -261,7 +261,7 @@ impl Service {
 
     /// Publishes the state of a group that was read, and keeps it.
     fn publish(&self, slot: &mut SlotGuard, mut state: GroupState) {
-        state.follow(&self.people.read());
+        state.apply_people(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);
         self.published.put(&Arc::new(GroupSnapshot::build(&state, &self.people.read(), None)));
         **slot = Some(state);

@@ -7,15 +7,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::group::live_kernels::Kernels;
-use super::group::published::facts::GroupSnapshotData;
+use super::group::live_kernels::LiveKernelList;
+use super::group::snapshots::snapshot_data::GroupSnapshotData;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Member;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::queues::LiveKernel;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
-use crate::domain::workloads::occupancy::{Holder, HolderSums, OccupancyBy, sum_holders};
+use crate::domain::workloads::occupancy::{CapacityHolder, HolderSums, OccupancyBy, sum_holders};
 
 /// The slots that are held and those that are free.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -33,11 +33,11 @@ pub struct GroupOccupancy {
     /// The one with the largest share of a slot first, then by name.
     pub items: Vec<OccupancyItem>,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub held: Amounts,
+    pub held: SlotAmounts,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub free: Amounts,
+    pub free: SlotAmounts,
     #[schema(value_type = String, format = DateTime)]
     pub as_of: Timestamp,
 }
@@ -52,7 +52,7 @@ pub struct OccupancyItem {
     #[schema(nullable = false)]
     pub id: Option<Uuid>,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub held: Amounts,
+    pub held: SlotAmounts,
     /// The held part of the group's capacity, by slot.
     #[schema(value_type = BTreeMap<String, String>)]
     pub share: BTreeMap<&'static str, String>,
@@ -63,7 +63,7 @@ pub struct OccupancyItem {
     /// The slots of an agent that nothing holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
-    pub free: Option<Amounts>,
+    pub free: Option<SlotAmounts>,
     /// True if an agent is up and takes work.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -90,13 +90,13 @@ impl Service {
                 facts.agents.iter().filter(|_| by == OccupancyBy::Agent).map(|agent| named_holder(&agent.agent_id));
             let holder_of = |kernel: &LiveKernel| holder(facts, &names, by, kernel);
             let rows = sum_holders(kernels.iter().map(|kernel| &**kernel), empty, holder_of, &facts.capacity);
-            let mut held = Amounts::default();
+            let mut held = SlotAmounts::default();
             for (_, sums) in &rows {
                 held.add(&sums.held);
             }
             let free = free(&facts.capacity, &held);
             let agents: BTreeMap<&str, &_> = facts.agents.iter().map(|agent| (&*agent.agent_id, agent)).collect();
-            let item = |(Holder { name, id }, sums): (Holder, HolderSums)| {
+            let item = |(CapacityHolder { name, id }, sums): (CapacityHolder, HolderSums)| {
                 let agent = name.as_deref().and_then(|name| agents.get(name)).filter(|_| by == OccupancyBy::Agent);
                 OccupancyItem {
                     share: sums.shares(&facts.capacity),
@@ -122,7 +122,7 @@ type HolderNames = HashMap<Uuid, Arc<str>>;
 impl Service {
     /// The names of the projects or users of these kernels. They are looked up before kernels are summed, so that the directory
     /// is locked only for a moment.
-    fn holder_names(&self, by: OccupancyBy, kernels: &Kernels) -> HolderNames {
+    fn holder_names(&self, by: OccupancyBy, kernels: &LiveKernelList) -> HolderNames {
         let owners: HashSet<Member> = kernels.iter().map(|kernel| kernel.owner).collect();
         let people = self.people();
         let name = |owner: Member| match by {
@@ -134,20 +134,20 @@ impl Service {
     }
 }
 
-fn free(total: &Amounts, held: &Amounts) -> Amounts {
+fn free(total: &SlotAmounts, held: &SlotAmounts) -> SlotAmounts {
     let mut free = total.clone();
     free.subtract(held);
     free
 }
 
-fn named_holder(name: &str) -> Holder {
-    Holder { name: Some(name.to_owned()), id: None }
+fn named_holder(name: &str) -> CapacityHolder {
+    CapacityHolder { name: Some(name.to_owned()), id: None }
 }
 
 /// The holder that a kernel counts for.
-fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kernel: &LiveKernel) -> Holder {
+fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kernel: &LiveKernel) -> CapacityHolder {
     let owner = kernel.owner;
-    let named = |id: Uuid| Holder {
+    let named = |id: Uuid| CapacityHolder {
         name: Some(names.get(&id).map_or_else(|| id.to_string(), ToString::to_string)),
         id: Some(id),
     };
@@ -159,6 +159,6 @@ fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kerne
         OccupancyBy::Project => named(owner.project.0),
         OccupancyBy::User => named(owner.user.0),
         OccupancyBy::Queue => named_holder(facts.queue_of(kernel.queue.as_deref(), owner.project)),
-        OccupancyBy::Agent => Holder { name: kernel.agent_id.clone(), id: None },
+        OccupancyBy::Agent => CapacityHolder { name: kernel.agent_id.clone(), id: None },
     }
 }

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use super::fairness::days::day_rows;
-use super::group::fork::Fork;
-use super::group::published::GroupSnapshot;
+use super::group::fork::StateFork;
+use super::group::snapshots::GroupSnapshot;
 use super::group::state::GroupState;
-use super::share_history::{Leaving, ShareDay};
-use super::work::blocking;
+use super::share_history::{ShareDay, ShareDayRows};
+use super::work::run_blocking;
 use super::{Error, Result, Service};
 use crate::domain::fairness::PendingCounts;
-use crate::domain::outstanding::Outstanding;
+use crate::domain::outstanding::OutstandingKernels;
 use crate::domain::time::Day;
 use crate::store;
 use crate::store::fairness_days::FairnessDay;
@@ -28,21 +28,21 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn keep_past_days(&self, group: &str, first: Day, waited: PendingCounts) -> Result<()> {
-        let Fork { mut state, snapshot, .. } = self.fork(group).await?;
+        let StateFork { mut state, snapshot, .. } = self.fork(group).await?;
         state.prepare(&snapshot, first.start(), false).await?;
         drop(snapshot);
-        state.take_outstanding(Outstanding::default());
+        state.take_outstanding(OutstandingKernels::default());
         state.asking = waited;
-        let (key, today) = (state.group.key, self.moment().certain.day());
-        let (shares, fairness) = blocking(|| self.past_days(state, first, today));
+        let (key, today) = (state.group.key, self.moment().trusted_time.day());
+        let (shares, fairness) = run_blocking(|| self.past_days(state, first, today));
         let tx = self.store().begin().await?;
         // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
         // the group.
-        if !store::groups::hold(&tx, group).await? {
+        if !store::groups::prevent_deletion(&tx, group).await? {
             return Err(Error::unknown_group(group));
         }
-        store::share_days::put(&tx, key, shares).await?;
-        store::fairness_days::put(&tx, group, fairness).await?;
+        store::share_days::replace_days(&tx, key, shares).await?;
+        store::fairness_days::replace_days(&tx, group, fairness).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         self.previous_ranks.forget(key);
         Ok(())
@@ -56,9 +56,9 @@ impl Service {
             state.ledger.forget_from(day.plus(1));
             state.calculate(end);
             state.hierarchy.weigh(state.options.default_weight);
-            let picture = Arc::new(GroupSnapshot::build(&state, &self.people(), None));
-            shares.extend(Leaving::of(&picture, day).rows());
-            fairness.extend(day_rows(&picture, end));
+            let group_snapshot = Arc::new(GroupSnapshot::build(&state, &self.people(), None));
+            shares.extend(ShareDayRows::of(&group_snapshot, day).rows());
+            fairness.extend(day_rows(&group_snapshot, end));
         }
         (shares, fairness)
     }

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::group::published::GroupSnapshot;
-use super::group::published::cluster::ClusterSnapshot;
-use super::group::published::facts::GroupSnapshotData;
+use super::group::snapshots::GroupSnapshot;
+use super::group::snapshots::cluster::ClusterSnapshot;
+use super::group::snapshots::snapshot_data::GroupSnapshotData;
 use super::group::visible::VisibleGroup;
-use super::people::who;
+use super::people::lookup;
 use super::{Caller, Error, Fault, Result, Service};
-use crate::domain::defaults::yes;
+use crate::domain::defaults::default_true;
 use crate::domain::ids::ProjectId;
 use crate::domain::queues::DEFAULT_QUEUE;
-use crate::domain::reclaim::{Pending, PendingMember, Plan};
+use crate::domain::reclaim::{PendingGang, PendingMember, ReclaimPlan};
 use crate::domain::time::Timestamp;
 
 /// The workload that wants to run.
@@ -34,7 +34,7 @@ pub struct PlanRequest {
     pub project: Option<String>,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     pub created_at: Option<Timestamp>,
     /// Absent: all members.
@@ -44,9 +44,9 @@ pub struct PlanRequest {
 
 /// A plan, with the group that it is for.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedReclaim {
     pub group: VisibleGroup,
-    pub plan: Plan,
+    pub plan: ReclaimPlan,
 }
 
 impl Service {
@@ -59,17 +59,17 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn plan_reclaim(&self, caller: &Caller, group: &str, request: PlanRequest) -> Result<Planned> {
+    pub async fn plan_reclaim(&self, caller: &Caller, group: &str, request: PlanRequest) -> Result<PlannedReclaim> {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
-        let project = who::some_project(&self.people(), request.project_id, request.project.as_deref());
-        let pending = pending(group.facts(), request, project.map_err(|fault| Error::Invalid(vec![fault]))?)?;
+        let project = lookup::some_project(&self.people(), request.project_id, request.project.as_deref());
+        let pending = pending_gang(group.facts(), request, project.map_err(|fault| Error::Invalid(vec![fault]))?)?;
         let read = || self.cluster_of(group.published(), caller.key_id);
         let cluster = group.published().live.cluster.get_or_try_init(read).await.map(Arc::clone)?;
         let now = self.clock().now();
         let work = || cluster.plan(group.facts(), &pending, now).map_err(faults);
         let plan = self.permits.run(caller.key_id, work).await?;
-        Ok(Planned { group, plan })
+        Ok(PlannedReclaim { group, plan })
     }
 
     /// The cluster of a snapshot, from its kernels.
@@ -80,7 +80,7 @@ impl Service {
 }
 
 /// The workload in its queue. A queue that is named must exist.
-fn pending(facts: &GroupSnapshotData, request: PlanRequest, project: Option<ProjectId>) -> Result<Pending> {
+fn pending_gang(facts: &GroupSnapshotData, request: PlanRequest, project: Option<ProjectId>) -> Result<PendingGang> {
     let queue: Arc<str> = match (&request.queue, project) {
         (Some(name), _) if facts.queues.contains_key(name.as_str()) || name == DEFAULT_QUEUE => {
             Arc::from(name.as_str())
@@ -92,7 +92,7 @@ fn pending(facts: &GroupSnapshotData, request: PlanRequest, project: Option<Proj
         (None, None) => Arc::from(DEFAULT_QUEUE),
     };
     let PlanRequest { workload_id, priority, preemptible, created_at, gang_min, members, .. } = request;
-    Ok(Pending { workload_id: Arc::from(workload_id), queue, priority, preemptible, created_at, gang_min, members })
+    Ok(PendingGang { workload_id: Arc::from(workload_id), queue, priority, preemptible, created_at, gang_min, members })
 }
 
 /// Converts pointers of faults: the request is the pending workload itself.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::group::changes::queues;
 use super::group::transaction::GroupTransaction;
-use super::input::terms::Terms;
+use super::input::terms::WriteTerms;
 use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Result, Service};
-use crate::domain::queues::{QueueConfig, Queues};
+use crate::domain::queues::{QueueConfig, QueueConfigs};
 
 pub use super::group::changes::queues::{QueueChange, QueuesChanged};
 
@@ -24,7 +24,7 @@ pub struct QueuesWrite {
 
 impl Service {
     /// All configured queues, by name.
-    pub fn queues(&self, caller: &Caller, group: &str) -> Result<Arc<Queues>> {
+    pub fn queues(&self, caller: &Caller, group: &str) -> Result<Arc<QueueConfigs>> {
         Ok(Arc::clone(&self.group_for_readers(caller, group)?.whole()?.queues))
     }
 
@@ -45,9 +45,9 @@ impl Service {
         caller: Caller,
         group: String,
         queue: QueueConfig,
-        terms: impl Into<Terms>,
+        terms: impl Into<WriteTerms>,
     ) -> Result<QueuesChanged> {
-        let Terms { reason, if_revision } = terms.into();
+        let WriteTerms { reason, if_revision } = terms.into();
         let write = QueuesWrite { queues: vec![queue], prune: false, reason, if_revision };
         self.write_queues(caller, group, write, "queue.put").await.map_err(of_one)
     }
@@ -82,14 +82,14 @@ impl Service {
         caller: Caller,
         group: String,
         name: String,
-        terms: impl Into<Terms>,
+        terms: impl Into<WriteTerms>,
     ) -> Result<()> {
         caller.require_admin()?;
-        let Terms { reason, if_revision } = terms.into();
+        let WriteTerms { reason, if_revision } = terms.into();
         let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let changed = queues::plan_removal(session, &name)?;
-            queues::book(session, "queue.delete", reason, &changed).await
+            queues::store_queues(session, "queue.delete", reason, &changed).await
         };
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
@@ -105,7 +105,7 @@ impl Service {
         let change = async move |session: &mut GroupTransaction| {
             session.require_revision(write.if_revision.as_deref()).await?;
             let changed = queues::plan(session, write.queues, |_| write.prune)?;
-            queues::book(session, action, write.reason, &changed).await?;
+            queues::store_queues(session, action, write.reason, &changed).await?;
             Ok(changed)
         };
         run_to_completion(Arc::clone(self).change(caller, group, change)).await

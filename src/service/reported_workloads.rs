@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::group::live_kernels::Kernels;
-use super::group::published::GroupSnapshot;
-use super::group::published::facts::GroupSnapshotData;
-use super::work::blocking;
+use super::group::live_kernels::LiveKernelList;
+use super::group::snapshots::GroupSnapshot;
+use super::group::snapshots::snapshot_data::GroupSnapshotData;
+use super::work::run_blocking;
 use super::{Result, Service};
 use crate::domain::queues::DEFAULT_QUEUE;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{
     AgentTotals, AssessedWorkloads, StartDemand, StartImpediment, StartLimits, WorkloadMember, WorkloadMembers,
     WorkloadStatus, group_members,
@@ -23,7 +23,10 @@ pub(in crate::service) fn start_limits(facts: &GroupSnapshotData) -> StartLimits
 }
 
 /// The workloads of a snapshot, which `kernels` form, and their impediments; found once.
-pub(in crate::service) fn assessed_workloads(group: &GroupSnapshot, kernels: &Kernels) -> Arc<AssessedWorkloads> {
+pub(in crate::service) fn assessed_workloads(
+    group: &GroupSnapshot,
+    kernels: &LiveKernelList,
+) -> Arc<AssessedWorkloads> {
     let assess = || {
         let member = |kernel| WorkloadMember { kernel: Arc::clone(kernel), ended_at: None };
         let workloads = group_members(kernels.iter().map(member)).into_iter().map(Arc::new).collect::<Vec<_>>();
@@ -43,7 +46,7 @@ fn find_impediments(facts: &GroupSnapshotData, workloads: &[Arc<WorkloadMembers>
         }
         // The members above a minimum that runs start one by one, so that only their own demand counts.
         let is_below_minimum = workload.status() != WorkloadStatus::Running;
-        let held = if is_below_minimum { workload.held_slots() } else { Amounts::default() };
+        let held = if is_below_minimum { workload.held_slots() } else { SlotAmounts::default() };
         limits.impediment(&StartDemand { members, needed, held, queue: queue_of(facts, workload) })
     };
     workloads.iter().map(|workload| find(workload)).collect()
@@ -57,14 +60,14 @@ pub(in crate::service) fn queue_of<'f>(facts: &'f GroupSnapshotData, workload: &
 
 impl Service {
     /// The running, suspended and pending kernels of a snapshot, read once unless an earlier snapshot had them.
-    pub(in crate::service) async fn live_kernels(&self, group: &GroupSnapshot) -> Result<Kernels> {
+    pub(in crate::service) async fn live_kernels(&self, group: &GroupSnapshot) -> Result<LiveKernelList> {
         group.live.all_kernels.get_or_try_init(|| self.read_live_kernels(group)).await.map(Arc::clone)
     }
 
-    async fn read_live_kernels(&self, group: &GroupSnapshot) -> Result<Kernels> {
+    async fn read_live_kernels(&self, group: &GroupSnapshot) -> Result<LiveKernelList> {
         Ok(match &group.live.kernels {
-            Some(known) => blocking(|| known.all()),
-            None => store::live_kernels::all(self.store().read(), group.facts.key).await?.into(),
+            Some(known) => run_blocking(|| known.all()),
+            None => store::live_kernels::load_live_kernels(self.store().read(), group.facts.key).await?.into(),
         })
     }
 }

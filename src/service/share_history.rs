@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::group::published::GroupSnapshot;
-use super::group::published::entitlements::Entitlements;
-use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
-use super::people::who;
-use super::work::background;
-use super::{Caller, Error, Result, Service, Work};
-use crate::domain::fairness::Days;
+use super::group::snapshots::GroupSnapshot;
+use super::group::snapshots::entitlements::SnapshotEntitlements;
+use super::input::page::{CursorKey, Page, PageWindow, day_key, key_day, key_page, key_window};
+use super::people::lookup;
+use super::work::run_in_background;
+use super::{Caller, Error, LeasedWork, Result, Service};
+use crate::domain::fairness::DaySpan;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 use crate::store;
-use crate::store::share_days::{Place, ShareFilter};
+use crate::store::share_days::{ShareDayPosition, ShareFilter};
 
 pub use crate::store::share_days::{ShareDay, ShareOrder};
 
 /// The number of rows that are written at once. Steps are small so that no other writer waits for long.
-const STEP: usize = 5_000;
+const STEP_ROWS: usize = 5_000;
 /// The largest number of days of a list without an owner, and of a list of one owner.
-const MOST_DAYS: i32 = 31;
-const MOST_DAYS_OF_ONE: i32 = 3_660;
+const MAX_DAYS: i32 = 31;
+const MAX_DAYS_OF_OWNER: i32 = 3_660;
 
 /// The parameters of a history: owners by name or UUID, and days.
 #[derive(Clone, Copy, Debug)]
-pub struct HistoryQuery<'a> {
+pub struct ShareHistoryQuery<'a> {
     pub tier: Tier,
     pub domain: Option<&'a str>,
     pub project: Option<&'a str>,
@@ -44,14 +44,14 @@ pub struct HistoryQuery<'a> {
 }
 
 /// The rows of a snapshot for the day of its calculation, in the order in which they are stored.
-pub(in crate::service) struct Leaving {
+pub(in crate::service) struct ShareDayRows {
     group: Arc<GroupSnapshot>,
-    entitlements: Arc<Entitlements>,
+    entitlements: Arc<SnapshotEntitlements>,
     day: Day,
     owners: Vec<Owner>,
 }
 
-impl Leaving {
+impl ShareDayRows {
     pub(in crate::service) fn of(group: &Arc<GroupSnapshot>, day: Day) -> Self {
         let entitlements = Arc::clone(group.entitlements());
         let domains = entitlements.domains.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name)));
@@ -88,20 +88,20 @@ impl Leaving {
 }
 
 /// The key of a row in one of the orders.
-fn key_of(row: &ShareDay, order: ShareOrder) -> Vec<Key> {
+fn key_of(row: &ShareDay, order: ShareOrder) -> Vec<CursorKey> {
     let (user, project, domain) = row.id();
-    let rank = (order == ShareOrder::Rank).then(|| Key::Number(row.rank.into()));
-    let id = [Key::Text(user.to_string()), Key::Text(project.to_string()), Key::Text(domain)];
+    let rank = (order == ShareOrder::Rank).then(|| CursorKey::Number(row.rank.into()));
+    let id = [CursorKey::Text(user.to_string()), CursorKey::Text(project.to_string()), CursorKey::Text(domain)];
     [day_key(row.day)].into_iter().chain(rank).chain(id).collect()
 }
 
-fn place_of(key: &[Key]) -> Option<Place> {
+fn place_of(key: &[CursorKey]) -> Option<ShareDayPosition> {
     let (day, rank, id) = match key {
-        [Key::Number(day), id @ ..] if id.len() == 3 => (day, 0, id),
-        [Key::Number(day), Key::Number(rank), id @ ..] => (day, u32::try_from(*rank).ok()?, id),
+        [CursorKey::Number(day), id @ ..] if id.len() == 3 => (day, 0, id),
+        [CursorKey::Number(day), CursorKey::Number(rank), id @ ..] => (day, u32::try_from(*rank).ok()?, id),
         _ => return None,
     };
-    let [Key::Text(user), Key::Text(project), Key::Text(domain)] = id else { return None };
+    let [CursorKey::Text(user), CursorKey::Text(project), CursorKey::Text(domain)] = id else { return None };
     let id = |text: &String| text.parse::<Uuid>().ok();
     Some((key_day(*day), rank, (id(user)?, id(project)?, domain.clone())))
 }
@@ -110,23 +110,23 @@ impl Service {
     /// Writes the rows of a past day after its last run, unless a run of the present day has come already. Writing a
     /// day twice gives the same rows.
     #[tracing::instrument(name = "service.share_history.close_day", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn close_day(self: &Arc<Self>, work: impl Into<Work>) -> Result<()> {
+    pub async fn close_day(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<()> {
         self.check_clock()?;
         let work = work.into();
         let today = self.clock().now().day();
-        for group in self.published.closing(&work.group, today) {
+        for group in self.published.closing_day_rows(&work.group, today) {
             self.close_day_of(&work, group).await?;
         }
         Ok(())
     }
 
-    async fn close_day_of(self: &Arc<Self>, work: &Work, group: Arc<GroupSnapshot>) -> Result<()> {
+    async fn close_day_of(self: &Arc<Self>, work: &LeasedWork, group: Arc<GroupSnapshot>) -> Result<()> {
         let Some(calculation) = &group.facts.calculation else { return Ok(()) };
         self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
         let (service, work, of_day) = (Arc::clone(self), work.clone(), Arc::clone(&group));
-        let leaving = Leaving::of(&group, calculation.lookback_end);
-        background(async move {
-            for owners in leaving.owners.chunks(STEP) {
+        let leaving = ShareDayRows::of(&group, calculation.lookback_end);
+        run_in_background(async move {
+            for owners in leaving.owners.chunks(STEP_ROWS) {
                 let rows = owners.iter().filter_map(|owner| leaving.row(owner)).collect();
                 service.write_days(&work, &leaving.group, rows).await?;
                 tokio::task::yield_now().await;
@@ -138,14 +138,14 @@ impl Service {
         .await
     }
 
-    async fn write_days(&self, work: &Work, group: &GroupSnapshot, rows: Vec<ShareDay>) -> Result<()> {
+    async fn write_days(&self, work: &LeasedWork, group: &GroupSnapshot, rows: Vec<ShareDay>) -> Result<()> {
         let tx = self.store().begin().await?;
         // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
         // the group.
-        if !store::groups::hold(&tx, &group.facts.name).await? {
+        if !store::groups::prevent_deletion(&tx, &group.facts.name).await? {
             return Err(Error::unknown_group(&group.facts.name));
         }
-        store::share_days::put(&tx, group.facts.key, rows).await?;
+        store::share_days::replace_days(&tx, group.facts.key, rows).await?;
         work.check_fence(&tx).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         Ok(())
@@ -171,8 +171,8 @@ impl Service {
         &self,
         caller: &Caller,
         group: &str,
-        query: HistoryQuery<'_>,
-        window: &Window,
+        query: ShareHistoryQuery<'_>,
+        window: &PageWindow,
     ) -> Result<Page<ShareDay>> {
         let visible = self.group(caller, group)?;
         let filter = self.history_filter(caller, group, query)?;
@@ -182,8 +182,8 @@ impl Service {
         Ok(key_page(&Self::share_history_list(filter.tier, order), found, |row| key_of(row, order), window))
     }
 
-    fn history_filter(&self, caller: &Caller, group: &str, query: HistoryQuery) -> Result<ShareFilter> {
-        let HistoryQuery { tier, domain, project, user, from, to, search, order: _ } = query;
+    fn history_filter(&self, caller: &Caller, group: &str, query: ShareHistoryQuery) -> Result<ShareFilter> {
+        let ShareHistoryQuery { tier, domain, project, user, from, to, search, order: _ } = query;
         let of = |fault| Error::Invalid(vec![fault]);
         let goes_with =
             |pointer, what| Err(Error::about(pointer, "contradiction", format!("does not go with the tier of {what}")));
@@ -196,11 +196,11 @@ impl Service {
         }
         let (user, project) = {
             let people = self.people();
-            let id = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
-            who::require_known_user(&people, caller, id, user).map_err(of)?;
-            let in_project = project.map(|text| who::project_of_text(&people, text, "/project"));
+            let id = user.map(|text| lookup::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
+            lookup::require_known_user(&people, caller, id, user).map_err(of)?;
+            let in_project = project.map(|text| lookup::project_of_text(&people, text, "/project"));
             let in_project = in_project.transpose().map_err(of)?;
-            who::require_known_project(&people, caller, in_project, project).map_err(of)?;
+            lookup::require_known_project(&people, caller, in_project, project).map_err(of)?;
             (id, in_project)
         };
         match user {
@@ -210,7 +210,7 @@ impl Service {
         }
         let mut filter = ShareFilter {
             tier,
-            days: Days { first: Day::MIN, last: Day::MIN },
+            days: DaySpan { first: Day::MIN, last: Day::MIN },
             user: caller.only_user().or(user),
             projects: self.projects_of(caller, group, (tier, domain), project)?,
             domain: domain.filter(|_| tier == Tier::Domain).map(str::to_owned),
@@ -251,23 +251,23 @@ impl Service {
         Ok(Some(inside.map(|row| row.project_id).filter(|id| project.is_none_or(|project| project == *id)).collect()))
     }
 
-    fn history_days(&self, filter: &ShareFilter, from: Option<Day>, to: Option<Day>) -> Result<Days> {
-        let most = if filter.names_someone() { MOST_DAYS_OF_ONE } else { MOST_DAYS };
-        let today = self.certain_now().day();
+    fn history_days(&self, filter: &ShareFilter, from: Option<Day>, to: Option<Day>) -> Result<DaySpan> {
+        let most = if filter.names_someone() { MAX_DAYS_OF_OWNER } else { MAX_DAYS };
+        let today = self.trusted_now().day();
         if from.is_some_and(|from| from > today) {
             return Err(Error::about("/from", "in_future", format!("lies in the future: today is {today}")));
         }
         let last = to.unwrap_or(today);
-        let first = from.unwrap_or_else(|| last.plus(1 - MOST_DAYS));
+        let first = from.unwrap_or_else(|| last.plus(1 - MAX_DAYS));
         if last < first {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));
         }
         if last.days_since(first) >= most {
             let said =
-                format!("lies more than {most} days before `to`; {MOST_DAYS_OF_ONE} days are allowed for one entity");
+                format!("lies more than {most} days before `to`; {MAX_DAYS_OF_OWNER} days are allowed for one entity");
             return Err(Error::about("/from", "out_of_range", said));
         }
-        Ok(Days { first, last })
+        Ok(DaySpan { first, last })
     }
 
     /// Removes rows of days that are older than `keep_days`. Returns their number.

@@ -3,36 +3,36 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::group::published::entitlements::Entitlement;
-use crate::domain::decimal::Computed;
+use super::group::snapshots::entitlements::Entitlement;
+use crate::domain::decimal::ComputedNumber;
 
 /// The shares that a weight stands for, as parts from 0 to 1.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct ShareParts {
     /// The part of the whole group, by weight among all siblings of each tier.
     #[schema(value_type = String)]
-    pub nominal_share: Computed,
+    pub nominal_share: ComputedNumber,
     /// The part of the parent's share: for a domain of the group, for a project of its domain, for a user of the
     /// project.
     #[schema(value_type = String)]
-    pub nominal_share_of_parent: Computed,
+    pub nominal_share_of_parent: ComputedNumber,
     /// The part of the whole group, by weight among those that used something in the look-back window, or that hold or
     /// ask for something
     /// now.
     #[schema(value_type = String)]
-    pub entitled_share: Computed,
+    pub entitled_share: ComputedNumber,
     /// The part of the parent's share, likewise.
     #[schema(value_type = String)]
-    pub entitled_share_of_parent: Computed,
+    pub entitled_share_of_parent: ComputedNumber,
 }
 
 impl From<Entitlement> for ShareParts {
     fn from(of: Entitlement) -> Self {
         Self {
-            nominal_share: Computed(of.nominal.of_group),
-            nominal_share_of_parent: Computed(of.nominal.of_parent),
-            entitled_share: Computed(of.entitled.of_group),
-            entitled_share_of_parent: Computed(of.entitled.of_parent),
+            nominal_share: ComputedNumber(of.nominal.of_group),
+            nominal_share_of_parent: ComputedNumber(of.nominal.of_parent),
+            entitled_share: ComputedNumber(of.entitled.of_group),
+            entitled_share_of_parent: ComputedNumber(of.entitled.of_parent),
         }
     }
 }

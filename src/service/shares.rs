@@ -5,15 +5,15 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::group::published::rows::{DomainShare, ProjectShare, Rows, UserShare};
+use super::group::snapshots::rows::{DomainShare, ProjectShare, RankedRows, UserShare};
 use super::group::visible::VisibleGroup;
-use super::input::page::{Key, Page, Window, cut, cut_ordered};
-use super::people::{Directory, VisiblePeople};
+use super::input::page::{CursorKey, Page, PageWindow, cut_ordered, cut_window};
+use super::people::{PeopleDirectory, VisiblePeople};
 use super::{Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::domain::weight::EffectiveWeight;
 use crate::store::people::Project;
 use crate::store::{self, StoreError};
@@ -49,7 +49,7 @@ pub struct ShareList {
     pub filter: Filter<ShareCondition>,
     pub field: ShareField,
     pub descending: bool,
-    pub window: Window,
+    pub window: PageWindow,
 }
 
 /// The name of a list with one order in page cursors.
@@ -61,7 +61,7 @@ pub fn share_list_name(tier: &str, field: ShareField, descending: bool) -> Strin
 pub trait ShareRow: Clone + Send + Sync + 'static {
     fn share(&self) -> &Share;
     /// The key that orders equal rows.
-    fn id(&self) -> Vec<Key>;
+    fn id(&self) -> Vec<CursorKey>;
     fn name(&self) -> Option<&str>;
     fn is_hidden(&self) -> bool;
     fn meets(&self, condition: &ShareCondition) -> bool;
@@ -71,8 +71,8 @@ impl ShareRow for DomainShare {
     fn share(&self) -> &Share {
         &self.share
     }
-    fn id(&self) -> Vec<Key> {
-        vec![Key::Text(self.domain_name.to_string())]
+    fn id(&self) -> Vec<CursorKey> {
+        vec![CursorKey::Text(self.domain_name.to_string())]
     }
     fn name(&self) -> Option<&str> {
         Some(&self.domain_name)
@@ -93,8 +93,8 @@ impl ShareRow for ProjectShare {
     fn share(&self) -> &Share {
         &self.share
     }
-    fn id(&self) -> Vec<Key> {
-        vec![Key::Text(self.project_id.to_string())]
+    fn id(&self) -> Vec<CursorKey> {
+        vec![CursorKey::Text(self.project_id.to_string())]
     }
     fn name(&self) -> Option<&str> {
         self.project_name.as_deref()
@@ -117,8 +117,8 @@ impl ShareRow for UserShare {
     fn share(&self) -> &Share {
         &self.share
     }
-    fn id(&self) -> Vec<Key> {
-        vec![Key::Text(self.member.user.to_string()), Key::Text(self.member.project.to_string())]
+    fn id(&self) -> Vec<CursorKey> {
+        vec![CursorKey::Text(self.member.user.to_string()), CursorKey::Text(self.member.project.to_string())]
     }
     fn name(&self) -> Option<&str> {
         self.user_name.as_deref()
@@ -207,23 +207,23 @@ impl<T: ShareRow> OrderedShares<T> {
     }
 
     /// A page of the list.
-    pub fn page(&self, window: &Window) -> Page<Placed<T>> {
+    pub fn page(&self, window: &PageWindow) -> Page<PlacedRow<T>> {
         let page = if self.field == ShareField::Name {
             cut_ordered(&self.list_name, &self.rows, name_key, window, self.descending)
         } else {
             let key = |ordered: &OrderedRow<T>| {
                 let id = ordered.row.id();
-                std::iter::once(Key::Number(ordered.value)).chain(id).collect()
+                std::iter::once(CursorKey::Number(ordered.value)).chain(id).collect()
             };
-            cut(&self.list_name, &self.rows, key, window)
+            cut_window(&self.list_name, &self.rows, key, window)
         };
-        page.map(|ordered| Placed::new(ordered.rank, ordered.row))
+        page.map(|ordered| PlacedRow::new(ordered.rank, ordered.row))
     }
 }
 
-fn name_key<T: ShareRow>(ordered: &OrderedRow<T>) -> Vec<Key> {
+fn name_key<T: ShareRow>(ordered: &OrderedRow<T>) -> Vec<CursorKey> {
     let id = ordered.row.id();
-    let name = ordered.row.name().map(|name| Key::Text(name.to_owned())).or_else(|| id.first().cloned());
+    let name = ordered.row.name().map(|name| CursorKey::Text(name.to_owned())).or_else(|| id.first().cloned());
     name.into_iter().chain(id).collect()
 }
 
@@ -255,7 +255,7 @@ impl VisibleGroup {
 
     /// The projects of a list, for callers that see more than one user's rows.
     pub fn project_shares(&self, list: &ShareList) -> Result<OrderedShares<ProjectShare>> {
-        let rows = self.whole()?.rows.placed_projects().map(Placed::into_parts);
+        let rows = self.whole()?.rows.placed_projects().map(PlacedRow::into_parts);
         Ok(OrderedShares::collect("project", rows, false, list))
     }
 
@@ -263,7 +263,7 @@ impl VisibleGroup {
     pub fn user_shares(&self, project: Option<ProjectId>, list: &ShareList) -> OrderedShares<UserShare> {
         match project {
             Some(project) => {
-                let rows = self.members_of(project).map(Placed::into_parts);
+                let rows = self.members_of(project).map(PlacedRow::into_parts);
                 OrderedShares::collect("user", rows, false, list)
             }
             None => OrderedShares::collect("user", self.ranked(), true, list),
@@ -274,14 +274,14 @@ impl VisibleGroup {
 impl Service {
     /// The share of a domain. A known domain without a row has used nothing. `None` if the domain is unknown.
     #[tracing::instrument(name = "service.shares.domain_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<Placed<DomainShare>>> {
+    pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<PlacedRow<DomainShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Domain(Arc::from(name))]).await?.domain(name)
     }
 
     /// The share of a project. A known project without a row has used nothing. `None` if the project is unknown.
     #[tracing::instrument(name = "service.shares.project_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
+    pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<PlacedRow<ProjectShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Project(id)]).await?.project(id)
     }
@@ -289,7 +289,7 @@ impl Service {
     /// The share of a member. A known user in a known project without a row has used nothing. `None` if the user or the
     /// project is unknown.
     #[tracing::instrument(name = "service.shares.user_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<Placed<UserShare>>> {
+    pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<PlacedRow<UserShare>>> {
         group.access().require_user(member.user)?;
         self.shares_of(group, [&Owner::User(member)]).await?.user(member)
     }
@@ -309,13 +309,13 @@ impl Service {
             Box::pin(self.people.sync(self.store().read())).await?;
             known = without_row.known(&self.people());
         }
-        known.keep_visible(&self.visible_people(group.reach(), &self.people()));
+        known.keep_visible(&self.visible_people(group.key_reach(), &self.people()));
         Ok(FoundShares { group: group.clone(), known })
     }
 
     /// True for a user that the caller may know.
     pub fn knows_user(&self, group: &VisibleGroup, user: UserId) -> bool {
-        self.visible_people(group.reach(), &self.people()).has_user(user)
+        self.visible_people(group.key_reach(), &self.people()).has_user(user)
     }
 
     /// The place of one user in the group. An unknown user is an error.
@@ -329,12 +329,12 @@ impl Service {
 
     /// The place of a user without a row in the group.
     async fn place_without_row(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
-        let reach = group.reach();
-        let groups = self.published_groups().into_iter().filter(|group| reach.has_group(&group.facts.name));
+        let key_reach = group.key_reach();
+        let groups = self.published_groups().into_iter().filter(|group| key_reach.has_group(&group.facts.name));
         let groups: Vec<_> = groups.collect();
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();
-        if members.is_empty() && !reach.is_limited() {
+        if members.is_empty() && !key_reach.is_limited() {
             // Only the database still knows memberships in deleted groups. A known user gets a place without it, too.
             match store::people::memberships_of(self.store().read(), user).await {
                 Ok(found) => members.extend(found),
@@ -350,7 +350,7 @@ impl Service {
             }
         }
         let people = self.people();
-        let is_visible = self.visible_people(reach, &people).has_user(user);
+        let is_visible = self.visible_people(key_reach, &people).has_user(user);
         let Some(person) = people.user(user).filter(|_| is_visible) else {
             return Err(Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") });
         };
@@ -364,7 +364,7 @@ impl Service {
 #[derive(Clone, Debug)]
 pub enum UserPlace {
     /// The best row: the ranked one, otherwise the default row of a project that the user belongs to elsewhere.
-    Row(Placed<UserShare>),
+    Row(PlacedRow<UserShare>),
     /// The user was created before the first project.
     NoProject { user_name: Option<Arc<str>>, share: Share },
 }
@@ -378,7 +378,7 @@ struct WithoutRow {
 }
 
 impl WithoutRow {
-    fn of<'a>(rows: &Rows, entities: impl IntoIterator<Item = &'a Owner>) -> Self {
+    fn of<'a>(rows: &RankedRows, entities: impl IntoIterator<Item = &'a Owner>) -> Self {
         let mut without = Self::default();
         for entity in entities {
             match entity {
@@ -399,15 +399,15 @@ impl WithoutRow {
     }
 
     /// The owners that the directory knows.
-    fn known(&self, people: &Directory) -> Known {
-        Known {
+    fn known(&self, people: &PeopleDirectory) -> UnusedOwners {
+        UnusedOwners {
             domains: self.domains.iter().filter(|name| people.domain(name).is_some()).cloned().collect(),
             projects: self.projects.iter().filter_map(|id| Some((*id, Arc::clone(people.project(*id)?)))).collect(),
             users: self.users.iter().filter_map(|id| Some((*id, people.user(*id)?.shown().cloned()))).collect(),
         }
     }
 
-    fn are_all(&self, known: &Known) -> bool {
+    fn are_all(&self, known: &UnusedOwners) -> bool {
         (known.domains.len(), known.projects.len(), known.users.len())
             == (self.domains.len(), self.projects.len(), self.users.len())
     }
@@ -415,14 +415,14 @@ impl WithoutRow {
 
 /// Known owners without a row in the group, which have used nothing there.
 #[derive(Debug, Default)]
-struct Known {
+struct UnusedOwners {
     domains: BTreeSet<Arc<str>>,
     projects: BTreeMap<ProjectId, Arc<Project>>,
     /// The users with their shown names.
     users: BTreeMap<UserId, Option<Arc<str>>>,
 }
 
-impl Known {
+impl UnusedOwners {
     /// Removes owners that the caller may not know.
     fn keep_visible(&mut self, visible: &VisiblePeople) {
         self.domains.retain(|name| visible.has_domain(name));
@@ -435,27 +435,27 @@ impl Known {
 #[derive(Debug)]
 pub struct FoundShares {
     group: VisibleGroup,
-    known: Known,
+    known: UnusedOwners,
 }
 
 impl FoundShares {
     /// The row of the domain, or the default row of a known domain that has none.
-    pub fn domain(&self, name: &str) -> Result<Option<Placed<DomainShare>>> {
+    pub fn domain(&self, name: &str) -> Result<Option<PlacedRow<DomainShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
         Ok(facts.rows.placed_domain(name).or_else(|| {
             let domain_name = Arc::clone(self.known.domains.get(name)?);
-            Some(Placed::outside(DomainShare { domain_name, share: facts.default_share(weight), hidden: false }))
+            Some(PlacedRow::outside(DomainShare { domain_name, share: facts.default_share(weight), hidden: false }))
         }))
     }
 
     /// The row of the project, or the default row of a known project that has none.
-    pub fn project(&self, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
+    pub fn project(&self, id: ProjectId) -> Result<Option<PlacedRow<ProjectShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
         Ok(facts.rows.placed_project(id).or_else(|| {
             let project = self.known.projects.get(&id)?;
-            Some(Placed::outside(ProjectShare {
+            Some(PlacedRow::outside(ProjectShare {
                 project_id: id,
                 project_name: project.shown().cloned(),
                 domain_name: Arc::clone(&project.domain_name),
@@ -466,7 +466,7 @@ impl FoundShares {
     }
 
     /// The row of the member, or the default row of a known user in a known project that has none.
-    pub fn user(&self, member: Member) -> Result<Option<Placed<UserShare>>> {
+    pub fn user(&self, member: Member) -> Result<Option<PlacedRow<UserShare>>> {
         let row = self.group.user(member)?;
         let (facts, known) = (self.group.facts(), &self.known);
         Ok(row.or_else(|| {
@@ -475,7 +475,7 @@ impl FoundShares {
             let domain_weight = rows.domain(&project.domain_name).map_or(default, |d| facts.weight(&d.share));
             let project_weight = rows.project(member.project).map_or(default, |p| facts.weight(&p.share));
             let weight = EffectiveWeight::product(domain_weight, project_weight, default);
-            Some(Placed::outside(UserShare {
+            Some(PlacedRow::outside(UserShare {
                 member,
                 user_name: user_name.clone(),
                 project_name: project.shown().cloned(),

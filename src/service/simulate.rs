@@ -6,8 +6,8 @@ use super::input::error::{Error, Fault, Result};
 use super::input::json::read;
 use super::{Caller, Service};
 use crate::domain::cycle::{CycleAnswer, CycleSimulation};
-use crate::domain::division::{self, Report};
-use crate::domain::reclaim::{self, Plan};
+use crate::domain::division::{self, DivisionReport};
+use crate::domain::reclaim::{self, ReclaimPlan};
 use crate::domain::time::Timestamp;
 
 impl From<Vec<Fault>> for Error {
@@ -32,18 +32,18 @@ pub trait StatelessSimulation: DeserializeOwned {
     fn answer(self, now: Timestamp) -> std::result::Result<Self::Answer, Vec<Fault>>;
 }
 
-impl StatelessSimulation for division::Simulation {
-    type Answer = Report;
+impl StatelessSimulation for division::DivisionSimulation {
+    type Answer = DivisionReport;
 
-    fn answer(self, _: Timestamp) -> std::result::Result<Report, Vec<Fault>> {
+    fn answer(self, _: Timestamp) -> std::result::Result<DivisionReport, Vec<Fault>> {
         self.run()
     }
 }
 
-impl StatelessSimulation for reclaim::Simulation {
-    type Answer = Plan;
+impl StatelessSimulation for reclaim::ReclaimSimulation {
+    type Answer = ReclaimPlan;
 
-    fn answer(self, now: Timestamp) -> std::result::Result<Plan, Vec<Fault>> {
+    fn answer(self, now: Timestamp) -> std::result::Result<ReclaimPlan, Vec<Fault>> {
         self.run(now)
     }
 }

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::compute_permits::ComputePermits;
 use super::group::arrivals::GroupArrivals;
 use super::group::locked::LockedElsewhere;
-use super::group::published::Published;
+use super::group::snapshots::PublishedSnapshots;
 use super::group::state::GroupState;
 use super::ingest::batch::CommitQueues;
 use super::keys::sessions::SessionTable;
 use super::keys::table::KeyTable;
-use super::people::People;
-use super::upkeep::clock_watch::Watch;
-use super::upkeep::health::Health;
+use super::people::CurrentDirectory;
+use super::upkeep::clock_watch::ClockWatch;
+use super::upkeep::health::ServiceHealth;
 use super::upkeep::rewinds::RewindWatch;
 use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
 use crate::process::random;
@@ -20,12 +20,12 @@ use crate::store::{self, Store, Tx};
 
 /// A service that is starting. One transaction reads everything except the users. It uses one connection, because a
 /// further one would cost `PostgreSQL` more than the statements.
-pub struct Start {
+pub struct ServiceStart {
     store: Store,
     moment: Tx,
 }
 
-impl Start {
+impl ServiceStart {
     /// Begins to read the present state of `store`.
     pub async fn of(store: Store) -> Result<Self> {
         let moment = store.begin_snapshot().await?;
@@ -40,12 +40,12 @@ impl Start {
     /// The service, with the state of all groups published. It knows no keys yet.
     pub async fn service(self, clock: Arc<dyn Clock>) -> Result<Arc<Service>> {
         let Self { store, moment } = self;
-        let (people, users) = People::load(&store, &moment).await?;
+        let (people, users) = CurrentDirectory::load(&store, &moment).await?;
         let service = Arc::new(Service {
             people,
             store,
-            clock: Watch::new(clock),
-            published: Published::default(),
+            clock: ClockWatch::new(clock),
+            published: PublishedSnapshots::default(),
             slots: Mutex::default(),
             locked_elsewhere: LockedElsewhere::default(),
             arrivals: GroupArrivals::default(),
@@ -57,13 +57,13 @@ impl Start {
             sessions: SessionTable::default(),
             key_grace: OnceLock::new(),
             keep_buckets_days: OnceLock::new(),
-            sequences: sequence::memory::Memory::default(),
-            previous_ranks: rank_movement::memory::Memory::default(),
+            sequences: sequence::memory::SequenceMemory::default(),
+            previous_ranks: rank_movement::memory::RankMemory::default(),
             rewinds: RewindWatch::default(),
             permits: ComputePermits::default(),
             report_permits: ComputePermits::default(),
             memory: OnceLock::new(),
-            health: Health::default(),
+            health: ServiceHealth::default(),
         });
         service.begin_watching(&moment).await?;
         let states = states(&service, &moment).await?;

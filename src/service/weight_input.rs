@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::people::{Directory, RequestNames, who};
-use super::weights::{Target, WeightItem};
-use super::{Fault, Faults, Result};
+use super::people::{PeopleDirectory, RequestNames, lookup};
+use super::weights::{WeightItem, WeightTarget};
+use super::{Fault, RequestFaults, Result};
 use crate::domain::ids::ProjectId;
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
@@ -65,8 +65,8 @@ pub struct WeightChange {
 }
 
 /// Checks what the types do not. Returns the first faults, with pointers below `/KEY/N`.
-pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Result<Vec<WeightItem>> {
-    let mut faults = Faults::default();
+pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &PeopleDirectory) -> Result<Vec<WeightItem>> {
+    let mut faults = RequestFaults::default();
     let items = inputs.into_iter().enumerate().filter_map(|(at, item)| {
         let fault = |fault: Fault| faults.push(Fault { pointer: format!("/{key}/{at}{}", fault.pointer), ..fault });
         item.check(people).map_err(fault).ok()
@@ -90,20 +90,24 @@ pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut RequestNames) {
 }
 
 impl WeightChange {
-    fn check(self, people: &Directory) -> std::result::Result<WeightItem, Fault> {
+    fn check(self, people: &PeopleDirectory) -> std::result::Result<WeightItem, Fault> {
         self.refuse_foreign_keys()?;
         let target_id = self.target_id.as_deref();
         let project_id = self.project_id.map(ProjectId);
         let target = match self.target_type {
-            TargetType::Domain => Target::Domain(self.domain(people)?),
+            TargetType::Domain => WeightTarget::Domain(self.domain(people)?),
             TargetType::Project => {
-                let project_id = target_id.map(|id| who::project_of_uuid_text(people, id, "/target_id")).transpose()?;
-                Target::Project(of_target(who::some_project(people, project_id, self.project.as_deref()), "project")?)
+                let project_id =
+                    target_id.map(|id| lookup::project_of_uuid_text(people, id, "/target_id")).transpose()?;
+                WeightTarget::Project(of_target(
+                    lookup::some_project(people, project_id, self.project.as_deref()),
+                    "project",
+                )?)
             }
             TargetType::User => {
-                let user = target_id.map(|id| who::user_of_uuid_text(people, id, "/target_id")).transpose()?;
-                let user = of_target(who::some_user(people, user, self.user.as_deref()), "user")?;
-                Target::User(user, who::some_project(people, project_id, self.project.as_deref())?)
+                let user = target_id.map(|id| lookup::user_of_uuid_text(people, id, "/target_id")).transpose()?;
+                let user = of_target(lookup::some_user(people, user, self.user.as_deref()), "user")?;
+                WeightTarget::User(user, lookup::some_project(people, project_id, self.project.as_deref())?)
             }
         };
         let weight = self.weight.map(|text| Weight::parse(&text)).transpose();
@@ -132,9 +136,9 @@ impl WeightChange {
         found.map_or(Ok(()), |(_, pointer, detail)| Err(Fault::about(pointer, "contradiction", detail)))
     }
 
-    fn domain(&self, people: &Directory) -> std::result::Result<String, Fault> {
+    fn domain(&self, people: &PeopleDirectory) -> std::result::Result<String, Fault> {
         let (pointer, name) = match (&self.target_id, &self.domain_name) {
-            (Some(_), Some(_)) => return Err(who::both("/domain_name", "domain_name", "target_id")),
+            (Some(_), Some(_)) => return Err(lookup::reject_both("/domain_name", "domain_name", "target_id")),
             (Some(name), None) => ("/target_id", name),
             (None, Some(name)) => ("/domain_name", name),
             (None, None) => return Err(no_target("domain_name")),
@@ -147,7 +151,7 @@ impl WeightChange {
 /// The target, which every item names by `target_id` or by name.
 fn of_target<T>(found: std::result::Result<Option<T>, Fault>, key: &str) -> std::result::Result<T, Fault> {
     match found {
-        Err(fault) if fault.code == "give_one" => Err(who::both(fault.pointer, key, "target_id")),
+        Err(fault) if fault.code == "give_one" => Err(lookup::reject_both(fault.pointer, key, "target_id")),
         found => found?.ok_or_else(|| no_target(key)),
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::group::changes::weights;
 use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
-use super::input::terms::Terms;
+use super::input::terms::WriteTerms;
 use super::input::warning::InputWarning;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 
-pub use super::group::changes::weights::{Target, WeightChange, WeightItem};
-pub use super::group::published::facts::WeightRow;
+pub use super::group::changes::weights::{WeightItem, WeightTarget, WeightUpdate};
+pub use super::group::snapshots::snapshot_data::WeightRow;
 
 #[derive(Clone, Debug)]
 pub struct WeightsChanged {
@@ -44,17 +44,17 @@ impl Service {
         caller: Caller,
         group: String,
         items: Vec<WeightItem>,
-        terms: impl Into<Terms>,
+        terms: impl Into<WriteTerms>,
     ) -> Result<WeightsChanged> {
         caller.require_admin()?;
-        let Terms { reason, if_revision } = terms.into();
+        let WriteTerms { reason, if_revision } = terms.into();
         let change = async move |session: &mut GroupTransaction| {
             session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
             let warnings = weights::warnings(&session.people(), &items, &changes);
             // The answer lists a confirmed weight, but not one that was neither set before nor is set now.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
-            weights::book(session, &changes, reason).await?;
+            weights::store_weights(session, &changes, reason).await?;
             Ok((changes, warnings))
         };
         let ((changes, warnings), group) =

@@ -1,5 +1,5 @@
-//! The ways to run work: to its end even if its request is cancelled (`run_to_completion`), on separate threads (`background`),
-//! as a long computation within other work (`blocking`), or in parallel with the database (`join_with_compute`).
+//! The ways to run work: to its end even if its request is cancelled (`run_to_completion`), on separate threads (`run_in_background`),
+//! as a long computation within other work (`run_blocking`), or in parallel with the database (`join_with_compute`).
 //! [`super::compute_permits`] limits what may compute at the same time.
 
 use std::future::Future;
@@ -16,7 +16,7 @@ use super::input::error::{Error, Result};
 use crate::domain::parallel;
 
 /// One runtime for the process. If it cannot be created, work runs on the threads of requests.
-static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+static JOB_RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(2);
     Builder::new_multi_thread()
         .worker_threads(threads)
@@ -29,19 +29,19 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
 
 /// Runs a write to its end even if its request is cancelled, so that a transaction is never cut off.
 pub async fn run_to_completion<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    begun(work).await
+    spawn_use_case(work).await
 }
 
 /// Starts work whose result is awaited later.
-pub fn begun<T: Send + 'static>(
+pub fn spawn_use_case<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> impl Future<Output = Result<T>> {
     let task = tokio::spawn(work);
-    async { ended(task.await) }
+    async { join_result(task.await) }
 }
 
 /// The result of a task.
-fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+fn join_result<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     match task {
         Ok(result) => result,
         Err(error) if error.is_panic() => Err(Error::failed("a use-case panicked", error)),
@@ -50,16 +50,16 @@ fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
 }
 
 /// Runs a job's work to its end on threads that requests do not need.
-pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    let task = match &*RUNTIME {
+pub async fn run_in_background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let task = match &*JOB_RUNTIME {
         Some(runtime) => runtime.spawn(work),
         None => tokio::spawn(work),
     };
-    ended(task.await)
+    join_result(task.await)
 }
 
 /// Runs a long computation without blocking other tasks of the same thread.
-pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
+pub fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|h| h.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
@@ -74,18 +74,18 @@ pub async fn join_with_compute<A: Send, B>(
 ) -> (A, B) {
     let mut waiting = pin!(waiting.in_current_span());
     if let Poll::Ready(done) = poll!(waiting.as_mut()) {
-        return (done, blocking(computing));
+        return (done, run_blocking(computing));
     }
     let handle = Handle::current();
     if handle.runtime_flavor() != RuntimeFlavor::MultiThread {
         return (waiting.await, computing());
     }
-    blocking(|| parallel::both(|| handle.block_on(waiting), computing))
+    run_blocking(|| parallel::join_both(|| handle.block_on(waiting), computing))
 }
 
 /// Drops a large value on a thread that requests do not need.
 pub fn drop_in_background<T: Send + 'static>(what: T) {
-    if let Some(runtime) = &*RUNTIME {
+    if let Some(runtime) = &*JOB_RUNTIME {
         runtime.spawn_blocking(move || drop(what));
     }
 }

@@ -5,13 +5,13 @@ use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 
 use super::{Result, StoreError};
 
-pub enum Address {
+pub enum DatabaseAddress {
     Sqlite(Box<SqliteConnectOptions>),
     Postgres(Box<PgConnectOptions>),
 }
 
 /// Parameters of a PostgreSQL address that the driver reads, in addition to `options[NAME]`.
-const KNOWN: [&str; 18] = [
+const DRIVER_PARAMETERS: [&str; 18] = [
     "sslmode",
     "ssl-mode",
     "sslrootcert",
@@ -32,7 +32,7 @@ const KNOWN: [&str; 18] = [
     "options",
 ];
 
-impl Address {
+impl DatabaseAddress {
     pub fn parse(url: &str) -> Result<Self> {
         if url.starts_with("sqlite:") {
             // Every connection would see a database of its own.
@@ -56,15 +56,15 @@ impl Address {
 }
 
 /// An address without its password and its parameters.
-pub fn shown(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     if url.starts_with("sqlite:") {
         return url.to_owned();
     }
-    readable(url).unwrap_or_else(|| "postgres://…".to_owned())
+    readable_address(url).unwrap_or_else(|| "postgres://…".to_owned())
 }
 
 /// `None`: the position of the password in the address is unclear.
-fn readable(url: &str) -> Option<String> {
+fn readable_address(url: &str) -> Option<String> {
     postgres(url).ok().filter(|_| is_postgres(url))?;
     let (scheme, rest) = url.split_once("://")?;
     let rest = rest.split(['?', '#']).next()?;
@@ -86,7 +86,7 @@ fn postgres(url: &str) -> Result<(PgConnectOptions, Vec<String>)> {
     let mut known = form_urlencoded::Serializer::new(String::new());
     let mut ignored = Vec::new();
     for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-        if KNOWN.contains(&&*key) || key.starts_with("options[") {
+        if DRIVER_PARAMETERS.contains(&&*key) || key.starts_with("options[") {
             known.append_pair(&key, &value);
         } else if !query.contains('@') {
             // A name with an `@` is left out, because it is the end of a password.

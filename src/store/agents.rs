@@ -7,14 +7,14 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 use super::entity::agent::{ActiveModel, Column, Entity, Model};
 use super::{Result, bulk, decode};
 use crate::domain::placement_rules::{Labels, Taint};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
 /// A node with the slots that it offers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agent {
+pub struct StoredAgent {
     pub agent_id: String,
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     pub alive: bool,
     pub schedulable: bool,
     pub labels: Labels,
@@ -22,14 +22,14 @@ pub struct Agent {
     pub updated_at: Timestamp,
 }
 
-impl Agent {
+impl StoredAgent {
     /// True if the node counts for the group's capacity (FAIR_SHARE §1).
     pub fn offers(&self) -> bool {
         self.alive && self.schedulable
     }
 }
 
-impl TryFrom<Model> for Agent {
+impl TryFrom<Model> for StoredAgent {
     type Error = super::StoreError;
     fn try_from(row: Model) -> Result<Self> {
         Ok(Self {
@@ -46,13 +46,13 @@ impl TryFrom<Model> for Agent {
 
 /// All agents of a group by id.
 #[tracing::instrument(name = "db.agents.list", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<Vec<Agent>> {
+pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<Vec<StoredAgent>> {
     let rows = Entity::find().filter(Column::ResourceGroup.eq(group)).order_by_asc(Column::AgentId).all(db).await?;
-    rows.into_iter().map(Agent::try_from).collect()
+    rows.into_iter().map(StoredAgent::try_from).collect()
 }
 
 #[tracing::instrument(name = "db.agents.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) -> Result<()> {
+pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[StoredAgent]) -> Result<()> {
     let rows = agents.iter().map(|agent| ActiveModel {
         resource_group: Set(group.to_owned()),
         agent_id: Set(agent.agent_id.clone()),

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::audit_targets::Targets;
+use super::audit_targets::TargetNames;
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
 use super::key_list::{IdWindow, KeyPage};
 use super::retention::remove_all;
@@ -16,7 +16,7 @@ use super::{Result, audit_targets, decode, key_list};
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct StoredEntry {
     /// Assigned by the database.
     pub id: i64,
     pub at: Timestamp,
@@ -32,8 +32,8 @@ pub struct Entry {
     pub reason: Option<String>,
 }
 
-fn decode_row(row: Model) -> Result<Entry> {
-    Ok(Entry {
+fn decode_row(row: Model) -> Result<StoredEntry> {
+    Ok(StoredEntry {
         before: row.before.as_deref().map(decode::json).transpose()?,
         after: match (row.accepted, row.rejected) {
             (Some(accepted), Some(rejected)) => Some(json!({"accepted": accepted, "rejected": rejected})),
@@ -53,7 +53,7 @@ fn decode_row(row: Model) -> Result<Entry> {
 
 /// Returns the id that the database assigns to the entry.
 #[tracing::instrument(name = "db.audit.add", level = "debug", skip_all, err(level = "debug"))]
-pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<i64> {
+pub async fn add(db: &impl ConnectionTrait, entry: StoredEntry) -> Result<i64> {
     let text = |value: Option<Value>| value.map(|v| v.to_string());
     let row = ActiveModel {
         id: NotSet,
@@ -76,7 +76,7 @@ pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<i64> {
 
 /// The deliveries of one key.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct DeliveryTally {
     pub actor: String,
     pub key_id: Option<Uuid>,
     pub request_id: String,
@@ -90,7 +90,7 @@ pub async fn tally(
     db: &impl ConnectionTrait,
     action: &str,
     group: &str,
-    tallies: &[Tally],
+    tallies: &[DeliveryTally],
     now: Timestamp,
 ) -> Result<()> {
     if tallies.is_empty() {
@@ -137,7 +137,7 @@ pub async fn by_ids(
     db: &impl ConnectionTrait,
     groups: Option<&[String]>,
     ids: impl IntoIterator<Item = i64>,
-) -> Result<Vec<Entry>> {
+) -> Result<Vec<StoredEntry>> {
     let of_groups = Condition::all().add_option(groups.map(|names| Column::ResourceGroup.is_in(names)));
     let rows = Entity::find().filter(Column::Id.is_in(ids)).filter(of_groups).all(db).await?;
     rows.into_iter().map(decode_row).collect()
@@ -150,7 +150,7 @@ pub struct AuditFilter {
     pub action: Option<String>,
     pub actor: Option<String>,
     /// The targets of the change, alone or among others.
-    pub target: Option<Targets>,
+    pub target: Option<TargetNames>,
     pub from: Option<Timestamp>,
     /// The first moment after the period.
     pub until: Option<Timestamp>,
@@ -172,7 +172,7 @@ impl AuditFilter {
 
     /// Uses two indexes: an entry about one target contains its name, and the targets of an entry about several have rows of
     /// their own.
-    fn about(&self, targets: &Targets) -> Expr {
+    fn about(&self, targets: &TargetNames) -> Expr {
         let group = self.resource_group.as_deref();
         let mut alone = Entity::find().select_only().column(Column::Id).filter(targets.condition(Column::Target));
         if let Some(group) = group {
@@ -185,7 +185,7 @@ impl AuditFilter {
 
 /// One page, newest first.
 #[tracing::instrument(name = "db.audit.page", level = "debug", skip_all, err(level = "debug"))]
-pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<Entry>> {
+pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<StoredEntry>> {
     let matching = Entity::find().filter(filter.condition());
     key_list::newest_first(db, matching, Column::Id, window).await?.try_map(decode_row)
 }

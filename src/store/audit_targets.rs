@@ -13,7 +13,7 @@ use crate::domain::time::Timestamp;
 
 /// The author, the time and the reason of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
+pub struct ChangeAuthor {
     /// The id of the audit entry.
     pub id: i64,
     pub at: Timestamp,
@@ -38,10 +38,14 @@ pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[Str
 
 /// The last author of a change for each of `targets` that was ever changed. Takes two statements for each 30,000 targets.
 #[tracing::instrument(name = "db.audit_targets.last", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<BTreeMap<String, Author>> {
+pub async fn last(
+    db: &impl ConnectionTrait,
+    group: &str,
+    targets: &[String],
+) -> Result<BTreeMap<String, ChangeAuthor>> {
     let mut authors = BTreeMap::new();
     let place = [(Column::ResourceGroup, group.into())];
-    for part in targets.chunks(bulk::MOST_IDS) {
+    for part in targets.chunks(bulk::MAX_IDS) {
         let newest: Vec<(String, i64)> = Entity::find()
             .select_only()
             .column(Column::Target)
@@ -57,7 +61,7 @@ pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) ->
     Ok(authors)
 }
 
-async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeMap<i64, Author>> {
+async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeMap<i64, ChangeAuthor>> {
     use audit_entry::Column as Entry;
     let rows: Vec<(i64, i64, String, Option<String>)> = audit_entry::Entity::find()
         .select_only()
@@ -66,18 +70,18 @@ async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -
         .into_tuple()
         .all(db)
         .await?;
-    let author = |(id, at, actor, reason)| (id, Author { id, at: Timestamp::from_micros(at), actor, reason });
+    let author = |(id, at, actor, reason)| (id, ChangeAuthor { id, at: Timestamp::from_micros(at), actor, reason });
     Ok(rows.into_iter().map(author).collect())
 }
 
 /// Targets with one of some names, or with a name that begins with a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Targets {
+pub struct TargetNames {
     pub names: Vec<String>,
     pub prefix: Option<String>,
 }
 
-impl Targets {
+impl TargetNames {
     pub(super) fn condition(&self, column: impl ColumnTrait) -> Condition {
         let named = Condition::any().add(column.is_in(&self.names));
         // Not a range, because the order of texts differs between databases.
@@ -86,7 +90,7 @@ impl Targets {
 }
 
 /// The entries that have changed one of `targets`, among others, in `group` or in any group.
-pub(super) fn entries_about(targets: &Targets, group: Option<&str>) -> SelectStatement {
+pub(super) fn entries_about(targets: &TargetNames, group: Option<&str>) -> SelectStatement {
     let mut found = Entity::find().select_only().column(Column::AuditId).filter(targets.condition(Column::Target));
     if let Some(group) = group {
         found = found.filter(Column::ResourceGroup.eq(group));

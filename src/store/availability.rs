@@ -7,14 +7,14 @@ use sea_orm::DbErr;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::fault::Fault;
+use super::fault::TransientFault;
 
 /// Shared by all connections of a store.
 #[derive(Clone, Debug)]
-pub struct DatabaseAvailability(Arc<watch::Sender<State>>);
+pub struct DatabaseAvailability(Arc<watch::Sender<SilentSince>>);
 
 /// `None`: the database answers; otherwise the time of its last answer.
-pub type State = Option<Instant>;
+pub type SilentSince = Option<Instant>;
 
 impl Default for DatabaseAvailability {
     fn default() -> Self {
@@ -29,7 +29,7 @@ impl DatabaseAvailability {
     }
 
     /// Receives every change of the availability.
-    pub fn subscribe(&self) -> watch::Receiver<State> {
+    pub fn subscribe(&self) -> watch::Receiver<SilentSince> {
         self.0.subscribe()
     }
 
@@ -51,22 +51,22 @@ impl DatabaseAvailability {
     pub(super) async fn race<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let mut state = self.0.subscribe();
         if state.borrow_and_update().is_some() {
-            return Err(Fault::Unreachable.refusal());
+            return Err(TransientFault::Unreachable.refusal());
         }
         tokio::select! {
             biased;
             outcome = statement => outcome,
-            () = gone(&mut state) => Err(Fault::Unreachable.refusal()),
+            () = wait_until_gone(&mut state) => Err(TransientFault::Unreachable.refusal()),
         }
     }
 
     /// Returns once the database does not answer.
     pub(super) async fn is_lost(&self) {
-        gone(&mut self.0.subscribe()).await;
+        wait_until_gone(&mut self.0.subscribe()).await;
     }
 }
 
-async fn gone(state: &mut watch::Receiver<State>) {
+async fn wait_until_gone(state: &mut watch::Receiver<SilentSince>) {
     if state.wait_for(Option::is_some).await.is_err() {
         std::future::pending::<()>().await;
     }

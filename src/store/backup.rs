@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sea_orm::{ConnectionTrait, Statement};
 
-use super::files::MODE;
+use super::files::OWNER_ONLY_MODE;
 use super::{Result, Store, StoreError};
 
 impl Store {
@@ -19,10 +19,10 @@ impl Store {
         let name = path.to_str().ok_or_else(|| refused(io::Error::other("its name is not UTF-8 text")))?;
         // The copy must never be readable by users of the machine that may not read the database, not even while it is
         // written.
-        OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path).map_err(refused)?;
+        OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY_MODE).open(&path).map_err(refused)?;
         let copy = Statement::from_sql_and_values(self.backend(), "VACUUM INTO ?", [name.into()]);
         let copied = self.read.execute_raw(copy).await.map_err(StoreError::from);
-        let stored = copied.and_then(|_| stored(&path).map_err(refused));
+        let stored = copied.and_then(|_| wait_until_stored(&path).map_err(refused));
         if stored.is_err()
             && let Err(error) = std::fs::remove_file(&path)
         {
@@ -33,7 +33,7 @@ impl Store {
 }
 
 /// Waits until the file and its name are on the disk.
-fn stored(path: &Path) -> io::Result<u64> {
+fn wait_until_stored(path: &Path) -> io::Result<u64> {
     let file = File::open(path)?;
     file.sync_all()?;
     if let Some(folder) = path.parent() {

@@ -7,9 +7,9 @@ use sea_orm::{ConnectionTrait, DbBackend, QueryResult};
 use uuid::Uuid;
 
 use super::{Result, StoreError, decode};
-use crate::domain::filter::{Compare, DayMatch, Filter, TextMatch, UuidIn};
+use crate::domain::filter::{CompareOperator, DayMatch, Filter, TextMatch, UuidIn};
 use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 
@@ -62,7 +62,7 @@ impl BucketField {
 
 /// The position of a bucket in a list: the value of the ordering field, then the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BucketPosition {
     pub value: i64,
     pub period_start: i32,
     pub domain_name: Option<String>,
@@ -83,8 +83,8 @@ pub struct BucketRow {
     pub period_end: Day,
     pub decay_unit_days: u32,
     /// Slot-seconds.
-    pub resource_usage: Usages,
-    pub capacity_snapshot: Amounts,
+    pub resource_usage: SlotUsages,
+    pub capacity_snapshot: SlotAmounts,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -95,14 +95,14 @@ impl BucketRow {
     }
 
     /// The position of the row in a list ordered by `field`.
-    pub fn place(&self, tier: Tier, field: BucketField) -> Place {
+    pub fn place(&self, tier: Tier, field: BucketField) -> BucketPosition {
         let value = match field {
             BucketField::PeriodStart => i64::from(self.period_start.0),
             BucketField::PeriodEnd => i64::from(self.period_end.0),
             BucketField::CreatedAt => self.created_at.micros(),
             BucketField::UpdatedAt => self.updated_at.micros(),
         };
-        Place {
+        BucketPosition {
             value,
             period_start: self.period_start.0,
             domain_name: (tier == Tier::Domain).then(|| self.domain_name.clone()),
@@ -122,8 +122,8 @@ pub struct BucketQuery {
     pub descending: bool,
     /// Reads from the other end; the rows are returned in list order all the same.
     pub from_end: bool,
-    pub after: Option<Place>,
-    pub before: Option<Place>,
+    pub after: Option<BucketPosition>,
+    pub before: Option<BucketPosition>,
     pub offset: u64,
     /// The most rows of a page. One more is read to find out whether more follow.
     pub limit: u64,
@@ -139,7 +139,7 @@ pub struct BucketPage {
 /// Lists buckets with two statements. `domains` has the names of all domains.
 #[tracing::instrument(name = "db.bucket_list.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
-    let matching = matching(query, domains, db.get_database_backend());
+    let matching = matching_rows(query, domains, db.get_database_backend());
     let mut count = Query::select();
     count.from_as(table(query.tier), "b");
     if names_domain(&query.filter) {
@@ -161,10 +161,10 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
     }
     in_order(&mut select, query);
     if let Some(place) = &query.after {
-        select.and_where(beyond(query, place, !query.descending));
+        select.and_where(rows_beyond(query, place, !query.descending));
     }
     if let Some(place) = &query.before {
-        select.and_where(beyond(query, place, query.descending));
+        select.and_where(rows_beyond(query, place, query.descending));
     }
     select.offset(query.offset).limit(query.limit + 1);
     let mut page = Query::select();
@@ -240,7 +240,7 @@ fn order_columns(query: &BucketQuery) -> Vec<&'static str> {
     columns
 }
 
-fn place_value(place: &Place, column: &str, first: bool) -> SimpleExpr {
+fn place_value(place: &BucketPosition, column: &str, first: bool) -> SimpleExpr {
     match column {
         _ if first => place.value.into(),
         "period_start" => place.period_start.into(),
@@ -252,7 +252,7 @@ fn place_value(place: &Place, column: &str, first: bool) -> SimpleExpr {
 
 /// Rows whose sort key is above (or below) a position. The keys are compared as one tuple, so that an index finds the
 /// position.
-fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
+fn rows_beyond(query: &BucketQuery, place: &BucketPosition, above: bool) -> SimpleExpr {
     let columns = order_columns(query);
     let key = Expr::tuple(columns.iter().map(|name| column("b", name)));
     let values = columns.iter().enumerate().map(|(at, name)| place_value(place, name, at == 0));
@@ -260,19 +260,19 @@ fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
     if above { key.gt(place) } else { key.lt(place) }
 }
 
-fn matching(query: &BucketQuery, domains: &[String], backend: DbBackend) -> Condition {
-    let matcher = Matcher { tier: query.tier, domains, backend };
+fn matching_rows(query: &BucketQuery, domains: &[String], backend: DbBackend) -> Condition {
+    let matcher = FilterSql { tier: query.tier, domains, backend };
     Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(matcher.condition(&query.filter))
 }
 
 /// Turns filters into SQL.
-struct Matcher<'a> {
+struct FilterSql<'a> {
     tier: Tier,
     domains: &'a [String],
     backend: DbBackend,
 }
 
-impl Matcher<'_> {
+impl FilterSql<'_> {
     fn condition(&self, filter: &Filter<BucketCondition>) -> Condition {
         match filter {
             Filter::All(parts) => {
@@ -313,11 +313,11 @@ impl Matcher<'_> {
 fn compare(own: SimpleExpr, day: DayMatch) -> SimpleExpr {
     let value = day.day.0;
     match day.compare {
-        Compare::Equal => own.eq(value),
-        Compare::Less => own.lt(value),
-        Compare::LessOrEqual => own.lte(value),
-        Compare::Greater => own.gt(value),
-        Compare::GreaterOrEqual => own.gte(value),
+        CompareOperator::Equal => own.eq(value),
+        CompareOperator::Less => own.lt(value),
+        CompareOperator::LessOrEqual => own.lte(value),
+        CompareOperator::Greater => own.gt(value),
+        CompareOperator::GreaterOrEqual => own.gte(value),
     }
 }
 

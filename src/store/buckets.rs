@@ -15,10 +15,10 @@ use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket
 use super::{Result, bulk, decode, retention};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
-use crate::domain::fairness::Days;
+use crate::domain::fairness::DaySpan;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ledger::Ledger;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{Day, Timestamp};
 
 /// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`. There may be
@@ -80,7 +80,7 @@ pub async fn load(
 /// The length of the group's longest bucket in days. Buckets of domains are read for it, because they are few and as long as
 /// those of their users.
 #[tracing::instrument(name = "db.buckets.longest", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn longest(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
+pub async fn longest_bucket_days(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
     use domain_usage_bucket::{Column, Entity};
     let longest =
         Entity::find().select_only().expr(Column::DecayUnitDays.max()).filter(Column::ResourceGroup.eq(group));
@@ -93,11 +93,11 @@ pub async fn longest(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
 pub async fn of_users(
     db: &(impl ConnectionTrait + StreamTrait),
     group: &str,
-    days: Days,
+    days: DaySpan,
     mut each: impl FnMut(Member, &Bucket),
 ) -> Result<()> {
     use user_usage_bucket::{Column, Entity};
-    let longest = longest(db, group).await?.cast_signed();
+    let longest = longest_bucket_days(db, group).await?.cast_signed();
     let mut rows = Entity::find()
         .select_only()
         .columns([Column::UserUuid, Column::ProjectId])
@@ -160,10 +160,10 @@ pub async fn of_owner(db: &impl ConnectionTrait, group: &str, owner: &Owner, fro
 
 /// The stored form of capacities. It is cached, because most buckets have the capacity of the bucket before.
 #[derive(Default)]
-struct CapacityTexts(Option<(Arc<Amounts>, String)>);
+struct CapacityTexts(Option<(Arc<SlotAmounts>, String)>);
 
 impl CapacityTexts {
-    fn of(&mut self, capacity: &Arc<Amounts>) -> String {
+    fn of(&mut self, capacity: &Arc<SlotAmounts>) -> String {
         let known = self.0.take().filter(|(known, _)| Arc::ptr_eq(known, capacity));
         self.0.insert(known.unwrap_or_else(|| (Arc::clone(capacity), capacity.to_json()))).1.clone()
     }

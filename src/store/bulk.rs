@@ -27,7 +27,7 @@ use sea_orm::{
 
 use super::Result;
 use array_text::{array_text, is_set};
-pub use one_of::{MOST_IDS, one_of, one_of_place};
+pub use one_of::{MAX_IDS, one_of, one_of_place};
 
 /// The limit of `SQLite` on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
@@ -50,7 +50,7 @@ where
         DbBackend::Postgres => POSTGRES_ROWS_PER_STATEMENT,
         _ => (SQLITE_BIND_LIMIT / columns.len().max(1)).clamp(1, SQLITE_ROWS_PER_STATEMENT),
     };
-    let mut last_built: Option<(Shape, String)> = None;
+    let mut last_built: Option<(StatementShape, String)> = None;
     let mut written = 0;
     loop {
         let part: Vec<Vec<Value>> = rows.by_ref().take(most).map(|row| values_of(row, &columns)).collect();
@@ -59,7 +59,7 @@ where
         }
         let (shape, values) = match backend {
             DbBackend::Postgres => as_arrays(part, &columns)?,
-            _ => (Shape::Rows(part.len()), part.into_iter().flatten().collect()),
+            _ => (StatementShape::Rows(part.len()), part.into_iter().flatten().collect()),
         };
         let (shape, sql) = match last_built.take() {
             Some(built) if built.0 == shape => built,
@@ -85,7 +85,7 @@ where
 
 /// The properties of a part of the rows that determine the statement's text.
 #[derive(PartialEq)]
-enum Shape {
+enum StatementShape {
     /// The number of rows of single values, for `SQLite`.
     Rows(usize),
     /// The form of each column's values, for `PostgreSQL`.
@@ -106,7 +106,7 @@ fn values_of<A: ActiveModelTrait>(mut row: A, columns: &[Column<A>]) -> Vec<Valu
 }
 
 /// Turns rows into one value for each column, which holds the values of all rows.
-fn as_arrays<C: ColumnTrait>(rows: Vec<Vec<Value>>, columns: &[C]) -> Result<(Shape, Vec<Value>)> {
+fn as_arrays<C: ColumnTrait>(rows: Vec<Vec<Value>>, columns: &[C]) -> Result<(StatementShape, Vec<Value>)> {
     let mut by_column: Vec<Vec<Value>> = columns.iter().map(|_| Vec::with_capacity(rows.len())).collect();
     for row in rows {
         for (cells, value) in by_column.iter_mut().zip(row) {
@@ -117,36 +117,36 @@ fn as_arrays<C: ColumnTrait>(rows: Vec<Vec<Value>>, columns: &[C]) -> Result<(Sh
     for (cells, column) in by_column.into_iter().zip(columns) {
         if cells.iter().all(is_set) {
             forms.push(ArrayForm::Array);
-            values.push(Value::Array(types(*column)?.1, Some(Box::new(cells))));
+            values.push(Value::Array(column_types(*column)?.1, Some(Box::new(cells))));
         } else {
             forms.push(ArrayForm::Text);
             values.push(array_text(cells)?.into());
         }
     }
-    Ok((Shape::Arrays(forms), values))
+    Ok((StatementShape::Arrays(forms), values))
 }
 
 fn build_insert<A: ActiveModelTrait>(
     backend: DbBackend,
     columns: &[Column<A>],
-    shape: &Shape,
+    shape: &StatementShape,
     on_conflict: Option<&OnConflict>,
 ) -> Result<String> {
     let mut insert = Query::insert();
     insert.into_table(A::Entity::default()).columns(columns.iter().copied());
     let refused = |error: sea_orm::sea_query::error::Error| DbErr::Custom(error.to_string());
     match shape {
-        Shape::Arrays(forms) => {
+        StatementShape::Arrays(forms) => {
             let mut select = Query::select();
             for ((n, column), form) in (1..).zip(columns).zip(forms) {
-                let (kind, _) = types(*column)?;
+                let (kind, _) = column_types(*column)?;
                 let text = if *form == ArrayForm::Text { "::text" } else { "" };
                 // The inner SELECT hides the number of rows from the planner, as in `one_of`.
                 select.expr_as(Expr::cust(format!("UNNEST((SELECT ${n}{text}::{kind}[]))")), *column);
             }
             insert.select_from(select).map_err(refused)?;
         }
-        Shape::Rows(rows) => {
+        StatementShape::Rows(rows) => {
             for _ in 0..*rows {
                 insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
             }
@@ -159,7 +159,7 @@ fn build_insert<A: ActiveModelTrait>(
 }
 
 /// The names of a column's type in `PostgreSQL` and in its driver.
-fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
+fn column_types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
     Ok(match column.def().get_column_type() {
         ColumnType::Uuid => ("uuid", ArrayType::Uuid),
         ColumnType::BigInteger => ("bigint", ArrayType::BigInt),

@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 use super::entity::capacity_day::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk, decode};
 use crate::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{Day, Timestamp};
 
 #[tracing::instrument(name = "db.capacity.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
@@ -33,11 +33,11 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
 }
 
 /// Capacities by group and day.
-pub type ByGroup = BTreeMap<Arc<str>, BTreeMap<Day, Arc<Amounts>>>;
+pub type ByGroup = BTreeMap<Arc<str>, BTreeMap<Day, Arc<SlotAmounts>>>;
 
 /// The capacities of some groups by day, up to and including `to`.
 #[tracing::instrument(name = "db.capacity.until", level = "debug", skip_all, err(level = "debug"))]
-pub async fn until(db: &impl ConnectionTrait, groups: &[Arc<str>], to: Day) -> Result<ByGroup> {
+pub async fn capacities_until(db: &impl ConnectionTrait, groups: &[Arc<str>], to: Day) -> Result<ByGroup> {
     let rows: Vec<(String, i32, String)> = Entity::find()
         .select_only()
         .columns([Column::ResourceGroup, Column::Day, Column::Capacity])

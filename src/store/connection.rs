@@ -4,8 +4,8 @@
 //! database. No statement may wait for a database that does not answer, or for long while another program holds a lock.
 //! Refusals of the database must be noted, so that the service can report them.
 //!
-//! Therefore the store never hands out connections of the ORM. [`Connection`] is for single statements, [`Tx`] for
-//! transactions, and [`Rows`] for rows that are read one by one. The first two implement the traits of the ORM. Every
+//! Therefore the store never hands out connections of the ORM. [`StoreConnection`] is for single statements, [`Tx`] for
+//! transactions, and [`FetchedRows`] for rows that are read one by one. The first two implement the traits of the ORM. Every
 //! statement passes the [`StatementGuard`], the availability of the database and the table locks.
 //!
 //! This is not the pool: `pool.rs` limits the connections in use and the time of waiting for one.
@@ -13,7 +13,7 @@
 //! Invariants:
 //! - A transaction that is dropped is rolled back.
 //! - A transaction takes no further statement after one has failed.
-//! - Only statements on [`Connection::pool`] bypass the checks. It is for migrations, for idle connections and for closing.
+//! - Only statements on [`StoreConnection::pool`] bypass the checks. It is for migrations, for idle connections and for closing.
 //!
 //! See "The database at arm's length" in ARCHITECTURE.
 
@@ -33,22 +33,22 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
 
 use super::availability::DatabaseAvailability;
-use super::fault::Fault;
-use super::pool::Pool;
+use super::fault::TransientFault;
+use super::pool::ConnectionPool;
 use super::statement_guard::StatementGuard;
 use super::table_locks::TableLocks;
 
 /// Connections for single statements.
 #[derive(Clone)]
-pub struct Connection {
-    pool: Arc<Pool>,
+pub struct StoreConnection {
+    pool: Arc<ConnectionPool>,
     gate: Arc<StatementGuard>,
     /// The locks of other programs for which writes do not wait; `None` for connections that only read.
     table_locks: Option<TableLocks>,
 }
 
-impl Connection {
-    pub fn new(pool: Arc<Pool>, gate: Arc<StatementGuard>, table_locks: Option<TableLocks>) -> Self {
+impl StoreConnection {
+    pub fn new(pool: Arc<ConnectionPool>, gate: Arc<StatementGuard>, table_locks: Option<TableLocks>) -> Self {
         Self { pool, gate, table_locks }
     }
 
@@ -83,7 +83,7 @@ impl Connection {
         Ok(Tx {
             inner,
             gate: Arc::clone(&self.gate),
-            reach: self.pool.reach.clone(),
+            availability: self.pool.availability.clone(),
             table_locks: self.table_locks.clone(),
             failed: AtomicBool::new(false),
             _turn: turn,
@@ -99,7 +99,7 @@ impl Connection {
 }
 
 #[async_trait]
-impl ConnectionTrait for Connection {
+impl ConnectionTrait for StoreConnection {
     fn get_database_backend(&self) -> DbBackend {
         self.backend()
     }
@@ -125,8 +125,8 @@ impl ConnectionTrait for Connection {
     }
 }
 
-impl StreamTrait for Connection {
-    type Stream<'a> = Rows<<DatabaseConnection as StreamTrait>::Stream<'a>, &'a Self>;
+impl StreamTrait for StoreConnection {
+    type Stream<'a> = FetchedRows<<DatabaseConnection as StreamTrait>::Stream<'a>, &'a Self>;
 
     fn get_database_backend(&self) -> DbBackend {
         self.backend()
@@ -138,7 +138,7 @@ impl StreamTrait for Connection {
             let started = self.pool.stream(statement).await;
             self.gate.note(&started, false);
             let (rows, turn) = started?;
-            Ok(Rows::new(rows, self, &self.pool.reach, Some(turn)))
+            Ok(FetchedRows::new(rows, self, &self.pool.availability, Some(turn)))
         })
     }
 }
@@ -148,7 +148,7 @@ impl StreamTrait for Connection {
 pub struct Tx {
     inner: DatabaseTransaction,
     gate: Arc<StatementGuard>,
-    reach: DatabaseAvailability,
+    availability: DatabaseAvailability,
     table_locks: Option<TableLocks>,
     failed: AtomicBool,
     _turn: OwnedSemaphorePermit,
@@ -157,14 +157,14 @@ pub struct Tx {
 impl Tx {
     pub async fn commit(self) -> Result<(), DbErr> {
         self.check()?;
-        let outcome = self.reach.race(self.inner.commit()).await;
+        let outcome = self.availability.race(self.inner.commit()).await;
         self.gate.note(&outcome, self.table_locks.is_some());
         outcome
     }
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.check()?;
-        let outcome = unless_locked(self.table_locks.as_ref(), self.reach.race(statement)).await;
+        let outcome = unless_locked(self.table_locks.as_ref(), self.availability.race(statement)).await;
         self.settle(&outcome);
         outcome
     }
@@ -201,7 +201,7 @@ impl ConnectionTrait for Tx {
 }
 
 impl StreamTrait for Tx {
-    type Stream<'a> = Rows<<DatabaseTransaction as StreamTrait>::Stream<'a>, &'a Self>;
+    type Stream<'a> = FetchedRows<<DatabaseTransaction as StreamTrait>::Stream<'a>, &'a Self>;
 
     fn get_database_backend(&self) -> DbBackend {
         ConnectionTrait::get_database_backend(self)
@@ -210,7 +210,7 @@ impl StreamTrait for Tx {
     fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
         Box::pin(async move {
             let rows = self.pass(self.inner.stream_raw(statement)).await?;
-            Ok(Rows::new(rows, self, &self.reach, None))
+            Ok(FetchedRows::new(rows, self, &self.availability, None))
         })
     }
 }
@@ -227,17 +227,17 @@ async fn unless_locked<T>(
 }
 
 /// A receiver of the outcomes of statements.
-pub trait Listener {
+pub trait StatementListener {
     fn settle<T>(&self, outcome: &Result<T, DbErr>);
 }
 
-impl Listener for Connection {
+impl StatementListener for StoreConnection {
     fn settle<T>(&self, outcome: &Result<T, DbErr>) {
         self.gate.note(outcome, false);
     }
 }
 
-impl Listener for Tx {
+impl StatementListener for Tx {
     fn settle<T>(&self, outcome: &Result<T, DbErr>) {
         self.gate.note(outcome, false);
         if outcome.is_err() {
@@ -251,7 +251,7 @@ impl Listener for Tx {
 const ROWS_IN_A_TURN: usize = 256;
 
 /// Rows that are read one by one, as long as the database answers.
-pub struct Rows<S, L> {
+pub struct FetchedRows<S, L> {
     inner: S,
     of: L,
     read: usize,
@@ -261,18 +261,18 @@ pub struct Rows<S, L> {
     _turn: Option<OwnedSemaphorePermit>,
 }
 
-impl<S, L> Rows<S, L> {
-    fn new(inner: S, of: L, reach: &DatabaseAvailability, turn: Option<OwnedSemaphorePermit>) -> Self {
-        let reach = reach.clone();
-        let lost = async move { reach.is_lost().await }.boxed().fuse();
+impl<S, L> FetchedRows<S, L> {
+    fn new(inner: S, of: L, availability: &DatabaseAvailability, turn: Option<OwnedSemaphorePermit>) -> Self {
+        let availability = availability.clone();
+        let lost = async move { availability.is_lost().await }.boxed().fuse();
         Self { inner, of, read: 0, others: Fuse::terminated(), lost, _turn: turn }
     }
 }
 
-impl<S, L> Stream for Rows<S, &L>
+impl<S, L> Stream for FetchedRows<S, &L>
 where
     S: Stream<Item = Result<QueryResult, DbErr>> + Unpin,
-    L: Listener,
+    L: StatementListener,
 {
     type Item = S::Item;
 
@@ -281,7 +281,7 @@ where
             ready!(self.others.poll_unpin(cx));
         }
         let next = match Pin::new(&mut self.inner).poll_next(cx) {
-            Poll::Pending => self.lost.poll_unpin(cx).map(|()| Some(Err(Fault::Unreachable.refusal()))),
+            Poll::Pending => self.lost.poll_unpin(cx).map(|()| Some(Err(TransientFault::Unreachable.refusal()))),
             next @ Poll::Ready(_) => next,
         };
         if let Poll::Ready(Some(row)) = &next {

@@ -8,13 +8,13 @@ use super::entity::kernel;
 use super::entity::kernel_cursor::{ActiveModel, Column, Entity};
 use super::kernel_keys::of_group;
 use super::{Result, bulk};
-use crate::domain::changes::Changes;
+use crate::domain::changes::SuspensionChanges;
 use crate::domain::ids::{GroupKey, KernelKey};
-use crate::domain::kernel::{Changed, Kernel};
+use crate::domain::kernel::{ChangedKernels, Kernel};
 use crate::domain::time::Timestamp;
 
 /// The SQL of the cursor of a kernel that runs still have to record.
-pub(super) const CURSOR: &str =
+pub(super) const CURSOR_SQL: &str =
     "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
 
 pub(super) fn cursor_of_kernel() -> RelationDef {
@@ -24,13 +24,13 @@ pub(super) fn cursor_of_kernel() -> RelationDef {
 /// Inserts and removes cursors, so that exactly the kernels with something left to record have one. New cursors are of
 /// kernels that were reported at `seen_at`.
 #[tracing::instrument(name = "db.cursors.save", level = "debug", skip_all, err(level = "debug"))]
-pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
+pub async fn save(db: &impl ConnectionTrait, kernels: &ChangedKernels, seen_at: Timestamp) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
     let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old));
-    insert(db, opened.filter_map(|(_, kernel)| Cursor::of(kernel)), seen_at).await?;
+    insert(db, opened.filter_map(|(_, kernel)| OwnCursor::of(kernel)), seen_at).await?;
     let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
     let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
-    let reapplied = reapplied.filter_map(|(_, kernel)| Some(Cursor::of(kernel)?.row(seen_at)));
+    let reapplied = reapplied.filter_map(|(_, kernel)| Some(OwnCursor::of(kernel)?.row(seen_at)));
     let mut replace = OnConflict::column(Column::KernelKey);
     replace.update_column(Column::AppliedChanges);
     bulk::insert(db, reapplied, Some(replace)).await?;
@@ -40,14 +40,14 @@ pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timesta
 
 /// A cursor of its own, for a kernel that is not on its group's cursor.
 #[derive(PartialEq)]
-struct Cursor<'a> {
+struct OwnCursor<'a> {
     key: KernelKey,
     recorded_until: Option<Timestamp>,
     /// `None` (no change applied) differs from all changes applied.
-    applied: Option<&'a Changes>,
+    applied: Option<&'a SuspensionChanges>,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> OwnCursor<'a> {
     fn of(kernel: &'a Kernel) -> Option<Self> {
         Some(Self { key: kernel.key?, recorded_until: kernel.cursor, applied: kernel.applied.as_ref() })
     }
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
             kernel_key: Set(self.key.0),
             recorded_until: Set(self.recorded_until.map(Timestamp::micros)),
             in_step: Set(false),
-            applied_changes: Set(self.applied.map(Changes::to_string)),
+            applied_changes: Set(self.applied.map(SuspensionChanges::to_string)),
             seen_at: Set(Some(seen_at.micros())),
         }
     }
@@ -70,9 +70,9 @@ impl<'a> Cursor<'a> {
 
 /// Inserts cursors. Kernels that were reported together mostly have equal cursors and consecutive keys; the database
 /// generates their rows.
-async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>, seen_at: Timestamp) -> Result<()> {
-    let new: Vec<Cursor> = new.collect();
-    let (runs, single) = in_runs(&new, Cursor::is_followed_by);
+async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = OwnCursor<'_>>, seen_at: Timestamp) -> Result<()> {
+    let new: Vec<OwnCursor> = new.collect();
+    let (runs, single) = in_runs(&new, OwnCursor::is_followed_by);
     for (first, last) in runs {
         insert_run(db, first, last.key, seen_at).await?;
     }
@@ -81,7 +81,12 @@ async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>
 }
 
 /// Inserts cursors like `first` for all keys from its own to `last`.
-async fn insert_run(db: &impl ConnectionTrait, first: &Cursor<'_>, last: KernelKey, seen_at: Timestamp) -> Result<()> {
+async fn insert_run(
+    db: &impl ConnectionTrait,
+    first: &OwnCursor<'_>,
+    last: KernelKey,
+    seen_at: Timestamp,
+) -> Result<()> {
     let backend = db.get_database_backend();
     let keys = match backend {
         DbBackend::Postgres => "SELECT generate_series($1::bigint, $2::bigint)",
@@ -96,7 +101,7 @@ async fn insert_run(db: &impl ConnectionTrait, first: &Cursor<'_>, last: KernelK
         first.key.0.into(),
         last.0.into(),
         first.recorded_until.map(Timestamp::micros).into(),
-        first.applied.map(Changes::to_string).into(),
+        first.applied.map(SuspensionChanges::to_string).into(),
         seen_at.micros().into(),
     ];
     db.execute_raw(Statement::from_sql_and_values(backend, sql, values)).await?;
@@ -106,7 +111,7 @@ async fn insert_run(db: &impl ConnectionTrait, first: &Cursor<'_>, last: KernelK
 /// Notes that kernels were reported at `at`.
 #[tracing::instrument(name = "db.cursors.set_seen", level = "debug", skip_all, err(level = "debug"))]
 pub async fn set_seen(db: &impl ConnectionTrait, keys: &[KernelKey], at: Timestamp) -> Result<()> {
-    for cursors in cursors(db, keys) {
+    for cursors in cursor_conditions(db, keys) {
         let note = Entity::update_many().col_expr(Column::SeenAt, Expr::value(at.micros()));
         note.filter(cursors).exec(db).await?;
     }
@@ -114,7 +119,7 @@ pub async fn set_seen(db: &impl ConnectionTrait, keys: &[KernelKey], at: Timesta
 }
 
 async fn close(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
-    for cursors in cursors(db, keys) {
+    for cursors in cursor_conditions(db, keys) {
         Entity::delete_many().filter(cursors).exec(db).await?;
     }
     Ok(())
@@ -138,11 +143,11 @@ const LONG_RUN: usize = 500;
 
 /// Conditions that select the cursors of `keys`, one for each statement. Consecutive keys become a range, which the first
 /// and the last key determine.
-fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
+fn cursor_conditions(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     let column = Column::KernelKey;
     let (runs, single) = in_runs(keys, |a, b| a.0 + 1 == b.0);
     let runs = runs.into_iter().map(|(first, last)| column.between(first.0, last.0));
-    let single = single.chunks(bulk::MOST_IDS).map(|part| bulk::one_of(db, column, part.iter().map(|key| key.0)));
+    let single = single.chunks(bulk::MAX_IDS).map(|part| bulk::one_of(db, column, part.iter().map(|key| key.0)));
     runs.chain(single).collect()
 }
 
@@ -170,7 +175,7 @@ pub(super) fn open(group: GroupKey) -> SelectStatement {
 
 /// The state in which a run leaves the kernels that it has recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct RunProgress {
     /// Kernels that are recorded to their ends.
     pub settled: Vec<KernelKey>,
     /// Kernels that are on the group's cursor from now on.
@@ -184,7 +189,7 @@ pub struct Progress {
     pub unrecorded: Vec<KernelKey>,
 }
 
-impl Progress {
+impl RunProgress {
     pub fn count(&self) -> usize {
         let moved = self.in_step.len() + self.apart.len() + self.unrecorded.len();
         self.settled.len() + moved + self.recounted.len()
@@ -193,7 +198,7 @@ impl Progress {
 
 /// Moves cursors (FAIR_SHARE §3). Kernels that are on the group's cursor already need no write.
 #[tracing::instrument(name = "db.cursors.advance", level = "debug", skip_all, err(level = "debug"))]
-pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
+pub async fn advance_cursors(db: &impl ConnectionTrait, progress: &RunProgress, now: Timestamp) -> Result<()> {
     close(db, &progress.settled).await?;
     let apart =
         |until: Option<i64>| vec![(Column::InStep, Expr::value(false)), (Column::RecordedUntil, Expr::value(until))];
@@ -204,7 +209,7 @@ pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timest
         (&progress.recounted, vec![(Column::AppliedChanges, Expr::value(None::<String>))]),
     ];
     for (keys, values) in moves {
-        for cursors in cursors(db, keys) {
+        for cursors in cursor_conditions(db, keys) {
             let mut update = Entity::update_many().filter(cursors);
             for (column, value) in &values {
                 update = update.col_expr(*column, value.clone());

@@ -9,7 +9,7 @@ use super::retention::remove_all;
 use crate::domain::time::Day;
 
 /// Rows that each belong to one group and one day.
-pub trait ByDay {
+pub trait RowsByDay {
     type Entity: EntityTrait;
     const TABLE: &'static str;
     const GROUP: <Self::Entity as EntityTrait>::Column;
@@ -18,7 +18,7 @@ pub trait ByDay {
 
 /// Removes the rows of days after `today`.
 #[tracing::instrument(name = "db.day_rows.forget_after", level = "debug", skip_all, fields(table = T::TABLE, group = ?group), err(level = "debug"))]
-pub async fn forget_after<T: ByDay>(
+pub async fn forget_after<T: RowsByDay>(
     db: &impl ConnectionTrait,
     group: impl Into<Value> + Debug,
     today: Day,
@@ -29,6 +29,10 @@ pub async fn forget_after<T: ByDay>(
 
 /// Removes the rows of days before `before`, in steps. Returns their number.
 #[tracing::instrument(name = "db.day_rows.purge", level = "debug", skip_all, fields(table = T::TABLE, group = ?group), err(level = "debug"))]
-pub async fn purge<T: ByDay>(db: &impl ConnectionTrait, group: impl Into<Value> + Debug, before: Day) -> Result<u64> {
+pub async fn purge<T: RowsByDay>(
+    db: &impl ConnectionTrait,
+    group: impl Into<Value> + Debug,
+    before: Day,
+) -> Result<u64> {
     remove_all(db, T::Entity::find().filter(T::GROUP.eq(group)).filter(T::DAY.lt(before.0))).await
 }

@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 
 use super::{Result, StoreError};
-use crate::domain::factor::History;
+use crate::domain::factor::DecayedHistory;
 use crate::domain::hierarchy::Share;
 use crate::domain::maps::FastMap;
 use crate::domain::slots::SlotMap;
@@ -19,7 +19,7 @@ pub struct SlotDecoder<V> {
 }
 
 /// The most distinct texts that are remembered at a time.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_TEXTS: usize = 10_000;
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
     pub fn new() -> Self {
@@ -31,7 +31,7 @@ impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
             return Ok(Arc::clone(known));
         }
         let map = Arc::new(slots(text)?);
-        if self.seen.len() >= REMEMBERED {
+        if self.seen.len() >= MAX_REMEMBERED_TEXTS {
             self.seen.clear();
         }
         self.seen.insert(text.to_owned(), Arc::clone(&map));
@@ -61,7 +61,8 @@ pub fn slots<V: for<'de> Deserialize<'de> + Copy>(text: &str) -> Result<SlotMap<
 
 /// Decodes a share from its stored columns.
 pub fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {
-    let history = History { normalized_usage, total_decayed_usage: slots(decayed)?, ..History::default() };
+    let history =
+        DecayedHistory { normalized_usage, total_decayed_usage: slots(decayed)?, ..DecayedHistory::default() };
     Ok(Share::new(weight.and_then(Weight::from_ten_thousandths), history).with_factor(factor))
 }
 

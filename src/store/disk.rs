@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::fs::statvfs;
 
-use super::watcher::Home;
+use super::watcher::WatchedAddress;
 use super::{Result, Store};
 
 /// Bytes on the disk of a database.
@@ -20,7 +20,7 @@ impl Store {
     /// The disk space of the database's file; `None`: the database is not a file of this machine. The call may block on the
     /// disk.
     pub fn disk_space(&self) -> Result<Option<DiskSpace>> {
-        let Home::Sqlite(options) = &*self.home else { return Ok(None) };
+        let WatchedAddress::Sqlite(options) = &*self.watched_address else { return Ok(None) };
         let file = options.get_filename();
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let disk = statvfs(folder).map_err(std::io::Error::from)?;

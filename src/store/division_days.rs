@@ -4,14 +4,14 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter};
 
-use super::day_rows::ByDay;
+use super::day_rows::RowsByDay;
 use super::entity::division_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, decode, key_list};
 use crate::domain::decimal::Amount;
-use crate::domain::division::Ratios;
+use crate::domain::division::MinShareRatios;
 use crate::domain::queues::Bound;
-use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::slots::{SlotAmounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 
 /// The division's result for one queue on one day.
@@ -20,16 +20,16 @@ pub struct DivisionDay {
     pub day: Day,
     pub queue: String,
     pub algorithm: String,
-    pub fair_share: Amounts,
-    pub allocated: Amounts,
-    pub request: Amounts,
+    pub fair_share: SlotAmounts,
+    pub allocated: SlotAmounts,
+    pub request: SlotAmounts,
     pub quota: SlotMap<Bound>,
     /// `None` for algorithms that do not divide by ratios.
-    pub ratios: Option<Ratios>,
+    pub ratios: Option<MinShareRatios>,
     pub calculated_at: Timestamp,
 }
 
-impl ByDay for DivisionDay {
+impl RowsByDay for DivisionDay {
     type Entity = Entity;
     const TABLE: &'static str = "division_days";
     const GROUP: Column = Column::ResourceGroup;
@@ -58,7 +58,7 @@ impl TryFrom<Model> for DivisionDay {
             quota: decode::slots(&row.quota)?,
             ratios: match ratios {
                 (Some(usage), Some(demand), Some(fair_share), Some(guaranteed)) => {
-                    Some(Ratios { usage, demand, fair_share, guaranteed })
+                    Some(MinShareRatios { usage, demand, fair_share, guaranteed })
                 }
                 _ => None,
             },
@@ -77,7 +77,8 @@ impl TryFrom<Model> for DivisionDay {
 )]
 pub async fn replace(db: &impl ConnectionTrait, group: &str, day: Day, rows: Vec<DivisionDay>) -> Result<()> {
     Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
-    let ratio = |ratios: Option<Ratios>, of: fn(Ratios) -> Amount| Set(ratios.map(|r| of(r).to_string()));
+    let ratio =
+        |ratios: Option<MinShareRatios>, of: fn(MinShareRatios) -> Amount| Set(ratios.map(|r| of(r).to_string()));
     let rows = rows.into_iter().map(|row| ActiveModel {
         resource_group: Set(group.to_owned()),
         day: Set(day.0),

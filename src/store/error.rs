@@ -6,13 +6,13 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr, sqlx};
 use tokio::task::JoinError;
 
-use super::fault::Fault;
+use super::fault::TransientFault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A later attempt may succeed.
     #[error("{fault}: {source}")]
-    Unavailable { fault: Fault, source: DbErr },
+    Unavailable { fault: TransientFault, source: DbErr },
     #[error("database: {0}")]
     Database(#[source] DbErr),
     #[error("stored data is damaged: {0}")]
@@ -38,7 +38,7 @@ pub enum StoreError {
 impl StoreError {
     /// True if it makes sense to wait for the database.
     pub fn may_pass_soon(&self) -> bool {
-        matches!(self, Self::Unavailable { fault: Fault::Unreachable | Fault::Busy, .. })
+        matches!(self, Self::Unavailable { fault: TransientFault::Unreachable | TransientFault::Busy, .. })
     }
 }
 
@@ -51,7 +51,7 @@ impl From<io::Error> for StoreError {
 
 impl From<DbErr> for StoreError {
     fn from(error: DbErr) -> Self {
-        match Fault::of(&error) {
+        match TransientFault::of(&error) {
             Some(fault) => Self::Unavailable { fault, source: error },
             None => Self::Database(error),
         }

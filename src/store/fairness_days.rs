@@ -4,7 +4,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoSimpleExpr, QueryFilter};
 
-use super::day_rows::ByDay;
+use super::day_rows::RowsByDay;
 use super::entity::fairness_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
@@ -23,7 +23,7 @@ pub struct FairnessDay {
     pub calculated_at: Timestamp,
 }
 
-impl ByDay for FairnessDay {
+impl RowsByDay for FairnessDay {
     type Entity = Entity;
     const TABLE: &'static str = "fairness_days";
     const GROUP: Column = Column::ResourceGroup;
@@ -46,7 +46,7 @@ impl TryFrom<Model> for FairnessDay {
 
 /// Inserts or replaces the rows of their days and tiers.
 #[tracing::instrument(name = "db.fairness_days.put", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn put(db: &impl ConnectionTrait, group: &str, rows: Vec<FairnessDay>) -> Result<()> {
+pub async fn replace_days(db: &impl ConnectionTrait, group: &str, rows: Vec<FairnessDay>) -> Result<()> {
     let rows = rows.into_iter().map(|row| ActiveModel {
         resource_group: Set(group.to_owned()),
         day: Set(row.day.0),

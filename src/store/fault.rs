@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteError;
 
 /// A fault that may be gone at a later attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+pub enum TransientFault {
     /// The database does not answer, or the connection to it broke.
     Unreachable,
     /// The database answers and refuses the connection: a wrong password, or no such database.
@@ -25,7 +25,7 @@ pub enum Fault {
     Replaced,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TransientFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unreachable => "the database is out of reach",
@@ -39,9 +39,9 @@ impl fmt::Display for Fault {
 }
 
 /// The fault as an error of its own, for statements that are refused before they reach the driver.
-impl std::error::Error for Fault {}
+impl std::error::Error for TransientFault {}
 
-impl Fault {
+impl TransientFault {
     /// `None`: a later attempt fails as well.
     pub fn of(error: &DbErr) -> Option<Self> {
         match error {
@@ -100,7 +100,7 @@ impl Fault {
         }
     }
 
-    /// The fault of an error of the driver; `None` as for [`Fault::of`].
+    /// The fault of an error of the driver; `None` as for [`TransientFault::of`].
     pub(super) fn of_driver(error: &sqlx::Error) -> Option<Self> {
         match error {
             sqlx::Error::Database(error) => {
@@ -130,12 +130,14 @@ impl Fault {
     }
 }
 
-fn of_io(error: &io::Error) -> Fault {
-    let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<Fault>());
+fn of_io(error: &io::Error) -> TransientFault {
+    let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<TransientFault>());
     match (refusal, error.kind()) {
         (Some(fault), _) => *fault,
-        (_, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge) => Fault::Full,
-        (_, io::ErrorKind::ReadOnlyFilesystem) => Fault::ReadOnly,
-        _ => Fault::Unreachable,
+        (_, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge) => {
+            TransientFault::Full
+        }
+        (_, io::ErrorKind::ReadOnlyFilesystem) => TransientFault::ReadOnly,
+        _ => TransientFault::Unreachable,
     }
 }

@@ -7,33 +7,33 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Read and write for the owner only.
-pub const MODE: u32 = 0o600;
+pub const OWNER_ONLY_MODE: u32 = 0o600;
 
 /// The database file and the files that `SQLite` keeps beside it while it is open.
 #[derive(Clone, Debug)]
-pub struct Files(Vec<File>);
+pub struct DatabaseFiles(Vec<DatabaseFile>);
 
 #[derive(Clone, Debug)]
-struct File {
+struct DatabaseFile {
     path: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
-impl File {
+impl DatabaseFile {
     fn now(path: PathBuf) -> io::Result<Self> {
         Ok(Self { identity: identity(&path)?, path })
     }
 }
 
 /// Device and inode.
-type Identity = (u64, u64);
+type FileIdentity = (u64, u64);
 
-impl Files {
+impl DatabaseFiles {
     /// Creates the file if it is missing. An existing file is never opened here, because closing it would release the locks
     /// that connections of this process hold on it.
     pub fn prepare(path: &Path) -> io::Result<()> {
         if !path.try_exists()? {
-            match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
+            match OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY_MODE).open(path) {
                 // Another process was faster.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => drop(made?),
@@ -50,7 +50,7 @@ impl Files {
         for path in &all {
             close_to_others(path);
         }
-        Ok(Self(all.into_iter().map(File::now).collect::<io::Result<_>>()?))
+        Ok(Self(all.into_iter().map(DatabaseFile::now).collect::<io::Result<_>>()?))
     }
 
     /// True if the locks of this process, which are on the last of the files, still exclude other processes.
@@ -60,7 +60,7 @@ impl Files {
 
     /// A message about the file that is missing or was replaced. It does not contain the path, because clients may read it.
     pub fn replaced(&self) -> Option<String> {
-        let name = |file: &File| match file.path.to_string_lossy() {
+        let name = |file: &DatabaseFile| match file.path.to_string_lossy() {
             path if path.ends_with("-wal") => "the write-ahead log (-wal) of the database",
             path if path.ends_with("-shm") => "the index of the log (-shm) of the database",
             _ => "the file of the database",
@@ -82,7 +82,7 @@ fn join_with_compute(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn identity(path: &Path) -> io::Result<Identity> {
+fn identity(path: &Path) -> io::Result<FileIdentity> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
@@ -90,10 +90,10 @@ fn identity(path: &Path) -> io::Result<Identity> {
 fn close_to_others(path: &Path) {
     let Ok(found) = fs::metadata(path) else { return };
     let mode = found.permissions().mode() & 0o7777;
-    if !found.is_file() || mode & !MODE == 0 {
+    if !found.is_file() || mode & !OWNER_ONLY_MODE == 0 {
         return;
     }
-    match fs::set_permissions(path, Permissions::from_mode(mode & MODE)) {
+    match fs::set_permissions(path, Permissions::from_mode(mode & OWNER_ONLY_MODE)) {
         Ok(()) => tracing::info!("the file {} was open to others (mode {mode:o}); it no longer is", path.display()),
         Err(error) => tracing::warn!(%error, "the file {} is open to others (mode {mode:o})", path.display()),
     }

@@ -13,16 +13,16 @@ use serde_json::{Map, Value};
 
 use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
 use super::postgres::LIMIT_LOCKS_AGAIN;
-use super::revision::Revision;
+use super::revision::TaggedRevision;
 use super::{Result, decode};
 use crate::domain::ids::GroupKey;
-use crate::domain::kernel::Phase;
+use crate::domain::kernel::KernelPhase;
 use crate::domain::time::{Day, Timestamp};
 use crate::process::random;
 
 /// A resource group as stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct StoredGroup {
     pub name: String,
     pub key: GroupKey,
     /// The number of the last kernel of the group.
@@ -33,13 +33,13 @@ pub struct Group {
     /// As set by an admin, without defaults.
     pub scheduler_opts: Map<String, Value>,
     /// Changes with every change of shares, options, capacities or names.
-    pub shares_revision: Revision,
+    pub shares_revision: TaggedRevision,
     /// Changes with every write of the group.
-    pub kernels_revision: Revision,
+    pub kernels_revision: TaggedRevision,
     /// Changes with every change of the queues.
-    pub queues_revision: Revision,
+    pub queues_revision: TaggedRevision,
     /// Changes with every change of weights, options, agents, capacities, queues and people.
-    pub config_revision: Revision,
+    pub config_revision: TaggedRevision,
     /// The time until which the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
     /// The group's cursor: the time until which the usage of every kernel on it is recorded.
@@ -71,14 +71,14 @@ pub struct Group {
     pub updated_at: Timestamp,
 }
 
-impl Group {
-    pub fn revisions(&self) -> Revisions {
-        Revisions { created_at: self.created_at, shares: self.shares_revision, kernels: self.kernels_revision }
+impl StoredGroup {
+    pub fn revisions(&self) -> GroupRevisions {
+        GroupRevisions { created_at: self.created_at, shares: self.shares_revision, kernels: self.kernels_revision }
     }
 
     /// True if all values are equal that shares depend on, or are shown with.
     pub fn has_same_conditions(&self, other: &Self) -> bool {
-        fn conditions(group: &Group) -> impl PartialEq + '_ {
+        fn conditions(group: &StoredGroup) -> impl PartialEq + '_ {
             (
                 (&group.scheduler, &group.scheduler_opts),
                 (group.capacity_observed_at, group.recorded_until, group.records_from, group.totals_from),
@@ -89,7 +89,7 @@ impl Group {
     }
 }
 
-impl TryFrom<Model> for Group {
+impl TryFrom<Model> for StoredGroup {
     type Error = super::StoreError;
     fn try_from(row: Model) -> Result<Self> {
         Ok(Self {
@@ -100,10 +100,10 @@ impl TryFrom<Model> for Group {
             kernels_made: row.kernels_made,
             kinds_made: row.kinds_made,
             scheduler: row.scheduler,
-            shares_revision: Revision::stored(row.shares_revision, row.shares_tag),
-            kernels_revision: Revision::stored(row.kernels_revision, row.kernels_tag),
-            queues_revision: Revision::stored(row.queues_revision, row.queues_tag),
-            config_revision: Revision::stored(row.config_revision, row.config_tag),
+            shares_revision: TaggedRevision::stored(row.shares_revision, row.shares_tag),
+            kernels_revision: TaggedRevision::stored(row.kernels_revision, row.kernels_tag),
+            queues_revision: TaggedRevision::stored(row.queues_revision, row.queues_tag),
+            config_revision: TaggedRevision::stored(row.config_revision, row.config_tag),
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
             recorded_until: row.recorded_until.map(Timestamp::from_micros),
             snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
@@ -124,34 +124,38 @@ impl TryFrom<Model> for Group {
 }
 
 #[tracing::instrument(name = "db.groups.list", level = "debug", skip_all, err(level = "debug"))]
-pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<Group>> {
-    Entity::find().order_by_asc(Column::Name).all(db).await?.into_iter().map(Group::try_from).collect()
+pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<StoredGroup>> {
+    Entity::find().order_by_asc(Column::Name).all(db).await?.into_iter().map(StoredGroup::try_from).collect()
 }
 
 #[tracing::instrument(name = "db.groups.find", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
-    decoded(Entity::find_by_id(name.to_owned()).one(db).await?)
+pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<StoredGroup>> {
+    decode_row(Entity::find_by_id(name.to_owned()).one(db).await?)
 }
 
 /// Takes the group's write lock for the transaction, because writers of one group run one after the other. Fails if another
 /// session holds the lock for longer than `patience`. Returns `None` for an unknown group.
 #[tracing::instrument(name = "db.groups.lock", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn lock(db: &impl ConnectionTrait, name: &str, patience: Option<Duration>) -> Result<Option<Group>> {
+pub async fn lock(
+    db: &impl ConnectionTrait,
+    name: &str,
+    lock_timeout: Option<Duration>,
+) -> Result<Option<StoredGroup>> {
     let group = || Entity::find_by_id(name.to_owned());
-    let Some(patience) = patience else { return decoded(group().lock_exclusive().one(db).await?) };
+    let Some(lock_timeout) = lock_timeout else { return decode_row(group().lock_exclusive().one(db).await?) };
     // Mostly the lock is free, and then no timeout has to be set.
     let free = group().lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).one(db).await?;
     if free.is_some() {
-        return decoded(free);
+        return decode_row(free);
     }
-    db.execute_unprepared(&format!("SET LOCAL lock_timeout = {}", patience.as_millis())).await?;
+    db.execute_unprepared(&format!("SET LOCAL lock_timeout = {}", lock_timeout.as_millis())).await?;
     let locked = group().lock_exclusive().one(db).await?;
     db.execute_unprepared(LIMIT_LOCKS_AGAIN).await?;
-    decoded(locked)
+    decode_row(locked)
 }
 
-fn decoded(row: Option<Model>) -> Result<Option<Group>> {
-    row.map(Group::try_from).transpose()
+fn decode_row(row: Option<Model>) -> Result<Option<StoredGroup>> {
+    row.map(StoredGroup::try_from).transpose()
 }
 
 /// Creates the group if it does not exist. Returns true if it is new.
@@ -180,39 +184,39 @@ pub async fn create(
 
 /// Stores the columns in which `group` differs from the row as it was loaded. The caller has set the next revisions.
 #[tracing::instrument(name = "db.groups.save", level = "debug", skip_all, err(level = "debug"))]
-pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now: Timestamp) -> Result<()> {
+pub async fn save(db: &impl ConnectionTrait, loaded: &StoredGroup, group: &StoredGroup, now: Timestamp) -> Result<()> {
     let object = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
     let micros = |time: &Option<Timestamp>| time.map(Timestamp::micros);
-    let (number, tag) = (|of: &Revision| of.number(), |of: &Revision| of.tag());
+    let (number, tag) = (|of: &TaggedRevision| of.number(), |of: &TaggedRevision| of.tag());
     let row = ActiveModel {
         name: Unchanged(group.name.clone()),
         group_key: NotSet,
-        kernels_made: changed(&loaded.kernels_made, &group.kernels_made, |n| *n),
-        kinds_made: changed(&loaded.kinds_made, &group.kinds_made, |n| *n),
-        scheduler: changed(&loaded.scheduler, &group.scheduler, String::clone),
-        scheduler_opts: changed(&loaded.scheduler_opts, &group.scheduler_opts, object),
-        shares_revision: changed(&loaded.shares_revision, &group.shares_revision, number),
-        shares_tag: changed(&loaded.shares_revision, &group.shares_revision, tag),
-        kernels_revision: changed(&loaded.kernels_revision, &group.kernels_revision, number),
-        kernels_tag: changed(&loaded.kernels_revision, &group.kernels_revision, tag),
-        queues_revision: changed(&loaded.queues_revision, &group.queues_revision, number),
-        queues_tag: changed(&loaded.queues_revision, &group.queues_revision, tag),
-        config_revision: changed(&loaded.config_revision, &group.config_revision, number),
-        config_tag: changed(&loaded.config_revision, &group.config_revision, tag),
-        capacity_observed_at: changed(&loaded.capacity_observed_at, &group.capacity_observed_at, micros),
-        recorded_until: changed(&loaded.recorded_until, &group.recorded_until, micros),
-        snapshot_at: changed(&loaded.snapshot_at, &group.snapshot_at, micros),
-        reported_at: changed(&loaded.reported_at, &group.reported_at, micros),
-        records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
-        totals_from_day: changed(&loaded.totals_from, &group.totals_from, |day| day.map(|d| d.0)),
-        compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
-        kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
-        earlier_until: changed(&loaded.earlier_until, &group.earlier_until, micros),
-        backfilled_at: changed(&loaded.backfilled_at, &group.backfilled_at, micros),
-        run_times_made: changed(&loaded.run_times_made, &group.run_times_made, |made| *made),
-        day_totals_made: changed(&loaded.day_totals_made, &group.day_totals_made, |made| *made),
-        calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
-        calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
+        kernels_made: is_changed(&loaded.kernels_made, &group.kernels_made, |n| *n),
+        kinds_made: is_changed(&loaded.kinds_made, &group.kinds_made, |n| *n),
+        scheduler: is_changed(&loaded.scheduler, &group.scheduler, String::clone),
+        scheduler_opts: is_changed(&loaded.scheduler_opts, &group.scheduler_opts, object),
+        shares_revision: is_changed(&loaded.shares_revision, &group.shares_revision, number),
+        shares_tag: is_changed(&loaded.shares_revision, &group.shares_revision, tag),
+        kernels_revision: is_changed(&loaded.kernels_revision, &group.kernels_revision, number),
+        kernels_tag: is_changed(&loaded.kernels_revision, &group.kernels_revision, tag),
+        queues_revision: is_changed(&loaded.queues_revision, &group.queues_revision, number),
+        queues_tag: is_changed(&loaded.queues_revision, &group.queues_revision, tag),
+        config_revision: is_changed(&loaded.config_revision, &group.config_revision, number),
+        config_tag: is_changed(&loaded.config_revision, &group.config_revision, tag),
+        capacity_observed_at: is_changed(&loaded.capacity_observed_at, &group.capacity_observed_at, micros),
+        recorded_until: is_changed(&loaded.recorded_until, &group.recorded_until, micros),
+        snapshot_at: is_changed(&loaded.snapshot_at, &group.snapshot_at, micros),
+        reported_at: is_changed(&loaded.reported_at, &group.reported_at, micros),
+        records_from_day: is_changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
+        totals_from_day: is_changed(&loaded.totals_from, &group.totals_from, |day| day.map(|d| d.0)),
+        compacted_before: is_changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
+        kernels_from: is_changed(&loaded.kernels_from, &group.kernels_from, micros),
+        earlier_until: is_changed(&loaded.earlier_until, &group.earlier_until, micros),
+        backfilled_at: is_changed(&loaded.backfilled_at, &group.backfilled_at, micros),
+        run_times_made: is_changed(&loaded.run_times_made, &group.run_times_made, |made| *made),
+        day_totals_made: is_changed(&loaded.day_totals_made, &group.day_totals_made, |made| *made),
+        calculated_at: is_changed(&loaded.calculated_at, &group.calculated_at, micros),
+        calculated_with: is_changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,
         updated_at: Set(now.micros()),
     };
@@ -220,7 +224,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
     Ok(())
 }
 
-fn changed<T: PartialEq, V: Into<sea_orm::Value>>(
+fn is_changed<T: PartialEq, V: Into<sea_orm::Value>>(
     before: &T,
     after: &T,
     column: impl FnOnce(&T) -> V,
@@ -230,7 +234,7 @@ fn changed<T: PartialEq, V: Into<sea_orm::Value>>(
 
 /// Keeps the group from being deleted until the transaction ends. Returns true if it exists.
 #[tracing::instrument(name = "db.groups.hold", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
+pub async fn prevent_deletion(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
     let held = Entity::update_many()
         .col_expr(Column::Name, Expr::col(Column::Name))
         .filter(Column::Name.eq(name))
@@ -241,7 +245,7 @@ pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
 
 /// The data that would be lost with a group and cannot be recovered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub struct GroupContents {
     pub kernels: u64,
     /// The running ones among `kernels`.
     pub running: u64,
@@ -255,20 +259,20 @@ pub struct Contents {
 }
 
 #[tracing::instrument(name = "db.groups.contents", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<Contents> {
+pub async fn count_contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<GroupContents> {
     use super::entity as e;
     let kernels = e::kernel::Entity::find().filter(e::kernel::Column::GroupKey.eq(key.0));
     let records = e::usage_slice::Entity::find().filter(e::usage_slice::Column::GroupKey.eq(key.0));
     let totals = e::day_total::Entity::find().filter(e::day_total::Column::GroupKey.eq(key.0));
     let histories = e::usage_history::Entity::find().filter(e::usage_history::Column::GroupKey.eq(key.0));
     // Only kernels with a cursor can be running; the ended ones are many more.
-    let running = super::kernels::live(key).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
+    let running = super::kernels::select_live(key).filter(e::kernel::Column::Status.eq(KernelPhase::Running.as_str()));
     macro_rules! rows {
         ($table:ident) => {
             e::$table::Entity::find().filter(e::$table::Column::ResourceGroup.eq(name))
         };
     }
-    Ok(Contents {
+    Ok(GroupContents {
         kernels: kernels.count(db).await?,
         running: running.count(db).await?,
         usage_records: records.count(db).await?,
@@ -319,14 +323,14 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
 
 /// The values that distinguish two states of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Revisions {
+pub struct GroupRevisions {
     /// A group that was deleted and created again starts from the first revision.
     pub created_at: Timestamp,
-    pub shares: Revision,
-    pub kernels: Revision,
+    pub shares: TaggedRevision,
+    pub kernels: TaggedRevision,
 }
 
-impl Revisions {
+impl GroupRevisions {
     /// True if writes alone cannot have led from `seen` to this state of the group: the database was taken back in between.
     pub fn contradicts(&self, seen: &Self) -> bool {
         self.created_at == seen.created_at
@@ -337,7 +341,7 @@ impl Revisions {
 /// The stored revisions of a group, with the time of the last write.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRevisions {
-    pub revisions: Revisions,
+    pub revisions: GroupRevisions,
     pub updated_at: Timestamp,
 }
 
@@ -345,10 +349,10 @@ pub struct StoredRevisions {
 #[tracing::instrument(name = "db.groups.revisions", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, StoredRevisions>> {
     let revisions = |row: RevisionRow| {
-        let revisions = Revisions {
+        let revisions = GroupRevisions {
             created_at: Timestamp::from_micros(row.created_at),
-            shares: Revision::stored(row.shares_revision, row.shares_tag),
-            kernels: Revision::stored(row.kernels_revision, row.kernels_tag),
+            shares: TaggedRevision::stored(row.shares_revision, row.shares_tag),
+            kernels: TaggedRevision::stored(row.kernels_revision, row.kernels_tag),
         };
         (row.name, StoredRevisions { revisions, updated_at: Timestamp::from_micros(row.updated_at) })
     };

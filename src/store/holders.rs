@@ -27,7 +27,7 @@ use crate::process::random;
 /// The interval of heartbeats.
 pub const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// A process without a heartbeat for this time counts as dead, in microseconds.
-const SILENCE: i64 = 6_000_000;
+const SILENCE_MICROS: i64 = 6_000_000;
 
 /// The database's clock, in microseconds since 1970 (UTC).
 const DATABASE_TIME: &str = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
@@ -42,29 +42,29 @@ fn end_silent_sessions() -> String {
         "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a \
          JOIN job_holders h ON split_part(a.application_name, '/', 1) = h.session_name \
          WHERE a.datname = current_database() AND a.xact_start IS NOT NULL AND a.wait_event_type = 'Client' \
-         AND a.state_change < clock_timestamp() - interval '{SILENCE} microseconds' \
-         AND h.beat_at < {DATABASE_TIME} - {SILENCE}"
+         AND a.state_change < clock_timestamp() - interval '{SILENCE_MICROS} microseconds' \
+         AND h.beat_at < {DATABASE_TIME} - {SILENCE_MICROS}"
     )
 }
 
 /// The registration of this process among those that run jobs. It ends when the value is dropped.
 #[derive(Debug)]
-pub struct Holder {
+pub struct JobHolder {
     pub id: Uuid,
     label: String,
     started_at: Timestamp,
     /// The database file, beside which the other processes have their files.
     database: Option<PathBuf>,
-    _mark: Option<Mark>,
+    _mark: Option<LockedMark>,
 }
 
-impl Holder {
+impl JobHolder {
     /// Registers this process, and removes those that have died.
     #[tracing::instrument(name = "db.holders.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(db: &impl ConnectionTrait, label: String, now: Timestamp) -> Result<Self> {
         let id = random::id();
         let database = database_file(db).await?;
-        let mark = database.as_deref().map(|file| Mark::set(file, id)).transpose();
+        let mark = database.as_deref().map(|file| LockedMark::set(file, id)).transpose();
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("no lock beside the database: {e}"));
         let holder = Self { id, label, started_at: now, database, _mark: mark.map_err(failed)? };
         holder.beat(db).await?;
@@ -118,7 +118,9 @@ impl Holder {
         let others = ids.iter().copied().filter(|id| *id != self.id);
         if db.get_database_backend() == DbBackend::Sqlite {
             // A database in memory belongs to one process.
-            let lives = |id: &Uuid| self.database.as_deref().is_some_and(|file| Mark::is_held(&Mark::path(file, *id)));
+            let lives = |id: &Uuid| {
+                self.database.as_deref().is_some_and(|file| LockedMark::is_held(&LockedMark::path(file, *id)))
+            };
             return Ok(others.filter(|id| !lives(id)).collect());
         }
         let living: Vec<Uuid> = Entity::find()
@@ -155,17 +157,17 @@ pub async fn label(db: &impl ConnectionTrait, id: Uuid) -> Result<Option<String>
 
 /// The number of living processes that run jobs.
 #[tracing::instrument(name = "db.holders.living", level = "debug", skip_all, err(level = "debug"))]
-pub async fn living(db: &impl ConnectionTrait) -> Result<u64> {
+pub async fn count_living(db: &impl ConnectionTrait) -> Result<u64> {
     if db.get_database_backend() == DbBackend::Sqlite {
-        let marks = database_file(db).await?.map(|file| neighbours(&file)).unwrap_or_default();
-        return Ok(marks.iter().filter(|mark| Mark::is_held(mark)).count() as u64);
+        let marks = database_file(db).await?.map(|file| marks_of_processes(&file)).unwrap_or_default();
+        return Ok(marks.iter().filter(|mark| LockedMark::is_held(mark)).count() as u64);
     }
     Ok(Entity::find().filter(heard_of()).count(db).await?)
 }
 
 /// True in SQL if the last heartbeat of a process is recent enough; on `PostgreSQL`.
 fn heard_of() -> SimpleExpr {
-    Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE}")))
+    Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE_MICROS}")))
 }
 
 /// The file of an `SQLite` database; `None` for one in memory, or for another database.
@@ -181,12 +183,12 @@ async fn database_file(db: &impl ConnectionTrait) -> Result<Option<PathBuf>> {
 
 /// The locked file of a living process.
 #[derive(Debug)]
-struct Mark {
+struct LockedMark {
     path: PathBuf,
     _lock: File,
 }
 
-impl Mark {
+impl LockedMark {
     fn path(database: &Path, id: Uuid) -> PathBuf {
         join_with_compute(database, &id.to_string())
     }
@@ -202,7 +204,7 @@ impl Mark {
                 break file;
             }
         };
-        for neighbour in neighbours(database).into_iter().filter(|n| *n != path) {
+        for neighbour in marks_of_processes(database).into_iter().filter(|n| *n != path) {
             Self::is_held(&neighbour);
         }
         Ok(Self { path, _lock: lock })
@@ -223,7 +225,7 @@ impl Mark {
     }
 }
 
-impl Drop for Mark {
+impl Drop for LockedMark {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -237,7 +239,7 @@ fn join_with_compute(database: &Path, name: &str) -> PathBuf {
 }
 
 /// The marks of all processes on the database.
-fn neighbours(database: &Path) -> Vec<PathBuf> {
+fn marks_of_processes(database: &Path) -> Vec<PathBuf> {
     let prefix = join_with_compute(database, "");
     let (Some(folder), Some(prefix)) = (prefix.parent(), prefix.file_name()) else { return Vec::new() };
     let is_mark = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());

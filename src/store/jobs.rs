@@ -112,7 +112,7 @@ pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>>
 
 /// Closes runs whose process is dead. Returns their number.
 #[tracing::instrument(name = "db.jobs.abandon", level = "debug", skip_all, err(level = "debug"))]
-pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
+pub async fn close_abandoned(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
     abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
 }
 

@@ -10,36 +10,36 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::cursors::{CURSOR, cursor_of_kernel, open};
+use super::cursors::{CURSOR_SQL, cursor_of_kernel, open};
 use super::decode::{self, SlotDecoder};
 use super::entity::kernel::{ActiveModel, Column, Entity, Model};
 use super::entity::{kernel_cursor, resource_group};
 use super::kernel_keys::of_group;
 use super::{Result, StoreError, bulk};
-use crate::domain::changes::Changes;
+use crate::domain::changes::SuspensionChanges;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Changed, Kernel, Phase, Report, Traits};
+use crate::domain::kernel::{ChangedKernels, Kernel, KernelPhase, KernelReport, KernelTraits};
 use crate::domain::placement_rules::PlacementRules;
 use crate::domain::time::Timestamp;
 
-pub(super) fn phase(status: &str) -> Result<Phase> {
-    Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
+pub(super) fn phase(status: &str) -> Result<KernelPhase> {
+    KernelPhase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
-pub(super) fn changes(stored: Option<&str>) -> Result<Changes> {
+pub(super) fn changes(stored: Option<&str>) -> Result<SuspensionChanges> {
     let parse = |text: &str| text.parse().map_err(|_| StoreError::Damaged(format!("changes of status {text}")));
-    stored.map_or_else(|| Ok(Changes::default()), parse)
+    stored.map_or_else(|| Ok(SuspensionChanges::default()), parse)
 }
 
-fn stored_changes(changes: &Changes) -> Option<String> {
+fn stored_changes(changes: &SuspensionChanges) -> Option<String> {
     (!changes.is_empty()).then(|| changes.to_string())
 }
 
-fn kernel_of_row(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
-    let Row { kernel: row, open, cursor, applied, seen_at, .. } = row;
+fn kernel_of_row(row: StoredRow, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
+    let StoredRow { kernel: row, open, cursor, applied, seen_at, .. } = row;
     let phase = phase(&row.status)?;
-    let report = Box::new(Report {
+    let report = Box::new(KernelReport {
         id: KernelId(row.kernel_id),
         session: SessionId(row.session_id),
         owner: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
@@ -53,7 +53,7 @@ fn kernel_of_row(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         charge_class: Some(row.charge_class).filter(|class| !class.is_empty()),
         submitted_at: row.submitted_at.map(Timestamp::from_micros),
         rules: rules(row.placement_rules.as_deref())?,
-        traits: Traits {
+        traits: KernelTraits {
             agent_id: row.agent_id,
             queue: row.queue,
             priority: row.priority,
@@ -94,7 +94,7 @@ fn stored_rules(rules: &PlacementRules) -> String {
 
 /// A kernel with the columns of its row in `kernel_cursors`.
 #[derive(FromQueryResult)]
-struct Row {
+struct StoredRow {
     #[sea_orm(nested)]
     kernel: Model,
     group_name: String,
@@ -108,16 +108,16 @@ fn group_of_kernel() -> RelationDef {
     Entity::belongs_to(resource_group::Entity).from(Column::GroupKey).to(resource_group::Column::GroupKey).into()
 }
 
-async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Row>> {
+async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<StoredRow>> {
     let joined = query
         .join(JoinType::LeftJoin, cursor_of_kernel())
         .join(JoinType::InnerJoin, group_of_kernel())
         .column_as(resource_group::Column::Name, "group_name")
         .column_as(Expr::cust("kernel_cursors.kernel_key IS NOT NULL"), "open")
-        .column_as(Expr::cust(CURSOR), "cursor")
+        .column_as(Expr::cust(CURSOR_SQL), "cursor")
         .column_as(kernel_cursor::Column::AppliedChanges, "applied")
         .column_as(kernel_cursor::Column::SeenAt, "seen_at");
-    Ok(joined.into_model::<Row>().all(db).await?)
+    Ok(joined.into_model::<StoredRow>().all(db).await?)
 }
 
 async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Kernel>> {
@@ -130,7 +130,7 @@ async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<K
 pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Vec<(String, Kernel)>> {
     let mut slots = SlotDecoder::new();
     let mut found = Vec::new();
-    for part in ids.chunks(bulk::MOST_IDS) {
+    for part in ids.chunks(bulk::MAX_IDS) {
         let query = Entity::find().filter(bulk::one_of(db, Column::KernelId, part.iter().map(|k| k.0)));
         for row in rows(db, query).await? {
             found.push((row.group_name.clone(), kernel_of_row(row, &mut slots)?));
@@ -142,7 +142,7 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
 /// Stores kernels of the group, each under its key. Returns the number of stored kernels: one that belongs to another group
 /// stays as it is.
 #[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Changed) -> Result<u64> {
+pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &ChangedKernels) -> Result<u64> {
     let row = |kernel: &Kernel| {
         let report = &kernel.report;
         Some(ActiveModel {
@@ -206,7 +206,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
 
 /// The running and pending kernels of the group. The query starts from the cursors, which every such kernel has, because
 /// ended kernels are many more.
-pub(super) fn live(group: GroupKey) -> Select<Entity> {
+pub(super) fn select_live(group: GroupKey) -> Select<Entity> {
     Entity::find()
         .join(JoinType::InnerJoin, cursor_of_kernel())
         .filter(of_group(kernel_cursor::Column::KernelKey, group))
@@ -238,7 +238,7 @@ pub async fn ended_before(
 
 #[tracing::instrument(name = "db.kernels.remove", level = "debug", skip_all, err(level = "debug"))]
 pub async fn remove(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
-    for part in keys.chunks(bulk::MOST_IDS) {
+    for part in keys.chunks(bulk::MAX_IDS) {
         let those = bulk::one_of(db, Column::KernelKey, part.iter().map(|key| key.0));
         Entity::delete_many().filter(those).exec(db).await?;
     }
@@ -251,7 +251,7 @@ pub struct KernelFilter {
     pub user: Option<UserId>,
     pub project: Option<ProjectId>,
     pub domain: Option<String>,
-    pub phase: Option<Phase>,
+    pub phase: Option<KernelPhase>,
 }
 
 /// One page by kernel id after `after`, and the number of all matching kernels.
@@ -263,7 +263,7 @@ pub async fn page(
     after: Option<KernelId>,
     limit: u64,
 ) -> Result<(Vec<Kernel>, u64)> {
-    let running = filter.phase == Some(Phase::Running);
+    let running = filter.phase == Some(KernelPhase::Running);
     let matching = Condition::all()
         .add_option(filter.user.map(|u| Column::UserUuid.eq(u.0)))
         .add_option(filter.project.map(|p| Column::ProjectId.eq(p.0)))

@@ -13,10 +13,10 @@ use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
 
 /// Uses of keys that one statement stores.
-const USES: usize = 500;
+const STATEMENT_USES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiKey {
+pub struct StoredKey {
     pub id: Uuid,
     pub role: String,
     /// Shared, because each request of the key's holder carries it.
@@ -30,7 +30,7 @@ pub struct ApiKey {
     pub groups: Option<Arc<[String]>>,
 }
 
-impl TryFrom<Model> for ApiKey {
+impl TryFrom<Model> for StoredKey {
     type Error = StoreError;
     fn try_from(row: Model) -> Result<Self> {
         let time = |micros: Option<i64>| micros.map(Timestamp::from_micros);
@@ -49,7 +49,7 @@ impl TryFrom<Model> for ApiKey {
 }
 
 #[tracing::instrument(name = "db.keys.insert", level = "debug", skip_all, err(level = "debug"))]
-pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -> Result<()> {
+pub async fn insert(db: &impl ConnectionTrait, key: &StoredKey, key_hash: String) -> Result<()> {
     let row = ActiveModel {
         id: Set(key.id),
         key_hash: Set(key_hash),
@@ -67,30 +67,30 @@ pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -
 }
 
 #[tracing::instrument(name = "db.keys.find_by_hash", level = "debug", skip_all, err(level = "debug"))]
-pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<Option<ApiKey>> {
-    Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::try_from).transpose()
+pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<Option<StoredKey>> {
+    Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(StoredKey::try_from).transpose()
 }
 
 /// Every key with its hash.
 #[tracing::instrument(name = "db.keys.hashed", level = "debug", skip_all, err(level = "debug"))]
-pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, ApiKey)>> {
+pub async fn keys_by_hash(db: &impl ConnectionTrait) -> Result<Vec<(String, StoredKey)>> {
     let rows = Entity::find().all(db).await?;
-    rows.into_iter().map(|row| Ok((row.key_hash.clone(), ApiKey::try_from(row)?))).collect()
+    rows.into_iter().map(|row| Ok((row.key_hash.clone(), StoredKey::try_from(row)?))).collect()
 }
 
 #[tracing::instrument(name = "db.keys.list", level = "debug", skip_all, err(level = "debug"))]
-pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
+pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<StoredKey>> {
     let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
-    rows.into_iter().map(ApiKey::try_from).collect()
+    rows.into_iter().map(StoredKey::try_from).collect()
 }
 
 /// The keys of a role that are not revoked, locked until the transaction ends. If two clients revoke one key each, the
 /// second one waits and sees which keys the first one has left. SQLite has one writer at a time and ignores the lock.
 #[tracing::instrument(name = "db.keys.lock_unrevoked", level = "debug", skip_all, err(level = "debug"))]
-pub async fn lock_unrevoked(db: &impl ConnectionTrait, role: &str) -> Result<Vec<ApiKey>> {
+pub async fn lock_unrevoked(db: &impl ConnectionTrait, role: &str) -> Result<Vec<StoredKey>> {
     let unrevoked = Entity::find().filter(Column::Role.eq(role)).filter(Column::RevokedAt.is_null());
     let rows = unrevoked.order_by_asc(Column::Id).lock_exclusive().all(db).await?;
-    rows.into_iter().map(ApiKey::try_from).collect()
+    rows.into_iter().map(StoredKey::try_from).collect()
 }
 
 /// Returns whether a key was revoked by this call.
@@ -107,8 +107,8 @@ pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Resu
 
 /// Stores the last uses of keys, in few statements.
 #[tracing::instrument(name = "db.keys.touch", level = "debug", skip_all, err(level = "debug"))]
-pub async fn touch(db: &impl ConnectionTrait, uses: &[(Uuid, Timestamp)]) -> Result<()> {
-    for part in uses.chunks(USES) {
+pub async fn store_uses(db: &impl ConnectionTrait, uses: &[(Uuid, Timestamp)]) -> Result<()> {
+    for part in uses.chunks(STATEMENT_USES) {
         let mut at = CaseStatement::new();
         for (id, used) in part {
             at = at.case(Column::Id.eq(*id), Expr::value(used.micros()));

@@ -12,27 +12,30 @@ use sea_orm::{
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity, Model};
 use super::entity::kernel_cursor;
-use super::kernels::{expected, live, phase, rules};
-use super::nullable::Nullable;
-use super::{Result, unsettled};
+use super::kernels::{expected, phase, rules, select_live};
+use super::nullable::NullableColumn;
+use super::{Result, open_kernels};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, UserId};
-use crate::domain::kernel::{Phase, Unsettled};
-use crate::domain::queues::{LiveKernel, Portion};
+use crate::domain::kernel::{KernelPhase, OpenKernel};
+use crate::domain::queues::{DemandPortion, LiveKernel};
 use crate::domain::time::Timestamp;
 
 fn of_group(group: GroupKey) -> Select<Entity> {
-    live(group).filter(Column::Status.is_in([Phase::Running, Phase::Suspended, Phase::Pending].map(Phase::as_str)))
+    select_live(group).filter(
+        Column::Status
+            .is_in([KernelPhase::Running, KernelPhase::Suspended, KernelPhase::Pending].map(KernelPhase::as_str)),
+    )
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct LiveKernelRow {
     #[sea_orm(nested)]
-    kernel: unsettled::Row,
-    queue: Nullable<String>,
+    kernel: open_kernels::OpenKernelRow,
+    queue: NullableColumn<String>,
     preemptible: bool,
     in_step: bool,
-    cursor: Nullable<i64>,
+    cursor: NullableColumn<i64>,
 }
 
 /// Reads every kernel of the group that runs or waits, or that runs still have to record: its slots, its owner and, once it
@@ -44,31 +47,36 @@ struct Row {
     fields(group = group.0),
     err(level = "debug")
 )]
-pub async fn portions(
+pub async fn load_portions(
     db: &(impl ConnectionTrait + StreamTrait),
     group: GroupKey,
     recorded_until: Option<Timestamp>,
-    mut each: impl FnMut(UserId, Portion, Option<Unsettled>),
+    mut each: impl FnMut(UserId, DemandPortion, Option<OpenKernel>),
 ) -> Result<()> {
-    let mut decoder = unsettled::Decoder::new();
-    let mut rows = live(group)
+    let mut decoder = open_kernels::KernelDecoder::new();
+    let mut rows = select_live(group)
         .select_only()
-        .columns(unsettled::COLUMNS)
+        .columns(open_kernels::ROW_COLUMNS)
         .columns([Column::Queue, Column::Preemptible])
         .column(kernel_cursor::Column::InStep)
         .column_as(kernel_cursor::Column::RecordedUntil, "cursor")
-        .into_model::<Row>()
+        .into_model::<LiveKernelRow>()
         .stream(db)
         .await?;
-    while let Some(Row { kernel, queue: Nullable(queue), preemptible, in_step, cursor: Nullable(cursor) }) =
-        rows.try_next().await?
+    while let Some(LiveKernelRow {
+        kernel,
+        queue: NullableColumn(queue),
+        preemptible,
+        in_step,
+        cursor: NullableColumn(cursor),
+    }) = rows.try_next().await?
     {
         let until = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
         // The changes to be applied again matter only to a run.
-        let unsettled = decoder.decode(&kernel, unsettled::Cursor { in_step, until, applied: None })?;
+        let unsettled = decoder.decode(&kernel, open_kernels::KernelCursor { in_step, until, applied: None })?;
         let slots = &*decoder.slots.decode(&kernel.occupied_slots)?;
         let (owner, phase) = (kernel.owner(), phase(&kernel.status)?);
-        let portion = Portion { queue: queue.as_deref(), project: owner.project, phase, preemptible, slots };
+        let portion = DemandPortion { queue: queue.as_deref(), project: owner.project, phase, preemptible, slots };
         each(owner.user, portion, unsettled);
     }
     Ok(())
@@ -76,7 +84,10 @@ pub async fn portions(
 
 /// The running, suspended and pending kernels with the data that plans and workloads need, by kernel id.
 #[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<Vec<Arc<LiveKernel>>> {
+pub async fn load_live_kernels(
+    db: &(impl ConnectionTrait + StreamTrait),
+    group: GroupKey,
+) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();
     let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;
     let mut kernels = Vec::new();

@@ -38,6 +38,7 @@ pub mod keys;
 pub mod leases;
 pub mod live_kernels;
 mod nullable;
+pub mod open_kernels;
 pub mod origin;
 mod partitions;
 pub mod pending_kernels;
@@ -60,7 +61,6 @@ pub mod sqlite;
 mod statement_guard;
 pub mod table_locks;
 pub mod ui_sessions;
-pub mod unsettled;
 mod watcher;
 pub mod workloads;
 
@@ -75,31 +75,31 @@ use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 pub use sea_orm::{ConnectionTrait, StreamTrait};
 use sea_orm::{DatabaseConnection, DbBackend, IsolationLevel, SqliteTransactionMode, TransactionOptions};
 
-use address::Address;
+use address::DatabaseAddress;
 pub use availability::DatabaseAvailability;
-pub use connection::{Connection, Tx};
+pub use connection::{StoreConnection, Tx};
 pub use error::{Result, StoreError};
-pub use fault::Fault;
-pub use pool::PAUSE;
-use pool::Pool;
-pub use sqlite::Synchronous;
+pub use fault::TransientFault;
+use pool::ConnectionPool;
+pub use pool::LOCK_PAUSE;
+pub use sqlite::CommitDurability;
 use statement_guard::StatementGuard;
 pub use statement_guard::WriteRefusal;
 use table_locks::TableLocks;
-use watcher::{Home, Watcher};
+use watcher::{DatabaseWatcher, WatchedAddress};
 
 /// Connections to one database: on `SQLite` one writer and several readers, on `PostgreSQL` one pool.
 #[derive(Clone)]
 pub struct Store {
-    write: Connection,
-    read: Connection,
+    write: StoreConnection,
+    read: StoreConnection,
     gate: Arc<StatementGuard>,
-    reach: DatabaseAvailability,
+    availability: DatabaseAvailability,
     table_locks: TableLocks,
-    home: Arc<Home>,
+    watched_address: Arc<WatchedAddress>,
     statements: Arc<AtomicU64>,
     anchor: sqlite::KeepAliveConnection,
-    partitions: partitions::Partitions,
+    partitions: partitions::KnownPartitions,
     /// True while [`Store::watch`] runs, because clients wait for answers.
     is_watched: Arc<AtomicBool>,
     /// True if the role may not read the timeline of `PostgreSQL`.
@@ -114,41 +114,44 @@ const END_TIMEOUT: Duration = Duration::from_mins(1);
 impl Store {
     /// Opens the database at `url`; a missing `SQLite` file is created.
     pub async fn connect(url: &str) -> Result<Self> {
-        Self::connect_with(url, Synchronous::default()).await
+        Self::connect_with(url, CommitDurability::default()).await
     }
 
     /// Opens the database at `url`; `synchronous` is the setting of `SQLite` for commits.
-    pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
-        let (statements, reach, table_locks) = (Arc::default(), DatabaseAvailability::default(), TableLocks::default());
-        let pool = |connections, count| Pool::new(counted(connections, &statements), count, reach.clone());
-        let (gate, write, read, home, anchor) = match Address::parse(url)? {
-            Address::Sqlite(options) => {
-                let home = Home::Sqlite(SqliteConnectOptions::clone(&options));
+    pub async fn connect_with(url: &str, synchronous: CommitDurability) -> Result<Self> {
+        let (statements, availability, table_locks) =
+            (Arc::default(), DatabaseAvailability::default(), TableLocks::default());
+        let pool = |connections, count| {
+            ConnectionPool::new(count_statements(connections, &statements), count, availability.clone())
+        };
+        let (gate, write, read, watched_address, anchor) = match DatabaseAddress::parse(url)? {
+            DatabaseAddress::Sqlite(options) => {
+                let watched_address = WatchedAddress::Sqlite(SqliteConnectOptions::clone(&options));
                 let pools = sqlite::connect(*options, synchronous).await?;
-                (pools.gate, pool(pools.write, 1), pool(pools.read, sqlite::READERS), home, pools.anchor)
+                (pools.gate, pool(pools.write, 1), pool(pools.read, sqlite::MAX_READERS), watched_address, pools.anchor)
             }
-            Address::Postgres(options) => {
-                let source = postgres::Source::new(*options);
-                let pool = pool(source.connect().await?, postgres::CONNECTIONS);
+            DatabaseAddress::Postgres(options) => {
+                let source = postgres::PostgresSource::new(*options);
+                let pool = pool(source.connect().await?, postgres::MAX_CONNECTIONS);
                 (
                     Arc::default(),
                     Arc::clone(&pool),
                     pool,
-                    Home::Postgres(source),
+                    WatchedAddress::Postgres(source),
                     sqlite::KeepAliveConnection::default(),
                 )
             }
         };
-        let write = Connection::new(write, Arc::clone(&gate), Some(table_locks.clone()));
-        let read = Connection::new(read, Arc::clone(&gate), None);
-        let partitions = partitions::Partitions::default();
+        let write = StoreConnection::new(write, Arc::clone(&gate), Some(table_locks.clone()));
+        let read = StoreConnection::new(read, Arc::clone(&gate), None);
+        let partitions = partitions::KnownPartitions::default();
         Ok(Self {
             write,
             read,
             gate,
-            reach,
+            availability,
             table_locks,
-            home: Arc::new(home),
+            watched_address: Arc::new(watched_address),
             statements,
             anchor,
             partitions,
@@ -168,19 +171,19 @@ impl Store {
         {
             tracing::warn!(%error, "writes wait for the locks of other processes");
         }
-        Watcher::new(self.clone()).watch().await;
+        DatabaseWatcher::new(self.clone()).watch().await;
     }
 
     /// The longest wait for a lock of another session of `PostgreSQL`, while clients wait for answers. `SQLite` has a
     /// setting of the connection for it.
-    pub fn patience(&self) -> Option<Duration> {
+    pub fn lock_timeout(&self) -> Option<Duration> {
         let is_limited = self.backend() == DbBackend::Postgres && self.is_watched.load(Ordering::Relaxed);
-        is_limited.then_some(pool::PATIENCE)
+        is_limited.then_some(pool::LOCK_TIMEOUT)
     }
 
     /// The availability of the database, while [`Store::watch`] watches it.
-    pub fn reach(&self) -> &DatabaseAvailability {
-        &self.reach
+    pub fn availability(&self) -> &DatabaseAvailability {
+        &self.availability
     }
 
     /// Locks of other programs that block writes, while [`Store::watch`] watches the database.
@@ -190,8 +193,8 @@ impl Store {
 
     /// Replaces all connections to `PostgreSQL`. The previous ones end when their users are done.
     fn renew(&self) {
-        let Home::Postgres(source) = &*self.home else { return };
-        let old = self.write.renew(counted(source.renewed(), &self.statements));
+        let WatchedAddress::Postgres(source) = &*self.watched_address else { return };
+        let old = self.write.renew(count_statements(source.renewed(), &self.statements));
         tokio::spawn(async move {
             tokio::time::sleep(LEFT_ALONE).await;
             if tokio::time::timeout(END_TIMEOUT, old.close_by_ref()).await.is_err() {
@@ -244,12 +247,12 @@ impl Store {
     }
 
     /// Connections for statements that only read.
-    pub fn read(&self) -> &Connection {
+    pub fn read(&self) -> &StoreConnection {
         &self.read
     }
 
     /// Connections for single writing statements.
-    pub fn write(&self) -> &Connection {
+    pub fn write(&self) -> &StoreConnection {
         &self.write
     }
 
@@ -283,8 +286,8 @@ impl Store {
     }
 
     /// The reasons why the database does not accept writes now; empty if it does.
-    pub fn troubles(&self) -> Vec<WriteRefusal> {
-        self.gate.troubles()
+    pub fn write_refusals(&self) -> Vec<WriteRefusal> {
+        self.gate.write_refusals()
     }
 
     /// Writes acknowledged commits from the log into the database file that was opened, so that both have them.
@@ -300,7 +303,7 @@ impl Store {
 }
 
 /// Connections whose statements are counted.
-fn counted(mut connections: DatabaseConnection, statements: &Arc<AtomicU64>) -> DatabaseConnection {
+fn count_statements(mut connections: DatabaseConnection, statements: &Arc<AtomicU64>) -> DatabaseConnection {
     let counter = Arc::clone(statements);
     connections.set_metric_callback(move |_| {
         counter.fetch_add(1, Ordering::Relaxed);

@@ -5,9 +5,9 @@ use sea_orm::{ColIdx, DbErr, QueryResult, RuntimeErr, TryGetError, TryGetable};
 
 /// A column that may be `NULL`. For an `Option` the ORM builds an error with the name of the column whenever it finds
 /// `NULL`, and then drops it, which takes longer than reading the rest of the row.
-pub struct Nullable<T>(pub Option<T>);
+pub struct NullableColumn<T>(pub Option<T>);
 
-impl<T> TryGetable for Nullable<T>
+impl<T> TryGetable for NullableColumn<T>
 where
     T: Type<Postgres> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + for<'r> Decode<'r, Sqlite>,
 {

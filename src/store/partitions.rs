@@ -13,19 +13,19 @@ use crate::domain::time::Day;
 
 /// The days of which this process knows that they have a partition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Partitions {
+pub(super) struct KnownPartitions {
     days: Arc<Mutex<BTreeSet<Day>>>,
     /// The number of records that were found outside the partition of their day.
     strays: Arc<AtomicU64>,
 }
 
-impl Partitions {
+impl KnownPartitions {
     fn lack(&self, days: impl Iterator<Item = Day>) -> Vec<Day> {
         let known = self.days.lock().unwrap_or_else(PoisonError::into_inner);
         days.filter(|day| !known.contains(day)).collect()
     }
 
-    fn know(&self, days: BTreeSet<Day>) {
+    fn remember_days(&self, days: BTreeSet<Day>) {
         *self.days.lock().unwrap_or_else(PoisonError::into_inner) = days;
     }
 }
@@ -35,9 +35,9 @@ const AT_ONCE: usize = 20;
 /// The columns of `usage_slices`.
 const COLUMNS: &str = "group_key, period_end, kernel_key, period_start, kind, slices";
 /// The advisory lock with which one process at a time creates or removes partitions. The number has no meaning.
-const LOCK: i64 = 20_260_113;
+const PARTITION_LOCK: i64 = 20_260_113;
 /// The longest wait of a change of partitions for readers. Other statements wait behind it for as long.
-const PATIENCE: &str = "SET LOCAL lock_timeout = '2s'";
+const LIMIT_PARTITION_LOCKS: &str = "SET LOCAL lock_timeout = '2s'";
 
 impl Store {
     /// True if records are stored in partitions.
@@ -47,7 +47,7 @@ impl Store {
 
     /// Forgets the days that have a partition, so that they are read again.
     pub fn forget_partitions(&self) {
-        self.partitions.know(BTreeSet::new());
+        self.partitions.remember_days(BTreeSet::new());
     }
 
     /// Creates partitions for the days from `first` to `last` that have none.
@@ -61,11 +61,11 @@ impl Store {
             let mut known = lock(&tx).await?;
             for day in part {
                 if known.insert(*day) {
-                    make(&tx, *day).await?;
+                    create_partition(&tx, *day).await?;
                 }
             }
             tx.commit().await?;
-            self.partitions.know(known);
+            self.partitions.remember_days(known);
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Store {
             known.remove(&day);
         }
         tx.commit().await?;
-        self.partitions.know(known);
+        self.partitions.remember_days(known);
         Ok(())
     }
 
@@ -152,8 +152,8 @@ impl Store {
 
 /// Keeps other processes from changing partitions until the transaction ends. Returns the days that have a partition.
 async fn lock(tx: &Tx) -> Result<BTreeSet<Day>> {
-    tx.execute_unprepared(PATIENCE).await?;
-    tx.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    tx.execute_unprepared(LIMIT_PARTITION_LOCKS).await?;
+    tx.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({PARTITION_LOCK})")).await?;
     days(tx).await
 }
 
@@ -171,7 +171,7 @@ fn partition(day: Day) -> String {
 }
 
 /// Creates the partition of a day, and moves the existing records of the day into it.
-async fn make(tx: &Tx, day: Day) -> Result<()> {
+async fn create_partition(tx: &Tx, day: Day) -> Result<()> {
     let name = partition(day);
     // A record that ends at midnight belongs to the day before.
     let (from, to) = (day.start().micros() + 1, day.plus(1).start().micros() + 1);

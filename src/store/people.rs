@@ -12,8 +12,8 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 
 use super::entity::{domain, membership, people_revision, people_revision_tag, project, user};
-use super::nullable::Nullable;
-use super::revision::Revision;
+use super::nullable::NullableColumn;
+use super::revision::TaggedRevision;
 use super::{Result, bulk};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::time::Timestamp;
@@ -140,13 +140,13 @@ impl From<user::Model> for User {
 
 /// Rows of domains, projects and users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct People {
+pub struct PeopleRows {
     pub domains: Vec<Domain>,
     pub projects: Vec<Project>,
     pub users: Vec<User>,
 }
 
-impl People {
+impl PeopleRows {
     pub fn is_empty(&self) -> bool {
         self.domains.is_empty() && self.projects.is_empty() && self.users.is_empty()
     }
@@ -157,21 +157,21 @@ const KEPT_TAGS: i64 = 1_000;
 
 /// The newest revision of any row.
 #[tracing::instrument(name = "db.people.revision", level = "debug", skip_all, err(level = "debug"))]
-pub async fn revision(db: &impl ConnectionTrait) -> Result<Revision> {
+pub async fn revision(db: &impl ConnectionTrait) -> Result<TaggedRevision> {
     Ok(revision_of(people_revision::Entity::find_by_id(1).one(db).await?))
 }
 
-fn revision_of(row: Option<people_revision::Model>) -> Revision {
-    row.map_or_else(Revision::default, |row| Revision::stored(row.revision, row.tag))
+fn revision_of(row: Option<people_revision::Model>) -> TaggedRevision {
+    row.map_or_else(TaggedRevision::default, |row| TaggedRevision::stored(row.revision, row.tag))
 }
 
 /// The right to change people until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct PeopleLock {
     /// The revision before the changes.
-    pub before: Revision,
+    pub before: TaggedRevision,
     /// The revision that the changes get.
-    pub revision: Revision,
+    pub revision: TaggedRevision,
 }
 
 /// Takes the next revision: no other process changes a domain, a project or a user until the transaction ends.
@@ -198,21 +198,21 @@ pub async fn lock(db: &impl ConnectionTrait) -> Result<PeopleLock> {
 /// Returns true if the database has had the revision `seen` on its way to the newest one; `None`: that is not known any
 /// more.
 #[tracing::instrument(name = "db.people.has_passed", level = "debug", skip_all, err(level = "debug"))]
-pub async fn has_passed(db: &impl ConnectionTrait, seen: Revision) -> Result<Option<bool>> {
+pub async fn has_passed(db: &impl ConnectionTrait, seen: TaggedRevision) -> Result<Option<bool>> {
     let stored = people_revision_tag::Entity::find_by_id(seen.number()).one(db).await?;
     Ok(stored.map(|row| row.tag == seen.tag()))
 }
 
 /// Every row that was changed after `revision`.
 #[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
-pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
+pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<PeopleRows> {
     let users = users_since(db, revision).await?;
-    Ok(People { users, ..all_but_users_since(db, revision).await? })
+    Ok(PeopleRows { users, ..all_but_users_since(db, revision).await? })
 }
 
 /// The domains and projects of [`changed_since`].
 #[tracing::instrument(name = "db.people.all_but_users_since", level = "debug", skip_all, err(level = "debug"))]
-pub async fn all_but_users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
+pub async fn all_but_users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<PeopleRows> {
     // Each row is converted while the next ones are read.
     macro_rules! rows {
         ($table:ident) => {{
@@ -220,7 +220,7 @@ pub async fn all_but_users_since(db: &(impl ConnectionTrait + StreamTrait), revi
             rows.map_ok(From::from).try_collect().await?
         }};
     }
-    Ok(People { domains: rows!(domain), projects: rows!(project), users: Vec::new() })
+    Ok(PeopleRows { domains: rows!(domain), projects: rows!(project), users: Vec::new() })
 }
 
 /// The users of [`changed_since`]. They are read without column names, because they are the most by far, and finding the
@@ -235,15 +235,20 @@ pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i6
         .into_tuple()
         .stream(db)
         .await?;
-    let user = |(id, Nullable(name), Nullable(display_name), created_at, Nullable(archived_at), revision)| {
-        User::from(user::Model { id, name, display_name, created_at, archived_at, revision })
-    };
+    let user = |(
+        id,
+        NullableColumn(name),
+        NullableColumn(display_name),
+        created_at,
+        NullableColumn(archived_at),
+        revision,
+    )| { User::from(user::Model { id, name, display_name, created_at, archived_at, revision }) };
     Ok(rows.map_ok(user).try_collect().await?)
 }
 
 /// Stores rows as given, with the revision of the lock.
 #[tracing::instrument(name = "db.people.save", level = "debug", skip_all, err(level = "debug"))]
-pub async fn save(db: &impl ConnectionTrait, people: &People, lock: PeopleLock) -> Result<()> {
+pub async fn save(db: &impl ConnectionTrait, people: &PeopleRows, lock: PeopleLock) -> Result<()> {
     if people.is_empty() {
         return Ok(());
     }

@@ -12,29 +12,29 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::availability::DatabaseAvailability;
-use super::fault::Fault;
+use super::fault::TransientFault;
 
 /// The longest wait of a transaction for the lock of another process while a client waits for its answer.
-pub const PATIENCE: Duration = Duration::from_millis(1_500);
+pub const LOCK_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The time for which others do not wait for a lock after a task has waited for it in vain.
-pub const PAUSE: Duration = Duration::from_millis(500);
+pub const LOCK_PAUSE: Duration = Duration::from_millis(500);
 
-pub struct Pool {
+pub struct ConnectionPool {
     inner: ArcSwap<DatabaseConnection>,
     /// A task waits here while tasks of this process use all connections, which is no fault, however long it takes. The pool
     /// itself is only asked for a connection that is free or can be opened.
     turns: Arc<Semaphore>,
-    pub reach: DatabaseAvailability,
+    pub availability: DatabaseAvailability,
     /// The time at which a task last waited in vain for a connection, or for the file lock of another process.
     in_vain: Mutex<Option<Instant>>,
 }
 
-impl Pool {
-    pub fn new(inner: DatabaseConnection, connections: u32, reach: DatabaseAvailability) -> Arc<Self> {
+impl ConnectionPool {
+    pub fn new(inner: DatabaseConnection, connections: u32, availability: DatabaseAvailability) -> Arc<Self> {
         Arc::new(Self {
             inner: ArcSwap::from_pointee(inner),
             turns: Arc::new(Semaphore::new(usize::try_from(connections).unwrap_or(1))),
-            reach,
+            availability,
             in_vain: Mutex::default(),
         })
     }
@@ -54,20 +54,20 @@ impl Pool {
 
     /// Shortens the wait of statements for the lock of another process on an `SQLite` file.
     pub async fn shorten_lock_timeout(&self) -> Result<(), DbErr> {
-        let _turn = self.turn().await?;
+        let _turn = self.acquire_turn().await?;
         let inner = self.inner();
-        let pragma = format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis());
+        let pragma = format!("PRAGMA busy_timeout = {}", LOCK_TIMEOUT.as_millis());
         inner.execute_unprepared(&pragma).await?;
         // New connections must have the setting too.
         let pool = inner.get_sqlite_connection_pool();
-        pool.set_connect_options(pool.connect_options().as_ref().clone().busy_timeout(PATIENCE));
+        pool.set_connect_options(pool.connect_options().as_ref().clone().busy_timeout(LOCK_TIMEOUT));
         Ok(())
     }
 
     /// Waits for the turn to use a connection.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, DbErr> {
+    async fn acquire_turn(&self) -> Result<OwnedSemaphorePermit, DbErr> {
         self.check()?;
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Fault::Unreachable.refusal())?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| TransientFault::Unreachable.refusal())?;
         self.check()?;
         Ok(turn)
     }
@@ -81,8 +81,8 @@ impl Pool {
     /// long.
     fn check(&self) -> Result<(), DbErr> {
         let in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
-        if in_vain.is_some_and(|at| at.elapsed() < PAUSE) && !self.has_idle() {
-            return Err(Fault::Busy.refusal());
+        if in_vain.is_some_and(|at| at.elapsed() < LOCK_PAUSE) && !self.has_idle() {
+            return Err(TransientFault::Busy.refusal());
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Pool {
 
     fn note<T>(&self, outcome: &Result<T, DbErr>) {
         let Err(error) = outcome else { return };
-        let locked = self.backend() == DbBackend::Sqlite && Fault::of(error) == Some(Fault::Busy);
+        let locked = self.backend() == DbBackend::Sqlite && TransientFault::of(error) == Some(TransientFault::Busy);
         if locked || matches!(error, DbErr::ConnectionAcquire(_)) {
             *self.in_vain.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
@@ -102,21 +102,21 @@ impl Pool {
     /// Runs a single statement in its turn.
     pub async fn run<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let in_turn = async {
-            let _turn = self.turn().await?;
+            let _turn = self.acquire_turn().await?;
             let outcome = statement.await;
             self.note(&outcome);
             outcome
         };
-        self.reach.race(in_turn).await
+        self.availability.race(in_turn).await
     }
 
     /// Runs a single statement whose rows are read one by one. The turn lasts as long as the returned permit.
     pub async fn stream(&self, statement: Statement) -> Result<(QueryStream, OwnedSemaphorePermit), DbErr> {
         let in_turn = async {
-            let turn = self.turn().await?;
+            let turn = self.acquire_turn().await?;
             Ok((self.inner().stream_raw(statement).await?, turn))
         };
-        self.reach.race(in_turn).await
+        self.availability.race(in_turn).await
     }
 
     pub async fn begin(
@@ -124,11 +124,11 @@ impl Pool {
         options: TransactionOptions,
     ) -> Result<(DatabaseTransaction, OwnedSemaphorePermit), DbErr> {
         let in_turn = async {
-            let turn = self.turn().await?;
+            let turn = self.acquire_turn().await?;
             let begun = self.inner().begin_with_options(options).await;
             self.note(&begun);
             Ok((begun?, turn))
         };
-        self.reach.race(in_turn).await
+        self.availability.race(in_turn).await
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{Result, pool_options};
 use crate::process::random;
 
-pub const CONNECTIONS: u32 = 10;
+pub const MAX_CONNECTIONS: u32 = 10;
 /// The longest time in which a connection must be opened, or must show that it is alive, while a client waits for an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The longest time for the first connection before a second one is opened to find out the cause.
@@ -23,7 +23,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// With these settings the server notices after about half a minute that this machine is gone, and after a minute that this
 /// process hangs, and releases the locks of its transactions. Notices, such as that a table exists already, are not sent.
-const SETTINGS: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; \
+const SESSION_SETTINGS: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; \
                         SET idle_in_transaction_session_timeout = '1min'; SET client_min_messages = warning";
 /// No statement waits longer for the lock of another session while clients wait for answers.
 const LIMIT_LOCKS: &str = "SET lock_timeout = '15s'";
@@ -31,13 +31,13 @@ const LIMIT_LOCKS: &str = "SET lock_timeout = '15s'";
 pub const LIMIT_LOCKS_AGAIN: &str = "SET LOCAL lock_timeout = '15s'";
 
 /// The source of connections. Each connection has a name that the server shows, by which abandoned ones are found.
-pub struct Source {
+pub struct PostgresSource {
     options: PgConnectOptions,
     instance: String,
     generation: AtomicU64,
 }
 
-impl Source {
+impl PostgresSource {
     pub fn new(options: PgConnectOptions) -> Self {
         let instance = random::id().simple().to_string().split_off(24);
         Self { options: options.disable_statement_logging(), instance, generation: AtomicU64::new(0) }
@@ -46,7 +46,7 @@ impl Source {
     /// The connections of a process that can wait.
     pub async fn connect(&self) -> Result<DatabaseConnection> {
         let options = self.named(self.current());
-        let pool = careful(pool_options(CONNECTIONS), &[SETTINGS]).connect_lazy_with(options.clone());
+        let pool = checked_pool(pool_options(MAX_CONNECTIONS), &[SESSION_SETTINGS]).connect_lazy_with(options.clone());
         let failed = |error: sqlx::Error| DbErr::Conn(RuntimeErr::SqlxError(error.into()));
         if let Ok(first) = timeout(AT_ONCE, pool.acquire()).await {
             // Returned to the pool first, because a statement would otherwise open a second connection.
@@ -64,8 +64,8 @@ impl Source {
     /// New connections, opened when they are needed, in place of the previous ones.
     pub fn renewed(&self) -> DatabaseConnection {
         self.generation.fetch_add(1, Ordering::Relaxed);
-        let pool = pool_options(CONNECTIONS).acquire_timeout(CONNECT_TIMEOUT).idle_timeout(IDLE_TIMEOUT);
-        careful(pool, &[SETTINGS, LIMIT_LOCKS]).connect_lazy_with(self.named(self.current())).into()
+        let pool = pool_options(MAX_CONNECTIONS).acquire_timeout(CONNECT_TIMEOUT).idle_timeout(IDLE_TIMEOUT);
+        checked_pool(pool, &[SESSION_SETTINGS, LIMIT_LOCKS]).connect_lazy_with(self.named(self.current())).into()
     }
 
     /// A connection of its own, to watch the database.
@@ -103,7 +103,7 @@ impl Source {
 }
 
 /// A pool that takes back no connection in a transaction, and keeps no large buffers.
-fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOptions {
+fn checked_pool(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOptions {
     let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
             for settings in settings {

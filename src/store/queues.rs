@@ -15,12 +15,12 @@ use crate::domain::queues::{OverQuotaBy, OverQuotaWeight, QueueConfig, QueueMode
 use crate::domain::slots::SlotMap;
 use crate::domain::time::Timestamp;
 
-const TABLE: &str = "queues";
+const QUEUES_TABLE: &str = "queues";
 /// Rows of one statement, so that their values stay below the limits of both databases.
-const ROWS: usize = 500;
+const STATEMENT_ROWS: usize = 500;
 
 /// The form of a value in a column.
-trait Stored: Sized {
+trait StoredColumn: Sized {
     fn to_column(&self) -> Value;
     fn from_column(row: &QueryResult, column: &str) -> Result<Self>;
 }
@@ -28,7 +28,7 @@ trait Stored: Sized {
 /// Values that are stored without conversion.
 macro_rules! as_they_are {
     ($($type:ty)*) => {$(
-        impl Stored for $type {
+        impl StoredColumn for $type {
             #[allow(clippy::clone_on_copy, reason = "some of the types cannot be copied")]
             fn to_column(&self) -> Value {
                 self.clone().into()
@@ -44,7 +44,7 @@ as_they_are!(Option<String> i32 bool);
 /// Decimals and names of variants, which are stored as their texts in JSON.
 macro_rules! as_json_texts {
     ($($type:ty)*) => {$(
-        impl Stored for $type {
+        impl StoredColumn for $type {
             fn to_column(&self) -> Value {
                 json_text(self).into()
             }
@@ -68,7 +68,7 @@ fn from_json_text<T: for<'de> Deserialize<'de>>(stored: String) -> Result<T> {
 }
 
 /// Seconds.
-impl Stored for Option<u64> {
+impl StoredColumn for Option<u64> {
     fn to_column(&self) -> Value {
         self.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)).into()
     }
@@ -77,7 +77,7 @@ impl Stored for Option<u64> {
     }
 }
 
-impl Stored for Option<Timestamp> {
+impl StoredColumn for Option<Timestamp> {
     fn to_column(&self) -> Value {
         self.map(Timestamp::micros).into()
     }
@@ -86,7 +86,7 @@ impl Stored for Option<Timestamp> {
     }
 }
 
-impl<V: Copy + Display + for<'de> Deserialize<'de>> Stored for SlotMap<V> {
+impl<V: Copy + Display + for<'de> Deserialize<'de>> StoredColumn for SlotMap<V> {
     fn to_column(&self) -> Value {
         self.to_json().into()
     }
@@ -95,7 +95,7 @@ impl<V: Copy + Display + for<'de> Deserialize<'de>> Stored for SlotMap<V> {
     }
 }
 
-impl Stored for OverQuotaWeight {
+impl StoredColumn for OverQuotaWeight {
     fn to_column(&self) -> Value {
         serde_json::to_string(self).unwrap_or_default().into()
     }
@@ -122,7 +122,7 @@ macro_rules! row {
         fn queue(row: &QueryResult) -> Result<QueueConfig> {
             Ok(QueueConfig {
                 name: row.try_get("", "name")?,
-                $($key: Stored::from_column(row, column(stringify!($key)))?,)*
+                $($key: StoredColumn::from_column(row, column(stringify!($key)))?,)*
             })
         }
     };
@@ -133,7 +133,7 @@ queue_keys!(row);
 #[tracing::instrument(name = "db.queues.list", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc<str>, Arc<QueueConfig>>> {
     let mut select = Query::select();
-    select.from(TABLE).column("name").and_where(Expr::col(Alias::new("resource_group")).eq(group));
+    select.from(QUEUES_TABLE).column("name").and_where(Expr::col(Alias::new("resource_group")).eq(group));
     for key in KEYS {
         select.column(column(key));
     }
@@ -146,10 +146,10 @@ pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc
 pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[Arc<QueueConfig>], now: Timestamp) -> Result<()> {
     let keys = || KEYS.iter().map(|key| Alias::new(column(key)));
     let refused = |error: sea_orm::sea_query::error::Error| DbErr::Custom(error.to_string());
-    for part in queues.chunks(ROWS) {
+    for part in queues.chunks(STATEMENT_ROWS) {
         let mut insert = Query::insert();
         let columns = ["resource_group", "name", "updated_at"].map(Alias::new);
-        insert.into_table(TABLE).columns(columns.into_iter().chain(keys()));
+        insert.into_table(QUEUES_TABLE).columns(columns.into_iter().chain(keys()));
         for queue in part {
             let own: [Value; 3] = [group.into(), queue.name.as_str().into(), now.micros().into()];
             insert.values(own.into_iter().chain(values(queue)).map(Expr::value)).map_err(refused)?;

@@ -10,7 +10,7 @@ use super::Result;
 use crate::domain::time::Day;
 
 /// The number of rows that are removed at once.
-pub const STEP: u64 = 20_000;
+pub const STEP_ROWS: u64 = 20_000;
 
 /// The day of the `count`th row of `old`, ordered by `day`; `None`: there are fewer.
 pub async fn nth_day<E: EntityTrait>(
@@ -35,9 +35,9 @@ pub async fn remove_some<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<
 pub async fn remove_all<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>) -> Result<u64> {
     let mut removed = 0;
     loop {
-        let step = remove_some(db, old.clone(), STEP).await?;
+        let step = remove_some(db, old.clone(), STEP_ROWS).await?;
         removed += step;
-        if step < STEP {
+        if step < STEP_ROWS {
             return Ok(removed);
         }
     }

@@ -11,12 +11,12 @@ use std::fmt;
 use crate::process::random;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Revision {
+pub struct TaggedRevision {
     number: i64,
     tag: i32,
 }
 
-impl Revision {
+impl TaggedRevision {
     /// The revision as it is stored.
     pub const fn stored(number: i64, tag: i32) -> Self {
         Self { number, tag }
@@ -43,7 +43,7 @@ impl Revision {
 }
 
 /// The text in validators and in the revision of a configuration.
-impl fmt::Display for Revision {
+impl fmt::Display for TaggedRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:08x}", self.number, self.tag)
     }

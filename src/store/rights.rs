@@ -17,7 +17,7 @@ pub struct DatabaseRights {
     closed_tables: i64,
 }
 
-const QUERY: &str = "\
+const RIGHTS_SQL: &str = "\
     SELECT current_user::text AS name, current_schema()::text AS schema, \
     coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create, \
     (SELECT count(*) FROM pg_class t WHERE t.relnamespace = to_regnamespace(quote_ident(current_schema())) \
@@ -31,7 +31,7 @@ impl DatabaseRights {
         if db.get_database_backend() != DbBackend::Postgres {
             return Ok(None);
         }
-        let asked = Statement::from_string(DbBackend::Postgres, QUERY);
+        let asked = Statement::from_string(DbBackend::Postgres, RIGHTS_SQL);
         let Some(row) = db.query_one_raw(asked).await? else { return Ok(None) };
         Ok(Some(Self {
             user: row.try_get("", "name")?,
@@ -44,7 +44,7 @@ impl DatabaseRights {
     /// A message about the missing rights, and the SQL that grants them.
     pub fn lacking(&self) -> Option<(String, String)> {
         let Self { user, schema, may_make_tables, closed_tables } = self;
-        let (schema, name) = (quoted(schema.as_deref().unwrap_or("public")), quoted(user));
+        let (schema, name) = (quote_name(schema.as_deref().unwrap_or("public")), quote_name(user));
         let run = |sql: String| format!("as the owner of the database or a superuser, run in this database: {sql}");
         if !may_make_tables {
             let detail = format!(
@@ -66,7 +66,7 @@ impl DatabaseRights {
 }
 
 /// A name in SQL: quoted unless it is plain.
-fn quoted(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

@@ -18,7 +18,7 @@ use crate::domain::run_times::RunTimes;
 use crate::domain::time::{Day, Timestamp};
 
 /// Run times by the day on which kernels ended, and by their owner.
-pub type ByDay = BTreeMap<(Day, Member), RunTimes>;
+pub type RunTimesByDay = BTreeMap<(Day, Member), RunTimes>;
 
 pub(super) fn decode(text: &str) -> Result<RunTimes> {
     text.parse().map_err(|_| StoreError::Damaged(format!("run times {text}")))
@@ -30,11 +30,11 @@ fn member(user: Uuid, project: Uuid) -> Member {
 
 /// Adds to the stored run times. A row that becomes zero stays until it is purged.
 #[tracing::instrument(name = "db.run_times.add", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &ByDay) -> Result<()> {
+pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &RunTimesByDay) -> Result<()> {
     let mut sums = more.clone();
     let keys: Vec<(Day, Member)> = more.keys().copied().collect();
     for of_day in keys.chunk_by(|a, b| a.0 == b.0) {
-        for part in of_day.chunks(bulk::MOST_IDS) {
+        for part in of_day.chunks(bulk::MAX_IDS) {
             let place = [(Column::GroupKey, group.0.into()), (Column::Day, part[0].0.0.into())];
             let users = part.iter().map(|(_, owner)| owner.user.0);
             let known: Vec<(Uuid, Uuid, String)> = Entity::find()
@@ -55,10 +55,10 @@ pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &ByDay) -> Re
             }
         }
     }
-    put(db, group, &sums).await
+    replace_sums(db, group, &sums).await
 }
 
-async fn put(db: &impl ConnectionTrait, group: GroupKey, sums: &ByDay) -> Result<()> {
+async fn replace_sums(db: &impl ConnectionTrait, group: GroupKey, sums: &RunTimesByDay) -> Result<()> {
     let rows = sums.iter().map(|((day, owner), times)| ActiveModel {
         group_key: Set(group.0),
         day: Set(day.0),
@@ -74,7 +74,7 @@ async fn put(db: &impl ConnectionTrait, group: GroupKey, sums: &ByDay) -> Result
 
 /// The sums of each owner over all days from `from` on.
 #[tracing::instrument(name = "db.run_times.since", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn since(
+pub async fn sums_since(
     db: &(impl ConnectionTrait + StreamTrait),
     group: GroupKey,
     from: Day,
@@ -99,7 +99,7 @@ pub async fn since(
 pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey, from: Day) -> Result<()> {
     type Row = (Uuid, Uuid, i64, i64, Option<String>, Option<i32>);
     use kernel::Column as Kernel;
-    let mut sums = ByDay::new();
+    let mut sums = RunTimesByDay::new();
     {
         let mut rows = kernel::Entity::find()
             .join(sea_orm::JoinType::LeftJoin, super::cursors::cursor_of_kernel())
@@ -119,14 +119,14 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey,
             .into_tuple::<Row>()
             .stream(db)
             .await?;
-        while let Some((user, project, start, end, status_changes, told)) = rows.try_next().await? {
+        while let Some((user, project, start, end, status_changes, expected_seconds)) = rows.try_next().await? {
             let (start, end) = (Timestamp::from_micros(start), Timestamp::from_micros(end));
-            let times = RunTimes::of(start, end, &changes(status_changes.as_deref())?, expected(told));
+            let times = RunTimes::of(start, end, &changes(status_changes.as_deref())?, expected(expected_seconds));
             *sums.entry((end.day(), member(user, project))).or_default() += times;
         }
     }
     Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.gte(from.0)).exec(db).await?;
-    put(db, group, &sums).await
+    replace_sums(db, group, &sums).await
 }
 
 /// Removes at most `most` sums of days before `before`. Returns their number.

@@ -7,8 +7,8 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, Query
 use super::entity::{service_run, usage_gap};
 use super::key_list::{IdWindow, KeyPage};
 use super::{Result, decode, key_list};
-use crate::domain::slots::Usages;
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::slots::SlotUsages;
+use crate::domain::time::{TimeSpan, Timestamp};
 
 /// A start of the service, alive until `last_heartbeat_at` at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timest
 
 /// Notes that the run is alive at `now`. Returns false if the stored row differs from `run`.
 #[tracing::instrument(name = "db.runs.beat", level = "debug", skip_all, err(level = "debug"))]
-pub async fn beat(db: &impl ConnectionTrait, run: ServiceRun, now: Timestamp) -> Result<bool> {
+pub async fn record_heartbeat(db: &impl ConnectionTrait, run: ServiceRun, now: Timestamp) -> Result<bool> {
     let beat = service_run::Entity::update_many()
         .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
         .filter(service_run::Column::LastHeartbeatAt.eq(run.last_heartbeat_at.micros()));
@@ -54,7 +54,7 @@ fn of_run<Q: QueryFilter>(query: Q, run: ServiceRun) -> Q {
 
 /// Cuts runs off at `now`, because later times came from a clock that was ahead.
 #[tracing::instrument(name = "db.runs.cut", level = "debug", skip_all, err(level = "debug"))]
-pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
+pub async fn cut_off_runs(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
     service_run::Entity::delete_many().filter(service_run::Column::StartedAt.gt(now.micros())).exec(db).await?;
     service_run::Entity::update_many()
         .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
@@ -100,19 +100,19 @@ pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ServiceRun>> {
 
 /// A downtime that kernels spanned, and its treatment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gap {
+pub struct DowntimeGap {
     pub id: i64,
-    pub downtime: Span,
+    pub downtime: TimeSpan,
     pub handled_at: Timestamp,
     pub policy: String,
     pub kernels: u64,
     /// Slot-seconds recorded and dropped within the downtime, for the kernels that it affected.
-    pub recorded_usage: Usages,
-    pub dropped_usage: Usages,
+    pub recorded_usage: SlotUsages,
+    pub dropped_usage: SlotUsages,
 }
 
 #[tracing::instrument(name = "db.runs.add_gap", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Result<()> {
+pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &DowntimeGap) -> Result<()> {
     let row = usage_gap::ActiveModel {
         id: NotSet,
         resource_group: Set(group.to_owned()),
@@ -144,11 +144,12 @@ pub async fn forget_gaps_after(db: &impl ConnectionTrait, group: &str, limit: Ti
 
 /// One page of gaps, newest first.
 #[tracing::instrument(name = "db.runs.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<KeyPage<Gap>> {
+pub async fn load_gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<KeyPage<DowntimeGap>> {
     let of_group = usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
     key_list::newest_first(db, of_group, usage_gap::Column::Id, window).await?.try_map(|row| {
-        let span = Span { start: Timestamp::from_micros(row.started_at), end: Timestamp::from_micros(row.ended_at) };
-        Ok(Gap {
+        let span =
+            TimeSpan { start: Timestamp::from_micros(row.started_at), end: Timestamp::from_micros(row.ended_at) };
+        Ok(DowntimeGap {
             id: row.id,
             downtime: span,
             handled_at: Timestamp::from_micros(row.handled_at),

@@ -10,11 +10,11 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::day_rows::ByDay;
+use super::day_rows::RowsByDay;
 use super::entity::share_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
-use crate::domain::fairness::Days;
+use crate::domain::fairness::DaySpan;
 use crate::domain::ids::{GroupKey, Member, Owner, ProjectId, UserId};
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
@@ -35,10 +35,10 @@ pub struct ShareDay {
 }
 
 /// The key that orders the rows of a day: user, project, domain; nil or empty where the tier has none.
-pub type Id = (Uuid, Uuid, String);
+pub type ShareDayId = (Uuid, Uuid, String);
 
 /// The tier of an owner, and its key in the tier.
-fn place(owner: &Owner) -> (Tier, Id) {
+fn place(owner: &Owner) -> (Tier, ShareDayId) {
     match owner {
         Owner::Domain(name) => (Tier::Domain, (Uuid::nil(), Uuid::nil(), name.to_string())),
         Owner::Project(id) => (Tier::Project, (Uuid::nil(), id.0, String::new())),
@@ -60,7 +60,7 @@ fn owner_of(tier: Tier, user: Uuid, project: Uuid, domain: String) -> Owner {
     }
 }
 
-impl ByDay for ShareDay {
+impl RowsByDay for ShareDay {
     type Entity = Entity;
     const TABLE: &'static str = "share_days";
     const GROUP: Column = Column::GroupKey;
@@ -68,7 +68,7 @@ impl ByDay for ShareDay {
 }
 
 impl ShareDay {
-    pub fn id(&self) -> Id {
+    pub fn id(&self) -> ShareDayId {
         place(&self.owner).1
     }
 }
@@ -92,7 +92,7 @@ impl TryFrom<Model> for ShareDay {
 
 /// Inserts or replaces the rows of their days and owners.
 #[tracing::instrument(name = "db.share_days.put", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>) -> Result<()> {
+pub async fn replace_days(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>) -> Result<()> {
     let rows = rows.into_iter().map(|row| {
         let (tier, (user, project, domain)) = place(&row.owner);
         ActiveModel {
@@ -128,7 +128,7 @@ pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>
 #[derive(Clone, Debug)]
 pub struct ShareFilter {
     pub tier: Tier,
-    pub days: Days,
+    pub days: DaySpan,
     pub user: Option<UserId>,
     /// Any of these projects.
     pub projects: Option<Vec<ProjectId>>,
@@ -164,7 +164,7 @@ impl ShareFilter {
     }
 
     fn matching(&self, group: GroupKey, backend: DbBackend) -> Condition {
-        let Days { first, last } = self.days;
+        let DaySpan { first, last } = self.days;
         let days = if self.names_someone() {
             // Each day is looked up by itself, because a day has many rows.
             Column::Day.is_in(first.0..=last.0)
@@ -201,7 +201,7 @@ pub enum ShareOrder {
 }
 
 /// The key that orders all rows: the day, the rank if it is part of the order, the id.
-pub type Place = (Day, u32, Id);
+pub type ShareDayPosition = (Day, u32, ShareDayId);
 
 /// One window of the rows by day, and then by rank, or by user, project and domain.
 #[tracing::instrument(name = "db.share_days.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
@@ -210,14 +210,14 @@ pub async fn page(
     group: GroupKey,
     filter: &ShareFilter,
     order: ShareOrder,
-    window: &KeyWindow<Place>,
+    window: &KeyWindow<ShareDayPosition>,
 ) -> Result<KeyPage<ShareDay>> {
     let by_rank = order == ShareOrder::Rank;
     let ranked = [Column::Day, Column::Rank, Column::UserUuid, Column::ProjectId];
     let columns = ranked.into_iter().filter(|column| by_rank || !matches!(column, Column::Rank));
     let columns = columns.map(IntoSimpleExpr::into_simple_expr).chain([by_bytes(db)]).collect();
     let order = KeyOrder { columns, descending: false };
-    let values = |(day, rank, (user, project, domain)): &Place| {
+    let values = |(day, rank, (user, project, domain)): &ShareDayPosition| {
         let rank = by_rank.then(|| Expr::value(i32::try_from(*rank).unwrap_or(i32::MAX)));
         let id = [Expr::value(*user), Expr::value(*project), Expr::value(domain.as_str())];
         [Expr::value(day.0)].into_iter().chain(rank).chain(id).collect()
@@ -228,7 +228,7 @@ pub async fn page(
 
 /// The ranks of all tiers at the end of one day.
 #[tracing::instrument(name = "db.share_days.ranks", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(Owner, u32)>> {
+pub async fn load_ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(Owner, u32)>> {
     let columns = [Column::Tier, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Rank];
     let query = Entity::find().select_only().columns(columns);
     let query = query.filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0));
@@ -250,7 +250,7 @@ pub struct RankMove {
 /// The users who rose, or who fell, farthest between the end of the day before and that of `day`; equal ones by rank and
 /// then by id.
 #[tracing::instrument(name = "db.share_days.movers", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn movers(
+pub async fn load_movers(
     db: &impl ConnectionTrait,
     group: GroupKey,
     day: Day,
@@ -258,7 +258,7 @@ pub async fn movers(
     most: u32,
 ) -> Result<Vec<RankMove>> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct ShareDayRow {
         user_uuid: Uuid,
         project_id: Uuid,
         rank: i32,
@@ -273,8 +273,8 @@ pub async fn movers(
     );
     let values = [group.0.into(), day.0.into(), day.plus(-1).0.into(), (Tier::User as i32).into()];
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
-    let rows = Row::find_by_statement(statement).all(db).await?;
-    let row = |row: Row| RankMove {
+    let rows = ShareDayRow::find_by_statement(statement).all(db).await?;
+    let row = |row: ShareDayRow| RankMove {
         member: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
         rank: row.rank.unsigned_abs(),
         rank_before: row.rank_before.unsigned_abs(),

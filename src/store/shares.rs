@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 use uuid::Uuid;
 
 use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
-use super::groups::Group;
+use super::groups::StoredGroup;
 use super::{Result, bulk, decode, run_times};
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
@@ -26,7 +26,7 @@ const DECODED_TOGETHER: usize = 2_000;
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
-    group: &Group,
+    group: &StoredGroup,
     domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
 ) -> Result<BoxFuture<'static, Result<Hierarchy>>> {
     let mut hierarchy = Hierarchy::default();
@@ -88,7 +88,7 @@ fn user_share((weight, decayed, normalized, factor, user, project, times): UserR
 #[tracing::instrument(name = "db.shares.save", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
-    group: &Group,
+    group: &StoredGroup,
     hierarchy: &Hierarchy,
     changed: &BTreeSet<Owner>,
     now: Timestamp,

@@ -14,27 +14,27 @@ use super::{Result, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::GroupKey;
 use crate::domain::maps::FastMap;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Day;
 use crate::domain::usage_dimensions::UsageDimensions;
 
 /// The most kinds of one group that are in memory. A kind that is not in memory may be stored a second time, which does no
 /// harm.
-const MOST_KNOWN: usize = 50_000;
+const MAX_KINDS_IN_MEMORY: usize = 50_000;
 
 /// The kinds of one group, and those among them that have to be stored.
 #[derive(Clone, Debug, Default)]
 pub struct SliceKinds {
-    known: FastMap<UsageDimensions, FastMap<Amounts, Kind>>,
+    known: FastMap<UsageDimensions, FastMap<SlotAmounts, SliceKind>>,
     count: usize,
     /// The number of the last kind.
     last: i32,
     /// The kinds that have to be stored, by number.
-    unsaved: BTreeMap<i32, (UsageDimensions, Amounts, Day)>,
+    unsaved: BTreeMap<i32, (UsageDimensions, SlotAmounts, Day)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct SliceKind {
     number: i32,
     used_on: Day,
 }
@@ -48,18 +48,22 @@ impl SliceKinds {
         let rows = Entity::find()
             .filter(Column::GroupKey.eq(group.0))
             .order_by_desc(Column::Kind)
-            .limit(MOST_KNOWN as u64)
+            .limit(MAX_KINDS_IN_MEMORY as u64)
             .all(db)
             .await?;
         for row in rows {
-            let kind = Kind { number: row.kind, used_on: Day(row.used_on) };
-            kinds.know(&dimensions.decode(&row.domain_name, &row.charge_class), &*slots.decode(&row.slots)?, kind);
+            let kind = SliceKind { number: row.kind, used_on: Day(row.used_on) };
+            kinds.remember_kind(
+                &dimensions.decode(&row.domain_name, &row.charge_class),
+                &*slots.decode(&row.slots)?,
+                kind,
+            );
         }
         Ok(kinds)
     }
 
-    fn know(&mut self, dimensions: &UsageDimensions, slots: &Amounts, kind: Kind) {
-        if self.count >= MOST_KNOWN {
+    fn remember_kind(&mut self, dimensions: &UsageDimensions, slots: &SlotAmounts, kind: SliceKind) {
+        if self.count >= MAX_KINDS_IN_MEMORY {
             self.known.clear();
             self.count = 0;
         }
@@ -73,7 +77,7 @@ impl SliceKinds {
     }
 
     /// The number of a kind that is used on `day`.
-    pub fn number(&mut self, dimensions: &UsageDimensions, slots: &Amounts, day: Day) -> i32 {
+    pub fn number(&mut self, dimensions: &UsageDimensions, slots: &SlotAmounts, day: Day) -> i32 {
         let known = self.known.get_mut(dimensions).and_then(|kinds| kinds.get_mut(slots));
         let number = match known {
             Some(kind) if kind.used_on >= day => return kind.number,
@@ -83,7 +87,7 @@ impl SliceKinds {
             }
             None => {
                 self.last += 1;
-                self.know(dimensions, slots, Kind { number: self.last, used_on: day });
+                self.remember_kind(dimensions, slots, SliceKind { number: self.last, used_on: day });
                 self.last
             }
         };

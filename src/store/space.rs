@@ -8,9 +8,9 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 use super::{Result, Store};
 
 /// The value of `PRAGMA auto_vacuum` with which the file shrinks on request.
-const INCREMENTAL: i64 = 2;
+const INCREMENTAL_VACUUM: i64 = 2;
 /// Pages that are returned at once: about as many as the rows of one step of a purge need, or more.
-const PAGES: u32 = 2_000;
+const VACUUM_PAGES: u32 = 2_000;
 
 impl Store {
     /// Frees the page caches of idle connections to an `SQLite` database.
@@ -24,7 +24,7 @@ impl Store {
             let pool = pool.get_sqlite_connection_pool();
             let mut idle: Vec<_> = iter::from_fn(|| pool.try_acquire()).collect();
             for connection in &mut idle {
-                connection.execute("PRAGMA shrink_memory").await.map_err(failed)?;
+                connection.execute("PRAGMA shrink_memory").await.map_err(database_error)?;
             }
         }
         Ok(())
@@ -40,7 +40,8 @@ impl Store {
         let mut left = i64::MAX;
         loop {
             // The pragma does one step for each row that is read.
-            let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({PAGES})"));
+            let shrink =
+                Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"));
             self.write().query_all_raw(shrink).await?;
             let free = self.pragma("freelist_count").await?.unwrap_or(0);
             // Other tasks may remove rows meanwhile; their pages are left to the next call.
@@ -62,7 +63,7 @@ impl Store {
         if self.backend() != DbBackend::Sqlite {
             return Ok(());
         }
-        if self.pragma("auto_vacuum").await? == Some(INCREMENTAL) {
+        if self.pragma("auto_vacuum").await? == Some(INCREMENTAL_VACUUM) {
             return Ok(());
         }
         tracing::info!("the database file is rewritten, so that it can shrink later");
@@ -72,6 +73,6 @@ impl Store {
     }
 }
 
-fn failed(error: sqlx::Error) -> DbErr {
+fn database_error(error: sqlx::Error) -> DbErr {
     DbErr::Exec(RuntimeErr::SqlxError(error.into()))
 }

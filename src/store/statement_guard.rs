@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use sea_orm::DbErr;
 
-use super::fault::Fault;
-use super::files::Files;
+use super::fault::TransientFault;
+use super::files::DatabaseFiles;
 
 /// A refused write is forgotten once others have succeeded, but not before this time, because on a full disk small writes
 /// still succeed now and then.
-const SETTLED: Duration = Duration::from_secs(5);
+const REFUSAL_MIN_TIME: Duration = Duration::from_secs(5);
 
 /// The reason why the database does not accept writes now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteRefusal {
-    pub fault: Fault,
+    pub fault: TransientFault,
     /// Details in addition to the fault, as a sentence.
     pub detail: Option<String>,
 }
@@ -26,40 +26,40 @@ pub struct WriteRefusal {
 #[derive(Default)]
 pub struct StatementGuard {
     /// The files of an `SQLite` database.
-    files: Option<Files>,
-    refused: Mutex<Vec<Refused>>,
+    files: Option<DatabaseFiles>,
+    refused: Mutex<Vec<RefusedWrite>>,
     any_refused: AtomicBool,
 }
 
 /// The last write that was refused for a lasting fault.
-struct Refused {
-    fault: Fault,
+struct RefusedWrite {
+    fault: TransientFault,
     at: Instant,
     written_since: bool,
 }
 
 impl StatementGuard {
-    pub fn of_files(files: Files) -> Self {
+    pub fn of_files(files: DatabaseFiles) -> Self {
         Self { files: Some(files), ..Self::default() }
     }
 
     /// Refuses a statement while the files are not those that were opened, because a new connection would open the other
     /// files.
     pub fn admit(&self) -> Result<(), DbErr> {
-        let replaced = self.files.as_ref().and_then(Files::replaced);
-        replaced.map_or(Ok(()), |_| Err(Fault::Replaced.refusal()))
+        let replaced = self.files.as_ref().and_then(DatabaseFiles::replaced);
+        replaced.map_or(Ok(()), |_| Err(TransientFault::Replaced.refusal()))
     }
 
     /// True if files that have been moved away can still be written without harm to other processes.
     pub fn may_save(&self) -> bool {
-        self.files.as_ref().is_some_and(Files::are_locked)
+        self.files.as_ref().is_some_and(DatabaseFiles::are_locked)
     }
 
     /// Notes the fault, or the success, that the outcome of a statement or commit shows.
     pub fn note<T>(&self, outcome: &Result<T, DbErr>, writes: bool) {
         match outcome {
             Err(error) => {
-                if let Some(fault @ (Fault::Full | Fault::ReadOnly)) = Fault::of(error) {
+                if let Some(fault @ (TransientFault::Full | TransientFault::ReadOnly)) = TransientFault::of(error) {
                     self.refuse(fault, error);
                 }
             }
@@ -73,28 +73,30 @@ impl StatementGuard {
     }
 
     /// The driver's message goes to the log only; clients get the text of the fault.
-    fn refuse(&self, fault: Fault, error: &DbErr) {
+    fn refuse(&self, fault: TransientFault, error: &DbErr) {
         let mut refused = self.refused();
         let before = refused.len();
         refused.retain(|known| known.fault != fault);
         if refused.len() == before {
             tracing::warn!(%error, "{fault}");
         }
-        refused.push(Refused { fault, at: Instant::now(), written_since: false });
+        refused.push(RefusedWrite { fault, at: Instant::now(), written_since: false });
         self.any_refused.store(true, Ordering::Relaxed);
     }
 
     /// The reasons why writes are refused now; empty if they are not.
-    pub fn troubles(&self) -> Vec<WriteRefusal> {
+    pub fn write_refusals(&self) -> Vec<WriteRefusal> {
         let mut refused = self.refused();
-        refused.retain(|refused| !(refused.written_since && refused.at.elapsed() >= SETTLED));
+        refused.retain(|refused| !(refused.written_since && refused.at.elapsed() >= REFUSAL_MIN_TIME));
         self.any_refused.store(!refused.is_empty(), Ordering::Relaxed);
         let lasting = refused.iter().map(|r| WriteRefusal { fault: r.fault, detail: None });
-        let replaced = self.files.as_ref().and_then(Files::replaced);
-        lasting.chain(replaced.map(|detail| WriteRefusal { fault: Fault::Replaced, detail: Some(detail) })).collect()
+        let replaced = self.files.as_ref().and_then(DatabaseFiles::replaced);
+        lasting
+            .chain(replaced.map(|detail| WriteRefusal { fault: TransientFault::Replaced, detail: Some(detail) }))
+            .collect()
     }
 
-    fn refused(&self) -> MutexGuard<'_, Vec<Refused>> {
+    fn refused(&self) -> MutexGuard<'_, Vec<RefusedWrite>> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

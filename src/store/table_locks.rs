@@ -14,14 +14,14 @@ use sea_orm::sqlx::{self, Executor, Row};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::fault::Fault;
+use super::fault::TransientFault;
 
 /// The time for which a statement may continue while a lock is held, because most statements use other tables and end within
 /// it.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE_TIME: Duration = Duration::from_millis(500);
 
 /// Locks that block writes, held by sessions of other programs.
-const HELD: &str = "SELECT c.relname, l.mode, l.pid, coalesce(a.application_name, '') AS program \
+const BLOCKING_LOCKS_SQL: &str = "SELECT c.relname, l.mode, l.pid, coalesce(a.application_name, '') AS program \
     FROM pg_locks l JOIN pg_class c ON c.oid = l.relation LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
     WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
     AND c.relkind IN ('r', 'p') AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -41,7 +41,7 @@ pub enum TableLock {
 impl TableLock {
     /// Looks for a lock of another program on a table.
     pub(super) async fn find_on_table(connection: &mut PgConnection) -> sqlx::Result<Option<Self>> {
-        let Some(row) = sqlx::query(HELD).fetch_optional(connection).await? else { return Ok(None) };
+        let Some(row) = sqlx::query(BLOCKING_LOCKS_SQL).fetch_optional(connection).await? else { return Ok(None) };
         Ok(Some(Self::Table {
             table: row.try_get("relname")?,
             mode: row.try_get("mode")?,
@@ -88,7 +88,7 @@ impl TableLock {
 }
 
 fn is_busy(error: &sqlx::Error) -> bool {
-    Fault::of_driver(error) == Some(Fault::Busy)
+    TransientFault::of_driver(error) == Some(TransientFault::Busy)
 }
 
 /// The lock that is held now, shared by all connections of a store.
@@ -122,12 +122,12 @@ impl TableLocks {
             if held.wait_for(Option::is_some).await.is_err() {
                 std::future::pending::<()>().await;
             }
-            sleep(GRACE).await;
+            sleep(GRACE_TIME).await;
         };
         tokio::select! {
             biased;
             outcome = statement => outcome,
-            () = given_up => Err(Fault::Busy.refusal()),
+            () = given_up => Err(TransientFault::Busy.refusal()),
         }
     }
 }

@@ -44,7 +44,7 @@ pub async fn find(db: &impl ConnectionTrait, session_hash: &str) -> Result<Optio
 
 /// Every session with its hash.
 #[tracing::instrument(name = "db.ui_sessions.hashed", level = "debug", skip_all, err(level = "debug"))]
-pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, UiSession)>> {
+pub async fn sessions_by_hash(db: &impl ConnectionTrait) -> Result<Vec<(String, UiSession)>> {
     let rows = Entity::find().all(db).await?;
     Ok(rows.into_iter().map(|row| (row.session_hash.clone(), UiSession::from(&row))).collect())
 }

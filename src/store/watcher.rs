@@ -10,38 +10,38 @@ use sea_orm::{DbErr, RuntimeErr};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Store;
-use super::fault::Fault;
-use super::postgres::Source;
+use super::fault::TransientFault;
+use super::postgres::PostgresSource;
 use super::table_locks::TableLock;
 
 /// The time between an answer and the next question.
-const EVERY: Duration = Duration::from_millis(400);
+const QUESTION_PAUSE: Duration = Duration::from_millis(400);
 /// The database counts as away if a question is not answered within this time.
-const LATE: Duration = Duration::from_millis(1_200);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(1_200);
 /// The connection is given up if it does not answer within this further time.
 const GIVEN_UP: Duration = Duration::from_secs(4);
 
 /// The address of the database.
-pub enum Home {
-    Postgres(Source),
+pub enum WatchedAddress {
+    Postgres(PostgresSource),
     Sqlite(SqliteConnectOptions),
 }
 
 /// The watcher's connection.
-enum Line {
+enum WatcherConnection {
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
 }
 
-pub struct Watcher {
+pub struct DatabaseWatcher {
     store: Store,
-    line: Option<Line>,
+    line: Option<WatcherConnection>,
     answered: Instant,
     /// The lock that was found by the last look. Only a lock that is found twice in a row counts, because many are short.
     found_lock: Option<TableLock>,
 }
 
-impl Watcher {
+impl DatabaseWatcher {
     pub fn new(store: Store) -> Self {
         Self { store, line: None, answered: Instant::now(), found_lock: None }
     }
@@ -50,21 +50,21 @@ impl Watcher {
     pub async fn watch(mut self) {
         loop {
             self.look().await;
-            sleep(EVERY).await;
+            sleep(QUESTION_PAUSE).await;
         }
     }
 
     async fn look(&mut self) {
         let (store, answered) = (self.store.clone(), self.answered);
         let lose = || {
-            if store.reach.lost(answered) {
+            if store.availability.lost(answered) {
                 // Connections that hang are left behind, and broken ones are never used again.
                 store.renew();
             }
         };
         let found = {
             let mut asked = Box::pin(self.ask());
-            if let Ok(found) = timeout(LATE, &mut asked).await {
+            if let Ok(found) = timeout(ANSWER_TIMEOUT, &mut asked).await {
                 found
             } else {
                 lose();
@@ -74,7 +74,7 @@ impl Watcher {
         };
         if found {
             self.answered = Instant::now();
-            self.store.reach.found();
+            self.store.availability.found();
             self.look_for_locks().await;
         } else {
             lose();
@@ -84,11 +84,11 @@ impl Watcher {
     async fn look_for_locks(&mut self) {
         let found = match &mut self.line {
             None => return,
-            Some(Line::Postgres(line)) => timeout(LATE, TableLock::find_on_table(line)).await,
-            Some(Line::Sqlite(line)) => {
+            Some(WatcherConnection::Postgres(line)) => timeout(ANSWER_TIMEOUT, TableLock::find_on_table(line)).await,
+            Some(WatcherConnection::Sqlite(line)) => {
                 // While this process writes itself, no other does.
                 let Some(_turn) = self.store.write.try_turn() else { return };
-                timeout(LATE, TableLock::find_on_file(line)).await
+                timeout(ANSWER_TIMEOUT, TableLock::find_on_file(line)).await
             }
         };
         // A question that fails is repeated the next time, when the connection was checked.
@@ -119,27 +119,34 @@ impl Watcher {
                 true
             }
             // The server answers, but refuses the connection.
-            Err(error) => Fault::of(&DbErr::Query(RuntimeErr::SqlxError(error.into()))) != Some(Fault::Unreachable),
+            Err(error) => {
+                TransientFault::of(&DbErr::Query(RuntimeErr::SqlxError(error.into())))
+                    != Some(TransientFault::Unreachable)
+            }
         }
     }
 
-    async fn connect(&self) -> sqlx::Result<Line> {
-        Ok(match &*self.store.home {
-            Home::Postgres(source) => Line::Postgres(source.watch().await?),
-            Home::Sqlite(options) => Line::Sqlite(options.clone().create_if_missing(false).connect().await?),
+    async fn connect(&self) -> sqlx::Result<WatcherConnection> {
+        Ok(match &*self.store.watched_address {
+            WatchedAddress::Postgres(source) => WatcherConnection::Postgres(source.watch().await?),
+            WatchedAddress::Sqlite(options) => {
+                WatcherConnection::Sqlite(options.clone().create_if_missing(false).connect().await?)
+            }
         })
     }
 
-    async fn ask_on(&self, line: &mut Line) -> sqlx::Result<()> {
+    async fn ask_on(&self, line: &mut WatcherConnection) -> sqlx::Result<()> {
         match line {
-            Line::Postgres(line) => {
+            WatcherConnection::Postgres(line) => {
                 line.ping().await?;
-                if let (Home::Postgres(source), Some(_)) = (&*self.store.home, self.store.reach.silence()) {
+                if let (WatchedAddress::Postgres(source), Some(_)) =
+                    (&*self.store.watched_address, self.store.availability.silence())
+                {
                     source.end_left_behind(line).await;
                 }
             }
             // The smallest statement that reads the file.
-            Line::Sqlite(line) => {
+            WatcherConnection::Sqlite(line) => {
                 line.execute("PRAGMA schema_version").await?;
             }
         }

@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 
 #[derive(RustEmbed)]
 #[folder = "ui/dist"]
-struct Dist;
+struct DistFolder;
 
 /// One file of the web pages.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct PageFile {
     pub kind: &'static str,
     /// A strong entity tag, made from the uncompressed bytes.
     pub etag: String,
@@ -26,21 +26,21 @@ pub struct File {
     pub gzip: Bytes,
 }
 
-impl File {
+impl PageFile {
     pub fn new(kind: &'static str, plain: Bytes) -> Self {
         let etag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(&plain)[..12]));
-        Self { kind, etag, gzip: zipped(&plain), plain }
+        Self { kind, etag, gzip: compress(&plain), plain }
     }
 }
 
-static FILES: LazyLock<HashMap<String, File>> = LazyLock::new(|| {
-    let file = |name: &str| Some(File::new(kind(name)?, Dist::get(name)?.data.into_owned().into()));
-    Dist::iter().filter_map(|name| Some((name.to_string(), file(&name)?))).collect()
+static PAGE_FILES: LazyLock<HashMap<String, PageFile>> = LazyLock::new(|| {
+    let file = |name: &str| Some(PageFile::new(kind(name)?, DistFolder::get(name)?.data.into_owned().into()));
+    DistFolder::iter().filter_map(|name| Some((name.to_string(), file(&name)?))).collect()
 });
 
 /// The file at `path` below `ui/dist`.
-pub fn find(path: &str) -> Option<&'static File> {
-    FILES.get(path)
+pub fn find(path: &str) -> Option<&'static PageFile> {
+    PAGE_FILES.get(path)
 }
 
 /// The media type, by the suffix of the name; `None`: the pages have no such files.
@@ -55,7 +55,7 @@ fn kind(name: &str) -> Option<&'static str> {
     }
 }
 
-fn zipped(plain: &[u8]) -> Bytes {
+fn compress(plain: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing to memory does not fail.
     let written = encoder.write_all(plain).and_then(|()| encoder.finish());

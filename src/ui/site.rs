@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, Uri, header};
 use crate::service::Error;
 
 /// The header that a request with the session cookie needs. A page of another site cannot send it.
-const CSRF: HeaderName = HeaderName::from_static("x-fairshared-csrf");
+const CSRF_HEADER: HeaderName = HeaderName::from_static("x-fairshared-csrf");
 
 /// The header in which a browser says how a page's origin relates to the server that it asks.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -38,14 +38,14 @@ impl PublicUrl {
 
 /// The public address of the server, if the settings contain it.
 #[derive(Clone, Debug, Default)]
-pub struct Site {
+pub struct PublicSite {
     pub public: Option<PublicUrl>,
 }
 
-impl Site {
+impl PublicSite {
     /// Refuses a request that a page of another site may have caused.
     pub fn require_own_page(&self, headers: &HeaderMap) -> Result<(), Error> {
-        if !headers.contains_key(CSRF) {
+        if !headers.contains_key(CSRF_HEADER) {
             let detail = "a request of a web page needs the header X-Fairshared-CSRF";
             return Err(Error::Forbidden(detail.to_owned()));
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use fairshared::domain::options::{Order, SequenceMode};
+use fairshared::domain::options::{FairshareOrder, SequenceMode};
 use fairshared::domain::time::MICROS_PER_DAY;
 
 use crate::support::closed_loop::{Cast, Got, LARGE, Lengths, Loop, SMALL, Scene, delivered};
 
-const ORDERS: [Order; 2] = [Order::Flat, Order::Tiered];
+const ORDERS: [FairshareOrder; 2] = [FairshareOrder::Flat, FairshareOrder::Tiered];
 const TEN_MINUTES: Lengths = Lengths::All(600);
 const SIX_HOURS: i64 = 6 * 3_600;
 /// A user with a large weight.
@@ -16,7 +16,7 @@ const FLOODER: usize = 32;
 /// The interval of runs in seconds: the order takes into account what has started since.
 const HOUR: u32 = 3_600;
 
-fn small(order: Order, lengths: Lengths) -> Scene {
+fn small(order: FairshareOrder, lengths: Lengths) -> Scene {
     Scene { interval_seconds: HOUR, ..Scene::new(&SMALL, order, SequenceMode::Progressive, 1, lengths) }
 }
 
@@ -34,7 +34,7 @@ fn progressive_delivers_what_weights_say_whatever_the_length_of_jobs() {
             let got = delivered(small(order, lengths));
             tell(&format!("{lengths:?} {}", order.as_str()), &got);
             assert!(got.users <= 0.05, "{lengths:?} {}: {}", order.as_str(), got.users);
-            assert!(order == Order::Flat || got.domains <= 0.01, "{lengths:?}: {}", got.domains);
+            assert!(order == FairshareOrder::Flat || got.domains <= 0.01, "{lengths:?}: {}", got.domains);
         }
     }
 }
@@ -44,7 +44,7 @@ fn progressive_delivers_what_weights_say_whatever_the_length_of_jobs() {
 /// that any user may rank higher for a moment.)
 #[test]
 fn a_flood_after_silence_ends_at_its_part() {
-    flood(&[Order::Flat]);
+    flood(&[FairshareOrder::Flat]);
 }
 
 #[ignore = "long"]
@@ -53,7 +53,7 @@ fn long_flood_in_tiers_ends_at_its_part() {
     flood(&ORDERS);
 }
 
-fn flood(orders: &[Order]) {
+fn flood(orders: &[FairshareOrder]) {
     for order in orders.iter().copied() {
         let mut scene = small(order, TEN_MINUTES);
         scene.other_lengths.insert(FLOODER, 60);
@@ -80,7 +80,7 @@ fn flood(orders: &[Order]) {
 
 /// The part of its entitled share that the user with the false estimates got, and the smallest such part of any other user,
 /// in its domain and elsewhere.
-fn lie(cast: &Cast, order: Order, length: i64, told: u32) -> (f64, f64) {
+fn lie(cast: &Cast, order: FairshareOrder, length: i64, told: u32) -> (f64, f64) {
     // A user with a large weight.
     let liar = (0..cast.users).find(|user| cast.weight(*user) >= 4.0).unwrap();
     let mut scene = Scene::new(cast, order, SequenceMode::Progressive, 7, Lengths::All(length));

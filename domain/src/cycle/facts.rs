@@ -13,11 +13,11 @@ use super::request::workloads::{CycleAgent, CyclePending, CycleRunning};
 use super::scores;
 use super::shapes::{MemberKind, Shape};
 use crate::decimal::Amount;
-use crate::division::{Grid, Tree};
+use crate::division::{QueueSlotGrid, QueueTree};
 use crate::maps::FastMap;
 use crate::placement_rules::Labels;
 use crate::reclaim::RunningMember;
-use crate::reclaim::snapshot::{NOWHERE, cells_of};
+use crate::reclaim::snapshot::{NO_AGENT, cells_of};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The domain of an agent that does not have the label.
@@ -39,7 +39,7 @@ pub struct Term<'a> {
     pub domain: Arc<Vec<usize>>,
 }
 
-/// A running member: what it holds, and its agent, or `NOWHERE`.
+/// A running member: what it holds, and its agent, or `NO_AGENT`.
 pub struct RunningSeat {
     /// As (column, units of 10^-12), without zeros.
     pub request: Vec<(usize, u128)>,
@@ -59,7 +59,7 @@ pub struct Facts<'a> {
     pub only_totals: bool,
     pub agents: Vec<&'a CycleAgent>,
     /// By agent and column, in units of 10^-12.
-    pub total: Grid<u128>,
+    pub total: QueueSlotGrid<u128>,
     pub rows: usize,
     pub kinds: Vec<MemberKind<'a>>,
     pub shapes: Vec<Shape>,
@@ -96,12 +96,12 @@ pub struct Source<'a> {
 
 impl<'a> Facts<'a> {
     /// The facts without pending workloads, which `resolve` adds.
-    pub fn new(source: &Source<'a>, tree: &Tree) -> Self {
+    pub fn new(source: &Source<'a>, tree: &QueueTree) -> Self {
         let mut agents: Vec<&CycleAgent> = source.agents.unwrap_or_default().iter().collect();
         agents.sort_unstable_by(|a, b| a.agent_id.cmp(&b.agent_id));
         let only_totals = source.agents.is_none();
         let rows = if only_totals { 1 } else { agents.len() };
-        let mut total = Grid::new(rows, tree.slots.len(), 0);
+        let mut total = QueueSlotGrid::new(rows, tree.slots.len(), 0);
         if only_totals {
             (0..tree.slots.len()).for_each(|column| total[(0, column)] = tree.capacity[column].units());
         }
@@ -151,9 +151,9 @@ impl<'a> Facts<'a> {
         self.domains = Some((settings.weights[at], domain_of, members));
     }
 
-    fn seats_of(&self, tree: &Tree, workload: &CycleRunning) -> Vec<RunningSeat> {
+    fn seats_of(&self, tree: &QueueTree, workload: &CycleRunning) -> Vec<RunningSeat> {
         let find = |id: &str| self.agents.binary_search_by(|agent| (*agent.agent_id).cmp(id)).ok();
-        let agent = |id: Option<&str>| if self.only_totals { 0 } else { id.and_then(find).unwrap_or(NOWHERE) };
+        let agent = |id: Option<&str>| if self.only_totals { 0 } else { id.and_then(find).unwrap_or(NO_AGENT) };
         let members = workload.members.iter();
         let seat = |member: &RunningMember| RunningSeat {
             request: cells_of(tree, &member.slots).collect(),
@@ -193,7 +193,7 @@ impl<'a> Facts<'a> {
 }
 
 /// The queue of that name, which the check of the request has found.
-pub fn queue_of(tree: &Tree, name: Option<&str>) -> usize {
+pub fn queue_of(tree: &QueueTree, name: Option<&str>) -> usize {
     name.and_then(|name| tree.find(name)).unwrap_or_default()
 }
 

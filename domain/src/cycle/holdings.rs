@@ -1,31 +1,31 @@
 //! The amounts that queues hold, at present or at the time of a reservation, and the bounds that a start must keep (CYCLE §5).
 
 use crate::decimal::Amount;
-use crate::division::{Grid, Tree};
+use crate::division::{QueueSlotGrid, QueueTree};
 use crate::queues::Bound;
 
 /// The amounts that each queue holds with all queues below it, by column.
 #[derive(Clone)]
 pub struct QueueHoldings {
-    pub allocated: Grid<Amount>,
-    pub non_preemptible: Grid<Amount>,
+    pub allocated: QueueSlotGrid<Amount>,
+    pub non_preemptible: QueueSlotGrid<Amount>,
 }
 
 impl QueueHoldings {
-    pub fn of(tree: &Tree) -> Self {
+    pub fn of(tree: &QueueTree) -> Self {
         Self { allocated: tree.allocated.clone(), non_preemptible: tree.allocated_non_preemptible.clone() }
     }
 
-    pub fn add(&mut self, tree: &Tree, queue: usize, amounts: &[Amount], preemptible: bool) {
+    pub fn add(&mut self, tree: &QueueTree, queue: usize, amounts: &[Amount], preemptible: bool) {
         self.change(tree, queue, amounts, preemptible, Amount::saturating_add);
     }
 
-    pub fn subtract(&mut self, tree: &Tree, queue: usize, amounts: &[Amount], preemptible: bool) {
+    pub fn subtract(&mut self, tree: &QueueTree, queue: usize, amounts: &[Amount], preemptible: bool) {
         self.change(tree, queue, amounts, preemptible, Amount::saturating_sub);
     }
 
     /// Subtracts what one member held, as (column, units).
-    pub fn remove(&mut self, tree: &Tree, queue: usize, request: &[(usize, u128)], preemptible: bool) {
+    pub fn remove(&mut self, tree: &QueueTree, queue: usize, request: &[(usize, u128)], preemptible: bool) {
         for at in tree.ancestry(queue) {
             for (column, units) in request {
                 let cell = (at, *column);
@@ -39,7 +39,7 @@ impl QueueHoldings {
 
     fn change(
         &mut self,
-        tree: &Tree,
+        tree: &QueueTree,
         queue: usize,
         amounts: &[Amount],
         preemptible: bool,
@@ -57,22 +57,22 @@ impl QueueHoldings {
     }
 
     /// The first queue, upwards, and slot whose limit the queue would exceed with `asked`.
-    pub fn over_limit(&self, tree: &Tree, queue: usize, asked: &[Amount]) -> Option<(usize, usize)> {
+    pub fn over_limit(&self, tree: &QueueTree, queue: usize, asked: &[Amount]) -> Option<(usize, usize)> {
         first_over(tree, queue, asked, &self.allocated, &tree.limit)
     }
 
     /// The same for quotas and work that may not be evicted.
-    pub fn over_quota(&self, tree: &Tree, queue: usize, asked: &[Amount]) -> Option<(usize, usize)> {
+    pub fn over_quota(&self, tree: &QueueTree, queue: usize, asked: &[Amount]) -> Option<(usize, usize)> {
         first_over(tree, queue, asked, &self.non_preemptible, &tree.quota)
     }
 }
 
 fn first_over(
-    tree: &Tree,
+    tree: &QueueTree,
     queue: usize,
     asked: &[Amount],
-    held: &Grid<Amount>,
-    bounds: &Grid<Bound>,
+    held: &QueueSlotGrid<Amount>,
+    bounds: &QueueSlotGrid<Bound>,
 ) -> Option<(usize, usize)> {
     let is_over = |queue: usize, column: usize| {
         let with = held[(queue, column)].saturating_add(asked[column]);

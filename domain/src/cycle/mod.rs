@@ -51,10 +51,12 @@ pub use scores::names as score_names;
 
 use crate::decimal::Amount;
 use crate::division::tree::sums;
-use crate::division::{Algorithm, Position, Shares, Trace, Tree, Warning, lint};
+use crate::division::{
+    DivisionAlgorithm, DivisionResult, DivisionTrace, DivisionWarning, QueueAllocation, QueueTree, lint,
+};
 use crate::fault::{Fault, MAX_FAULTS};
-use crate::reclaim::{Figures, plan_warnings};
-use crate::slots::Amounts;
+use crate::reclaim::{PlanFigures, plan_warnings};
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 use actions::Phase;
 use facts::{Facts, Source};
@@ -89,7 +91,7 @@ impl CycleSimulation {
         add_figures(&mut tree, &facts, &never);
         sums::add_up(&mut tree, &self.queues);
         let options = &self.options.division;
-        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut Trace::off());
+        let DivisionResult { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut DivisionTrace::off());
         let warnings = [lint(&tree, algorithm, options), warnings, self.warnings(&facts, &settings)].concat();
         let agents = self.agents.as_ref().map(|_| &facts.agents[..]);
         let running = RunningState::new(&tree, &self.running, facts.running_queues.clone(), agents)?;
@@ -113,10 +115,10 @@ impl CycleSimulation {
         Ok(CycleAnswer { starts, evictions, waiting, before, after, warnings, trace: steps })
     }
 
-    fn check(&self) -> Result<(&'static dyn Algorithm, CycleSettings, Tree), Vec<Fault>> {
+    fn check(&self) -> Result<(&'static dyn DivisionAlgorithm, CycleSettings, QueueTree), Vec<Fault>> {
         let algorithm = self.options.check(&self.algorithm);
         let settings = self.cycle.check(&self.options.plan);
-        let tree = Tree::lay_out(&self.queues, &self.slots());
+        let tree = QueueTree::lay_out(&self.queues, &self.slots());
         let faults = self.faults();
         match (algorithm, settings, tree) {
             (Ok(algorithm), Ok(settings), Ok(tree)) if faults.is_empty() => Ok((algorithm, settings, tree)),
@@ -132,11 +134,11 @@ impl CycleSimulation {
     }
 
     /// The capacity, with the slots of which only workloads know: the group has none of them.
-    fn slots(&self) -> Amounts {
+    fn slots(&self) -> SlotAmounts {
         let mut all = self.capacity.clone();
         let running = self.running.iter().flat_map(|workload| workload.members.iter().map(|member| &member.slots));
         let pending = self.pending.elements.iter().flat_map(|w| w.members.iter().map(|member| &member.slots));
-        for (slot, _) in running.chain(pending).flat_map(Amounts::iter) {
+        for (slot, _) in running.chain(pending).flat_map(SlotAmounts::iter) {
             if all.get(slot).is_none() {
                 all.set(slot, Amount::ZERO);
             }
@@ -144,7 +146,7 @@ impl CycleSimulation {
         all
     }
 
-    fn warnings(&self, facts: &Facts, settings: &CycleSettings) -> Vec<Warning> {
+    fn warnings(&self, facts: &Facts, settings: &CycleSettings) -> Vec<DivisionWarning> {
         let seats = facts.seats.iter().flatten();
         let lost = seats.filter(|seat| seat.agent >= facts.rows && !facts.only_totals).count();
         let mut warnings = plan_warnings(&self.options.plan, lost);
@@ -152,18 +154,18 @@ impl CycleSimulation {
         let early = self.pending.elements.iter().filter(|w| w.submitted_at.as_ref().is_some_and(in_future)).count();
         if early > 0 {
             let detail = format!("{early} pending workloads were submitted after the moment of the cycle");
-            warnings.push(Warning::new("submitted_in_future", None, None, detail));
+            warnings.push(DivisionWarning::new("submitted_in_future", None, None, detail));
         }
         if !settings.by_queues && settings.has("reclaim") {
             let detail = "the order `sequencer` can start what the shares take back; `queues` heeds the shares";
-            warnings.push(Warning::new("order_ignores_shares", None, None, detail));
+            warnings.push(DivisionWarning::new("order_ignores_shares", None, None, detail));
         }
         warnings
     }
 }
 
 /// Adds to every queue what its own workloads hold and ask for. What is too large asks for nothing.
-fn add_figures(tree: &mut Tree, facts: &Facts, never: &[Option<Never>]) {
+fn add_figures(tree: &mut QueueTree, facts: &Facts, never: &[Option<Never>]) {
     for (running, seats) in facts.seats.iter().enumerate() {
         let queue = facts.running_queues[running];
         for seat in seats {
@@ -189,13 +191,13 @@ fn add_figures(tree: &mut Tree, facts: &Facts, never: &[Option<Never>]) {
 }
 
 /// The figures of every queue, by name.
-fn figures(cycle: &Cycle) -> Vec<Figures> {
+fn figures(cycle: &Cycle) -> Vec<PlanFigures> {
     let tree = &cycle.turn.tree;
     let figures = |queue: usize| {
         let fair_share = cycle.turn.fair_share.row(queue);
-        Figures::of(&Position { tree, queue, allocated: tree.allocated.row(queue), fair_share })
+        PlanFigures::of(&QueueAllocation { tree, queue, allocated: tree.allocated.row(queue), fair_share })
     };
-    let mut all: Vec<Figures> = (0..tree.len()).map(figures).collect();
+    let mut all: Vec<PlanFigures> = (0..tree.len()).map(figures).collect();
     all.sort_unstable_by(|a, b| a.queue.cmp(&b.queue));
     all
 }

@@ -6,8 +6,8 @@ use super::placement::{Wanted, place, undo};
 use super::room::Room;
 use super::shapes::{MemberKind, Shape};
 use crate::decimal::Amount;
-use crate::division::Tree;
-use crate::division::fraction::{Fraction, largest};
+use crate::division::QueueTree;
+use crate::division::fraction::{Fraction, largest_ratio};
 use crate::queues::Bound;
 
 /// The thing that a workload lacks for ever.
@@ -42,7 +42,7 @@ impl Never {
 }
 
 /// By workload: the reason why it never starts. `limits` are those of the tree.
-pub fn find(facts: &Facts, tree: &Tree) -> Vec<Option<Never>> {
+pub fn find(facts: &Facts, tree: &QueueTree) -> Vec<Option<Never>> {
     let by_shape: Vec<Option<Never>> =
         facts.shapes.iter().zip(&facts.needs).map(|(shape, need)| alone(facts, shape, need)).collect();
     let mut room = Room::empty(facts);
@@ -71,18 +71,18 @@ fn alone(facts: &Facts, shape: &Shape, need: &[Amount]) -> Option<Never> {
         return Some(Never::Agent { kind: first(|kind| kind.has_agent && !kind.could_run) });
     }
     let over = (0..need.len()).filter(|column| need[*column] > facts.capacity[*column]);
-    let (column, _) = largest(over, |column| Fraction::of(need[column], facts.capacity[column]));
+    let (column, _) = largest_ratio(over, |column| Fraction::of(need[column], facts.capacity[column]));
     column.map(|column| Never::Group { column })
 }
 
-fn over_limit(tree: &Tree, queue: usize, need: &[Amount]) -> Option<Never> {
+fn over_limit(tree: &QueueTree, queue: usize, need: &[Amount]) -> Option<Never> {
     tree.ancestry(queue).find_map(|queue| {
         let limit = |column: usize| match tree.limit[(queue, column)] {
             Bound::Limited(limit) => limit,
             Bound::Unlimited => Amount::MAX,
         };
         let over = (0..need.len()).filter(|column| Bound::Limited(need[*column]) > tree.limit[(queue, *column)]);
-        let (column, _) = largest(over, |column| Fraction::of(need[column], limit(column)));
+        let (column, _) = largest_ratio(over, |column| Fraction::of(need[column], limit(column)));
         column.map(|column| Never::Queue { queue, column })
     })
 }

@@ -6,9 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::decimal::Amount;
-use crate::division::Warning;
-use crate::reclaim::{Figures, Rule, Victim};
-use crate::slots::Amounts;
+use crate::division::DivisionWarning;
+use crate::reclaim::{PlanFigures, ReclaimRule, Victim};
+use crate::slots::SlotAmounts;
 
 /// The answer of a cycle: what starts now and where, what has to be evicted for it, and why the rest waits.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -41,9 +41,9 @@ pub struct CycleAnswer {
     /// Every workload of which members wait: first those with a position, then those that can never start.
     pub waiting: Vec<WaitingWorkload>,
     /// The figures of every queue, by name.
-    pub before: Vec<Figures>,
-    pub after: Vec<Figures>,
-    pub warnings: Vec<Warning>,
+    pub before: Vec<PlanFigures>,
+    pub after: Vec<PlanFigures>,
+    pub warnings: Vec<DivisionWarning>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceStep>>,
 }
@@ -147,7 +147,7 @@ pub enum WaitReason {
 #[serde(untagged)]
 pub enum HeldAmounts {
     One(Amount),
-    BySlot(Amounts),
+    BySlot(SlotAmounts),
 }
 
 /// The figures of a reason. Amounts and counts that are compared are texts.
@@ -192,7 +192,7 @@ pub enum WaitDetails {
     Share {
         #[schema(value_type = String)]
         queue: Arc<str>,
-        share: Amounts,
+        share: SlotAmounts,
         held: HeldAmounts,
     },
     Predicates(RefusingPredicates),
@@ -201,7 +201,7 @@ pub enum WaitDetails {
         until: String,
     },
     Refused {
-        rule: Rule,
+        rule: ReclaimRule,
         #[schema(value_type = Option<String>)]
         level: Option<Arc<str>>,
         slot: Option<&'static str>,
@@ -241,5 +241,5 @@ pub struct TraceStep {
     /// How many members start or lose their place.
     pub members: usize,
     /// The amounts that the queue held before the decision.
-    pub held: Amounts,
+    pub held: SlotAmounts,
 }

@@ -7,11 +7,11 @@ use super::placement::Placed;
 use super::plans::{FoundVictims, NoVictims, PlanRun, pending};
 use super::state::running_footprint;
 use crate::decimal::Amount;
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::policy::strategies::Strategies;
-use crate::reclaim::search::Mode;
-use crate::reclaim::snapshot::Snapshot;
-use crate::reclaim::{Input, Pending, PolicyName};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::policy::strategies::StrategyPolicy;
+use crate::reclaim::search::EvictionMode;
+use crate::reclaim::snapshot::ReclaimSnapshot;
+use crate::reclaim::{PendingGang, PolicyName, ReclaimInput};
 
 impl PlanRun<'_, '_> {
     /// Checks what the search could not know: what else the start asks for, the reservation, and that no queue takes back
@@ -48,7 +48,7 @@ impl PlanRun<'_, '_> {
 
     /// Notes what a reclaim takes from which queues. Preemptions take nothing from other queues.
     fn note_gone(&mut self, workload: usize, found: &FoundVictims) {
-        let is_reclaim = !found.units.is_empty() && self.mode == Mode::Reclaim;
+        let is_reclaim = !found.units.is_empty() && self.mode == EvictionMode::Reclaim;
         if !is_reclaim || self.cycle.plan_options.policy != PolicyName::Strategies {
             return;
         }
@@ -74,9 +74,9 @@ impl PlanRun<'_, '_> {
         result
     }
 
-    fn find_return(&mut self, pending: &Pending) -> Result<(), NoVictims> {
+    fn find_return(&mut self, pending: &PendingGang) -> Result<(), NoVictims> {
         let Self { cycle, returns, .. } = self;
-        let input = Input {
+        let input = ReclaimInput {
             tree: &cycle.turn.tree,
             fair_share: cycle.turn.fair_share,
             running: &cycle.running.workloads,
@@ -91,12 +91,12 @@ impl PlanRun<'_, '_> {
         for reclaimer in &returns.reclaimers {
             let cost = input.tree.len() + returns.gone.len();
             cycle.budget.pay(cost).map_err(|_| NoVictims::Exhausted)?;
-            let snapshot = Snapshot::of(&input, *reclaimer, Arc::clone(&cycle.running.index));
-            let mut holdings = Holdings::new(&snapshot, nothing.clone());
+            let snapshot = ReclaimSnapshot::of(&input, *reclaimer, Arc::clone(&cycle.running.index));
+            let mut holdings = QueueHoldings::new(&snapshot, nothing.clone());
             for (queue, amounts) in &returns.gone {
                 holdings.note_gone(*queue, amounts.clone());
             }
-            let strategies = Strategies::new(&snapshot, &nothing);
+            let strategies = StrategyPolicy::new(&snapshot, &nothing);
             let returning = |queue: &usize| strategies.could_return(&holdings, *queue);
             if let Some(denied) = losers.iter().find_map(returning) {
                 return Err(NoVictims::Refused(Box::new(denied.shown(&snapshot, None))));

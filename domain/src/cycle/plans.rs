@@ -14,21 +14,21 @@ use super::state::{Attempted, Cycle, running_footprint};
 use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::maps::{FastMap, FastSet};
-use crate::reclaim::free_capacity::{Class, FreeCapacity};
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::policy::plugins::{self, Plugin};
-use crate::reclaim::policy::preemption::Preemption;
-use crate::reclaim::policy::strategies::Strategies;
-use crate::reclaim::policy::tiers::Tiers;
-use crate::reclaim::policy::{Denied, Policy};
-use crate::reclaim::search::{Attempt, Failed, Mode};
-use crate::reclaim::snapshot::{Snapshot, Unit};
-use crate::reclaim::{Input, Pending, PolicyName, Refusal, Rule, Victim};
+use crate::reclaim::free_capacity::{FreeCapacity, PendingClass};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::policy::plugins::{self, ReclaimPlugin};
+use crate::reclaim::policy::preemption::PreemptionPolicy;
+use crate::reclaim::policy::strategies::StrategyPolicy;
+use crate::reclaim::policy::tiers::PluginTiers;
+use crate::reclaim::policy::{EvictionDenial, EvictionPolicy};
+use crate::reclaim::search::{EvictionMode, SearchAttempt, SearchFailure};
+use crate::reclaim::snapshot::{EvictionUnit, ReclaimSnapshot};
+use crate::reclaim::{EvictionRefusal, PendingGang, PolicyName, ReclaimInput, ReclaimRule, Victim};
 
 /// Victims that make room for a workload.
 pub struct FoundVictims {
     victims: Vec<Victim>,
-    pub units: Vec<Unit>,
+    pub units: Vec<EvictionUnit>,
     /// Pairs (member in task order, agent).
     placed: Vec<(usize, usize)>,
 }
@@ -38,7 +38,7 @@ pub struct FoundVictims {
 pub enum NoVictims {
     /// The workload deserves no more, or nothing could be a victim.
     NotAsked,
-    Refused(Box<Refusal>),
+    Refused(Box<EvictionRefusal>),
     Exhausted,
 }
 
@@ -55,9 +55,9 @@ pub struct Returns {
 /// The plans of one action.
 pub struct PlanRun<'c, 'a> {
     pub cycle: &'c mut Cycle<'a>,
-    pub mode: Mode,
+    pub mode: EvictionMode,
     action: &'static str,
-    plugins: Vec<&'static dyn Plugin>,
+    plugins: Vec<&'static dyn ReclaimPlugin>,
     /// Searches that found nothing, with the number of changes of the state before them.
     fruitless: FastMap<SearchKey, (usize, NoVictims)>,
     /// By queue: the lowest priority of what may be evicted there.
@@ -66,7 +66,7 @@ pub struct PlanRun<'c, 'a> {
 }
 
 impl<'c, 'a> PlanRun<'c, 'a> {
-    pub fn new(cycle: &'c mut Cycle<'a>, mode: Mode, action: &'static str) -> Self {
+    pub fn new(cycle: &'c mut Cycle<'a>, mode: EvictionMode, action: &'static str) -> Self {
         let options = cycle.plan_options;
         let plugins = match options.policy {
             PolicyName::Strategies => plugins::choosing_agents().collect(),
@@ -132,7 +132,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         let progress = &mut self.cycle.progress[workload];
         let waits_for_room = progress.reason.as_ref().is_some_and(Reason::is_for_room);
         match none {
-            NoVictims::Refused(refusal) if waits_for_room && self.mode == Mode::Reclaim => {
+            NoVictims::Refused(refusal) if waits_for_room && self.mode == EvictionMode::Reclaim => {
                 progress.reason = Some(Reason::ReclaimRefused(refusal));
             }
             NoVictims::Exhausted if !matches!(progress.reason, Some(Reason::ReclaimRefused(_))) => {
@@ -152,13 +152,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             }
         }
         let has_lower = || self.lowest[waiting.queue].is_some_and(|lowest| lowest < waiting.input.priority);
-        if self.mode == Mode::Preempt && !has_lower() {
+        if self.mode == EvictionMode::Preempt && !has_lower() {
             return Err(NoVictims::NotAsked);
         }
         let classes = classes(self.cycle, workload);
         let cycle = &mut *self.cycle;
         let pending = pending(cycle, workload);
-        let input = Input {
+        let input = ReclaimInput {
             tree: &cycle.turn.tree,
             fair_share: cycle.turn.fair_share,
             running: &cycle.running.workloads,
@@ -167,14 +167,14 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             options: cycle.plan_options,
             now: facts.now,
         };
-        let snapshot = Snapshot::of(&input, waiting.queue, Arc::clone(&cycle.running.index));
+        let snapshot = ReclaimSnapshot::of(&input, waiting.queue, Arc::clone(&cycle.running.index));
         let request = facts.need_of(workload).to_vec();
-        let policy: Box<dyn Policy + '_> = match (self.mode, cycle.plan_options.policy) {
-            (Mode::Preempt, _) => Box::new(Preemption { queue: waiting.queue }),
-            (Mode::Reclaim, PolicyName::Strategies) => Box::new(Strategies::new(&snapshot, &request)),
-            (Mode::Reclaim, PolicyName::Plugins) => Box::new(Tiers::new(&snapshot)),
+        let policy: Box<dyn EvictionPolicy + '_> = match (self.mode, cycle.plan_options.policy) {
+            (EvictionMode::Preempt, _) => Box::new(PreemptionPolicy { queue: waiting.queue }),
+            (EvictionMode::Reclaim, PolicyName::Strategies) => Box::new(StrategyPolicy::new(&snapshot, &request)),
+            (EvictionMode::Reclaim, PolicyName::Plugins) => Box::new(PluginTiers::new(&snapshot)),
         };
-        if policy.gate(&Holdings::new(&snapshot, request.clone())).is_err() {
+        if policy.gate(&QueueHoldings::new(&snapshot, request.clone())).is_err() {
             return Err(NoVictims::NotAsked);
         }
         cycle.budget.pay(snapshot.jobs.len() + facts.rows).map_err(|_| NoVictims::Exhausted)?;
@@ -184,13 +184,18 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         }
         let free = (free, facts.total.clone());
         let free = FreeCapacity::with_amounts(free, facts.rows, &self.plugins, cycle.plan_options.node_order);
-        let attempt =
-            Attempt { snapshot: &snapshot, classes: &classes, request: &request, free, explains_candidates: false };
+        let attempt = SearchAttempt {
+            snapshot: &snapshot,
+            classes: &classes,
+            request: &request,
+            free,
+            explains_candidates: false,
+        };
         match attempt.search(self.mode, &*policy, &mut cycle.budget) {
             Ok(found) => Ok(FoundVictims { victims: found.victims, units: found.units, placed: found.placed }),
-            Err(Failed::Exhausted) => Err(NoVictims::Exhausted),
-            Err(Failed::Refused(lines)) => {
-                let nothing = || Denied::plain(Rule::NoCandidate, waiting.queue).shown(&snapshot, None);
+            Err(SearchFailure::Exhausted) => Err(NoVictims::Exhausted),
+            Err(SearchFailure::Refused(lines)) => {
+                let nothing = || EvictionDenial::plain(ReclaimRule::NoCandidate, waiting.queue).shown(&snapshot, None);
                 Err(NoVictims::Refused(Box::new(lines.into_iter().next().unwrap_or_else(nothing))))
             }
         }
@@ -311,9 +316,9 @@ impl<'c, 'a> PlanRun<'c, 'a> {
 }
 
 /// The pending workload as the search of plans knows it. Its members are in the classes.
-pub fn pending(cycle: &Cycle, workload: usize) -> Pending {
+pub fn pending(cycle: &Cycle, workload: usize) -> PendingGang {
     let waiting = &cycle.facts.workloads[workload];
-    Pending {
+    PendingGang {
         workload_id: Arc::clone(&waiting.input.workload_id),
         queue: Arc::clone(&cycle.turn.tree.queues[waiting.queue].name),
         priority: waiting.input.priority,
@@ -331,15 +336,15 @@ fn needed_groups(facts: &Facts, shape: &Shape) -> Vec<usize> {
 }
 
 /// The members of the minimum in classes of equal ones, the largest first.
-fn classes(cycle: &Cycle, workload: usize) -> Vec<Class> {
+fn classes(cycle: &Cycle, workload: usize) -> Vec<PendingClass> {
     let facts = cycle.facts;
     let shape = facts.shape_of(workload);
     if facts.only_totals {
         let cells = facts.need_of(workload).iter().enumerate().filter(|(_, amount)| !amount.is_zero());
         let request = cells.map(|(column, amount)| (column, amount.units())).collect();
-        return vec![Class { request, members: vec![0], allowed: vec![usize::MAX] }];
+        return vec![PendingClass { request, members: vec![0], allowed: vec![usize::MAX] }];
     }
-    let mut classes: Vec<(usize, Class)> = Vec::new();
+    let mut classes: Vec<(usize, PendingClass)> = Vec::new();
     let mut known: FastMap<usize, usize> = FastMap::default();
     for (member, group) in needed_groups(facts, shape).into_iter().enumerate() {
         let kind = shape.groups[group].kind;
@@ -358,7 +363,10 @@ fn classes(cycle: &Cycle, workload: usize) -> Vec<Class> {
             if keeps_from_itself { most.min(1) } else { most }
         };
         let request = facts.kinds[kind].request.clone();
-        classes.push((kind, Class { request, members: vec![member], allowed: (0..facts.rows).map(allowed).collect() }));
+        classes.push((
+            kind,
+            PendingClass { request, members: vec![member], allowed: (0..facts.rows).map(allowed).collect() },
+        ));
     }
     let size = |kind: usize| -> Fraction { facts.kinds[kind].size };
     classes.sort_by_key(|(kind, _)| std::cmp::Reverse(size(*kind)));

@@ -2,7 +2,7 @@
 
 use super::outcome::WaitReason;
 use super::placement::Unplaced;
-use crate::reclaim::Refusal;
+use crate::reclaim::EvictionRefusal;
 
 /// Why a workload waits, as the cycle notes it. Figures are added at the end.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub enum Reason {
     QueueShare(usize),
     Behind(usize),
     Reserved { by: usize, until: i64 },
-    ReclaimRefused(Box<Refusal>),
+    ReclaimRefused(Box<EvictionRefusal>),
     Depth,
     Budget,
 }

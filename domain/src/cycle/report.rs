@@ -10,7 +10,7 @@ use super::predicates::{self, PREDICATES};
 use super::reasons::Reason;
 use super::state::Cycle;
 use crate::decimal::Amount;
-use crate::division::fraction::{Fraction, largest};
+use crate::division::fraction::{Fraction, largest_ratio};
 use crate::maps::FastMap;
 use crate::queues::Bound;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
@@ -199,7 +199,7 @@ impl<'c, 'a> Report<'c, 'a> {
         };
         let columns = facts.kinds[kind].request.iter().map(|(column, _)| *column);
         let most = |column: usize| free(column).max().unwrap_or(0);
-        let (column, _) = largest(columns, |column| Fraction::new(asked(column), most(column)));
+        let (column, _) = largest_ratio(columns, |column| Fraction::new(asked(column), most(column)));
         let amount = |of: &dyn Fn(usize) -> u128| column.map_or(Amount::ZERO, |column| Amount::from_units(of(column)));
         let details = WaitDetails::NoRoom {
             slot: column.map(|column| self.cycle.turn.tree.slots[column].as_str()),
@@ -265,7 +265,7 @@ impl<'c, 'a> Report<'c, 'a> {
         };
         let asked = |column: usize| member.request.iter().find(|(at, _)| *at == column).map_or(0, |(_, units)| *units);
         let columns = member.request.iter().map(|(column, _)| *column);
-        let (column, _) = largest(columns, |column| Fraction::new(asked(column), most(column)));
+        let (column, _) = largest_ratio(columns, |column| Fraction::new(asked(column), most(column)));
         let column = column.unwrap_or_default();
         (column, Amount::from_units(asked(column)), Amount::from_units(most(column)))
     }

@@ -7,7 +7,7 @@ use super::placement::{Guard, Wanted, place, undo};
 use super::predicates::Surroundings;
 use super::room::{Footprint, Room};
 use crate::decimal::Amount;
-use crate::division::Tree;
+use crate::division::QueueTree;
 
 /// A member that holds room until a moment.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub struct Reservation<'a> {
 /// The search for the earliest time of one workload.
 pub struct TimeSearch<'s, 'a> {
     pub facts: &'a Facts<'a>,
-    pub tree: &'s Tree,
+    pub tree: &'s QueueTree,
     pub room: &'s Room<'a>,
     pub holdings: &'s QueueHoldings,
     /// All members that hold room, by their ends.
@@ -196,7 +196,7 @@ impl Reservation<'_> {
     }
 
     /// True if the reserved workload stays within its limits at its time when `need` of another queue is added.
-    pub fn leaves_bounds(&mut self, tree: &Tree, queue: usize, need: &[Amount]) -> bool {
+    pub fn leaves_bounds(&mut self, tree: &QueueTree, queue: usize, need: &[Amount]) -> bool {
         let facts = self.room.facts;
         self.holdings.add(tree, queue, need, true);
         let own = facts.workloads[self.workload].queue;

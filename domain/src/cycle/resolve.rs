@@ -8,27 +8,27 @@ use super::predicates;
 use super::request::workloads::{CyclePending, MemberTemplate};
 use super::shapes::{MemberGroup, MemberKind, Shape};
 use crate::decimal::Amount;
-use crate::division::{Fraction, Tree};
+use crate::division::{Fraction, QueueTree};
 use crate::fault::Fault;
 use crate::maps::FastMap;
 use crate::placement_rules::{AffinityTerm, LabelRequirement, Labels, Toleration};
-use crate::reclaim::free_capacity::fits;
+use crate::reclaim::free_capacity::count_fits;
 use crate::reclaim::snapshot::cells_of;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The largest product of agents and kinds of members, and of label sets and affinity terms.
 const MAX_CHOICES: usize = 10_000_000;
 
 /// Adds the pending workloads of the request, and the terms of affinity of all workloads.
-pub fn resolve<'a>(facts: &mut Facts<'a>, tree: &Tree, source: &Source<'a>) -> Result<(), Vec<Fault>> {
+pub fn resolve<'a>(facts: &mut Facts<'a>, tree: &QueueTree, source: &Source<'a>) -> Result<(), Vec<Fault>> {
     Resolver::new(facts, tree, source).resolve(source)
 }
 
 /// Two members with the same key are equal.
 #[derive(PartialEq, Eq, Hash)]
 struct KindKey<'a> {
-    slots: &'a Amounts,
+    slots: &'a SlotAmounts,
     labels: &'a Labels,
     tolerations: &'a [Toleration],
     expressions: &'a [LabelRequirement],
@@ -37,7 +37,7 @@ struct KindKey<'a> {
 /// Gives kinds, shapes and terms their indices.
 struct Resolver<'f, 'a> {
     facts: &'f mut Facts<'a>,
-    tree: &'f Tree,
+    tree: &'f QueueTree,
     kinds: FastMap<KindKey<'a>, usize>,
     shapes: FastMap<Shape, usize>,
     terms: FastMap<&'a AffinityTerm, usize>,
@@ -47,7 +47,7 @@ struct Resolver<'f, 'a> {
 }
 
 impl<'f, 'a> Resolver<'f, 'a> {
-    fn new(facts: &'f mut Facts<'a>, tree: &'f Tree, source: &Source<'a>) -> Self {
+    fn new(facts: &'f mut Facts<'a>, tree: &'f QueueTree, source: &Source<'a>) -> Self {
         let ids = source.running.iter().enumerate().map(|(at, w)| (&*w.workload_id, (at, w.members.len())));
         Self {
             facts,
@@ -204,7 +204,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
         let lasting = predicates::lasting();
         let fits_empty = |agent: usize| {
             let total = |column: usize| i128::try_from(facts.total[(agent, column)]).unwrap_or(i128::MAX);
-            fits(total, &kind.request, 1) > 0
+            count_fits(total, &kind.request, 1) > 0
         };
         let eligible = || (0..facts.rows).filter(|agent| kind.refusing[*agent] & lasting == 0);
         (kind.has_agent, kind.could_run) = (eligible().next().is_some(), eligible().any(fits_empty));

@@ -13,10 +13,10 @@ use super::predicates::{self, Candidate, PREDICATES, Surroundings};
 use super::request::workloads::CycleAgent;
 use super::scores::{Seat, weighted};
 use super::shapes::{MemberKind, PredicateSet, Shape};
-use crate::division::Grid;
+use crate::division::QueueSlotGrid;
 use crate::maps::FastMap;
-use crate::reclaim::free_capacity::fits;
-use crate::reclaim::snapshot::NOWHERE;
+use crate::reclaim::free_capacity::count_fits;
+use crate::reclaim::snapshot::NO_AGENT;
 
 /// The largest number of pairs of a kind and an agent that indexes keep. Beyond it they are built again when needed.
 const MAX_INDEXED: usize = 4_000_000;
@@ -33,7 +33,7 @@ pub struct Footprint<'f> {
 
 pub struct Room<'a> {
     pub facts: &'a Facts<'a>,
-    free: Grid<i128>,
+    free: QueueSlotGrid<i128>,
     /// By term and domain: the members whose workload has the labels of the term.
     present: FastMap<(usize, usize), usize>,
     /// By term: the same in all domains.
@@ -54,7 +54,7 @@ impl<'a> Room<'a> {
     /// All agents without any member, cordoned ones included.
     pub fn empty(facts: &'a Facts<'a>) -> Self {
         let width = facts.capacity.len();
-        let mut free = Grid::new(facts.rows, width, 0);
+        let mut free = QueueSlotGrid::new(facts.rows, width, 0);
         for agent in 0..facts.rows {
             for column in 0..width {
                 free[(agent, column)] = i128::try_from(facts.total[(agent, column)]).unwrap_or(i128::MAX);
@@ -100,7 +100,7 @@ impl<'a> Room<'a> {
         self.free[(agent, column)]
     }
 
-    pub fn free_of_all(&self) -> &Grid<i128> {
+    pub fn free_of_all(&self) -> &QueueSlotGrid<i128> {
         &self.free
     }
 
@@ -158,7 +158,7 @@ impl<'a> Room<'a> {
 
     /// How many members of the kind have room on the agent, at most `most`.
     pub fn count(&self, kind: usize, agent: usize, most: usize) -> usize {
-        fits(|column| self.free[(agent, column)], self.request(kind), most)
+        count_fits(|column| self.free[(agent, column)], self.request(kind), most)
     }
 
     pub fn put(&mut self, member: Footprint, agent: usize) {
@@ -170,7 +170,7 @@ impl<'a> Room<'a> {
     }
 
     fn change(&mut self, member: Footprint, agent: usize, arrives: bool) {
-        if agent == NOWHERE {
+        if agent == NO_AGENT {
             return;
         }
         let sign = if arrives { -1 } else { 1 };

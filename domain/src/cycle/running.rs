@@ -4,36 +4,36 @@
 use std::sync::Arc;
 
 use super::request::workloads::{CycleAgent, CycleRunning};
-use crate::division::Tree;
+use crate::division::QueueTree;
 use crate::fault::Fault;
 use crate::maps::FastMap;
 use crate::placement_rules::Labels;
-use crate::reclaim::snapshot::{RunningIndex, Unit};
-use crate::reclaim::{Agent, Workload};
-use crate::slots::Amounts;
+use crate::reclaim::snapshot::{EvictionUnit, RunningIndex};
+use crate::reclaim::{ReclaimAgent, RunningWorkload};
+use crate::slots::SlotAmounts;
 
 pub struct RunningState<'a> {
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<RunningWorkload>,
     queues: Vec<usize>,
     /// By workload: the members that still run, by their place in the request.
     seats: Vec<Vec<usize>>,
     pub index: Arc<RunningIndex>,
     /// Absent where only totals count. Only their number and their ids matter to plans.
-    pub agents: Option<Vec<Agent>>,
+    pub agents: Option<Vec<ReclaimAgent>>,
     names: FastMap<&'a str, usize>,
 }
 
 impl<'a> RunningState<'a> {
     /// The state before the cycle. `agents` are ordered by id.
     pub fn new(
-        tree: &Tree,
+        tree: &QueueTree,
         running: &'a [CycleRunning],
         queues: Vec<usize>,
         agents: Option<&[&'a CycleAgent]>,
     ) -> Result<Self, Vec<Fault>> {
         let names: FastMap<&str, usize> =
             agents.unwrap_or_default().iter().enumerate().map(|(at, agent)| (&*agent.agent_id, at)).collect();
-        let workloads: Vec<Workload> = running.iter().map(workload).collect();
+        let workloads: Vec<RunningWorkload> = running.iter().map(workload).collect();
         let index = RunningIndex::new(tree, &workloads, &queues, agents.map(|_| &names));
         index.check_changes()?;
         Ok(Self {
@@ -57,13 +57,13 @@ impl<'a> RunningState<'a> {
     }
 
     /// The members of a unit, as (workload, member) by their places in the request.
-    pub fn seats(&self, unit: &Unit) -> Vec<(usize, usize)> {
+    pub fn seats(&self, unit: &EvictionUnit) -> Vec<(usize, usize)> {
         let first = self.index.jobs[unit.job].members.start;
         unit.members.clone().map(|member| (unit.job, self.seats[unit.job][member - first])).collect()
     }
 
     /// Takes members out for good.
-    pub fn evict(&mut self, tree: &Tree, members: &[(usize, usize)]) {
+    pub fn evict(&mut self, tree: &QueueTree, members: &[(usize, usize)]) {
         for (workload, member) in members {
             if let Some(at) = self.seats[*workload].iter().position(|seat| seat == member) {
                 self.seats[*workload].remove(at);
@@ -75,8 +75,8 @@ impl<'a> RunningState<'a> {
     }
 }
 
-fn workload(running: &CycleRunning) -> Workload {
-    Workload {
+fn workload(running: &CycleRunning) -> RunningWorkload {
+    RunningWorkload {
         workload_id: Arc::clone(&running.workload_id),
         queue: running.queue.clone().unwrap_or_default(),
         priority: running.priority,
@@ -89,10 +89,10 @@ fn workload(running: &CycleRunning) -> Workload {
     }
 }
 
-fn bare(agent: &CycleAgent) -> Agent {
-    Agent {
+fn bare(agent: &CycleAgent) -> ReclaimAgent {
+    ReclaimAgent {
         agent_id: Arc::clone(&agent.agent_id),
-        available_slots: Amounts::default(),
+        available_slots: SlotAmounts::default(),
         labels: Labels::new(),
         schedulable: true,
     }

@@ -16,10 +16,10 @@ use super::running::RunningState;
 use super::shapes::Shape;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreWeights;
-use crate::division::{Fraction, Grid, Tree};
+use crate::division::{Fraction, QueueSlotGrid, QueueTree};
 use crate::maps::{FastMap, FastSet};
 use crate::queues::Bound;
-use crate::reclaim::budget::Budget;
+use crate::reclaim::budget::SearchBudget;
 use crate::reclaim::{PlanOptions, PolicyName};
 use crate::sequencer::turns::TurnState;
 
@@ -119,7 +119,7 @@ pub struct Cycle<'a> {
     pub starts: Vec<Start>,
     pub evictions: Vec<Eviction>,
     pub steps: Option<Vec<TraceStep>>,
-    pub budget: Budget,
+    pub budget: SearchBudget,
     pub checks_quota: bool,
     /// The number of starts and evictions so far.
     pub changes: usize,
@@ -137,8 +137,8 @@ pub struct Beginning<'a> {
     pub settings: &'a CycleSettings,
     pub plan_options: &'a PlanOptions,
     pub score_weights: &'a ScoreWeights,
-    pub tree: Tree,
-    pub fair_share: &'a Grid<Amount>,
+    pub tree: QueueTree,
+    pub fair_share: &'a QueueSlotGrid<Amount>,
     pub running: RunningState<'a>,
     pub never: Vec<Option<Never>>,
     pub explains: bool,
@@ -155,7 +155,7 @@ impl<'a> Cycle<'a> {
         let checks_quota = beginning.has_quotas && plan_options.policy == PolicyName::Strategies && has_quota();
         let held = QueueHoldings::of(&tree);
         let room = occupied_room(facts, &tree, &held);
-        let next = Grid::new(queues, tree.slots.len(), Amount::ZERO);
+        let next = QueueSlotGrid::new(queues, tree.slots.len(), Amount::ZERO);
         let groups = |workload: usize| facts.shape_of(workload).groups.len();
         let untouched = |workload| Progress { used: SmallVec::from_elem(0, groups(workload)), ..Progress::default() };
         Self {
@@ -182,7 +182,7 @@ impl<'a> Cycle<'a> {
             starts: Vec::new(),
             evictions: Vec::new(),
             steps: beginning.explains.then(Vec::new),
-            budget: Budget::from_ms(settings.search_budget_ms),
+            budget: SearchBudget::from_ms(settings.search_budget_ms),
             checks_quota,
             changes: 0,
             evicting_plans: 0,
@@ -338,7 +338,7 @@ impl<'a> Cycle<'a> {
 }
 
 /// The room with everything that runs. Where only totals count, what the roots hold is gone.
-fn occupied_room<'a>(facts: &'a Facts<'a>, tree: &Tree, held: &QueueHoldings) -> Room<'a> {
+fn occupied_room<'a>(facts: &'a Facts<'a>, tree: &QueueTree, held: &QueueHoldings) -> Room<'a> {
     let mut room = Room::empty(facts);
     room.heed_all_predicates();
     if facts.only_totals {

@@ -3,9 +3,9 @@
 use super::DecayKind;
 
 /// `0.5 ^ (age / half_life)`, as Slurm, Kueue and `HTCondor` decay.
-pub(super) struct Continuous;
+pub(super) struct ContinuousDecay;
 
-impl DecayKind for Continuous {
+impl DecayKind for ContinuousDecay {
     fn name(&self) -> &'static str {
         "continuous"
     }

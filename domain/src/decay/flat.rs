@@ -3,9 +3,9 @@
 use super::DecayKind;
 
 /// One weight for each whole half-life: `0.5 ^ floor(age / half_life)`; 7 days at half-life 7 is period 1.
-pub(super) struct Flat;
+pub(super) struct FlatDecay;
 
-impl DecayKind for Flat {
+impl DecayKind for FlatDecay {
     fn name(&self) -> &'static str {
         "flat"
     }

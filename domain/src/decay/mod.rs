@@ -6,7 +6,7 @@ mod flat;
 use std::fmt;
 use std::str::FromStr;
 
-use super::choices::Choice;
+use super::choices::NamedChoice;
 
 /// A function that decreases the weight of a bucket with its age.
 trait DecayKind: Sync {
@@ -20,13 +20,13 @@ trait DecayKind: Sync {
     fn weight(&self, age_days: u32, half_life_days: u32) -> f64;
 }
 
-static KINDS: &[&dyn DecayKind] = &[&flat::Flat, &continuous::Continuous];
+static KINDS: &[&dyn DecayKind] = &[&flat::FlatDecay, &continuous::ContinuousDecay];
 
 /// A registered decay kind.
 #[derive(Clone, Copy)]
-pub struct Decay(&'static dyn DecayKind);
+pub struct RegisteredDecay(&'static dyn DecayKind);
 
-impl Decay {
+impl RegisteredDecay {
     pub fn name(self) -> &'static str {
         self.0.name()
     }
@@ -37,32 +37,32 @@ impl Decay {
     }
 
     /// The legal values of the `decay` option.
-    pub fn choices() -> Vec<Choice> {
-        KINDS.iter().map(|kind| Choice { name: kind.name(), summary: kind.summary() }).collect()
+    pub fn choices() -> Vec<NamedChoice> {
+        KINDS.iter().map(|kind| NamedChoice { name: kind.name(), summary: kind.summary() }).collect()
     }
 }
 
-impl Default for Decay {
+impl Default for RegisteredDecay {
     fn default() -> Self {
         Self(KINDS[0])
     }
 }
 
-impl FromStr for Decay {
+impl FromStr for RegisteredDecay {
     type Err = ();
     fn from_str(name: &str) -> Result<Self, ()> {
         KINDS.iter().find(|k| k.name() == name).map(|k| Self(*k)).ok_or(())
     }
 }
 
-impl PartialEq for Decay {
+impl PartialEq for RegisteredDecay {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
     }
 }
-impl Eq for Decay {}
+impl Eq for RegisteredDecay {}
 
-impl fmt::Debug for Decay {
+impl fmt::Debug for RegisteredDecay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

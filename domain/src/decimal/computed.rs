@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 
 /// A computed number that is serialised as [`f64_text`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Computed(pub f64);
+pub struct ComputedNumber(pub f64);
 
-impl Serialize for Computed {
+impl Serialize for ComputedNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&f64_text(self.0))
     }

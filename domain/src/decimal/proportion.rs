@@ -2,12 +2,12 @@
 
 /// The factor as exactly `mantissa / 2^shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Proportion {
+pub struct ExactFactor {
     pub(super) mantissa: u64,
     pub(super) shift: u32,
 }
 
-impl Proportion {
+impl ExactFactor {
     /// A factor above 1 becomes 1; NaN and negative factors become 0.
     pub fn new(factor: f64) -> Self {
         const MANTISSA_BITS: u32 = 52;

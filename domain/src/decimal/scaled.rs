@@ -5,7 +5,7 @@ use std::ops::Add;
 use ethnum::U256;
 
 use super::Usage;
-use super::proportion::Proportion;
+use super::proportion::ExactFactor;
 
 /// A usage with a fraction of its last unit (10^-18), so that a sum of scaled usages is rounded only once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Add for ScaledUsage {
 
 impl Usage {
     /// `part` of the usage, with the remainder that rounding to 10^-18 would lose.
-    pub fn times(self, part: Proportion) -> ScaledUsage {
+    pub fn times(self, part: ExactFactor) -> ScaledUsage {
         // Such a small part of any usage is 0.
         if part.shift > 255 {
             return ScaledUsage::default();

@@ -43,13 +43,13 @@ pub(super) fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
     let mut digits = digits.skip(leading).chain(std::iter::repeat(b'0')).map(|digit| u128::from(digit - b'0'));
     let units = digits.by_ref().take(kept).fold(0, |units, digit| units * 10 + digit);
     let units = units + u128::from(digits.next().is_some_and(|digit| digit >= 5));
-    Ok(Cow::Owned(Plain(units).to_string()))
+    Ok(Cow::Owned(PlainDecimal(units).to_string()))
 }
 
 /// A number of units of 10^-12, for display.
-struct Plain(u128);
+struct PlainDecimal(u128);
 
-impl fmt::Display for Plain {
+impl fmt::Display for PlainDecimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_fixed(f, self.0, AMOUNT_DECIMALS)
     }
@@ -87,18 +87,18 @@ where
     D: Deserializer<'de>,
     T: FromStr<Err = DecimalError>,
 {
-    deserializer.deserialize_newtype_struct(AS_WRITTEN, Written(PhantomData))
+    deserializer.deserialize_newtype_struct(AS_WRITTEN, WrittenDecimal(PhantomData))
 }
 
-struct Written<T>(PhantomData<T>);
+struct WrittenDecimal<T>(PhantomData<T>);
 
-impl<T: FromStr<Err = DecimalError>> Written<T> {
+impl<T: FromStr<Err = DecimalError>> WrittenDecimal<T> {
     fn number<E: de::Error>(text: &str) -> Result<T, E> {
         plain_number(text).and_then(|plain| plain.parse()).map_err(E::custom)
     }
 }
 
-impl<'de, T: FromStr<Err = DecimalError>> de::Visitor<'de> for Written<T> {
+impl<'de, T: FromStr<Err = DecimalError>> de::Visitor<'de> for WrittenDecimal<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -15,7 +15,7 @@ pub struct Fraction {
     den: u128,
 }
 
-const UNIT: u128 = Amount::whole(1).units();
+const UNITS_OF_ONE: u128 = Amount::whole(1).units();
 
 impl Fraction {
     pub const ZERO: Self = Self { num: 0, den: 1 };
@@ -35,7 +35,7 @@ impl Fraction {
 
     /// An amount as a plain number.
     pub const fn plain(amount: Amount) -> Self {
-        Self::new(amount.units(), UNIT)
+        Self::new(amount.units(), UNITS_OF_ONE)
     }
 
     /// `1 - self`, and 0 if this is above 1.
@@ -58,7 +58,7 @@ impl Fraction {
                 // Amounts are below 2^110 and factors below 2^70, so the product saturates only for values outside of
                 // these ranges.
                 let left = U256::from(self.num) * U256::from(factor.units());
-                let right = U256::from(other.num) * U256::from(UNIT);
+                let right = U256::from(other.num) * U256::from(UNITS_OF_ONE);
                 left.saturating_mul(other.den.into()).cmp(&right.saturating_mul(self.den.into()))
             }
         }
@@ -75,14 +75,17 @@ impl Fraction {
 
     /// The fraction rounded half up to 12 decimals; `None` if it is infinite.
     pub fn to_amount(self) -> Option<Amount> {
-        let (units, rest) = mul_div(self.num, UNIT, self.den);
+        let (units, rest) = mul_div(self.num, UNITS_OF_ONE, self.den);
         let up = u128::from(rest >= self.den - self.den / 2 && rest > 0);
         (!self.is_infinite()).then(|| Amount::from_units(units.saturating_add(up)))
     }
 }
 
 /// The column with the largest ratio, and that ratio.
-pub fn largest<C: Copy>(columns: impl Iterator<Item = C>, ratio: impl Fn(C) -> Fraction) -> (Option<C>, Fraction) {
+pub fn largest_ratio<C: Copy>(
+    columns: impl Iterator<Item = C>,
+    ratio: impl Fn(C) -> Fraction,
+) -> (Option<C>, Fraction) {
     let mut largest = (None, Fraction::ZERO);
     for column in columns {
         let ratio = ratio(column);

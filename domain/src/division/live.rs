@@ -4,30 +4,34 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::tree::warning::Warning;
-use super::tree::{Tree, sums};
+use super::tree::warning::DivisionWarning;
+use super::tree::{QueueTree, sums};
 use crate::decimal::Amount;
 use crate::fault::Fault;
-use crate::queues::{DEFAULT_QUEUE, Held, QueueSpec, Queues};
-use crate::slots::{Amounts, MAX_SLOTS, SlotName};
+use crate::queues::{ClaimSums, DEFAULT_QUEUE, QueueConfigs, QueueSpec};
+use crate::slots::{MAX_SLOTS, SlotAmounts, SlotName};
 
 /// The observed input of a tree, by name of queue.
 #[derive(Clone, Debug, Default)]
-pub struct Observed<'a> {
-    pub held: Vec<(&'a str, &'a Held)>,
+pub struct ObservedQueues<'a> {
+    pub held: Vec<(&'a str, &'a ClaimSums)>,
     /// Decayed usage as a part of the equally decayed capacity, by slot (DIVISION §2.5).
-    pub usage: Vec<(&'a str, Amounts)>,
+    pub usage: Vec<(&'a str, SlotAmounts)>,
 }
 
 /// Builds the tree; parents contain the figures of their descendants. A queue that has children may also hold something
 /// itself.
-pub fn live_tree(queues: &Queues, capacity: &Amounts, observed: &Observed) -> Result<Tree, Vec<Fault>> {
+pub fn live_tree(
+    queues: &QueueConfigs,
+    capacity: &SlotAmounts,
+    observed: &ObservedQueues,
+) -> Result<QueueTree, Vec<Fault>> {
     let mut specs: Vec<QueueSpec> = queues.values().map(Arc::clone).map(QueueSpec::from).collect();
     if !queues.contains_key(DEFAULT_QUEUE) {
         specs.push(QueueSpec::named(DEFAULT_QUEUE));
     }
     let (slots, left_out) = slots_of(queues, capacity, observed);
-    let mut tree = Tree::lay_out(&specs, &slots)?;
+    let mut tree = QueueTree::lay_out(&specs, &slots)?;
     for (queue, held) in &observed.held {
         let Some(queue) = tree.find(queue) else { continue };
         tree.allocated.add(queue, &tree.slots, &held.allocated);
@@ -44,13 +48,13 @@ pub fn live_tree(queues: &Queues, capacity: &Amounts, observed: &Observed) -> Re
     sums::add_up_usage(&mut tree);
     if left_out > 0 {
         let detail = format!("kernels name {left_out} slots more than the {MAX_SLOTS} that a division takes");
-        tree.raised.push(Warning::new("too_many_slots", None, None, detail));
+        tree.raised.push(DivisionWarning::new("too_many_slots", None, None, detail));
     }
     Ok(tree)
 }
 
 /// The capacity, extended by the slots that kernels ask for, up to [`MAX_SLOTS`]; and the number of slots beyond that.
-fn slots_of(queues: &Queues, capacity: &Amounts, observed: &Observed) -> (Amounts, usize) {
+fn slots_of(queues: &QueueConfigs, capacity: &SlotAmounts, observed: &ObservedQueues) -> (SlotAmounts, usize) {
     let mut slots = capacity.clone();
     let mut known: BTreeSet<SlotName> = capacity.iter().map(|(slot, _)| slot).collect();
     for queue in queues.values() {

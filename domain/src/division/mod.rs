@@ -29,15 +29,16 @@ pub mod trace;
 pub mod tree;
 
 pub use algorithms::{
-    Algorithm, Options, Ratios, Shares, Weighs, algorithm, algorithm_choices, algorithm_names, algorithm_options,
+    DivisionAlgorithm, DivisionOptions, DivisionResult, MinShareRatios, WeightSource, algorithm, algorithm_choices,
+    algorithm_names, algorithm_options,
 };
 pub use check::check;
 pub use fraction::Fraction;
-pub use live::{Observed, live_tree};
+pub use live::{ObservedQueues, live_tree};
 pub use report::lint::lint;
-pub use report::state::{Position, State, saturation_ratios};
-pub use report::{Report, Simulation};
-pub use trace::Trace;
-pub use tree::grid::Grid;
-pub use tree::warning::Warning;
-pub use tree::{Queue, Tree};
+pub use report::state::{QueueAllocation, QueueState, saturation_ratios};
+pub use report::{DivisionReport, DivisionSimulation};
+pub use trace::DivisionTrace;
+pub use tree::grid::QueueSlotGrid;
+pub use tree::warning::DivisionWarning;
+pub use tree::{QueueTree, TreeQueue};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::decimal::Amount;
-use crate::flat::Part;
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
 use crate::queues::MAX_WEIGHT;
 
@@ -49,7 +49,7 @@ impl ScoreWeights {
     }
 }
 
-impl Part for ScoreOptions {
+impl FlatPart for ScoreOptions {
     fn facts() -> Vec<OptionFacts> {
         let said = "How much each figure of a queue counts in the order by score.";
         vec![OptionFacts::new("score_weights", "Weights of the score", OptionValues::Object(ScoreWeights::facts), said)]

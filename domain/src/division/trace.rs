@@ -57,7 +57,7 @@ impl Serialize for AllocationStep {
 
 /// One step: one gift to one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct DivisionStep {
     pub queue: usize,
     /// The column of the slot; `None` for a step over all slots (a ratio).
     pub column: Option<usize>,
@@ -82,11 +82,11 @@ pub struct Step {
 
 /// Collects steps, or nothing if no explanation is wanted.
 #[derive(Debug, Default)]
-pub struct Trace {
-    steps: Option<Vec<Step>>,
+pub struct DivisionTrace {
+    steps: Option<Vec<DivisionStep>>,
 }
 
-impl Trace {
+impl DivisionTrace {
     pub fn on() -> Self {
         Self { steps: Some(Vec::new()) }
     }
@@ -100,14 +100,14 @@ impl Trace {
     }
 
     /// Keeps the step if steps are collected.
-    pub fn push(&mut self, step: impl FnOnce() -> Step) {
+    pub fn push(&mut self, step: impl FnOnce() -> DivisionStep) {
         if let Some(steps) = &mut self.steps {
             steps.push(step());
         }
     }
 
     /// The collected steps; `None` if no explanation is wanted.
-    pub fn into_steps(self) -> Option<Vec<Step>> {
+    pub fn into_steps(self) -> Option<Vec<DivisionStep>> {
         self.steps
     }
 }

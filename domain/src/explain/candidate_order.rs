@@ -44,7 +44,7 @@ pub struct Siblings {
 impl Siblings {
     /// The place of an owner with this key, from 1 on.
     pub fn place(&self, key: u64) -> u32 {
-        1 + self.before + number(self.keys.partition_point(|other| *other < key))
+        1 + self.before + to_number(self.keys.partition_point(|other| *other < key))
     }
 
     /// The largest key whose place is at most `place`; `None` if no key is small enough.
@@ -54,7 +54,7 @@ impl Siblings {
     }
 }
 
-fn number(count: usize) -> u32 {
+fn to_number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
@@ -78,7 +78,7 @@ impl<'a> CandidateOrder<'a> {
     }
 
     /// The order of each project relative to that of `at`.
-    fn sides(&self, at: usize) -> Option<(&[u32], Vec<Ordering>)> {
+    fn sides_at(&self, at: usize) -> Option<(&[u32], Vec<Ordering>)> {
         let outer = self.outer.as_ref()?;
         let own = self.outer_keys(at);
         Some((outer.within, outer.projects.iter().map(|keys| keys.cmp(&own)).collect()))
@@ -87,7 +87,7 @@ impl<'a> CandidateOrder<'a> {
     /// The place, from 1 on: the number of owners that come before, plus 1. Equals share a place.
     pub fn place(&self, at: usize) -> u32 {
         let own = self.keys[at];
-        let before = match self.sides(at) {
+        let before = match self.sides_at(at) {
             None => self.keys.iter().filter(|key| **key < own).count(),
             Some((within, sides)) => {
                 let is_before = |(key, project): &(&u64, &u32)| match sides[**project as usize] {
@@ -98,17 +98,17 @@ impl<'a> CandidateOrder<'a> {
                 self.keys.iter().zip(within).filter(is_before).count()
             }
         };
-        1 + number(before)
+        1 + to_number(before)
     }
 
     /// How many others have the same place.
-    pub fn equals(&self, at: usize) -> u32 {
+    pub fn count_equals(&self, at: usize) -> u32 {
         let own = self.all_keys(at);
-        number((0..self.count()).filter(|other| *other != at && self.all_keys(*other) == own).count())
+        to_number((0..self.count()).filter(|other| *other != at && self.all_keys(*other) == own).count())
     }
 
     /// The last owner that comes before; the first one of equals.
-    pub fn above(&self, at: usize) -> Option<usize> {
+    pub fn position_above(&self, at: usize) -> Option<usize> {
         let own = self.all_keys(at);
         let before = (0..self.count()).filter(|other| self.all_keys(*other) < own);
         before.max_by(|a, b| self.all_keys(*a).cmp(&self.all_keys(*b)).then(b.cmp(a)))
@@ -143,10 +143,10 @@ impl<'a> CandidateOrder<'a> {
         Some(RisingOwner { keys: &self.keys, outer, project, siblings, members })
     }
 
-    pub fn rivals(&self, at: usize) -> Siblings {
+    pub fn siblings_at(&self, at: usize) -> Siblings {
         let others = |other: &usize| *other != at;
         let (mut before, mut keys) = (0, Vec::new());
-        match self.sides(at) {
+        match self.sides_at(at) {
             None => keys.extend((0..self.count()).filter(others).map(|other| self.keys[other])),
             Some((within, sides)) => {
                 for other in (0..self.count()).filter(others) {
@@ -167,7 +167,7 @@ impl RisingOwner<'_> {
     /// The place for these keys of the domain, the project and the user.
     pub fn place(&self, domain: u64, project: u64, own: u64) -> u32 {
         let home = self.outer.domain_of[self.project as usize];
-        let mut before = number(self.siblings.partition_point(|other| *other < own));
+        let mut before = to_number(self.siblings.partition_point(|other| *other < own));
         for (other, keys) in (0..).zip(&self.outer.projects) {
             if other == self.project {
                 continue;
@@ -187,6 +187,6 @@ impl RisingOwner<'_> {
     /// The number of users of a project that have a smaller key.
     fn ahead_in(&self, project: u32, own: u64) -> u32 {
         let users = self.keys.iter().zip(self.outer.within);
-        number(users.filter(|(key, within)| **within == project && **key < own).count())
+        to_number(users.filter(|(key, within)| **within == project && **key < own).count())
     }
 }

@@ -7,12 +7,12 @@ use super::candidate_order::CandidateOrder;
 use super::comparison::{Candidate, Comparison};
 use crate::factor::Exponent;
 use crate::normalized_days::{NormalizedBucket, NormalizedDays};
-use crate::options::Options;
+use crate::options::FairShareOptions;
 use crate::time::Day;
 use crate::weight::EffectiveWeight;
 
 /// The largest number of days that are computed ahead. A shorter window is empty before that.
-const MOST_DAYS: u32 = 32;
+const MAX_DAYS: u32 = 32;
 
 /// The decay weights of the coming days.
 #[derive(Clone, Debug)]
@@ -25,9 +25,9 @@ pub struct DecaySchedule {
 }
 
 impl DecaySchedule {
-    pub fn new(options: &Options, first: Day) -> Self {
-        let Options { lookback_days, half_life_days, decay, .. } = *options;
-        let days = lookback_days.min(MOST_DAYS) as usize + 1;
+    pub fn new(options: &FairShareOptions, first: Day) -> Self {
+        let FairShareOptions { lookback_days, half_life_days, decay, .. } = *options;
+        let days = lookback_days.min(MAX_DAYS) as usize + 1;
         let mut weights: Vec<f64> = (0..lookback_days).map(|age| decay.weight(age, half_life_days)).collect();
         weights.resize(weights.len() + days, 0.0);
         Self { first, days, lookback_days, weights }
@@ -103,7 +103,7 @@ impl DecaySchedule {
         columns
     }
 
-    fn changed(&self, entrants: &[Candidate], changed: &[(usize, NormalizedDays)]) -> Changed {
+    fn changed(&self, entrants: &[Candidate], changed: &[(usize, NormalizedDays)]) -> ChangedKeys {
         let mut sums = vec![0.0; self.days];
         let row = |(number, normalized_days): &(usize, NormalizedDays)| {
             let mut keys = vec![0; self.days];
@@ -115,11 +115,11 @@ impl DecaySchedule {
 }
 
 /// The keys of owners with unrecorded usage, each with the owner's number.
-type Changed = Vec<(usize, Vec<u64>)>;
+type ChangedKeys = Vec<(usize, Vec<u64>)>;
 
 /// The sort keys of all owners on each day.
 #[derive(Clone, Debug)]
-pub struct Future {
+pub struct FutureKeys {
     pub sheet: DecaySchedule,
     entrants: Vec<Vec<u64>>,
     projects: Vec<Vec<u64>>,
@@ -128,22 +128,22 @@ pub struct Future {
 
 /// The usage histories of owners with unrecorded usage, with that usage included; each with the owner's number.
 #[derive(Clone, Debug, Default)]
-pub struct Unrecorded {
+pub struct UnrecordedHistories {
     pub entrants: Vec<(usize, NormalizedDays)>,
     pub projects: Vec<(usize, NormalizedDays)>,
     pub domains: Vec<(usize, NormalizedDays)>,
 }
 
-/// The sort keys of owners with unrecorded usage, which replace those in [`Future`].
-pub struct Corrections {
-    entrants: Changed,
-    projects: Changed,
-    domains: Changed,
+/// The sort keys of owners with unrecorded usage, which replace those in [`FutureKeys`].
+pub struct KeyCorrections {
+    entrants: ChangedKeys,
+    projects: ChangedKeys,
+    domains: ChangedKeys,
 }
 
-impl Future {
+impl FutureKeys {
     /// The keys from the day `first` on.
-    pub fn of(contest: &Comparison, options: &Options, first: Day) -> Self {
+    pub fn of(contest: &Comparison, options: &FairShareOptions, first: Day) -> Self {
         let sheet = DecaySchedule::new(options, first);
         let outer = |entrants: &[Candidate]| sheet.columns(entrants);
         let (projects, domains) =
@@ -151,11 +151,11 @@ impl Future {
         Self { entrants: sheet.columns(&contest.entrants), projects, domains, sheet }
     }
 
-    pub fn correct(&self, contest: &Comparison, unrecorded: &Unrecorded) -> Corrections {
+    pub fn correct(&self, contest: &Comparison, unrecorded: &UnrecordedHistories) -> KeyCorrections {
         let outer = |pick: fn(&super::comparison::OuterCandidates) -> &[Candidate], changed| {
             contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), changed))
         };
-        Corrections {
+        KeyCorrections {
             entrants: self.sheet.changed(&contest.entrants, &unrecorded.entrants),
             projects: outer(|outer| &outer.projects, &unrecorded.projects),
             domains: outer(|outer| &outer.domains, &unrecorded.domains),
@@ -166,19 +166,19 @@ impl Future {
     pub fn candidate_order<'a>(
         &'a self,
         contest: &'a Comparison,
-        corrections: &Corrections,
+        corrections: &KeyCorrections,
         at: usize,
     ) -> CandidateOrder<'a> {
         let outer = contest.outer.as_ref().map(|outer| {
-            let projects = corrected(&self.projects[at], &corrections.projects, at);
-            let domains = corrected(&self.domains[at], &corrections.domains, at);
+            let projects = correct_column(&self.projects[at], &corrections.projects, at);
+            let domains = correct_column(&self.domains[at], &corrections.domains, at);
             outer.keys(&projects, &domains)
         });
-        CandidateOrder::new(corrected(&self.entrants[at], &corrections.entrants, at), outer)
+        CandidateOrder::new(correct_column(&self.entrants[at], &corrections.entrants, at), outer)
     }
 }
 
-fn corrected<'a>(column: &'a [u64], changed: &Changed, at: usize) -> Cow<'a, [u64]> {
+fn correct_column<'a>(column: &'a [u64], changed: &ChangedKeys, at: usize) -> Cow<'a, [u64]> {
     let mut column = Cow::Borrowed(column);
     for (number, keys) in changed {
         column.to_mut()[*number] = keys[at];

@@ -6,11 +6,11 @@ pub mod comparison;
 pub mod count;
 pub mod future;
 pub mod outlook;
-pub mod reach;
+pub mod place_costs;
 pub mod words;
 
 /// The shortest decimal text that parses to the same number.
-pub fn exact(value: f64) -> String {
+pub fn exact_text(value: f64) -> String {
     // Adding 0 removes the sign of a negative zero.
     format!("{}", value + 0.0)
 }

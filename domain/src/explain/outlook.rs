@@ -1,13 +1,13 @@
 //! The next changes of an owner's place and factor, if nothing runs from now on.
 
 use super::comparison::Comparison;
-use super::future::{Future, Unrecorded};
+use super::future::{FutureKeys, UnrecordedHistories};
 use crate::factor::fair_share_factor;
 use crate::normalized_days::NormalizedBucket;
 use crate::time::Day;
 
 /// The largest number of dates in an outlook.
-const MOST_DATES: usize = 10;
+const MAX_DATES: usize = 10;
 
 /// The place and the factor of an owner on one day.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct DatedPosition {
 
 /// The coming changes of one owner.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outlook {
+pub struct OwnerOutlook {
     /// The state after the next run, which records all usage up to now.
     pub next_run: DatedPosition,
     /// The days on which the place or the factor differs from the day before, ascending.
@@ -31,7 +31,7 @@ pub struct Outlook {
     pub until: Day,
 }
 
-impl Outlook {
+impl OwnerOutlook {
     /// The first date with a better place than `place`.
     pub fn first_better(&self, place: u32) -> Option<&DatedPosition> {
         self.dates.iter().find(|then| then.place < place)
@@ -41,11 +41,11 @@ impl Outlook {
 /// The outlook of the owner `number`. `normalized_days` is its usage history, unrecorded usage included.
 pub fn outlook(
     contest: &Comparison,
-    future: &Future,
-    unrecorded: &Unrecorded,
+    future: &FutureKeys,
+    unrecorded: &UnrecordedHistories,
     number: usize,
     normalized_days: &[NormalizedBucket],
-) -> Outlook {
+) -> OwnerOutlook {
     let corrections = future.correct(contest, unrecorded);
     let (used, weight) = (future.sheet.usage(normalized_days), contest.entrants[number].weight);
     let on = |at: usize, day: Day| DatedPosition {
@@ -53,7 +53,7 @@ pub fn outlook(
         normalized_usage: used[at],
         fair_share_factor: fair_share_factor(used[at], weight),
         place: future.candidate_order(contest, &corrections, at).place(number),
-        decayed: at.checked_sub(1).map_or_else(Vec::new, |before| decayed(future, normalized_days, before, at)),
+        decayed: at.checked_sub(1).map_or_else(Vec::new, |before| decayed_usage(future, normalized_days, before, at)),
     };
     let mut days = future.sheet.days().enumerate();
     let first = days.next().map_or(future.sheet.first, |(_, day)| day);
@@ -67,15 +67,20 @@ pub fn outlook(
         until = day;
         if is_other {
             dates.push(then);
-            if dates.len() == MOST_DATES {
+            if dates.len() == MAX_DATES {
                 break;
             }
         }
     }
-    Outlook { next_run, dates, until }
+    OwnerOutlook { next_run, dates, until }
 }
 
-fn decayed(future: &Future, normalized_days: &[NormalizedBucket], before: usize, at: usize) -> Vec<(Day, f64)> {
+fn decayed_usage(
+    future: &FutureKeys,
+    normalized_days: &[NormalizedBucket],
+    before: usize,
+    at: usize,
+) -> Vec<(Day, f64)> {
     let weights = normalized_days.iter().map(|bucket| {
         let start = bucket.first;
         (start, future.sheet.weight(start, before), future.sheet.weight(start, at))

@@ -1,10 +1,10 @@
 //! An explanation in a few sentences, for the owner that it is about.
 
-use super::count::{Recount, dominant_slot};
+use super::count::{OwnerContributions, dominant_slot};
 use super::outlook::DatedPosition;
 use crate::bucket::Bucket;
 use crate::decimal::Usage;
-use crate::slots::{Amounts, SlotName};
+use crate::slots::{SlotAmounts, SlotName};
 use crate::time::Day;
 
 /// The values that the sentences are made from.
@@ -14,8 +14,8 @@ pub struct SummaryInput<'a> {
     pub count: usize,
     /// How many others have the same place.
     pub equals: u32,
-    pub recount: &'a Recount,
-    pub resource_weights: &'a Amounts,
+    pub recount: &'a OwnerContributions,
+    pub resource_weights: &'a SlotAmounts,
     /// The first day with a better place, if nothing runs until then.
     pub better: Option<&'a DatedPosition>,
     pub today: Day,
@@ -24,7 +24,7 @@ pub struct SummaryInput<'a> {
 impl SummaryInput<'_> {
     /// The text, such as "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th
     /// on Thursday."
-    pub fn tell(&self) -> String {
+    pub fn describe(&self) -> String {
         let Some(place) = self.place else {
             return "Not in the ranking: nothing has been used in this group, and no weight is set.".to_owned();
         };
@@ -33,12 +33,12 @@ impl SummaryInput<'_> {
             1 => ", level with one other".to_owned(),
             many => format!(", level with {many} others"),
         };
-        let mut told = vec![format!("{} of {}{level}.", ordinal(place), self.count)];
-        told.push(self.largest().unwrap_or_else(|| "Nothing that was used counts any more.".to_owned()));
-        told.extend(
+        let mut sentences = vec![format!("{} of {}{level}.", ordinal(place), self.count)];
+        sentences.push(self.largest().unwrap_or_else(|| "Nothing that was used counts any more.".to_owned()));
+        sentences.extend(
             self.better.map(|then| format!("If nothing is run, {} on {}.", ordinal(then.place), self.day(then.day))),
         );
-        told.join(" ")
+        sentences.join(" ")
     }
 
     /// The sentence about the bucket with the largest contribution.
@@ -46,7 +46,7 @@ impl SummaryInput<'_> {
         let (bucket, count) = self.recount.largest()?;
         let (slot, usage) = dominant_slot(bucket, self.resource_weights)?;
         let part = count.contribution / self.recount.normalized_usage * 100.0;
-        let what = hours(slot, usage);
+        let what = usage_text(slot, usage);
         Some(format!("{part:.0} % of what counts is {}.", self.of_bucket(bucket, &what)))
     }
 
@@ -83,16 +83,16 @@ const SECONDS_PER_HOUR: f64 = 3_600.0;
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
 /// The text of usage, such as "768 hours of `cuda.device`"; memory in GiB-hours.
-fn hours(slot: SlotName, usage: Usage) -> String {
+fn usage_text(slot: SlotName, usage: Usage) -> String {
     let hours = usage.to_f64() / SECONDS_PER_HOUR;
     match slot.as_str() {
-        "mem" => format!("{} GiB-hours of mem", short(hours / BYTES_PER_GIB)),
-        name => format!("{} hours of {name}", short(hours)),
+        "mem" => format!("{} GiB-hours of mem", short_number(hours / BYTES_PER_GIB)),
+        name => format!("{} hours of {name}", short_number(hours)),
     }
 }
 
 /// The number with at most two decimals, or none from 100 on.
-fn short(value: f64) -> String {
+fn short_number(value: f64) -> String {
     let places = if value >= 100.0 { 0 } else { 2 };
     let text = format!("{value:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

@@ -3,16 +3,16 @@
 use crate::time::Day;
 
 /// The lengths of the spans, in days. Each span ends today.
-pub const LENGTHS: [u32; 3] = [1, 7, 28];
+pub const SPAN_DAYS: [u32; 3] = [1, 7, 28];
 
 /// A span of days; `first` and `last` are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Days {
+pub struct DaySpan {
     pub first: Day,
     pub last: Day,
 }
 
-impl Days {
+impl DaySpan {
     /// The `count` days that end with `today`.
     pub fn until(today: Day, count: u32) -> Self {
         Self { first: today.plus(1 - count.cast_signed()), last: today }

@@ -2,14 +2,14 @@
 
 /// One of the claimants that an amount is divided among.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claimant {
+pub struct WeightedClaimant {
     /// Above 0, in any unit.
     pub weight: f64,
     /// The most that the claimant needs; infinite if it takes everything it gets.
     pub limit: f64,
 }
 
-impl Claimant {
+impl WeightedClaimant {
     /// The amount per weight at which the claimant has enough.
     fn full_at(&self) -> f64 {
         self.limit / self.weight
@@ -18,7 +18,7 @@ impl Claimant {
 
 /// Divides `total` by weight. No claimant gets more than its limit while another one needs more. If all have enough,
 /// the rest is divided by weight.
-pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
+pub fn fill(total: f64, claimants: &[WeightedClaimant]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claimants.len()).collect();
     if claimants.iter().any(|claimant| claimant.limit.is_finite()) {
         order.sort_by(|a, b| claimants[*a].full_at().total_cmp(&claimants[*b].full_at()));
@@ -26,7 +26,7 @@ pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     let weights = weights_from(&order, claimants);
     let (mut filled, mut left) = (vec![0.0; claimants.len()], total);
     for (place, at) in order.iter().enumerate() {
-        let Claimant { weight, limit } = claimants[*at];
+        let WeightedClaimant { weight, limit } = claimants[*at];
         let part = left * weight / weights[place];
         if limit > part {
             // The claimants that follow have their limits even further away.
@@ -43,7 +43,7 @@ pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
 }
 
 /// The sums of weights from each position of `order` to the end.
-fn weights_from(order: &[usize], claimants: &[Claimant]) -> Vec<f64> {
+fn weights_from(order: &[usize], claimants: &[WeightedClaimant]) -> Vec<f64> {
     let mut sums = vec![0.0; order.len()];
     let mut sum = 0.0;
     for (place, at) in order.iter().enumerate().rev() {
@@ -54,7 +54,7 @@ fn weights_from(order: &[usize], claimants: &[Claimant]) -> Vec<f64> {
 }
 
 /// Adds to each claimant in `those` its part of `left` by weight.
-fn share_out(left: f64, weights: f64, those: &[usize], claimants: &[Claimant], filled: &mut [f64]) {
+fn share_out(left: f64, weights: f64, those: &[usize], claimants: &[WeightedClaimant], filled: &mut [f64]) {
     for at in those {
         filled[*at] += left * claimants[*at].weight / weights;
     }

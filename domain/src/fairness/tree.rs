@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use super::filling::{Claimant, fill};
+use super::filling::{WeightedClaimant, fill};
 use crate::weight::Weight;
 
 /// A domain, project or user, with its parent and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entity {
+pub struct FairnessEntity {
     /// The index of the parent in the tier above. The entities of the top tier are all siblings.
     pub parent: usize,
     /// Above 0, in the same unit as the weights of its siblings.
     pub weight: f64,
 }
 
-impl Entity {
+impl FairnessEntity {
     pub fn new(parent: usize, weight: Weight) -> Self {
         // Ten-thousandths are integers, so that a sum of weights does not depend on its order.
         Self { parent, weight: weight.ten_thousandths() as f64 }
@@ -23,23 +23,23 @@ impl Entity {
 
 /// The shares of all entities of one tier, each from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shares {
+pub struct TierShares {
     pub of_parent: Vec<f64>,
     pub of_group: Vec<f64>,
 }
 
 /// The entities of one tier, with an index of the children of each parent.
 #[derive(Clone, Debug)]
-struct Tier {
-    entities: Vec<Entity>,
+struct EntityTier {
+    entities: Vec<FairnessEntity>,
     /// The indices of the entities, grouped by parent.
     children: Vec<usize>,
     /// The starts of the parents' groups in `children`, and the end of the last group.
     starts: Vec<usize>,
 }
 
-impl Tier {
-    fn new(entities: Vec<Entity>, parents: usize) -> Self {
+impl EntityTier {
+    fn new(entities: Vec<FairnessEntity>, parents: usize) -> Self {
         let mut starts = vec![0; parents + 1];
         let known = || entities.iter().enumerate().filter(|(_, entity)| entity.parent < parents);
         known().for_each(|(_, entity)| starts[entity.parent + 1] += 1);
@@ -63,13 +63,13 @@ impl Tier {
 
 /// The tiers of a hierarchy, the top tier first.
 #[derive(Clone, Debug, Default)]
-pub struct Tree(Vec<Tier>);
+pub struct EntityTree(Vec<EntityTier>);
 
-impl Tree {
+impl EntityTree {
     /// Builds the tree. An entity whose parent does not exist gets nothing.
-    pub fn new(tiers: impl IntoIterator<Item = Vec<Entity>>) -> Self {
+    pub fn new(tiers: impl IntoIterator<Item = Vec<FairnessEntity>>) -> Self {
         let mut parents = 1;
-        let mut made: Vec<Tier> = Vec::new();
+        let mut made: Vec<EntityTier> = Vec::new();
         for mut entities in tiers {
             if made.is_empty() {
                 for entity in &mut entities {
@@ -77,20 +77,20 @@ impl Tree {
                 }
             }
             let count = entities.len();
-            made.push(Tier::new(entities, parents));
+            made.push(EntityTier::new(entities, parents));
             parents = count;
         }
         Self(made)
     }
 
     /// The shares by weight if every entity is active.
-    pub fn nominal(&self) -> Vec<Shares> {
+    pub fn nominal(&self) -> Vec<TierShares> {
         let all: Vec<Vec<bool>> = self.0.iter().map(|tier| vec![true; tier.entities.len()]).collect();
         self.divide(&all, |_, _, _| f64::INFINITY)
     }
 
     /// The shares by weight among active entities. `active` is that of the last tier.
-    pub fn entitled(&self, active: &[bool]) -> Vec<Shares> {
+    pub fn entitled(&self, active: &[bool]) -> Vec<TierShares> {
         self.divide(&self.activity(active), |_, _, _| f64::INFINITY)
     }
 
@@ -125,11 +125,11 @@ impl Tree {
 
     /// Divides 1 from the top down among active entities. `limit` returns the most that an entity needs, as a part of
     /// the whole, from its tier, its index and its share by weight.
-    pub(super) fn divide(&self, active: &[Vec<bool>], limit: impl Fn(usize, usize, f64) -> f64) -> Vec<Shares> {
-        let mut divided: Vec<Shares> = Vec::with_capacity(self.0.len());
+    pub(super) fn divide(&self, active: &[Vec<bool>], limit: impl Fn(usize, usize, f64) -> f64) -> Vec<TierShares> {
+        let mut divided: Vec<TierShares> = Vec::with_capacity(self.0.len());
         let mut claimants = Vec::new();
         for (at, (tier, active)) in self.0.iter().zip(active).enumerate() {
-            let mut shares = Shares { of_parent: vec![0.0; active.len()], of_group: vec![0.0; active.len()] };
+            let mut shares = TierShares { of_parent: vec![0.0; active.len()], of_group: vec![0.0; active.len()] };
             for parent in 0..tier.starts.len() - 1 {
                 let total = divided.last().map_or(1.0, |above| above.of_group[parent]);
                 if total <= 0.0 {
@@ -140,7 +140,7 @@ impl Tree {
                 claimants.clear();
                 claimants.extend(children().map(|child| {
                     let weight = tier.entities[child].weight;
-                    Claimant { weight, limit: limit(at, child, total * (weight / weights)) / total }
+                    WeightedClaimant { weight, limit: limit(at, child, total * (weight / weights)) / total }
                 }));
                 for (child, share) in children().zip(fill(1.0, &claimants)) {
                     shares.of_parent[child] = share;

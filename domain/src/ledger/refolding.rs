@@ -1,16 +1,16 @@
 //! Sums up all buckets of a ledger again, day after day.
 
 use super::Ledger;
-use crate::bucket::{Bucket, Daily};
+use crate::bucket::{Bucket, DayUsage};
 use crate::bucket_series::BucketSeries;
 use crate::ids::Owner;
-use crate::increments::Sums;
+use crate::increments::IncrementSums;
 use crate::maps::FastMap;
 use crate::time::Day;
 
 /// A ledger whose buckets are being summed up again. Days have to arrive in ascending order, so that each finds its
 /// bucket.
-pub struct Refolding<'a> {
+pub struct BucketRefold<'a> {
     ledger: &'a mut Ledger,
     unit_days: u32,
     /// The series before the refolding.
@@ -24,7 +24,7 @@ pub struct Refolding<'a> {
 
 impl Ledger {
     /// Removes all buckets that may contain usage of `from` or a later day; `None` removes all buckets.
-    pub fn begin_refolding(&mut self, from: Option<Day>, unit_days: u32) -> Refolding<'_> {
+    pub fn begin_refolding(&mut self, from: Option<Day>, unit_days: u32) -> BucketRefold<'_> {
         let before = self.series.clone();
         let mut standing = FastMap::default();
         for (owner, series) in &mut self.series {
@@ -37,20 +37,20 @@ impl Ledger {
             series.split_off(closes.unwrap_or(from));
             standing.extend(closes.map(|closes| (owner.clone(), closes)));
         }
-        Refolding { ledger: self, unit_days, before, from, standing }
+        BucketRefold { ledger: self, unit_days, before, from, standing }
     }
 }
 
-impl Refolding<'_> {
+impl BucketRefold<'_> {
     /// Adds usage of days that are later than all days before.
-    pub fn add(&mut self, sums: &Sums) {
+    pub fn add(&mut self, sums: &IncrementSums) {
         for (day, owner, daily) in sums.by_owner() {
             self.add_day(owner, day, &daily);
         }
     }
 
     /// Adds the usage of an owner on a day that is later than all of its days before.
-    pub fn add_day(&mut self, owner: Owner, day: Day, daily: &Daily) {
+    pub fn add_day(&mut self, owner: Owner, day: Day, daily: &DayUsage) {
         let first = self.standing.get(&owner).copied().or(self.from);
         if first.is_none_or(|first| day >= first) {
             let series = self.ledger.series.entry(owner).or_default();

@@ -3,36 +3,36 @@
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::division::{Algorithm, Options, algorithm, algorithm_choices};
-use crate::fault::{Fault, escaped};
-use crate::flat::Part;
+use crate::division::{DivisionAlgorithm, DivisionOptions, algorithm, algorithm_choices};
+use crate::fault::{Fault, escape_key};
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
-use crate::reading::{Misread, read_from};
-use crate::reclaim::{PlanOptions, Settings};
+use crate::reading::{DecodeError, read_from};
+use crate::reclaim::{PlanOptions, ReclaimOptions};
 
 /// The algorithm that divides a group, and its options in force, with those of reclaims.
 #[derive(Clone, Debug, PartialEq, Eq, ToSchema)]
 pub struct DivisionChoice {
     #[schema(schema_with = crate::schemas::algorithm)]
     algorithm: &'static str,
-    #[schema(value_type = Settings)]
-    pub options: Options,
+    #[schema(value_type = ReclaimOptions)]
+    pub options: DivisionOptions,
     #[schema(ignore)]
     pub plan: PlanOptions,
 }
 
 impl Default for DivisionChoice {
     fn default() -> Self {
-        Self::new("quota_over_quota", Settings::default())
+        Self::new("quota_over_quota", ReclaimOptions::default())
     }
 }
 
 impl DivisionChoice {
-    fn new(algorithm: &'static str, settings: Settings) -> Self {
+    fn new(algorithm: &'static str, settings: ReclaimOptions) -> Self {
         Self { algorithm, options: settings.division, plan: settings.plan }
     }
 
-    pub fn algorithm(&self) -> &'static dyn Algorithm {
+    pub fn algorithm(&self) -> &'static dyn DivisionAlgorithm {
         algorithm(self.algorithm).unwrap_or_else(|| unreachable!("only names of algorithms are kept"))
     }
 
@@ -43,7 +43,7 @@ impl DivisionChoice {
             return Err(vec![Fault::new("", "invalid_value", "`division` is not an object")]);
         };
         let mut name = Self::default().algorithm.to_owned();
-        let mut settings = Settings::default();
+        let mut settings = ReclaimOptions::default();
         for (key, value) in keys {
             match (key.as_str(), value) {
                 ("algorithm", Value::String(algorithm)) => name.clone_from(algorithm),
@@ -54,7 +54,7 @@ impl DivisionChoice {
                 }
                 _ => {
                     let detail = format!("`{key}` is not known here; known are algorithm, options");
-                    return Err(vec![Fault::new(format!("/{}", escaped(key)), "unknown_option", detail)]);
+                    return Err(vec![Fault::new(format!("/{}", escape_key(key)), "unknown_option", detail)]);
                 }
             }
         }
@@ -72,7 +72,7 @@ impl DivisionChoice {
         let options = OptionFacts::new(
             "options",
             "Options",
-            OptionValues::Object(Settings::facts),
+            OptionValues::Object(ReclaimOptions::facts),
             "The options of the algorithm, of the order by score, and of plans of reclaims.",
         );
         vec![algorithm, options]
@@ -80,11 +80,11 @@ impl DivisionChoice {
 
     /// Every key that the option can have, at every depth.
     pub fn keys() -> Value {
-        serde_json::json!({"algorithm": null, "options": Settings::default()})
+        serde_json::json!({"algorithm": null, "options": ReclaimOptions::default()})
     }
 
-    fn settings(&self) -> Settings {
-        Settings { division: self.options.clone(), plan: self.plan.clone() }
+    fn settings(&self) -> ReclaimOptions {
+        ReclaimOptions { division: self.options.clone(), plan: self.plan.clone() }
     }
 
     /// The option in force, defaults included.
@@ -97,7 +97,7 @@ impl DivisionChoice {
     }
 }
 
-fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<Fault>> {
+fn read_settings(options: &Map<String, Value>) -> Result<ReclaimOptions, Vec<Fault>> {
     read_from(Value::Object(options.clone()), "invalid_value")
-        .map_err(|misread: Misread| vec![misread.below("options").option_fault()])
+        .map_err(|misread: DecodeError| vec![misread.below("options").option_fault()])
 }

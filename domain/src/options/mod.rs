@@ -6,10 +6,10 @@ mod table;
 use serde_json::{Map, Value};
 
 use super::choices::choices;
-use super::decay::Decay;
-use super::fault::{Fault, escaped};
+use super::decay::RegisteredDecay;
+use super::fault::{Fault, escape_key};
 use super::slice::GapPolicy;
-use super::slots::{Amounts, SlotName};
+use super::slots::{SlotAmounts, SlotName};
 use super::time::Day;
 use super::weight::Weight;
 
@@ -18,13 +18,13 @@ use table::about;
 pub use table::{GroupOption, group_options};
 
 /// The longest expected runtime that a charge counts for a kernel, in seconds.
-pub const MOST_EXPECTED_SECONDS: u32 = 86_400;
+pub const MAX_EXPECTED_SECONDS: u32 = 86_400;
 /// The longest bucket that options allow, in days.
 pub const MAX_DECAY_UNIT_DAYS: u32 = 365;
 
 /// The options in force: the stored options, completed by the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct FairShareOptions {
     /// 1..=3650 days.
     pub half_life_days: u32,
     /// 1..=3650 days.
@@ -38,12 +38,12 @@ pub struct Options {
     /// 0..=8760 hours.
     pub max_gap_hours: u32,
     /// Weights of slots, 0 or more. If empty, every slot with capacity has the weight 1.
-    pub resource_weights: Amounts,
-    pub decay: Decay,
+    pub resource_weights: SlotAmounts,
+    pub decay: RegisteredDecay,
     /// The division of capacity over queues, and the planning of reclaims.
     pub division: DivisionChoice,
     /// The tiers that the `fairshare` sequencer compares.
-    pub order: Order,
+    pub order: FairshareOrder,
     /// The time without a report after which a running kernel counts as ended, 60..=31536000 seconds; `None` for never.
     pub kernel_timeout_seconds: Option<u32>,
     /// The mode of a sequence whose request names none.
@@ -67,14 +67,14 @@ choices! {
     /// `fairshare` compares users across the group (`Flat`), or domains, then projects, then users (`Tiered`)
     /// (FAIR_SHARE §9).
     #[derive(Default)]
-    pub enum Order {
+    pub enum FairshareOrder {
         #[default]
         Flat = "flat", "All users of the group are compared at once.";
         Tiered = "tiered", "Domains are compared first, then projects, then users.";
     }
 }
 
-impl Default for Options {
+impl Default for FairShareOptions {
     fn default() -> Self {
         Self {
             half_life_days: 7,
@@ -84,10 +84,10 @@ impl Default for Options {
             default_weight: Weight::ONE,
             gap_policy: GapPolicy::Interpolate,
             max_gap_hours: 24,
-            resource_weights: Amounts::default(),
-            decay: Decay::default(),
+            resource_weights: SlotAmounts::default(),
+            decay: RegisteredDecay::default(),
             division: DivisionChoice::default(),
-            order: Order::default(),
+            order: FairshareOrder::default(),
             kernel_timeout_seconds: None,
             sequence_mode: SequenceMode::default(),
             expected_seconds: None,
@@ -95,12 +95,12 @@ impl Default for Options {
     }
 }
 
-fn unknown(key: &str) -> Fault {
+fn unknown_key(key: &str) -> Fault {
     let known: Vec<&str> = group_options().iter().map(|option| option.facts.key).collect();
     about(key, "unknown_option", format!("is not known here; known are {}", known.join(", ")))
 }
 
-impl Options {
+impl FairShareOptions {
     /// The first day of the look-back window. Buckets of earlier days do not count.
     pub fn window_start(&self, today: Day) -> Day {
         today.plus(-self.lookback_days.cast_signed()).plus(1)
@@ -127,7 +127,7 @@ impl Options {
         for (key, value) in stored {
             match GroupOption::of(key) {
                 Some(option) => errors.extend(option.set(&mut options, value).err().into_iter().flatten()),
-                None => errors.push(unknown(key)),
+                None => errors.push(unknown_key(key)),
             }
         }
         if errors.is_empty() && options.decay_unit_days > options.lookback_days {
@@ -166,7 +166,7 @@ pub fn merge_patch(stored: &Map<String, Value>, patch: &Map<String, Value>) -> R
     check_removals(patch, &known_keys(), "", &mut errors);
     let mut merged = stored.clone();
     merge(&mut merged, patch);
-    if let Err(mut more) = Options::parse(&merged) {
+    if let Err(mut more) = FairShareOptions::parse(&merged) {
         for error in &mut more {
             // The patch does not change `decay_unit_days`, so the fault is the shorter look-back.
             if error.pointer == "/decay_unit_days" && !patch.contains_key("decay_unit_days") {
@@ -203,7 +203,7 @@ fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 
 /// Every key that options can have, at every depth.
 fn known_keys() -> Value {
-    let defaults = Options::default();
+    let defaults = FairShareOptions::default();
     let known = group_options().iter().map(|option| (option.facts.key.to_owned(), option.get(&defaults)));
     let mut known: Map<String, Value> = known.collect();
     known.insert("division".to_owned(), DivisionChoice::keys());
@@ -215,12 +215,12 @@ fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &
     for (key, value) in patch {
         match (value, known.get(key)) {
             (Value::Null, None) => {
-                errors.push(unknown(key).below(at));
+                errors.push(unknown_key(key).below(at));
             }
             // Any slot may have a weight.
             (Value::Object(_), _) if at.is_empty() && key == "resource_weights" => {}
             (Value::Object(inner), Some(known)) => {
-                check_removals(inner, known, &format!("{at}/{}", escaped(key)), errors);
+                check_removals(inner, known, &format!("{at}/{}", escape_key(key)), errors);
             }
             _ => {}
         }

@@ -1,5 +1,5 @@
 //! The table of the options of a resource group: the only list of their keys, ranges, units and sentences. A new option is a field
-//! of [`Options`] with its default, and a row here. Requests are read, answers are written, and `GET /metadata` is answered from
+//! of [`FairShareOptions`] with its default, and a row here. Requests are read, answers are written, and `GET /metadata` is answered from
 //! the table.
 
 use std::str::FromStr;
@@ -7,14 +7,16 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{DivisionChoice, MAX_DECAY_UNIT_DAYS, MOST_EXPECTED_SECONDS, Options, Order, SequenceMode};
-use crate::choices::Choice;
-use crate::decay::Decay;
-use crate::fault::{Fault, escaped};
+use super::{
+    DivisionChoice, FairShareOptions, FairshareOrder, MAX_DECAY_UNIT_DAYS, MAX_EXPECTED_SECONDS, SequenceMode,
+};
+use crate::choices::NamedChoice;
+use crate::decay::RegisteredDecay;
+use crate::fault::{Fault, escape_key};
 use crate::option_facts::{OptionFacts, OptionValues};
-use crate::reading::{Misread, read_from};
+use crate::reading::{DecodeError, read_from};
 use crate::slice::GapPolicy;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::weight::Weight;
 
 const USAGE: &str = "What counts as used";
@@ -27,8 +29,8 @@ pub struct GroupOption {
     pub facts: OptionFacts,
     /// The title of the options with which pages show this one.
     pub section: &'static str,
-    set: fn(&mut Options, &OptionFacts, &Value) -> Result<(), Vec<Fault>>,
-    get: fn(&Options) -> Value,
+    set: fn(&mut FairShareOptions, &OptionFacts, &Value) -> Result<(), Vec<Fault>>,
+    get: fn(&FairShareOptions) -> Value,
 }
 
 /// A row whose key is the name of its field. `$read` reads a value, and `$write` writes it.
@@ -63,9 +65,9 @@ static TABLE: [GroupOption; 14] = [
         [.in_unit("days")], integer, as_json
     ),
     option!(
-        USAGE, decay, "Decay", OptionValues::Choice(Decay::choices),
+        USAGE, decay, "Decay", OptionValues::Choice(RegisteredDecay::choices),
         "How usage loses its weight within the look-back.",
-        [], named, |decay: &Decay| decay.name().into()
+        [], named, |decay: &RegisteredDecay| decay.name().into()
     ),
     option!(
         USAGE, decay_unit_days, "Bucket length", whole(1, MAX_DECAY_UNIT_DAYS),
@@ -83,7 +85,7 @@ static TABLE: [GroupOption; 14] = [
         [], weight, |weight: &Weight| written_weight(*weight)
     ),
     option!(
-        STARTS, order, "Order of users", OptionValues::Choice(Order::choices),
+        STARTS, order, "Order of users", OptionValues::Choice(FairshareOrder::choices),
         "Whether users compete across the group, or inside their project and domain. With `flat`, a domain of many users receives more \
          than its weight says; `tiered` keeps to the weights of domains.",
         [], named, as_json
@@ -94,7 +96,7 @@ static TABLE: [GroupOption; 14] = [
         [], named, as_json
     ),
     option!(
-        STARTS, expected_seconds, "Expected run time", whole(1, MOST_EXPECTED_SECONDS),
+        STARTS, expected_seconds, "Expected run time", whole(1, MAX_EXPECTED_SECONDS),
         "How long a kernel is taken to run while no kernel has ended yet.",
         [.in_unit("seconds").unset("as the slice interval")], maybe_integer, as_json
     ),
@@ -135,19 +137,19 @@ impl GroupOption {
     }
 
     /// Sets the option. The faults are relative to all options.
-    pub(super) fn set(&self, options: &mut Options, value: &Value) -> Result<(), Vec<Fault>> {
+    pub(super) fn set(&self, options: &mut FairShareOptions, value: &Value) -> Result<(), Vec<Fault>> {
         (self.set)(options, &self.facts, value)
     }
 
     /// The value of the option; null if it is off.
-    pub fn get(&self, options: &Options) -> Value {
+    pub fn get(&self, options: &FairShareOptions) -> Value {
         (self.get)(options)
     }
 }
 
 /// A fault of the value of `key`.
 pub(super) fn about(key: &str, code: &'static str, said: impl std::fmt::Display) -> Fault {
-    Fault::new(format!("/{}", escaped(key)), code, format!("`{key}` {said}"))
+    Fault::new(format!("/{}", escape_key(key)), code, format!("`{key}` {said}"))
 }
 
 fn integer(facts: &OptionFacts, value: &Value) -> Result<u32, Vec<Fault>> {
@@ -172,13 +174,13 @@ fn weight(facts: &OptionFacts, value: &Value) -> Result<Weight, Vec<Fault>> {
 /// Reads one of the names that the option lists.
 fn named<T: FromStr>(facts: &OptionFacts, value: &Value) -> Result<T, Vec<Fault>> {
     value.as_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
-        let names: Vec<&str> = facts.values.choices().iter().map(|Choice { name, .. }| *name).collect();
+        let names: Vec<&str> = facts.values.choices().iter().map(|NamedChoice { name, .. }| *name).collect();
         vec![about(facts.key, "invalid_value", format!("is not one of {}", names.join(", ")))]
     })
 }
 
-fn amounts(facts: &OptionFacts, value: &Value) -> Result<Amounts, Vec<Fault>> {
-    let fault = |misread: Misread| vec![misread.below(facts.key).option_fault()];
+fn amounts(facts: &OptionFacts, value: &Value) -> Result<SlotAmounts, Vec<Fault>> {
+    let fault = |misread: DecodeError| vec![misread.below(facts.key).option_fault()];
     read_from(value.clone(), "invalid_value").map_err(fault)
 }
 

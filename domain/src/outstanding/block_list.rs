@@ -7,7 +7,7 @@ use super::kernel_usage::KernelUsage;
 use crate::ids::KernelKey;
 
 /// The largest number of kernels in a block.
-const FULL: usize = 16;
+const BLOCK_MAX_KERNELS: usize = 16;
 
 /// Blocks in ascending order of keys. No block is empty.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +31,8 @@ impl BlockList {
             Ok(place) => block[place] = kernel,
             Err(place) => {
                 block.insert(place, kernel);
-                if block.len() > FULL {
-                    let rest = block.split_off(FULL / 2);
+                if block.len() > BLOCK_MAX_KERNELS {
+                    let rest = block.split_off(BLOCK_MAX_KERNELS / 2);
                     self.0.insert(at + 1, Arc::new(rest));
                 }
             }
@@ -53,7 +53,7 @@ impl BlockList {
     /// Appends a kernel. Most keys are larger than all earlier ones, so appending instead of splitting leaves full
     /// blocks.
     fn append(&mut self, kernel: KernelUsage) {
-        match self.0.last_mut().filter(|last| last.len() < FULL) {
+        match self.0.last_mut().filter(|last| last.len() < BLOCK_MAX_KERNELS) {
             Some(last) => Arc::make_mut(last).push(kernel),
             None => self.0.push(Arc::new(vec![kernel])),
         }

@@ -15,55 +15,55 @@ pub use owner_usage::OwnersKernels;
 use kernel_usage::KernelUsage;
 use owner_usage::OwnerUsage;
 use project_kernels::ProjectKernels;
-use sum::Sum;
+use sum::UsageSum;
 
 use super::ids::{KernelId, KernelKey, Member, ProjectId};
-use super::kernel::{Kernel, Unsettled};
+use super::kernel::{Kernel, OpenKernel};
 use super::maps::{SharedMap, get_or_default};
-use super::run_times::{CacheGeneration, Expected};
-use super::slots::{Amounts, Usages};
+use super::run_times::{CacheGeneration, ExpectedRuntime};
+use super::slots::{SlotAmounts, SlotUsages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
 
 /// The moment of a request, and the start of the look-back window, from which usage counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct RequestMoment {
     pub since: Timestamp,
     pub now: Timestamp,
 }
 
 /// The group's cursor: the end of the recorded usage of kernels that have no cursor of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Recorded {
+struct GroupCursor {
     until: Option<Timestamp>,
 }
 
 /// How long an ended kernel stays in memory, in microseconds.
-pub const MEMORY: i64 = MICROS_PER_HOUR;
+pub const ENDED_KERNEL_MICROS: i64 = MICROS_PER_HOUR;
 
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
 #[derive(Clone, Debug, Default)]
-pub struct Outstanding {
+pub struct OutstandingKernels {
     by_owner: SharedMap<Member, Arc<OwnerUsage>>,
     rosters: SharedMap<ProjectId, Arc<ProjectKernels>>,
     /// The kernels of all owners.
     known: SharedMap<KernelId, ()>,
     /// Kernels that have ended and are fully recorded, with their ends.
     ended: SharedMap<KernelId, Timestamp>,
-    recorded: Recorded,
+    recorded: GroupCursor,
 }
 
-impl Outstanding {
+impl OutstandingKernels {
     /// An empty one for a group whose usage is recorded up to `until`.
     pub fn recorded(until: Option<Timestamp>) -> Self {
-        Self { recorded: Recorded { until }, ..Self::default() }
+        Self { recorded: GroupCursor { until }, ..Self::default() }
     }
 
     /// Notes that a run has recorded the group up to `until`.
     pub fn set_recorded(&mut self, until: Timestamp) {
-        self.recorded = Recorded { until: Some(until) };
+        self.recorded = GroupCursor { until: Some(until) };
     }
 
-    pub fn put(&mut self, kernel: &Unsettled) {
+    pub fn put(&mut self, kernel: &OpenKernel) {
         self.known.insert_mut(kernel.id, ());
         let owner = kernel.owner;
         let is_new = if let Some(owned) = self.by_owner.get_mut(&owner) {
@@ -98,7 +98,7 @@ impl Outstanding {
     }
 
     /// Notes a kernel after a report; `unsettled` is `Some` if it still has usage to be recorded.
-    pub fn changed(&mut self, kernel: &Kernel, unsettled: Option<&Unsettled>) {
+    pub fn changed(&mut self, kernel: &Kernel, unsettled: Option<&OpenKernel>) {
         let Some(key) = kernel.key else { return };
         let (id, owner) = (kernel.report.id, kernel.report.owner);
         match unsettled {
@@ -121,7 +121,7 @@ impl Outstanding {
         self.ended.insert_mut(id, end);
     }
 
-    /// Adds the ended kernels of `before`, except those that ended longer than [`MEMORY`] ago.
+    /// Adds the ended kernels of `before`, except those that ended longer than [`ENDED_KERNEL_MICROS`] ago.
     pub fn remember(&mut self, before: &Self, now: Timestamp) {
         for (id, end) in before.ended.iter() {
             self.ended.insert_mut(*id, *end);
@@ -129,9 +129,9 @@ impl Outstanding {
         self.forget_ended(now);
     }
 
-    /// Removes kernels that ended longer than [`MEMORY`] ago.
+    /// Removes kernels that ended longer than [`ENDED_KERNEL_MICROS`] ago.
     pub fn forget_ended(&mut self, now: Timestamp) {
-        let first = now.plus_micros(-MEMORY);
+        let first = now.plus_micros(-ENDED_KERNEL_MICROS);
         if self.ended.iter().any(|(_, end)| *end < first) {
             let recent = self.ended.iter().filter(|(_, end)| **end >= first);
             self.ended = recent.map(|(id, end)| (*id, *end)).collect();
@@ -159,7 +159,7 @@ impl Outstanding {
     }
 
     /// The slots that the owner's running kernels hold.
-    pub fn held(&self, owner: Member, now: Timestamp) -> Amounts {
+    pub fn held(&self, owner: Member, now: Timestamp) -> SlotAmounts {
         self.of(owner).map(|kernels| kernels.held(now)).unwrap_or_default()
     }
 
@@ -169,44 +169,44 @@ impl Outstanding {
     }
 
     /// The usage of the owner's kernels since their last records.
-    pub fn unrecorded(&self, owner: Member, moment: Moment) -> Usages {
+    pub fn unrecorded(&self, owner: Member, moment: RequestMoment) -> SlotUsages {
         self.of(owner).map(|kernels| kernels.unrecorded(moment)).unwrap_or_default()
     }
 
     /// The usage of the owner's kernels since their last records, and their expected usage.
-    pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
+    pub fn usage(&self, owner: Member, moment: RequestMoment, expected: ExpectedRuntime) -> SlotUsages {
         self.of(owner).map(|kernels| kernels.usage(moment, expected)).unwrap_or_default()
     }
 
     /// [`Self::usage`] summed by project, in no order. `edition` identifies the values that `expected` returns.
     pub fn usages(
         &self,
-        moment: Moment,
-        edition: &CacheGeneration,
-        expected: impl Fn(Member) -> Expected,
-    ) -> impl Iterator<Item = (ProjectId, Usages)> {
+        moment: RequestMoment,
+        cache_generation: &CacheGeneration,
+        expected: impl Fn(Member) -> ExpectedRuntime,
+    ) -> impl Iterator<Item = (ProjectId, SlotUsages)> {
         self.rosters.iter().map(move |(project, roster)| {
             let make = || {
-                let mut sum = Sum::none(moment.now);
+                let mut sum = UsageSum::none(moment.now);
                 for owner in roster.users().map(|user| Member { user, project: *project }) {
                     let Some(owned) = self.by_owner.get(&owner) else { continue };
                     owned.with_sum(moment, self.recorded, expected(owner), |owned| sum.add(owned));
                 }
                 sum
             };
-            (*project, roster.usage(moment, self.recorded, edition, make))
+            (*project, roster.usage(moment, self.recorded, cache_generation, make))
         })
     }
 
     /// [`Self::unrecorded`] by days.
-    pub fn unrecorded_by_day(&self, owner: Member, moment: Moment, take: impl FnMut(Day, &Usages)) {
+    pub fn unrecorded_by_day(&self, owner: Member, moment: RequestMoment, take: impl FnMut(Day, &SlotUsages)) {
         if let Some(kernels) = self.of(owner) {
             kernels.unrecorded_by_day(moment, take);
         }
     }
 
     /// The expected usage of the owner's kernels from `now` on.
-    pub fn committed(&self, owner: Member, now: Timestamp, expected: Expected) -> Usages {
+    pub fn committed(&self, owner: Member, now: Timestamp, expected: ExpectedRuntime) -> SlotUsages {
         self.of(owner).map(|kernels| kernels.committed(now, expected)).unwrap_or_default()
     }
 

@@ -2,21 +2,21 @@
 
 use super::block_list::BlockList;
 use super::kernel_usage::KernelUsage;
-use super::sum::{Last, Sum};
-use super::{Moment, Recorded};
+use super::sum::{SumCache, UsageSum};
+use super::{GroupCursor, RequestMoment};
 use crate::ids::KernelKey;
-use crate::run_times::Expected;
-use crate::slots::{Amounts, Usages};
-use crate::time::{Day, Span, Timestamp};
+use crate::run_times::ExpectedRuntime;
+use crate::slots::{SlotAmounts, SlotUsages};
+use crate::time::{Day, TimeSpan, Timestamp};
 
 /// Kernels by key. Most owners have one, which takes much less memory than a map.
 #[derive(Clone, Debug)]
-enum Kernels {
+enum KernelsByKey {
     One(KernelUsage),
     Many(BlockList),
 }
 
-impl Kernels {
+impl KernelsByKey {
     fn iter(&self) -> impl Iterator<Item = &KernelUsage> {
         let (one, many) = match self {
             Self::One(kernel) => (Some(kernel), None),
@@ -29,45 +29,45 @@ impl Kernels {
 /// The started kernels of one owner whose last slices are not recorded yet; at least one.
 #[derive(Clone, Debug)]
 pub struct OwnerUsage {
-    kernels: Kernels,
+    kernels: KernelsByKey,
     /// The cached sum, valid for a start of the look-back window, a group's cursor and an expected runtime. Every
     /// change clears it.
-    last: Last<(Timestamp, Recorded, Expected)>,
+    last: SumCache<(Timestamp, GroupCursor, ExpectedRuntime)>,
 }
 
 impl OwnerUsage {
     pub fn new(kernel: KernelUsage) -> Self {
-        Self { kernels: Kernels::One(kernel), last: Last::default() }
+        Self { kernels: KernelsByKey::One(kernel), last: SumCache::default() }
     }
 
     pub fn insert(&mut self, kernel: KernelUsage) {
-        self.last = Last::default();
+        self.last = SumCache::default();
         match &mut self.kernels {
-            Kernels::One(known) if known.key == kernel.key => *known = kernel,
-            Kernels::One(known) => {
+            KernelsByKey::One(known) if known.key == kernel.key => *known = kernel,
+            KernelsByKey::One(known) => {
                 let mut both = BlockList::default();
                 both.insert(known.clone());
                 both.insert(kernel);
-                self.kernels = Kernels::Many(both);
+                self.kernels = KernelsByKey::Many(both);
             }
-            Kernels::Many(kernels) => kernels.insert(kernel),
+            KernelsByKey::Many(kernels) => kernels.insert(kernel),
         }
     }
 
     /// Removes a kernel. Returns true if any are left.
     pub fn remove(&mut self, key: KernelKey) -> bool {
-        self.last = Last::default();
+        self.last = SumCache::default();
         match &mut self.kernels {
-            Kernels::One(known) => known.key != key,
-            Kernels::Many(kernels) => {
+            KernelsByKey::One(known) => known.key != key,
+            KernelsByKey::Many(kernels) => {
                 kernels.remove(key);
                 !kernels.is_empty()
             }
         }
     }
 
-    fn held(&self, now: Timestamp) -> Amounts {
-        let mut sum = Amounts::default();
+    fn held(&self, now: Timestamp) -> SlotAmounts {
+        let mut sum = SlotAmounts::default();
         self.kernels.iter().filter(|kernel| kernel.runs(now)).for_each(|kernel| sum.add(&kernel.slots));
         sum
     }
@@ -80,12 +80,12 @@ impl OwnerUsage {
     /// Calls `take` with the sum of used and expected usage.
     pub fn with_sum<T>(
         &self,
-        moment: Moment,
-        recorded: Recorded,
-        expected: Expected,
-        take: impl FnOnce(&Sum) -> T,
+        moment: RequestMoment,
+        recorded: GroupCursor,
+        expected: ExpectedRuntime,
+        take: impl FnOnce(&UsageSum) -> T,
     ) -> T {
-        let make = || Sum::of(self.kernels.iter(), moment, recorded, expected);
+        let make = || UsageSum::of(self.kernels.iter(), moment, recorded, expected);
         self.last.with((moment.since, recorded, expected), moment.now, make, take)
     }
 }
@@ -94,34 +94,34 @@ impl OwnerUsage {
 #[derive(Clone, Copy, Debug)]
 pub struct OwnersKernels<'a> {
     pub(super) owned: &'a OwnerUsage,
-    pub(super) recorded: Recorded,
+    pub(super) recorded: GroupCursor,
 }
 
 impl OwnersKernels<'_> {
     /// The slots that running kernels hold.
-    pub fn held(self, now: Timestamp) -> Amounts {
+    pub fn held(self, now: Timestamp) -> SlotAmounts {
         self.owned.held(now)
     }
 
     /// The usage that no run has recorded.
-    pub fn unrecorded(self, moment: Moment) -> Usages {
-        let mut sum = Usages::default();
+    pub fn unrecorded(self, moment: RequestMoment) -> SlotUsages {
+        let mut sum = SlotUsages::default();
         self.unrecorded_by_day(moment, |_, usage| sum.add(usage));
         sum
     }
 
     /// [`Self::unrecorded`] by days.
-    pub fn unrecorded_by_day(self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
+    pub fn unrecorded_by_day(self, moment: RequestMoment, mut take: impl FnMut(Day, &SlotUsages)) {
         for kernel in self.owned.kernels.iter() {
-            for part in kernel.unrecorded(moment, self.recorded).into_iter().flat_map(Span::by_day) {
+            for part in kernel.unrecorded(moment, self.recorded).into_iter().flat_map(TimeSpan::by_day) {
                 take(part.start.day(), &kernel.slots.for_micros(kernel.active_micros(part)));
             }
         }
     }
 
     /// The expected usage from `now` on.
-    pub fn committed(self, now: Timestamp, expected: Expected) -> Usages {
-        let mut sum = Usages::default();
+    pub fn committed(self, now: Timestamp, expected: ExpectedRuntime) -> SlotUsages {
+        let mut sum = SlotUsages::default();
         for kernel in self.owned.kernels.iter() {
             sum.add(&kernel.slots.for_micros(kernel.committed(now, &expected)));
         }
@@ -129,7 +129,7 @@ impl OwnersKernels<'_> {
     }
 
     /// The usage since the last records, and the expected usage.
-    pub fn usage(self, moment: Moment, expected: Expected) -> Usages {
+    pub fn usage(self, moment: RequestMoment, expected: ExpectedRuntime) -> SlotUsages {
         self.owned.with_sum(moment, self.recorded, expected, |sum| sum.at(moment.now))
     }
 }

@@ -1,18 +1,18 @@
 //! The owners in one project that have kernels, and the cached sum over these kernels.
 
-use super::sum::{Last, Sum};
-use super::{Moment, Recorded};
+use super::sum::{SumCache, UsageSum};
+use super::{GroupCursor, RequestMoment};
 use crate::ids::UserId;
 use crate::maps::SharedMap;
 use crate::run_times::CacheGeneration;
-use crate::slots::Usages;
+use crate::slots::SlotUsages;
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Default)]
 pub struct ProjectKernels {
     users: SharedMap<UserId, ()>,
     /// The cached sum, valid for a start of the look-back window, a group's cursor and the expected runtimes.
-    last: Last<(Timestamp, Recorded, CacheGeneration)>,
+    last: SumCache<(Timestamp, GroupCursor, CacheGeneration)>,
 }
 
 impl ProjectKernels {
@@ -32,17 +32,17 @@ impl ProjectKernels {
 
     /// Clears the cached sum after a change of kernels.
     pub fn changed(&mut self) {
-        self.last = Last::default();
+        self.last = SumCache::default();
     }
 
     /// The usage and expected usage of all kernels. `make` computes the sum if it is not cached.
     pub fn usage(
         &self,
-        moment: Moment,
-        recorded: Recorded,
-        edition: &CacheGeneration,
-        make: impl FnOnce() -> Sum,
-    ) -> Usages {
-        self.last.with((moment.since, recorded, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
+        moment: RequestMoment,
+        recorded: GroupCursor,
+        cache_generation: &CacheGeneration,
+        make: impl FnOnce() -> UsageSum,
+    ) -> SlotUsages {
+        self.last.with((moment.since, recorded, cache_generation.clone()), moment.now, make, |sum| sum.at(moment.now))
     }
 }

@@ -4,36 +4,36 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::kernel_usage::KernelUsage;
-use super::{Moment, Recorded};
-use crate::run_times::Expected;
-use crate::slots::{Amounts, Usages};
+use super::{GroupCursor, RequestMoment};
+use crate::run_times::ExpectedRuntime;
+use crate::slots::{SlotAmounts, SlotUsages};
 use crate::time::Timestamp;
 
 /// The used and expected usage of kernels: `usage` at the moment `from`, plus `growing` for the time since. Valid until
 /// `until`.
 #[derive(Debug)]
-pub struct Sum {
+pub struct UsageSum {
     from: Timestamp,
     until: Timestamp,
-    usage: Usages,
-    growing: Amounts,
+    usage: SlotUsages,
+    growing: SlotAmounts,
 }
 
-impl Sum {
+impl UsageSum {
     /// The sum over no kernels.
     pub fn none(now: Timestamp) -> Self {
-        Self { from: now, until: Timestamp::MAX, usage: Usages::default(), growing: Amounts::default() }
+        Self { from: now, until: Timestamp::MAX, usage: SlotUsages::default(), growing: SlotAmounts::default() }
     }
 
     pub fn of<'a>(
         kernels: impl Iterator<Item = &'a KernelUsage>,
-        moment: Moment,
-        recorded: Recorded,
-        expected: Expected,
+        moment: RequestMoment,
+        recorded: GroupCursor,
+        expected: ExpectedRuntime,
     ) -> Self {
         let mut sum = Self::none(moment.now);
         for kernel in kernels {
-            let course = kernel.course(moment, recorded, &expected);
+            let course = kernel.charge_projection(moment, recorded, &expected);
             sum.usage.add(&kernel.slots.for_micros(course.micros));
             sum.until = sum.until.min(course.until);
             if course.grows {
@@ -50,7 +50,7 @@ impl Sum {
         self.until = self.until.min(other.until);
     }
 
-    fn add_to(&self, usage: &mut Usages, now: Timestamp) {
+    fn add_to(&self, usage: &mut SlotUsages, now: Timestamp) {
         usage.add(&self.usage);
         let passed = now.micros().saturating_sub(self.from.micros());
         if passed > 0 {
@@ -62,8 +62,8 @@ impl Sum {
         self.from <= now && now < self.until
     }
 
-    pub fn at(&self, now: Timestamp) -> Usages {
-        let mut usage = Usages::default();
+    pub fn at(&self, now: Timestamp) -> SlotUsages {
+        let mut usage = SlotUsages::default();
         self.add_to(&mut usage, now);
         usage
     }
@@ -71,23 +71,29 @@ impl Sum {
 
 /// The last computed sum, with the inputs that it depends on besides kernels and time. A copy starts empty.
 #[derive(Debug)]
-pub struct Last<B>(Mutex<Option<Box<(B, Sum)>>>);
+pub struct SumCache<B>(Mutex<Option<Box<(B, UsageSum)>>>);
 
-impl<B> Default for Last<B> {
+impl<B> Default for SumCache<B> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<B> Clone for Last<B> {
+impl<B> Clone for SumCache<B> {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl<B: PartialEq> Last<B> {
+impl<B: PartialEq> SumCache<B> {
     /// Calls `take` with the last sum if it is valid, otherwise with the result of `make`.
-    pub fn with<T>(&self, basis: B, now: Timestamp, make: impl FnOnce() -> Sum, take: impl FnOnce(&Sum) -> T) -> T {
+    pub fn with<T>(
+        &self,
+        basis: B,
+        now: Timestamp,
+        make: impl FnOnce() -> UsageSum,
+        take: impl FnOnce(&UsageSum) -> T,
+    ) -> T {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = last.as_ref().filter(|known| known.0 == basis && known.1.holds(now)) {
             return take(&known.1);

@@ -7,7 +7,7 @@ use super::config::QueueConfig;
 use crate::ids::ProjectId;
 
 /// The configured queues by name.
-pub type Queues = BTreeMap<Arc<str>, Arc<QueueConfig>>;
+pub type QueueConfigs = BTreeMap<Arc<str>, Arc<QueueConfig>>;
 
 /// The queue of every workload that belongs to no other queue. It need not be configured.
 pub const DEFAULT_QUEUE: &str = "default";
@@ -22,7 +22,7 @@ pub struct ProjectNames<'a> {
 /// The queue of a workload: the one that it names, otherwise the one with the name of its project (id or display name),
 /// otherwise the one with the name of its domain, otherwise `default`.
 pub fn queue_of<'a>(
-    queues: &'a Queues,
+    queues: &'a QueueConfigs,
     named: Option<&str>,
     project: ProjectId,
     names: impl FnOnce() -> ProjectNames<'a>,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::values::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode};
 use crate::decimal::Amount;
-use crate::slots::{Amounts, SlotMap};
+use crate::slots::{SlotAmounts, SlotMap};
 use crate::time::Timestamp;
 
 /// The largest minimum runtime of a queue, in seconds.
@@ -28,13 +28,13 @@ macro_rules! queue_keys {
             created_at: Option<Timestamp> = None,
                 ["Absent in a write: the queue keeps its age, a new one is as old as the write."] [] []
                 ["Left out: a queue keeps its age, a new one is as old as the write."];
-            #[schema(schema_with = $crate::schemas::bounds)]
+            #[schema(schema_with = $crate::schemas::bounds_schema)]
             quota: SlotMap<Bound> = SlotMap::default(),
                 [] ["Absent slot: 0."] ["By slot; a slot that is not in it has 0."] ["By slot: amounts, or `unlimited`."];
-            #[schema(schema_with = $crate::schemas::bounds)]
+            #[schema(schema_with = $crate::schemas::bounds_schema)]
             limit: SlotMap<Bound> = SlotMap::default(),
                 [] ["Absent slot: unlimited."] ["By slot; a slot that is not in it is unlimited."] [];
-            guarantee: Amounts = Amounts::default(), [] [] [] [];
+            guarantee: SlotAmounts = SlotAmounts::default(), [] [] [] [];
             over_quota_weight: OverQuotaWeight = OverQuotaWeight::default(),
                 [] [] ["One number, or numbers by slot."] ["One number, or numbers by slot."];
             children_over_quota_by: OverQuotaBy = OverQuotaBy::default(), [] [] [] [];

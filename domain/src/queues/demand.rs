@@ -4,43 +4,43 @@
 use std::sync::Arc;
 
 use crate::ids::ProjectId;
-use crate::kernel::{Kernel, Phase};
+use crate::kernel::{Kernel, KernelPhase};
 use crate::maps::{SharedMap, get_or_default};
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 
 /// The properties of a kernel that determine its queue: the queue that it names, and its project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct QueueClaim {
     pub queue: Option<Arc<str>>,
     pub project: ProjectId,
 }
 
-impl Claim {
-    fn of(portion: &Portion) -> Self {
+impl QueueClaim {
+    fn of(portion: &DemandPortion) -> Self {
         Self { queue: portion.queue.map(Arc::from), project: portion.project }
     }
 }
 
 /// The sums over the kernels of one claim.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct ClaimSums {
     kernels: u64,
-    pub allocated: Amounts,
-    pub allocated_non_preemptible: Amounts,
-    pub pending: Amounts,
+    pub allocated: SlotAmounts,
+    pub allocated_non_preemptible: SlotAmounts,
+    pub pending: SlotAmounts,
 }
 
-/// The part of a kernel that [`Demand`] needs.
+/// The part of a kernel that [`QueueDemand`] needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Portion<'a> {
+pub struct DemandPortion<'a> {
     pub queue: Option<&'a str>,
     pub project: ProjectId,
-    pub phase: Phase,
+    pub phase: KernelPhase,
     pub preemptible: bool,
-    pub slots: &'a Amounts,
+    pub slots: &'a SlotAmounts,
 }
 
-impl<'a> Portion<'a> {
+impl<'a> DemandPortion<'a> {
     pub fn of(kernel: &'a Kernel) -> Self {
         let report = &kernel.report;
         Self {
@@ -56,14 +56,14 @@ impl<'a> Portion<'a> {
 /// Sums over the running and pending kernels of a group, kept up to date as kernels change. A copy shares its unchanged
 /// parts with the original.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Demand(SharedMap<Claim, Held>);
+pub struct QueueDemand(SharedMap<QueueClaim, ClaimSums>);
 
-impl Demand {
-    pub fn add(&mut self, portion: Portion) {
+impl QueueDemand {
+    pub fn add(&mut self, portion: DemandPortion) {
         if !portion.phase.is_live() {
             return;
         }
-        let held = get_or_default(&mut self.0, &Claim::of(&portion));
+        let held = get_or_default(&mut self.0, &QueueClaim::of(&portion));
         held.kernels += 1;
         for sum in held.sums(&portion).into_iter().flatten() {
             sum.add(portion.slots);
@@ -71,8 +71,8 @@ impl Demand {
     }
 
     /// Subtracts a kernel that was added before.
-    pub fn remove(&mut self, portion: Portion) {
-        let claim = Claim::of(&portion);
+    pub fn remove(&mut self, portion: DemandPortion) {
+        let claim = QueueClaim::of(&portion);
         let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };
         held.kernels = held.kernels.saturating_sub(1);
         for sum in held.sums(&portion).into_iter().flatten() {
@@ -83,18 +83,18 @@ impl Demand {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&Claim, &Held)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&QueueClaim, &ClaimSums)> {
         self.0.iter()
     }
 }
 
-impl Held {
-    fn sums(&mut self, portion: &Portion) -> [Option<&mut Amounts>; 2] {
+impl ClaimSums {
+    fn sums(&mut self, portion: &DemandPortion) -> [Option<&mut SlotAmounts>; 2] {
         match portion.phase {
-            Phase::Pending => [Some(&mut self.pending), None],
-            Phase::Running if portion.preemptible => [Some(&mut self.allocated), None],
-            Phase::Running => [Some(&mut self.allocated), Some(&mut self.allocated_non_preemptible)],
-            Phase::Unknown | Phase::Suspended | Phase::Terminated => [None, None],
+            KernelPhase::Pending => [Some(&mut self.pending), None],
+            KernelPhase::Running if portion.preemptible => [Some(&mut self.allocated), None],
+            KernelPhase::Running => [Some(&mut self.allocated), Some(&mut self.allocated_non_preemptible)],
+            KernelPhase::Unknown | KernelPhase::Suspended | KernelPhase::Terminated => [None, None],
         }
     }
 }

@@ -4,7 +4,7 @@ use super::config::{MAX_RUNTIME_SECONDS, QueueConfig, queue_keys};
 use super::values::{Bound, MAX_WEIGHT, OverQuotaBy, OverQuotaWeight, QueueMode};
 use crate::decimal::Amount;
 use crate::option_facts::OptionValues;
-use crate::slots::{Amounts, SlotMap};
+use crate::slots::{SlotAmounts, SlotMap};
 use crate::time::Timestamp;
 
 /// A key of a queue besides its name.
@@ -33,7 +33,7 @@ values! {
     Option<u64>: OptionValues::Whole { minimum: 0, maximum: MAX_RUNTIME_SECONDS.cast_signed() };
     QueueMode: OptionValues::Choice(QueueMode::choices);
     OverQuotaBy: OptionValues::Choice(OverQuotaBy::choices);
-    Amounts: OptionValues::Amounts;
+    SlotAmounts: OptionValues::Amounts;
     SlotMap<Bound>: OptionValues::Amounts;
     OverQuotaWeight: OptionValues::Amounts;
 }

@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use super::demand::Portion;
+use super::demand::DemandPortion;
 use crate::ids::{KernelKey, Member};
-use crate::kernel::{Kernel, Phase, Traits};
+use crate::kernel::{Kernel, KernelPhase, KernelTraits};
 use crate::placement_rules::PlacementRules;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// A kernel that runs, is suspended or waits; or one that has ended, as a member of its workload.
@@ -18,7 +18,7 @@ pub struct LiveKernel {
     pub session: Uuid,
     pub owner: Member,
     pub queue: Option<String>,
-    pub phase: Phase,
+    pub phase: KernelPhase,
     pub priority: i32,
     pub preemptible: bool,
     pub critical: bool,
@@ -34,15 +34,16 @@ pub struct LiveKernel {
     pub charge_class: Option<String>,
     /// The rules of its place; absent for most kernels.
     pub rules: Option<Box<PlacementRules>>,
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
 }
 
 impl LiveKernel {
     /// `None` if the kernel has ended.
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let report = &kernel.report;
-        let Traits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
-        let has_ended = matches!(report.phase, Phase::Unknown | Phase::Terminated);
+        let KernelTraits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } =
+            report.traits.clone();
+        let has_ended = matches!(report.phase, KernelPhase::Unknown | KernelPhase::Terminated);
         (!has_ended).then(|| Self {
             key: kernel.key,
             id: report.id.0,
@@ -66,9 +67,9 @@ impl LiveKernel {
         })
     }
 
-    pub fn portion(&self) -> Portion<'_> {
+    pub fn portion(&self) -> DemandPortion<'_> {
         let Self { owner, phase, preemptible, ref slots, .. } = *self;
-        Portion { queue: self.queue.as_deref(), project: owner.project, phase, preemptible, slots }
+        DemandPortion { queue: self.queue.as_deref(), project: owner.project, phase, preemptible, slots }
     }
 
     /// The workload of the kernel: its gang, otherwise its session.

@@ -9,10 +9,10 @@ mod live_kernel;
 mod spec;
 mod values;
 
-pub use assignment::{DEFAULT_QUEUE, ProjectNames, Queues, queue_of};
+pub use assignment::{DEFAULT_QUEUE, ProjectNames, QueueConfigs, queue_of};
 pub use config::queue_keys;
 pub use config::{MAX_RUNTIME_SECONDS, QueueConfig};
-pub use demand::{Claim, Demand, Held, Portion};
+pub use demand::{ClaimSums, DemandPortion, QueueClaim, QueueDemand};
 pub use key_facts::{QueueKeyFacts, queue_key_facts};
 pub use live_kernel::LiveKernel;
 pub use spec::{GivenFigures, QueueSpec};

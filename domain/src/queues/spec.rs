@@ -10,7 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::config::{QueueConfig, queue_keys};
 use super::values::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode};
 use crate::decimal::Amount;
-use crate::slots::{Amounts, SlotMap};
+use crate::slots::{SlotAmounts, SlotMap};
 use crate::time::Timestamp;
 
 /// One queue as it is given.
@@ -26,13 +26,13 @@ pub struct QueueSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenFigures {
     /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
-    pub request: Option<Amounts>,
-    pub allocated: Option<Amounts>,
-    pub allocated_non_preemptible: Option<Amounts>,
+    pub request: Option<SlotAmounts>,
+    pub allocated: Option<SlotAmounts>,
+    pub allocated_non_preemptible: Option<SlotAmounts>,
     /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
-    pub usage: Amounts,
+    pub usage: SlotAmounts,
     /// The request of the queue's next workload, for the queue order (DIVISION §5).
-    pub next_request: Option<Amounts>,
+    pub next_request: Option<SlotAmounts>,
 }
 
 impl QueueSpec {
@@ -63,13 +63,13 @@ macro_rules! one_object {
             name: String,
             $($(#[doc = $said])? $(#[$schema])* $key: $type,)*
             /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
-            request: Option<Amounts>,
-            allocated: Option<Amounts>,
-            allocated_non_preemptible: Option<Amounts>,
+            request: Option<SlotAmounts>,
+            allocated: Option<SlotAmounts>,
+            allocated_non_preemptible: Option<SlotAmounts>,
             /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
-            usage: Amounts,
+            usage: SlotAmounts,
             /// The request of the queue's next workload, for the queue order (DIVISION §5).
-            next_request: Option<Amounts>,
+            next_request: Option<SlotAmounts>,
         }
 
         impl Default for OneObject {
@@ -80,7 +80,7 @@ macro_rules! one_object {
                     request: None,
                     allocated: None,
                     allocated_non_preemptible: None,
-                    usage: Amounts::default(),
+                    usage: SlotAmounts::default(),
                     next_request: None,
                 }
             }

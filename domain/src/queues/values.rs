@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::choices::choices;
 use crate::decimal::{Amount, DecimalError, text_serde};
 use crate::quantity::{Quantity, parse};
-use crate::slots::{Amounts, SlotName, SlotValue};
+use crate::slots::{SlotAmounts, SlotName, SlotValue};
 
 /// The largest weight, ratio or usage figure of a queue. It is far above any real value, and products with it cannot
 /// overflow.
@@ -109,7 +109,7 @@ choices! {
 #[serde(untagged)]
 pub enum OverQuotaWeight {
     Every(Amount),
-    BySlot(Amounts),
+    BySlot(SlotAmounts),
 }
 
 impl OverQuotaWeight {
@@ -130,14 +130,14 @@ impl Default for OverQuotaWeight {
 impl<'de> Deserialize<'de> for OverQuotaWeight {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct WeightVisitor;
+        impl<'de> Visitor<'de> for WeightVisitor {
             type Value = OverQuotaWeight;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a decimal number, or an object of slot names and decimals")
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OverQuotaWeight, A::Error> {
-                Amounts::deserialize(MapAccessDeserializer::new(map)).map(OverQuotaWeight::BySlot)
+                SlotAmounts::deserialize(MapAccessDeserializer::new(map)).map(OverQuotaWeight::BySlot)
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<OverQuotaWeight, E> {
                 text.parse().map(OverQuotaWeight::Every).map_err(E::custom)
@@ -153,6 +153,6 @@ impl<'de> Deserialize<'de> for OverQuotaWeight {
                 Amount::deserialize(value.into_deserializer()).map(OverQuotaWeight::Every)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(WeightVisitor)
     }
 }

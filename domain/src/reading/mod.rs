@@ -13,22 +13,22 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Expected, Unexpected};
 
-use super::fault::{Fault, escaped};
+use super::fault::{Fault, escape_key};
 pub use lists::{AtMost, at_most, at_most_if_any, too_long};
 pub use read_only::ReadOnly;
-pub use unique::{Unique, UniqueObject};
-pub use words::{INVALID_CHARACTER, NUL};
+pub use unique::{UniqueObject, UniqueValue};
+pub use words::{INVALID_CHARACTER, NUL_MESSAGE};
 use words::{in_words, one_of};
 
 /// A step from a value to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum DecodeErrorKind {
     /// The value is not of the expected kind.
     Not {
         what: String,
@@ -48,10 +48,10 @@ enum Kind {
 
 /// The reason why a document is not the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misread {
+pub struct DecodeError {
     /// The path to the fault, from the inside out.
-    steps: Vec<Step>,
-    kind: Kind,
+    steps: Vec<PathStep>,
+    kind: DecodeErrorKind,
 }
 
 /// Reads a value, or the place and the kind of its first fault. Faults without a kind of their own get the code
@@ -59,16 +59,16 @@ pub struct Misread {
 pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
-) -> Result<T, Misread> {
+) -> Result<T, DecodeError> {
     traced::read(deserializer, otherwise)
 }
 
-impl Misread {
-    const fn new(kind: Kind) -> Self {
+impl DecodeError {
+    const fn new(kind: DecodeErrorKind) -> Self {
         Self { steps: Vec::new(), kind }
     }
 
-    fn within(mut self, step: Step) -> Self {
+    fn within(mut self, step: PathStep) -> Self {
         self.steps.push(step);
         self
     }
@@ -76,18 +76,18 @@ impl Misread {
     /// The same fault, for a value that is itself at `key`.
     #[must_use]
     pub fn below(self, key: &str) -> Self {
-        self.within(Step::Key(key.to_owned()))
+        self.within(PathStep::Key(key.to_owned()))
     }
 
     /// The stable code of the fault in answers.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            Kind::Not { code, .. } => code,
-            Kind::NoneOf(_) => "invalid_value",
-            Kind::UnknownKey { .. } => "unknown_field",
-            Kind::MissingKey(_) => "missing_field",
-            Kind::RepeatedKey(_) => "duplicate_field",
-            Kind::Said(text) => words::code_of(text),
+            DecodeErrorKind::Not { code, .. } => code,
+            DecodeErrorKind::NoneOf(_) => "invalid_value",
+            DecodeErrorKind::UnknownKey { .. } => "unknown_field",
+            DecodeErrorKind::MissingKey(_) => "missing_field",
+            DecodeErrorKind::RepeatedKey(_) => "duplicate_field",
+            DecodeErrorKind::Said(text) => words::code_of(text),
         }
     }
 
@@ -109,18 +109,18 @@ impl Misread {
     /// The JSON pointer to the fault.
     pub fn pointer(&self) -> String {
         let steps = self.steps.iter().rev().map(|step| match step {
-            Step::Key(key) => escaped(key),
-            Step::Index(index) => index.to_string(),
+            PathStep::Key(key) => escape_key(key),
+            PathStep::Index(index) => index.to_string(),
         });
-        let key = self.key().map(escaped);
+        let key = self.key().map(escape_key);
         steps.chain(key).fold(String::new(), |pointer, part| pointer + "/" + &part)
     }
 
     /// The key that the fault is about.
     fn key(&self) -> Option<&str> {
         match &self.kind {
-            Kind::UnknownKey { key, .. } => Some(key),
-            Kind::MissingKey(key) | Kind::RepeatedKey(key) => Some(key),
+            DecodeErrorKind::UnknownKey { key, .. } => Some(key),
+            DecodeErrorKind::MissingKey(key) | DecodeErrorKind::RepeatedKey(key) => Some(key),
             _ => None,
         }
     }
@@ -132,14 +132,14 @@ impl Misread {
         let mut places = String::new();
         for step in &mut steps {
             match step {
-                Step::Key(key) => {
+                PathStep::Key(key) => {
                     parts.push(key);
                     if !places.is_empty() {
                         break;
                     }
                 }
-                Step::Index(index) if parts.is_empty() => places = format!("[{index}]{places}"),
-                Step::Index(_) => break,
+                PathStep::Index(index) if parts.is_empty() => places = format!("[{index}]{places}"),
+                PathStep::Index(_) => break,
             }
         }
         parts.reverse();
@@ -151,36 +151,38 @@ impl Misread {
         let subject = self.subject();
         let subject = if subject.is_empty() { whole.to_owned() } else { format!("`{subject}`") };
         match &self.kind {
-            Kind::Not { what, .. } => format!("{subject} is not {what}"),
-            Kind::NoneOf(names) => format!("{subject} is not one of {}", one_of(names)),
-            Kind::UnknownKey { known: [], .. } => format!("{subject} is not known here; nothing is"),
-            Kind::UnknownKey { known, .. } => format!("{subject} is not known here; known are {}", one_of(known)),
-            Kind::MissingKey(_) => format!("{subject} is missing"),
-            Kind::RepeatedKey(_) => format!("{subject} is given twice"),
-            Kind::Said(text) => format!("{subject} {text}"),
+            DecodeErrorKind::Not { what, .. } => format!("{subject} is not {what}"),
+            DecodeErrorKind::NoneOf(names) => format!("{subject} is not one of {}", one_of(names)),
+            DecodeErrorKind::UnknownKey { known: [], .. } => format!("{subject} is not known here; nothing is"),
+            DecodeErrorKind::UnknownKey { known, .. } => {
+                format!("{subject} is not known here; known are {}", one_of(known))
+            }
+            DecodeErrorKind::MissingKey(_) => format!("{subject} is missing"),
+            DecodeErrorKind::RepeatedKey(_) => format!("{subject} is given twice"),
+            DecodeErrorKind::Said(text) => format!("{subject} {text}"),
         }
     }
 }
 
-impl fmt::Display for Misread {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence("the document"))
     }
 }
 
-impl std::error::Error for Misread {}
+impl std::error::Error for DecodeError {}
 
-impl Error for Misread {
+impl Error for DecodeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(Kind::Said(message.to_string()))
+        Self::new(DecodeErrorKind::Said(message.to_string()))
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Kind::Not { what: in_words(&expected.to_string()), code: "invalid_type" })
+        Self::new(DecodeErrorKind::Not { what: in_words(&expected.to_string()), code: "invalid_type" })
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Kind::Not { what: in_words(&expected.to_string()), code: "invalid_value" })
+        Self::new(DecodeErrorKind::Not { what: in_words(&expected.to_string()), code: "invalid_value" })
     }
 
     fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
@@ -188,18 +190,18 @@ impl Error for Misread {
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Kind::NoneOf(expected))
+        Self::new(DecodeErrorKind::NoneOf(expected))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Kind::UnknownKey { key: field.to_owned(), known: expected })
+        Self::new(DecodeErrorKind::UnknownKey { key: field.to_owned(), known: expected })
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::new(Kind::MissingKey(field))
+        Self::new(DecodeErrorKind::MissingKey(field))
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Self::new(Kind::RepeatedKey(field))
+        Self::new(DecodeErrorKind::RepeatedKey(field))
     }
 }

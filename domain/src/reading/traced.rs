@@ -11,68 +11,68 @@ use serde::de::{
     Visitor,
 };
 
-use super::words::{NUL, UUID, in_words};
-use super::{Kind, Misread, Step};
+use super::words::{NUL_MESSAGE, UUID_EXPECTATION, in_words};
+use super::{DecodeError, DecodeErrorKind, PathStep};
 
 /// Where a fault waits while the wrapped deserialiser passes an error on.
-struct Note {
-    fault: RefCell<Option<Misread>>,
+struct FaultNote {
+    fault: RefCell<Option<DecodeError>>,
     /// The code of what the wrapped deserialiser itself refuses.
     otherwise: &'static str,
 }
 
-impl Note {
+impl FaultNote {
     /// The fault as an error of the wrapped deserialiser.
-    fn keep<E: Error>(&self, fault: Misread) -> E {
+    fn keep<E: Error>(&self, fault: DecodeError) -> E {
         *self.fault.borrow_mut() = Some(fault);
         E::custom("")
     }
 
     /// The fault that waits, or else that the value is not what was expected.
-    fn take(&self, expected: &str) -> Misread {
-        let refused = || Misread::new(Kind::Not { what: in_words(expected), code: self.otherwise });
+    fn take(&self, expected: &str) -> DecodeError {
+        let refused = || DecodeError::new(DecodeErrorKind::Not { what: in_words(expected), code: self.otherwise });
         let fault = self.fault.borrow_mut().take().unwrap_or_else(refused);
         match &fault.kind {
             // The type says why; that it is no UUID says enough.
-            Kind::Said(_) if expected == UUID && fault.steps.is_empty() => {
-                Misread::new(Kind::Not { what: in_words(expected), code: "invalid_uuid" })
+            DecodeErrorKind::Said(_) if expected == UUID_EXPECTATION && fault.steps.is_empty() => {
+                DecodeError::new(DecodeErrorKind::Not { what: in_words(expected), code: "invalid_uuid" })
             }
             _ => fault,
         }
     }
 }
 
-struct Traced<'n, T> {
+struct TracingWrapper<'n, T> {
     inner: T,
-    note: &'n Note,
+    note: &'n FaultNote,
 }
 
 pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
-) -> Result<T, Misread> {
-    let note = Note { fault: RefCell::new(None), otherwise };
-    T::deserialize(Traced { inner: deserializer, note: &note })
+) -> Result<T, DecodeError> {
+    let note = FaultNote { fault: RefCell::new(None), otherwise };
+    T::deserialize(TracingWrapper { inner: deserializer, note: &note })
 }
 
-impl<'n, T> Traced<'n, T> {
-    fn wrap<U>(&self, inner: U) -> Traced<'n, U> {
-        Traced { inner, note: self.note }
+impl<'n, T> TracingWrapper<'n, T> {
+    fn wrap<U>(&self, inner: U) -> TracingWrapper<'n, U> {
+        TracingWrapper { inner, note: self.note }
     }
 }
 
 /// Methods that pass on with the visitor wrapped.
 macro_rules! pass_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
-        fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Misread> {
+        fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DecodeError> {
             let (wanted, visitor) = ((&visitor as &dyn Expected).to_string(), self.wrap(visitor));
             self.inner.$method($($argument,)* visitor).map_err(|_| self.note.take(&wanted))
         }
     )*};
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Traced<'_, D> {
-    type Error = Misread;
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for TracingWrapper<'_, D> {
+    type Error = DecodeError;
 
     /// A struct is an object, and nothing else; see `Objects`.
     fn deserialize_struct<V: Visitor<'de>>(
@@ -80,7 +80,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Traced<'_, D> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misread> {
+    ) -> Result<V::Value, DecodeError> {
         self.deserialize_map(visitor)
     }
 
@@ -89,12 +89,12 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Traced<'_, D> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misread> {
+    ) -> Result<V::Value, DecodeError> {
         let visitor = self.wrap(visitor);
         let read = self.inner.deserialize_enum(name, variants, visitor);
         read.map_err(|_| {
             let fault = self.note.fault.borrow_mut().take();
-            fault.unwrap_or_else(|| Misread::new(Kind::NoneOf(variants)))
+            fault.unwrap_or_else(|| DecodeError::new(DecodeErrorKind::NoneOf(variants)))
         })
     }
 
@@ -120,7 +120,7 @@ macro_rules! texts {
     ($($method:ident($type:ty))*) => {$(
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
             if value.contains('\0') {
-                return Err(self.note.keep(Misread::custom(NUL)));
+                return Err(self.note.keep(DecodeError::custom(NUL_MESSAGE)));
             }
             self.inner.$method(value).map_err(|fault| self.note.keep(fault))
         }
@@ -146,7 +146,7 @@ macro_rules! with_parts {
     )*};
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for TracingWrapper<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -166,12 +166,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
-        let parts = self.wrap(List { parts, next: 0 });
+        let parts = self.wrap(TracedList { parts, next: 0 });
         self.inner.visit_seq(parts).map_err(|fault| self.note.keep(fault))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
-        let parts = self.wrap(Object { parts, key: String::new() });
+        let parts = self.wrap(TracedObject { parts, key: String::new() });
         self.inner.visit_map(parts).map_err(|fault| self.note.keep(fault))
     }
 
@@ -184,7 +184,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Traced<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for TracingWrapper<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
@@ -194,20 +194,20 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Traced<'_, S> {
 }
 
 /// A list and the place of its next element.
-struct List<A> {
+struct TracedList<A> {
     parts: A,
     next: usize,
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Traced<'_, List<A>> {
-    type Error = Misread;
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for TracingWrapper<'_, TracedList<A>> {
+    type Error = DecodeError;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misread> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
         let seed = self.wrap(seed);
         let at = self.inner.next;
         self.inner.next += 1;
         let element = self.inner.parts.next_element_seed(seed);
-        element.map_err(|_| self.note.take("a value").within(Step::Index(at)))
+        element.map_err(|_| self.note.take("a value").within(PathStep::Index(at)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -216,27 +216,27 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Traced<'_, List<A>> {
 }
 
 /// An object and the key whose value comes next.
-struct Object<A> {
+struct TracedObject<A> {
     parts: A,
     key: String,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Traced<'_, Object<A>> {
-    type Error = Misread;
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TracingWrapper<'_, TracedObject<A>> {
+    type Error = DecodeError;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misread> {
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
         let Some(key) = self.inner.parts.next_key::<String>().map_err(|_| self.note.take("a text"))? else {
             return Ok(None);
         };
         self.inner.key.clone_from(&key);
-        let key: StringDeserializer<Misread> = key.into_deserializer();
+        let key: StringDeserializer<DecodeError> = key.into_deserializer();
         seed.deserialize(key).map(Some)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Misread> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
         let seed = self.wrap(seed);
         let key = std::mem::take(&mut self.inner.key);
-        self.inner.parts.next_value_seed(seed).map_err(|_| self.note.take("a value").within(Step::Key(key)))
+        self.inner.parts.next_value_seed(seed).map_err(|_| self.note.take("a value").within(PathStep::Key(key)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -244,35 +244,39 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Traced<'_, Object<A>> {
     }
 }
 
-impl<'n, 'de, A: EnumAccess<'de>> EnumAccess<'de> for Traced<'n, A> {
-    type Error = Misread;
-    type Variant = Traced<'n, A::Variant>;
+impl<'n, 'de, A: EnumAccess<'de>> EnumAccess<'de> for TracingWrapper<'n, A> {
+    type Error = DecodeError;
+    type Variant = TracingWrapper<'n, A::Variant>;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Misread> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), DecodeError> {
         let seed = self.wrap(seed);
         let (value, variant) = self.inner.variant_seed(seed).map_err(|_| self.note.take("a text"))?;
-        Ok((value, Traced { inner: variant, note: self.note }))
+        Ok((value, TracingWrapper { inner: variant, note: self.note }))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Traced<'_, A> {
-    type Error = Misread;
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for TracingWrapper<'_, A> {
+    type Error = DecodeError;
 
-    fn unit_variant(self) -> Result<(), Misread> {
+    fn unit_variant(self) -> Result<(), DecodeError> {
         self.inner.unit_variant().map_err(|_| self.note.take("a text"))
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Misread> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, DecodeError> {
         let seed = self.wrap(seed);
         self.inner.newtype_variant_seed(seed).map_err(|_| self.note.take("a value"))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Misread> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, DecodeError> {
         let visitor = self.wrap(visitor);
         self.inner.tuple_variant(len, visitor).map_err(|_| self.note.take("a sequence"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Misread> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
         let visitor = self.wrap(visitor);
         self.inner.struct_variant(fields, visitor).map_err(|_| self.note.take("a map"))
     }

@@ -18,7 +18,7 @@ pub fn in_words(expected: &str) -> String {
         "i32" => "a whole number from -2147483648 to 2147483647",
         "i64" => "a whole number",
         "f32" | "f64" => "a number",
-        UUID => "a UUID",
+        UUID_EXPECTATION => "a UUID",
         theirs if theirs.starts_with("struct ") => "an object",
         other => other,
     };
@@ -26,10 +26,10 @@ pub fn in_words(expected: &str) -> String {
 }
 
 /// The expectation of the UUID type.
-pub const UUID: &str = "a formatted UUID string";
+pub const UUID_EXPECTATION: &str = "a formatted UUID string";
 
 /// The message about a text with the character NUL, which `PostgreSQL` cannot store.
-pub const NUL: &str = "holds the character NUL (U+0000), which no text here may hold";
+pub const NUL_MESSAGE: &str = "holds the character NUL (U+0000), which no text here may hold";
 /// The code of that fault.
 pub const INVALID_CHARACTER: &str = "invalid_character";
 
@@ -41,7 +41,7 @@ pub fn one_of(names: &[&str]) -> String {
 /// The code of a message of a value's type. It is derived from the message, because deserialisers pass on nothing else.
 pub fn code_of(said: &str) -> &'static str {
     match said {
-        NUL => INVALID_CHARACTER,
+        NUL_MESSAGE => INVALID_CHARACTER,
         said if is_too_long(said) => "too_many",
         said => SlotNameError::code_of(said).unwrap_or("invalid_value"),
     }

@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use super::snapshot::{Snapshot, Unit};
+use super::snapshot::{EvictionUnit, ReclaimSnapshot};
 use crate::decimal::Amount;
-use crate::division::{Grid, Position};
+use crate::division::{QueueAllocation, QueueSlotGrid};
 
-pub struct Holdings<'a> {
-    pub snapshot: &'a Snapshot<'a>,
+pub struct QueueHoldings<'a> {
+    pub snapshot: &'a ReclaimSnapshot<'a>,
     /// The request of the pending workload, by column.
     pub request: Vec<Amount>,
-    pub allocated: Grid<Amount>,
+    pub allocated: QueueSlotGrid<Amount>,
     /// The amounts that victims took away. They are kept apart from `allocated`, because a given allocation may be
     /// smaller than the sum of the running workloads.
-    removed: Grid<u128>,
+    removed: QueueSlotGrid<u128>,
     /// The number of running members, by workload.
     running: Vec<usize>,
     /// The units that are evicted, by queue; each as the range of its members.
@@ -22,13 +22,13 @@ pub struct Holdings<'a> {
     gone_before: Vec<(usize, Vec<Amount>)>,
 }
 
-impl<'a> Holdings<'a> {
-    pub fn new(snapshot: &'a Snapshot<'a>, request: Vec<Amount>) -> Self {
+impl<'a> QueueHoldings<'a> {
+    pub fn new(snapshot: &'a ReclaimSnapshot<'a>, request: Vec<Amount>) -> Self {
         Self {
             snapshot,
             request,
             allocated: snapshot.tree.allocated.clone(),
-            removed: Grid::new(snapshot.tree.len(), snapshot.width(), 0),
+            removed: QueueSlotGrid::new(snapshot.tree.len(), snapshot.width(), 0),
             running: snapshot.jobs.iter().map(|j| j.members.len()).collect(),
             gone: vec![Vec::new(); snapshot.tree.len()],
             gone_before: Vec::new(),
@@ -40,13 +40,13 @@ impl<'a> Holdings<'a> {
         self.gone_before.push((queue, amounts));
     }
 
-    pub fn take(&mut self, unit: &Unit) {
+    pub fn take(&mut self, unit: &EvictionUnit) {
         self.running[unit.job] -= unit.members.len();
         self.gone[unit.queue].push(unit.members.clone());
         self.change(unit, u128::saturating_add);
     }
 
-    pub fn give_back(&mut self, unit: &Unit) {
+    pub fn give_back(&mut self, unit: &EvictionUnit) {
         self.running[unit.job] += unit.members.len();
         let gone = &mut self.gone[unit.queue];
         if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
@@ -55,7 +55,7 @@ impl<'a> Holdings<'a> {
         self.change(unit, u128::saturating_sub);
     }
 
-    fn change(&mut self, unit: &Unit, apply: impl Fn(u128, u128) -> u128) {
+    fn change(&mut self, unit: &EvictionUnit, apply: impl Fn(u128, u128) -> u128) {
         let snapshot = self.snapshot;
         for queue in snapshot.tree.ancestry(unit.queue) {
             for member in unit.members.clone() {
@@ -84,7 +84,7 @@ impl<'a> Holdings<'a> {
         self.gone[queue].iter().map(|members| self.snapshot.held(members.clone())).chain(before)
     }
 
-    pub fn position(&self, queue: usize) -> Position<'_> {
+    pub fn position(&self, queue: usize) -> QueueAllocation<'_> {
         self.snapshot.position(queue, &self.allocated)
     }
 

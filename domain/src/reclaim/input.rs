@@ -8,21 +8,21 @@ use utoipa::ToSchema;
 
 use super::plan_options::PlanOptions;
 use crate::decimal::Amount;
-use crate::defaults::yes;
-use crate::division::{Grid, Tree};
+use crate::defaults::default_true;
+use crate::division::{QueueSlotGrid, QueueTree};
 use crate::reading::at_most;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// A snapshot of a group and the workload that should run in it.
-pub struct Input<'a> {
-    pub tree: &'a Tree,
+pub struct ReclaimInput<'a> {
+    pub tree: &'a QueueTree,
     /// The fair share by queue and slot, of any algorithm.
-    pub fair_share: &'a Grid<Amount>,
-    pub running: &'a [Workload],
-    pub pending: &'a Pending,
+    pub fair_share: &'a QueueSlotGrid<Amount>,
+    pub running: &'a [RunningWorkload],
+    pub pending: &'a PendingGang,
     /// Absent: only totals count.
-    pub agents: Option<&'a [Agent]>,
+    pub agents: Option<&'a [ReclaimAgent]>,
     pub options: &'a PlanOptions,
     pub now: Timestamp,
 }
@@ -34,15 +34,14 @@ const MAX_PENDING_MEMBERS: usize = 20_000;
 /// A running workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = RunningWorkload)]
-pub struct Workload {
+pub struct RunningWorkload {
     #[schema(value_type = String)]
     pub workload_id: Arc<str>,
     #[schema(value_type = String)]
     pub queue: Arc<str>,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     #[serde(default)]
     pub critical: bool,
@@ -65,7 +64,7 @@ pub struct RunningMember {
     #[schema(value_type = String)]
     pub kernel_id: Arc<str>,
     #[schema(schema_with = crate::schemas::quantities)]
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub agent_id: Option<Arc<str>>,
@@ -74,15 +73,14 @@ pub struct RunningMember {
 /// The workload that wants to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = PendingGang)]
-pub struct Pending {
+pub struct PendingGang {
     #[schema(value_type = String)]
     pub workload_id: Arc<str>,
     #[schema(value_type = String)]
     pub queue: Arc<str>,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     #[serde(default)]
     pub created_at: Option<Timestamp>,
@@ -99,7 +97,7 @@ pub struct Pending {
 #[serde(deny_unknown_fields)]
 pub struct PendingMember {
     #[schema(schema_with = crate::schemas::quantities)]
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     /// Labels that its agent must carry.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
@@ -107,14 +105,13 @@ pub struct PendingMember {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = ReclaimAgent)]
-pub struct Agent {
+pub struct ReclaimAgent {
     #[schema(value_type = String)]
     pub agent_id: Arc<str>,
     /// The total of the node, used or not.
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub schedulable: bool,
 }

@@ -34,12 +34,12 @@ mod simulation;
 pub(crate) mod snapshot;
 mod workloads;
 
-pub use input::{Agent, Input, Pending, PendingMember, RunningMember, Workload};
+pub use input::{PendingGang, PendingMember, ReclaimAgent, ReclaimInput, RunningMember, RunningWorkload};
 pub use observe::observed_tree;
-pub use outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict, Victim};
+pub use outcome::{EvictionRefusal, PlacedMember, PlanFigures, ReclaimPlan, ReclaimRule, ReclaimVerdict, Victim};
 pub use plan::{plan, plan_warnings};
-pub use plan_options::{NodeOrder, PlanOptions, PolicyName, Strategy};
+pub use plan_options::{NodeOrder, PlanOptions, PolicyName, ReclaimStrategy};
 pub use policy::plugins;
-pub use settings::Settings;
-pub use simulation::Simulation;
-pub use workloads::Workloads;
+pub use settings::ReclaimOptions;
+pub use simulation::ReclaimSimulation;
+pub use workloads::GroupWorkloads;

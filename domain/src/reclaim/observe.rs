@@ -1,30 +1,30 @@
 //! The amounts that queues hold and ask for, summed from the workloads (DIVISION §1). A figure that is given for a
 //! queue replaces the sum.
 
-use super::input::{Pending, Workload};
+use super::input::{PendingGang, RunningWorkload};
 use crate::decimal::Amount;
-use crate::division::Tree;
+use crate::division::QueueTree;
 use crate::division::tree::faults::unknown_queue;
 use crate::division::tree::sums;
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::queues::QueueSpec;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 
 /// Builds the tree with the demand and the allocation of the workloads. The pending workload counts as demand. Slots
 /// that only workloads name have no capacity.
 pub fn observed_tree(
     specs: &[QueueSpec],
-    capacity: &Amounts,
-    running: &[Workload],
-    pending: Option<&Pending>,
-) -> Result<Tree, Vec<Fault>> {
-    let mut tree = Tree::lay_out(specs, &with_slots_of(capacity, running, pending))?;
+    capacity: &SlotAmounts,
+    running: &[RunningWorkload],
+    pending: Option<&PendingGang>,
+) -> Result<QueueTree, Vec<Fault>> {
+    let mut tree = QueueTree::lay_out(specs, &with_slots_of(capacity, running, pending))?;
     add_workloads(&mut tree, running, pending)?;
     sums::add_up(&mut tree, specs);
     Ok(tree)
 }
 
-fn with_slots_of(capacity: &Amounts, running: &[Workload], pending: Option<&Pending>) -> Amounts {
+fn with_slots_of(capacity: &SlotAmounts, running: &[RunningWorkload], pending: Option<&PendingGang>) -> SlotAmounts {
     let mut all = capacity.clone();
     let members = running.iter().flat_map(|w| w.members.iter().map(|m| &m.slots));
     let asked = pending.into_iter().flat_map(|p| p.members.iter().map(|m| &m.slots));
@@ -39,7 +39,11 @@ fn with_slots_of(capacity: &Amounts, running: &[Workload], pending: Option<&Pend
 }
 
 /// Adds to every queue what its own workloads hold and ask for.
-fn add_workloads(tree: &mut Tree, running: &[Workload], pending: Option<&Pending>) -> Result<(), Vec<Fault>> {
+fn add_workloads(
+    tree: &mut QueueTree,
+    running: &[RunningWorkload],
+    pending: Option<&PendingGang>,
+) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
     for (at, workload) in running.iter().enumerate() {
         let Some(queue) = tree.find(&workload.queue) else {

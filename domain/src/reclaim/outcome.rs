@@ -7,12 +7,11 @@ use utoipa::ToSchema;
 
 use crate::choices::choices;
 use crate::decimal::Amount;
-use crate::division::{Fraction, Position, Warning};
-use crate::slots::{Amounts, SlotMap};
+use crate::division::{DivisionWarning, Fraction, QueueAllocation};
+use crate::slots::{SlotAmounts, SlotMap};
 
 choices! {
-    #[schema(as = ReclaimVerdict)]
-    pub enum Verdict {
+    pub enum ReclaimVerdict {
         Fits = "fits", "It fits: no workload has to give anything back.";
         Reclaim = "reclaim", "It can run once these workloads have given back what they hold.";
         Preempt = "preempt", "It can run once these workloads of its own queue have given way.";
@@ -24,8 +23,7 @@ choices! {
 choices! {
     /// Why a victim was not taken, or the workload not served (DIVISION §6.8).
     #[derive(PartialOrd, Ord, Hash)]
-    #[schema(as = ReclaimRule)]
-    pub enum Rule {
+    pub enum ReclaimRule {
         GateFairShare = "gate_fair_share", "The queue would have more than its fair share.";
         GateQuota = "gate_quota", "Work that cannot be preempted would go beyond the quota.";
         Limit = "limit", "It would go beyond the limit.";
@@ -61,14 +59,14 @@ pub struct Victim {
 
 /// Ratios are rounded so that the rule that forbade holds on the printed figures as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Refusal {
+pub struct EvictionRefusal {
     /// Absent: said of the pending workload itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub workload_id: Option<Arc<str>>,
     #[schema(value_type = String)]
     pub queue: Arc<str>,
-    pub rule: Rule,
+    pub rule: ReclaimRule,
     #[schema(value_type = Option<String>)]
     pub level: Option<Arc<str>>,
     pub slot: Option<&'static str>,
@@ -82,7 +80,7 @@ pub struct Refusal {
 /// Where a member of the pending workload may run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Placement)]
-pub struct Placed {
+pub struct PlacedMember {
     /// Its place in the list of members.
     pub member: usize,
     #[schema(value_type = String)]
@@ -92,17 +90,17 @@ pub struct Placed {
 /// A queue's figures before or after the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = QueueFigures)]
-pub struct Figures {
+pub struct PlanFigures {
     #[schema(value_type = String)]
     pub queue: Arc<str>,
-    pub allocated: Amounts,
-    pub fair_share: Amounts,
+    pub allocated: SlotAmounts,
+    pub fair_share: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
     pub saturation_ratio: SlotMap<Fraction>,
 }
 
-impl Figures {
-    pub fn of(position: &Position) -> Self {
+impl PlanFigures {
+    pub fn of(position: &QueueAllocation) -> Self {
         let tree = position.tree;
         let slots = tree.slots.iter().copied().enumerate();
         Self {
@@ -116,7 +114,7 @@ impl Figures {
 
 /// The verdict on a reclaim, and the victims that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ReclaimPlan, example = json!({
+#[schema(example = json!({
     "verdict": "reclaim",
     "victims": [{"workload_id": "w1", "kernel_ids": ["k3"], "queue": "b", "rule": "fair_share", "level": "b", "slot": "gpu"}],
     "refusals": [],
@@ -133,15 +131,15 @@ impl Figures {
     ],
     "disruption_ratio": "1", "warnings": []
 }))]
-pub struct Plan {
-    pub verdict: Verdict,
+pub struct ReclaimPlan {
+    pub verdict: ReclaimVerdict,
     pub victims: Vec<Victim>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Vec<Placed>>,
-    pub refusals: Vec<Refusal>,
-    pub before: Vec<Figures>,
-    pub after: Vec<Figures>,
+    pub placement: Option<Vec<PlacedMember>>,
+    pub refusals: Vec<EvictionRefusal>,
+    pub before: Vec<PlanFigures>,
+    pub after: Vec<PlanFigures>,
     /// Evicted / requested, the largest over the slots asked for.
     pub disruption_ratio: Amount,
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DivisionWarning>,
 }

@@ -1,35 +1,35 @@
 //! Makes a plan from an input (DIVISION §6). If the workload does not fit, it looks for victims in other queues, then
 //! for victims in the workload's own queue, and otherwise explains why there are none.
 
-use super::budget::Budget;
-use super::free_capacity::{FreeCapacity, classes, total_request};
-use super::holdings::Holdings;
-use super::input::Input;
+use super::budget::SearchBudget;
+use super::free_capacity::{FreeCapacity, group_into_classes, total_request};
+use super::holdings::QueueHoldings;
+use super::input::ReclaimInput;
 use super::limits;
-use super::outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict};
+use super::outcome::{EvictionRefusal, PlacedMember, PlanFigures, ReclaimPlan, ReclaimRule, ReclaimVerdict};
 use super::plan_options::{PlanOptions, PolicyName};
-use super::policy::plugins::{self, Plugin, plugin};
-use super::policy::preemption::Preemption;
-use super::policy::strategies::Strategies;
-use super::policy::tiers::Tiers;
-use super::policy::{Denied, Policy};
-use super::search::{Attempt, Failed, Mode};
-use super::snapshot::{NOWHERE, Snapshot};
+use super::policy::plugins::{self, ReclaimPlugin, plugin};
+use super::policy::preemption::PreemptionPolicy;
+use super::policy::strategies::StrategyPolicy;
+use super::policy::tiers::PluginTiers;
+use super::policy::{EvictionDenial, EvictionPolicy};
+use super::search::{EvictionMode, SearchAttempt, SearchFailure};
+use super::snapshot::{NO_AGENT, ReclaimSnapshot};
 use crate::decimal::Amount;
-use crate::division::{Fraction, Position, Warning};
+use crate::division::{DivisionWarning, Fraction, QueueAllocation};
 use crate::fault::Fault;
 use crate::queues::Bound;
 
 /// Plans for the pending workload. The faults name the parts of the input that cannot be used.
-pub fn plan(input: &Input) -> Result<Plan, Vec<Fault>> {
+pub fn plan(input: &ReclaimInput) -> Result<ReclaimPlan, Vec<Fault>> {
     let plugins = active_plugins(input.options)?;
-    let snapshot = Snapshot::new(input)?;
-    let planner = Planner { snapshot: &snapshot, plugins: &plugins };
+    let snapshot = ReclaimSnapshot::new(input)?;
+    let planner = ReclaimPlanner { snapshot: &snapshot, plugins: &plugins };
     Ok(planner.plan())
 }
 
 /// The plug-ins that choose agents and, under `policy: plugins`, also victims.
-fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn Plugin>, Vec<Fault>> {
+fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn ReclaimPlugin>, Vec<Fault>> {
     if options.policy == PolicyName::Strategies {
         return Ok(plugins::choosing_agents().collect());
     }
@@ -40,13 +40,13 @@ fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn Plugin>, Vec
     Ok(options.tiers.iter().flatten().filter_map(|name| plugin(name)).collect())
 }
 
-struct Planner<'a> {
-    snapshot: &'a Snapshot<'a>,
-    plugins: &'a [&'static dyn Plugin],
+struct ReclaimPlanner<'a> {
+    snapshot: &'a ReclaimSnapshot<'a>,
+    plugins: &'a [&'static dyn ReclaimPlugin],
 }
 
-impl Planner<'_> {
-    fn plan(&self) -> Plan {
+impl ReclaimPlanner<'_> {
+    fn plan(&self) -> ReclaimPlan {
         let (snapshot, all) = (self.snapshot, self.snapshot.pending.members.len());
         let mut free = FreeCapacity::new(snapshot, self.plugins);
         let core = snapshot.gang_size();
@@ -54,43 +54,55 @@ impl Planner<'_> {
         sizes.dedup();
         // A tenth of the search budget. If it runs out here, the workload counts as not fitting; the search for victims
         // then finds the room without taking any.
-        let mut budget = Budget::from_ms(snapshot.options.search_budget_ms / 10);
+        let mut budget = SearchBudget::from_ms(snapshot.options.search_budget_ms / 10);
         for size in sizes {
-            let classes = classes(snapshot, self.plugins, size);
-            let holdings = Holdings::new(snapshot, total_request(snapshot, size));
+            let classes = group_into_classes(snapshot, self.plugins, size);
+            let holdings = QueueHoldings::new(snapshot, total_request(snapshot, size));
             let everywhere: Vec<usize> = (0..free.agents()).collect();
             if limits::check(&holdings).is_ok()
                 && self.non_preemptible(&holdings).is_ok()
                 && let Ok(Some(placed)) = free.place(&classes, &everywhere, &mut budget)
             {
                 let placement = self.placement(&placed);
-                return self.finish(Verdict::Fits, &holdings, size, Plan { placement, ..self.empty(Verdict::Fits) });
+                return self.finish(
+                    ReclaimVerdict::Fits,
+                    &holdings,
+                    size,
+                    ReclaimPlan { placement, ..self.empty(ReclaimVerdict::Fits) },
+                );
             }
         }
         self.take_from_others(free, core)
     }
 
-    fn take_from_others(&self, free: FreeCapacity, size: usize) -> Plan {
+    fn take_from_others(&self, free: FreeCapacity, size: usize) -> ReclaimPlan {
         let snapshot = self.snapshot;
-        let classes = classes(snapshot, self.plugins, size);
+        let classes = group_into_classes(snapshot, self.plugins, size);
         let request = total_request(snapshot, size);
-        let holdings = Holdings::new(snapshot, request.clone());
+        let holdings = QueueHoldings::new(snapshot, request.clone());
         let refused = |refusals| {
-            self.finish(Verdict::Refused, &holdings, size, Plan { refusals, ..self.empty(Verdict::Refused) })
+            self.finish(
+                ReclaimVerdict::Refused,
+                &holdings,
+                size,
+                ReclaimPlan { refusals, ..self.empty(ReclaimVerdict::Refused) },
+            )
         };
-        if let Err(denied) = self.non_preemptible(&holdings).and_then(|()| limits::possible(&holdings)) {
+        if let Err(denied) = self.non_preemptible(&holdings).and_then(|()| limits::check_request_alone(&holdings)) {
             return refused(vec![denied.shown(snapshot, None)]);
         }
-        let policy: Box<dyn Policy + '_> = match snapshot.options.policy {
-            PolicyName::Strategies => Box::new(Strategies::new(snapshot, &request)),
-            PolicyName::Plugins => Box::new(Tiers::new(snapshot)),
+        let policy: Box<dyn EvictionPolicy + '_> = match snapshot.options.policy {
+            PolicyName::Strategies => Box::new(StrategyPolicy::new(snapshot, &request)),
+            PolicyName::Plugins => Box::new(PluginTiers::new(snapshot)),
         };
-        let mut budget = Budget::from_ms(snapshot.options.search_budget_ms);
-        let inside = Preemption { queue: snapshot.queue() };
+        let mut budget = SearchBudget::from_ms(snapshot.options.search_budget_ms);
+        let inside = PreemptionPolicy { queue: snapshot.queue() };
         let mut all_refusals = Vec::new();
-        let kinds: [(Mode, Verdict, &dyn Policy); 2] =
-            [(Mode::Reclaim, Verdict::Reclaim, &*policy), (Mode::Preempt, Verdict::Preempt, &inside)];
-        let attempt = Attempt { snapshot, classes: &classes, request: &request, free, explains_candidates: true };
+        let kinds: [(EvictionMode, ReclaimVerdict, &dyn EvictionPolicy); 2] = [
+            (EvictionMode::Reclaim, ReclaimVerdict::Reclaim, &*policy),
+            (EvictionMode::Preempt, ReclaimVerdict::Preempt, &inside),
+        ];
+        let attempt = SearchAttempt { snapshot, classes: &classes, request: &request, free, explains_candidates: true };
         for (mode, verdict, policy) in kinds {
             if let Err(denied) = policy.gate(&holdings) {
                 all_refusals.push(denied.shown(snapshot, None));
@@ -98,9 +110,9 @@ impl Planner<'_> {
             }
             match attempt.search(mode, policy, &mut budget) {
                 Ok(taken) => {
-                    let verdict = if taken.victims.is_empty() { Verdict::Fits } else { verdict };
-                    all_refusals.retain(|refusal: &Refusal| refusal.workload_id.is_none());
-                    let plan = Plan {
+                    let verdict = if taken.victims.is_empty() { ReclaimVerdict::Fits } else { verdict };
+                    all_refusals.retain(|refusal: &EvictionRefusal| refusal.workload_id.is_none());
+                    let plan = ReclaimPlan {
                         victims: taken.victims,
                         placement: self.placement(&taken.placed),
                         refusals: all_refusals,
@@ -109,26 +121,26 @@ impl Planner<'_> {
                     };
                     return self.finish(verdict, &taken.holdings, size, plan);
                 }
-                Err(Failed::Refused(more)) => all_refusals.extend(more),
-                Err(Failed::Exhausted) => {
+                Err(SearchFailure::Refused(more)) => all_refusals.extend(more),
+                Err(SearchFailure::Exhausted) => {
                     return self.finish(
-                        Verdict::SearchExhausted,
+                        ReclaimVerdict::SearchExhausted,
                         &holdings,
                         size,
-                        self.empty(Verdict::SearchExhausted),
+                        self.empty(ReclaimVerdict::SearchExhausted),
                     );
                 }
             }
         }
         if all_refusals.is_empty() {
-            all_refusals.push(Denied::plain(Rule::NoCandidate, snapshot.queue()).shown(snapshot, None));
+            all_refusals.push(EvictionDenial::plain(ReclaimRule::NoCandidate, snapshot.queue()).shown(snapshot, None));
         }
         refused(all_refusals)
     }
 
     /// Checks that a non-preemptible workload stays within the quota of its queue and of every ancestor
     /// (DIVISION §6.5).
-    fn non_preemptible(&self, holdings: &Holdings) -> Result<(), Denied> {
+    fn non_preemptible(&self, holdings: &QueueHoldings) -> Result<(), EvictionDenial> {
         let snapshot = self.snapshot;
         if snapshot.pending.preemptible || snapshot.options.policy == PolicyName::Plugins {
             return Ok(());
@@ -140,25 +152,25 @@ impl Planner<'_> {
                 if let Bound::Limited(quota) = snapshot.tree.quota[cell]
                     && held > quota
                 {
-                    return Err(Denied::ours(Rule::GateQuota, queue, column, Fraction::of(held, quota)));
+                    return Err(EvictionDenial::ours(ReclaimRule::GateQuota, queue, column, Fraction::of(held, quota)));
                 }
             }
         }
         Ok(())
     }
 
-    fn placement(&self, placed: &[(usize, usize)]) -> Option<Vec<Placed>> {
+    fn placement(&self, placed: &[(usize, usize)]) -> Option<Vec<PlacedMember>> {
         let agents = self.snapshot.agents?;
-        let mut placed: Vec<Placed> = placed
+        let mut placed: Vec<PlacedMember> = placed
             .iter()
-            .map(|(member, agent)| Placed { member: *member, agent_id: agents[*agent].agent_id.clone() })
+            .map(|(member, agent)| PlacedMember { member: *member, agent_id: agents[*agent].agent_id.clone() })
             .collect();
         placed.sort_by_key(|p| p.member);
         Some(placed)
     }
 
-    fn empty(&self, verdict: Verdict) -> Plan {
-        Plan {
+    fn empty(&self, verdict: ReclaimVerdict) -> ReclaimPlan {
+        ReclaimPlan {
             verdict,
             victims: Vec::new(),
             placement: None,
@@ -170,20 +182,26 @@ impl Planner<'_> {
         }
     }
 
-    fn warnings(&self) -> Vec<Warning> {
+    fn warnings(&self) -> Vec<DivisionWarning> {
         let snapshot = self.snapshot;
-        let lost = snapshot.members.iter().filter(|member| member.agent == NOWHERE);
+        let lost = snapshot.members.iter().filter(|member| member.agent == NO_AGENT);
         plan_warnings(snapshot.options, if snapshot.agents.is_some() { lost.count() } else { 0 })
     }
 
     /// Adds the figures of the reclaimer's queues and of the queues that lost something or were compared.
-    fn finish(&self, verdict: Verdict, holdings: &Holdings, size: usize, mut plan: Plan) -> Plan {
+    fn finish(
+        &self,
+        verdict: ReclaimVerdict,
+        holdings: &QueueHoldings,
+        size: usize,
+        mut plan: ReclaimPlan,
+    ) -> ReclaimPlan {
         let snapshot = self.snapshot;
-        let planned = matches!(verdict, Verdict::Fits | Verdict::Reclaim | Verdict::Preempt);
+        let planned = matches!(verdict, ReclaimVerdict::Fits | ReclaimVerdict::Reclaim | ReclaimVerdict::Preempt);
         if planned && size < snapshot.pending.members.len() {
             let left = snapshot.pending.members.len() - size;
             let detail = format!("planned for the {size} members of the gang; {left} more wait for room");
-            plan.warnings.push(Warning::new("surplus_left_pending", None, None, detail));
+            plan.warnings.push(DivisionWarning::new("surplus_left_pending", None, None, detail));
         }
         let mut queues = snapshot.path.clone();
         let named = plan.victims.iter().flat_map(|v| [&v.queue, &v.level]);
@@ -192,29 +210,29 @@ impl Planner<'_> {
         let mut seen = vec![false; snapshot.tree.len()];
         queues.retain(|queue| !std::mem::replace(&mut seen[*queue], true));
         for queue in queues {
-            plan.before.push(Figures::of(&snapshot.position(queue, &snapshot.tree.allocated)));
+            plan.before.push(PlanFigures::of(&snapshot.position(queue, &snapshot.tree.allocated)));
             let mut held = holdings.allocated.row(queue).to_vec();
             if planned && snapshot.path.contains(&queue) {
                 held = (0..held.len()).map(|column| holdings.with_request(queue, column)).collect();
             }
-            let position = Position { allocated: &held, ..snapshot.position(queue, &snapshot.tree.allocated) };
-            plan.after.push(Figures::of(&position));
+            let position = QueueAllocation { allocated: &held, ..snapshot.position(queue, &snapshot.tree.allocated) };
+            plan.after.push(PlanFigures::of(&position));
         }
         plan
     }
 }
 
 /// The warnings about options, and about running members on no known agent.
-pub fn plan_warnings(options: &PlanOptions, lost: usize) -> Vec<Warning> {
+pub fn plan_warnings(options: &PlanOptions, lost: usize) -> Vec<DivisionWarning> {
     let mut warnings = Vec::new();
     let multiplier = options.reclaimer_utilization_multiplier;
     if multiplier < Amount::whole(1) {
         let detail = format!("reclaimer_utilization_multiplier {multiplier} is below 1 and was raised to 1");
-        warnings.push(Warning::new("multiplier_raised", None, None, detail));
+        warnings.push(DivisionWarning::new("multiplier_raised", None, None, detail));
     }
     if lost > 0 {
         let detail = format!("{lost} running members are on no known agent: evicting them frees no room");
-        warnings.push(Warning::new("unknown_agent", None, None, detail));
+        warnings.push(DivisionWarning::new("unknown_agent", None, None, detail));
     }
     warnings
 }

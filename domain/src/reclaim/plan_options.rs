@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::fault::Fault;
-use crate::flat::Part;
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues, range_fault};
 use crate::queues::MAX_WEIGHT;
 
@@ -22,8 +22,7 @@ choices! {
 
 choices! {
     /// KAI's reasons to take a victim, in the order in which they are tried (DIVISION §6.2).
-    #[schema(as = ReclaimStrategy)]
-    pub enum Strategy {
+    pub enum ReclaimStrategy {
         FairShare = "fair_share", "The queue of the victim has more than its fair share.";
         Quota = "quota", "The queue that asks stays within its quota, and the queue of the victim is over its own.";
     }
@@ -46,7 +45,7 @@ pub struct PlanOptions {
     pub policy: PolicyName,
     /// Plug-in names of `policy: plugins`, by tier.
     pub tiers: Vec<Vec<String>>,
-    pub strategies: Vec<Strategy>,
+    pub strategies: Vec<ReclaimStrategy>,
     /// At least 1; a smaller one is raised.
     pub reclaimer_utilization_multiplier: Amount,
     pub node_order: NodeOrder,
@@ -63,7 +62,7 @@ impl Default for PlanOptions {
                 tier(&["priority", "gang", "conformance"]),
                 tier(&["drf", "proportion", "predicates", "node_order"]),
             ],
-            strategies: vec![Strategy::FairShare, Strategy::Quota],
+            strategies: vec![ReclaimStrategy::FairShare, ReclaimStrategy::Quota],
             reclaimer_utilization_multiplier: Amount::whole(1),
             node_order: NodeOrder::default(),
             search_budget_ms: 1000,
@@ -75,7 +74,7 @@ impl Default for PlanOptions {
 const MAX_BUDGET_MS: i64 = 60_000;
 const MAX_PLUGINS: usize = 100;
 
-impl Part for PlanOptions {
+impl FlatPart for PlanOptions {
     fn facts() -> Vec<OptionFacts> {
         let new = OptionFacts::new;
         vec![
@@ -89,7 +88,7 @@ impl Part for PlanOptions {
             new(
                 "strategies",
                 "Strategies",
-                OptionValues::Choices(Strategy::choices),
+                OptionValues::Choices(ReclaimStrategy::choices),
                 "The reasons to take a victim, in the order in which they are tried.",
             ),
             new(

@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::input::{Agent, Input, MAX_RUNNING_MEMBERS, Pending, Workload};
+use super::input::{MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload};
 use super::observe::observed_tree;
-use super::outcome::Plan;
+use super::outcome::ReclaimPlan;
 use super::plan::plan;
-use super::settings::Settings;
-use crate::division::{Shares, Trace, lint};
+use super::settings::ReclaimOptions;
+use crate::division::{DivisionResult, DivisionTrace, lint};
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::maps::FastMap;
 use crate::names::check_name;
 use crate::queues::{MAX_QUEUES, QueueSpec};
 use crate::reading::{at_most, at_most_if_any};
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The largest number of agents, which is above any real cluster. It bounds the memory that a request can use.
@@ -27,7 +27,7 @@ const MAX_CHOICES: usize = 10_000_000;
 /// A snapshot with the workload that wants to run in it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = ReclaimSimulation, example = json!({
+#[schema(example = json!({
     "algorithm": "quota_over_quota", "options": {}, "capacity": {"gpu": 4},
     "queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}}],
     "running": [{"workload_id": "w1", "queue": "b", "priority": 0, "preemptible": true, "gang_min": 2, "members": [
@@ -35,31 +35,31 @@ const MAX_CHOICES: usize = 10_000_000;
     ]}],
     "pending": {"workload_id": "w2", "queue": "a", "priority": 0, "preemptible": true, "members": [{"slots": {"gpu": 1}}]}
 }))]
-pub struct Simulation {
-    pub capacity: Amounts,
+pub struct ReclaimSimulation {
+    pub capacity: SlotAmounts,
     #[schema(schema_with = crate::schemas::algorithm)]
     pub algorithm: String,
     #[serde(default)]
-    pub options: Settings,
+    pub options: ReclaimOptions,
     #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
     #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,
     /// Absent: only totals count.
     #[serde(default, deserialize_with = "at_most_if_any::<MAX_AGENTS, _, _>")]
     #[schema(max_items = 50_000)]
-    pub agents: Option<Vec<Agent>>,
+    pub agents: Option<Vec<ReclaimAgent>>,
     #[serde(deserialize_with = "at_most::<MAX_RUNNING_MEMBERS, _, _>")]
     #[schema(max_items = 500_000)]
-    pub running: Vec<Workload>,
-    pub pending: Pending,
+    pub running: Vec<RunningWorkload>,
+    pub pending: PendingGang,
     /// The moment of the plan, for minimum runtimes; absent: now.
     #[serde(default)]
     pub now: Option<Timestamp>,
 }
 
-impl Simulation {
+impl ReclaimSimulation {
     /// Divides and plans. Every fault of the input names its place.
-    pub fn run(self, clock: Timestamp) -> Result<Plan, Vec<Fault>> {
+    pub fn run(self, clock: Timestamp) -> Result<ReclaimPlan, Vec<Fault>> {
         let mut faults = self.faults();
         let algorithm = self.options.check(&self.algorithm);
         let tree = observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending));
@@ -72,9 +72,9 @@ impl Simulation {
                 return Err(faults);
             }
         };
-        let Settings { division: options, plan: plan_options } = &self.options;
-        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut Trace::off());
-        let mut plan = plan(&Input {
+        let ReclaimOptions { division: options, plan: plan_options } = &self.options;
+        let DivisionResult { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut DivisionTrace::off());
+        let mut plan = plan(&ReclaimInput {
             tree: &tree,
             fair_share: &fair_share,
             running: &self.running,

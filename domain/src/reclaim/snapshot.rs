@@ -5,32 +5,32 @@
 //! workloads hold, `free_capacity` has what agents have free, and a `board` has both.
 //!
 //! Conventions:
-//! - Queues, workloads ([`Job`]), members and agents are indices in the lists of the input. The members of all running
+//! - Queues, workloads ([`SnapshotWorkload`]), members and agents are indices in the lists of the input. The members of all running
 //!   workloads follow each other in one list, so that a workload is a range of members. The core of a gang is the first
 //!   part of its range.
 //! - Amounts of members are pairs (column of the tree, units of 10^-12) without zeros.
 //! - The reclaimer's path is its queue and the ancestors upwards; a *step* is an index on this path. Every other queue
-//!   has a [`Pair`], the two siblings that the rules compare (DIVISION appendix B).
+//!   has a [`ComparedQueues`], the two siblings that the rules compare (DIVISION appendix B).
 //! - The total work of taking all victims is bounded by [`MAX_CHANGES`]; a larger input is refused.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use super::input::{Agent, Input, Pending, Workload};
+use super::input::{PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload};
 use super::plan_options::PlanOptions;
 use crate::decimal::Amount;
 use crate::division::tree::faults::unknown_queue;
-use crate::division::{Grid, Position, Tree};
+use crate::division::{QueueAllocation, QueueSlotGrid, QueueTree};
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::maps::FastMap;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The index for no agent, or for an agent that the input does not contain.
-pub const NOWHERE: usize = usize::MAX;
+pub const NO_AGENT: usize = usize::MAX;
 
 /// A running workload, at the same index as in the input.
-pub struct Job {
+pub struct SnapshotWorkload {
     pub queue: usize,
     pub members: Range<usize>,
     /// The number of first members that are the core of the gang.
@@ -39,14 +39,14 @@ pub struct Job {
 
 /// Members that are evicted together: one surplus member, or the core of a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct EvictionUnit {
     pub job: usize,
     pub queue: usize,
     pub members: Range<usize>,
     pub is_core: bool,
 }
 
-pub struct Member {
+pub struct SnapshotMember {
     pub agent: usize,
     cells: Range<usize>,
 }
@@ -54,7 +54,7 @@ pub struct Member {
 /// The two queues that are compared for a victim of some queue: the ancestors of reclaimer and victim just below their
 /// lowest common ancestor (DIVISION appendix B).
 #[derive(Clone, Copy)]
-pub struct Pair {
+pub struct ComparedQueues {
     /// The reclaimer's side.
     pub ours: usize,
     /// The index of `ours` on the reclaimer's path.
@@ -69,8 +69,8 @@ const MAX_CHANGES: usize = 50_000_000;
 /// The running workloads of a snapshot, without anything that depends on the pending workload. Plans for several pending
 /// workloads have one index in common.
 pub struct RunningIndex {
-    pub jobs: Vec<Job>,
-    pub members: Vec<Member>,
+    pub jobs: Vec<SnapshotWorkload>,
+    pub members: Vec<SnapshotMember>,
     cells: Vec<(usize, u128)>,
     job_starts: Vec<usize>,
     jobs_by_queue: Vec<usize>,
@@ -78,30 +78,30 @@ pub struct RunningIndex {
     depths: Vec<usize>,
 }
 
-pub struct Snapshot<'a> {
-    pub tree: &'a Tree,
-    pub fair_share: &'a Grid<Amount>,
-    pub running: &'a [Workload],
-    pub pending: &'a Pending,
-    pub agents: Option<&'a [Agent]>,
+pub struct ReclaimSnapshot<'a> {
+    pub tree: &'a QueueTree,
+    pub fair_share: &'a QueueSlotGrid<Amount>,
+    pub running: &'a [RunningWorkload],
+    pub pending: &'a PendingGang,
+    pub agents: Option<&'a [ReclaimAgent]>,
     pub options: &'a PlanOptions,
     pub now: Timestamp,
     /// The reclaimer's queue and its ancestors, upwards.
     pub path: Vec<usize>,
     /// By queue; `None` for the reclaimer's queue, its ancestors and its descendants.
-    pub pairs: Vec<Option<Pair>>,
+    pub pairs: Vec<Option<ComparedQueues>>,
     index: Arc<RunningIndex>,
 }
 
-impl Deref for Snapshot<'_> {
+impl Deref for ReclaimSnapshot<'_> {
     type Target = RunningIndex;
     fn deref(&self) -> &RunningIndex {
         &self.index
     }
 }
 
-impl<'a> Snapshot<'a> {
-    pub fn new(input: &Input<'a>) -> Result<Self, Vec<Fault>> {
+impl<'a> ReclaimSnapshot<'a> {
+    pub fn new(input: &ReclaimInput<'a>) -> Result<Self, Vec<Fault>> {
         let tree = input.tree;
         let mut faults = pending_faults(tree, input.pending);
         let queues = resolve_queues(tree, input.running, &mut faults);
@@ -116,7 +116,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The snapshot for a pending workload of `queue`. The index is one of the same running workloads.
-    pub fn of(input: &Input<'a>, queue: usize, index: Arc<RunningIndex>) -> Self {
+    pub fn of(input: &ReclaimInput<'a>, queue: usize, index: Arc<RunningIndex>) -> Self {
         let path: Vec<usize> = input.tree.ancestry(queue).collect();
         Self {
             tree: input.tree,
@@ -141,8 +141,13 @@ impl<'a> Snapshot<'a> {
         self.tree.slots.len()
     }
 
-    pub fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
-        Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
+    pub fn position<'b>(&'b self, queue: usize, allocated: &'b QueueSlotGrid<Amount>) -> QueueAllocation<'b> {
+        QueueAllocation {
+            tree: self.tree,
+            queue,
+            allocated: allocated.row(queue),
+            fair_share: self.fair_share.row(queue),
+        }
     }
 
     /// The amounts that members hold together, by column.
@@ -163,34 +168,39 @@ impl<'a> Snapshot<'a> {
 
 impl RunningIndex {
     /// Resolves workloads whose queues are `queues`. Without the indices of agents by name only totals count.
-    pub fn new(tree: &Tree, running: &[Workload], queues: &[usize], agents: Option<&FastMap<&str, usize>>) -> Self {
+    pub fn new(
+        tree: &QueueTree,
+        running: &[RunningWorkload],
+        queues: &[usize],
+        agents: Option<&FastMap<&str, usize>>,
+    ) -> Self {
         let mut index = Self {
             jobs: Vec::with_capacity(running.len()),
             members: Vec::new(),
             cells: Vec::new(),
             job_starts: Vec::new(),
             jobs_by_queue: Vec::new(),
-            depths: depths(tree),
+            depths: queue_depths(tree),
         };
         for (workload, queue) in running.iter().zip(queues) {
             let start = index.members.len();
             for member in &workload.members {
                 let find = |by_name: &FastMap<&str, usize>| by_name.get(member.agent_id.as_deref()?).copied();
-                let agent = agents.map_or(0, |by_name| find(by_name).unwrap_or(NOWHERE));
+                let agent = agents.map_or(0, |by_name| find(by_name).unwrap_or(NO_AGENT));
                 let from = index.cells.len();
                 index.cells.extend(cells_of(tree, &member.slots));
-                index.members.push(Member { agent, cells: from..index.cells.len() });
+                index.members.push(SnapshotMember { agent, cells: from..index.cells.len() });
             }
             let count = workload.members.len();
             let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
-            index.jobs.push(Job { queue: *queue, members: start..index.members.len(), core });
+            index.jobs.push(SnapshotWorkload { queue: *queue, members: start..index.members.len(), core });
         }
         index.index_jobs(tree.len());
         index
     }
 
     pub fn check_changes(&self) -> Result<(), Vec<Fault>> {
-        let of = |job: &Job| {
+        let of = |job: &SnapshotWorkload| {
             let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
             cells.saturating_mul(self.depths[job.queue])
         };
@@ -205,7 +215,7 @@ impl RunningIndex {
     }
 
     /// The cost of subtracting a unit from its queue and all ancestors.
-    pub fn weight(&self, unit: &Unit) -> usize {
+    pub fn weight(&self, unit: &EvictionUnit) -> usize {
         unit.members.len().saturating_mul(self.depths[unit.queue])
     }
 
@@ -236,21 +246,21 @@ impl RunningIndex {
     }
 
     /// The amount of a slot that a unit holds, in units of 10^-12.
-    pub fn size(&self, unit: &Unit, column: usize) -> u128 {
+    pub fn size(&self, unit: &EvictionUnit, column: usize) -> u128 {
         let cells = unit.members.clone().flat_map(|member| self.cells(member));
         cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
     }
 }
 
 /// Amounts as (column, units of 10^-12), without zeros and without slots that the tree does not contain.
-pub fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
+pub fn cells_of(tree: &QueueTree, slots: &SlotAmounts) -> impl Iterator<Item = (usize, u128)> {
     slots
         .iter()
         .filter(|(_, amount)| !amount.is_zero())
         .filter_map(|(slot, amount)| Some((tree.column(slot)?, amount.units())))
 }
 
-fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
+fn pending_faults(tree: &QueueTree, pending: &PendingGang) -> Vec<Fault> {
     let mut faults = Vec::new();
     if tree.find(&pending.queue).is_none() {
         faults.push(unknown_queue("/pending", &pending.queue));
@@ -274,8 +284,8 @@ fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
     faults
 }
 
-pub fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>) -> Vec<usize> {
-    let find = |(at, workload): (usize, &Workload)| {
+pub fn resolve_queues(tree: &QueueTree, running: &[RunningWorkload], faults: &mut Vec<Fault>) -> Vec<usize> {
+    let find = |(at, workload): (usize, &RunningWorkload)| {
         tree.find(&workload.queue).or_else(|| {
             faults.push(unknown_queue(&format!("/running/{at}"), &workload.queue));
             None
@@ -284,7 +294,7 @@ pub fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>
     running.iter().enumerate().filter_map(find).collect()
 }
 
-fn depths(tree: &Tree) -> Vec<usize> {
+fn queue_depths(tree: &QueueTree) -> Vec<usize> {
     let mut depths = vec![1; tree.len()];
     for queue in tree.top_down().iter().copied() {
         if let Some(parent) = tree.queues[queue].parent {
@@ -294,14 +304,14 @@ fn depths(tree: &Tree) -> Vec<usize> {
     depths
 }
 
-fn pairs(tree: &Tree, path: &[usize]) -> Vec<Option<Pair>> {
+fn pairs(tree: &QueueTree, path: &[usize]) -> Vec<Option<ComparedQueues>> {
     let mut step_of = vec![None; tree.len()];
     for (step, queue) in path.iter().enumerate() {
         step_of[*queue] = Some(step);
     }
-    let mut pairs: Vec<Option<Pair>> = vec![None; tree.len()];
+    let mut pairs: Vec<Option<ComparedQueues>> = vec![None; tree.len()];
     for queue in tree.top_down().iter().copied().filter(|q| step_of[*q].is_none()) {
-        let below = |step: usize| Some(Pair { ours: path[step], step, theirs: queue });
+        let below = |step: usize| Some(ComparedQueues { ours: path[step], step, theirs: queue });
         pairs[queue] = match tree.queues[queue].parent {
             None => below(path.len() - 1),
             Some(parent) => match step_of[parent] {

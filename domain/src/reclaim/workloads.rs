@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::input::{RunningMember, Workload};
-use crate::kernel::Phase;
+use super::input::{RunningMember, RunningWorkload};
+use crate::kernel::KernelPhase;
 use crate::queues::LiveKernel;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 
 /// The running and pending workloads of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Workloads {
-    pub running: Vec<Workload>,
+pub struct GroupWorkloads {
+    pub running: Vec<RunningWorkload>,
     /// By workload: the requests of its pending kernels, each with its queue.
-    pub waiting: HashMap<String, Vec<(Arc<str>, Amounts)>>,
+    pub waiting: HashMap<String, Vec<(Arc<str>, SlotAmounts)>>,
 }
 
-impl Workloads {
+impl GroupWorkloads {
     /// Groups `kernels`, which are ordered by id. A gang that is spread over several queues is one workload in each of
     /// them.
     pub fn of(kernels: &[Arc<LiveKernel>], queue_of: impl Fn(&LiveKernel) -> Arc<str>) -> Self {
@@ -27,7 +27,7 @@ impl Workloads {
         // A suspended kernel holds nothing that a plan could free.
         for kernel in kernels.iter().filter(|kernel| kernel.phase.is_live()) {
             let (id, queue) = (kernel.workload(), queue_of(kernel));
-            if kernel.phase == Phase::Pending {
+            if kernel.phase == KernelPhase::Pending {
                 let waits = found.waiting.entry(id).or_default();
                 match waits.iter_mut().find(|(name, _)| *name == queue) {
                     Some((_, sum)) => sum.add(&kernel.slots),
@@ -45,14 +45,14 @@ impl Workloads {
         for (workload, mut kernels) in found.running.iter_mut().zip(members) {
             // The members that have run longest become the core of the gang.
             kernels.sort_by_key(|k| (k.started_at, k.id));
-            gather(workload, &kernels);
+            set_from_kernels(workload, &kernels);
         }
         found
     }
 }
 
-fn first(id: &str, queue: Arc<str>, kernel: &LiveKernel) -> Workload {
-    Workload {
+fn first(id: &str, queue: Arc<str>, kernel: &LiveKernel) -> RunningWorkload {
+    RunningWorkload {
         workload_id: Arc::from(id),
         queue,
         priority: kernel.priority,
@@ -67,7 +67,7 @@ fn first(id: &str, queue: Arc<str>, kernel: &LiveKernel) -> Workload {
 
 /// Sets the values of a workload from its kernels. It is preemptible only if all kernels are, and critical if one is.
 /// The highest priority counts. The first start is its age, and the last start begins its minimum runtime.
-fn gather(workload: &mut Workload, kernels: &[&LiveKernel]) {
+fn set_from_kernels(workload: &mut RunningWorkload, kernels: &[&LiveKernel]) {
     workload.priority = kernels.iter().map(|k| k.priority).max().unwrap_or(workload.priority);
     workload.preemptible = kernels.iter().all(|k| k.preemptible);
     workload.critical = kernels.iter().any(|k| k.critical);

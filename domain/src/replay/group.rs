@@ -4,42 +4,42 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::policy::Policy;
+use super::policy::ReplayPolicy;
 use crate::capacity::CapacityCalendar;
-use crate::changes::Changes;
-use crate::factor::{Decayer, Exponent, History};
+use crate::changes::SuspensionChanges;
+use crate::factor::{DecayedHistory, Exponent, HistoryDecayer};
 use crate::hierarchy::{Hierarchy, Share};
 use crate::ids::{KernelId, KernelKey, Member, Owner, ProjectId, UserId};
-use crate::increments::{Increments, Sums};
-use crate::kernel::{Advance, Phase, Started, Unsettled};
+use crate::increments::{IncrementSums, UsageIncrements};
+use crate::kernel::{KernelAdvance, KernelPhase, OpenKernel, StartedKernel};
 use crate::ledger::Ledger;
 use crate::maps::FastMap;
-use crate::options::{Options, Order};
-use crate::outstanding::Outstanding;
+use crate::options::{FairShareOptions, FairshareOrder};
+use crate::outstanding::OutstandingKernels;
 use crate::run_times::{CacheGeneration, RunTimes};
 use crate::sequencer::ShareLookup;
 use crate::sequencer::progressive::{GroupUsage, ProgressiveSequence};
-use crate::slice::{self, Run};
-use crate::slots::{Amounts, Usages};
-use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
+use crate::slice::{self, RunParameters};
+use crate::slots::{SlotAmounts, SlotUsages};
+use crate::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
 use crate::usage_dimensions::UsageDimensions;
 
 /// The properties of a workload that starts.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct WorkloadStart {
     pub owner: Member,
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     /// The runtime that its user announced.
-    pub told_seconds: Option<u32>,
+    pub reported_seconds: Option<u32>,
 }
 
 #[derive(Debug)]
-pub struct Group {
-    options: Options,
+pub struct ReplayGroup {
+    options: FairShareOptions,
     hierarchy: Hierarchy,
     ledger: Ledger,
-    outstanding: Outstanding,
-    unsettled: BTreeMap<KernelKey, Unsettled>,
+    outstanding: OutstandingKernels,
+    unsettled: BTreeMap<KernelKey, OpenKernel>,
     /// The runtimes of kernels, by the day on which they ended.
     run_times: BTreeMap<(Day, Member), RunTimes>,
     /// The cache of expected runtimes; replaced with each run.
@@ -47,10 +47,10 @@ pub struct Group {
     /// The exponents of the last run.
     exponents: FastMap<Member, Exponent>,
     /// The slots that each user's running kernels hold, as the usage of one second.
-    occupancy: FastMap<UserId, Usages>,
-    capacity: Amounts,
+    occupancy: FastMap<UserId, SlotUsages>,
+    capacity: SlotAmounts,
     /// The capacity of the day of the last run.
-    today: Arc<Amounts>,
+    today: Arc<SlotAmounts>,
     observed_until: Timestamp,
     /// The day of the last run.
     day: Day,
@@ -59,13 +59,13 @@ pub struct Group {
     counts_outstanding: bool,
 }
 
-impl Group {
-    pub fn new(policy: &Policy, capacity: Amounts, now: Timestamp) -> Self {
+impl ReplayGroup {
+    pub fn new(policy: &ReplayPolicy, capacity: SlotAmounts, now: Timestamp) -> Self {
         let mut group = Self {
             options: policy.options.clone(),
             hierarchy: Hierarchy::default(),
             ledger: Ledger::new(CapacityCalendar::default(), Day::MIN),
-            outstanding: Outstanding::default(),
+            outstanding: OutstandingKernels::default(),
             unsettled: BTreeMap::new(),
             run_times: BTreeMap::new(),
             expectations: CacheGeneration::default(),
@@ -83,8 +83,8 @@ impl Group {
     }
 
     /// Adds a user in a project and its domain. Each gets its weight from the policy.
-    pub fn know(&mut self, member: Member, domain: &Arc<str>, policy: &Policy) {
-        let share = |owner: Owner| Share::new(policy.weights.get(&owner).copied(), History::default());
+    pub fn add_owner(&mut self, member: Member, domain: &Arc<str>, policy: &ReplayPolicy) {
+        let share = |owner: Owner| Share::new(policy.weights.get(&owner).copied(), DecayedHistory::default());
         if !self.hierarchy.domains().contains_key(domain) {
             self.hierarchy.put_domain(domain, share(Owner::Domain(Arc::clone(domain))));
         }
@@ -100,37 +100,37 @@ impl Group {
     }
 
     /// Sets the capacity of the group from now on.
-    pub fn offer(&mut self, capacity: Amounts, now: Timestamp) {
+    pub fn offer(&mut self, capacity: SlotAmounts, now: Timestamp) {
         self.observe(now);
         self.capacity = capacity;
     }
 
     fn observe(&mut self, now: Timestamp) {
-        self.ledger.observe_capacity(Span::new(self.observed_until, now), now.day(), &self.capacity);
+        self.ledger.observe_capacity(TimeSpan::new(self.observed_until, now), now.day(), &self.capacity);
         self.observed_until = now;
     }
 
     /// Starts a workload as a kernel.
-    pub fn start(&mut self, start: Start, now: Timestamp) -> KernelKey {
+    pub fn start(&mut self, start: WorkloadStart, now: Timestamp) -> KernelKey {
         self.kernels_made += 1;
         let key = KernelKey(self.kernels_made);
         let domain = self.hierarchy.projects().get(&start.owner.project).map(|(domain, _)| Arc::clone(domain));
         let second = start.slots.for_micros(MICROS_PER_SECOND.unsigned_abs());
         self.occupancy.entry(start.owner.user).or_default().add(&second);
-        let kernel = Started {
+        let kernel = StartedKernel {
             key,
             id: KernelId(uuid::Uuid::from_u128(u128::from(self.kernels_made.unsigned_abs()))),
             owner: start.owner,
             dimensions: UsageDimensions::of_domain(domain.unwrap_or_default()),
             slots: Arc::new(start.slots),
-            phase: Phase::Running,
+            phase: KernelPhase::Running,
             started_at: now,
             terminated_at: None,
-            changes: Changes::default(),
+            changes: SuspensionChanges::default(),
             applied: None,
-            expected_seconds: start.told_seconds,
+            expected_seconds: start.reported_seconds,
         };
-        let kernel = Unsettled { kernel: Arc::new(kernel), cursor: None, in_step: true };
+        let kernel = OpenKernel { kernel: Arc::new(kernel), cursor: None, in_step: true };
         if self.counts_outstanding {
             self.outstanding.put(&kernel);
         }
@@ -172,20 +172,24 @@ impl Group {
     }
 
     /// Returns the usage since each kernel's cursor and advances the cursors.
-    fn record(&mut self, now: Timestamp) -> Sums {
-        let run =
-            Run { now, gap_policy: self.options.gap_policy, max_gap_hours: self.options.max_gap_hours, downtimes: &[] };
-        let (mut added, mut ended) = (Increments::default(), Vec::new());
+    fn record(&mut self, now: Timestamp) -> IncrementSums {
+        let run = RunParameters {
+            now,
+            gap_policy: self.options.gap_policy,
+            max_gap_hours: self.options.max_gap_hours,
+            downtimes: &[],
+        };
+        let (mut added, mut ended) = (UsageIncrements::default(), Vec::new());
         let Self { unsettled, outstanding, counts_outstanding, .. } = self;
         unsettled.retain(|_, kernel| {
             let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
-            let recorded = planned.iter().flat_map(slice::Slices::recorded);
-            for span in recorded.flat_map(Span::by_day) {
+            let recorded = planned.iter().flat_map(slice::KernelSlices::recorded);
+            for span in recorded.flat_map(TimeSpan::by_day) {
                 let usage = kernel.slots.for_micros(span.micros());
                 added.add(kernel.owner, &kernel.dimensions, span.start.day(), &usage);
             }
             let kept_step = kernel.keeps_step();
-            let has_more_steps = kernel.advance(now) != Advance::Settled;
+            let has_more_steps = kernel.advance(now) != KernelAdvance::Settled;
             if has_more_steps && *counts_outstanding && !(kept_step && kernel.keeps_step()) {
                 outstanding.put(kernel);
             }
@@ -213,7 +217,7 @@ impl Group {
 
     fn recompute(&mut self, today: Day) {
         let Self { ledger, hierarchy, options, .. } = self;
-        let decayer = Decayer::new(options, today);
+        let decayer = HistoryDecayer::new(options, today);
         let stale = ledger.normalize(&decayer);
         if today == self.day {
             hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer));
@@ -234,16 +238,16 @@ impl Group {
     }
 }
 
-impl GroupUsage for Group {
-    fn options(&self) -> &Options {
+impl GroupUsage for ReplayGroup {
+    fn options(&self) -> &FairShareOptions {
         &self.options
     }
 
-    fn today(&self) -> &Amounts {
+    fn today(&self) -> &SlotAmounts {
         &self.today
     }
 
-    fn outstanding(&self) -> &Outstanding {
+    fn outstanding(&self) -> &OutstandingKernels {
         &self.outstanding
     }
 
@@ -251,7 +255,7 @@ impl GroupUsage for Group {
         self.hierarchy.run_times()
     }
 
-    fn edition(&self) -> &CacheGeneration {
+    fn cache_generation(&self) -> &CacheGeneration {
         &self.expectations
     }
 
@@ -268,7 +272,7 @@ impl GroupUsage for Group {
     }
 }
 
-impl ShareLookup for Group {
+impl ShareLookup for ReplayGroup {
     fn exponent(&self, member: Member) -> Exponent {
         self.exponents.get(&member).copied().unwrap_or(Exponent::ZERO)
     }
@@ -282,13 +286,13 @@ impl ShareLookup for Group {
         self.occupancy.get(&user).map_or(0.0, |occupied| occupied.dominant_part(&self.capacity))
     }
 
-    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+    fn dominant_share_with(&self, user: UserId, more: &SlotUsages) -> f64 {
         let mut sum = self.occupancy.get(&user).cloned().unwrap_or_default();
         sum.add(more);
         sum.dominant_part(&self.capacity)
     }
 
-    fn order(&self) -> Order {
+    fn order(&self) -> FairshareOrder {
         self.options.order
     }
 }

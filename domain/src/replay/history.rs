@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use crate::ids::Member;
 use crate::maps::FastMap;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
 /// A job as it really ran.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct TraceJob {
     pub id: Box<str>,
-    /// An index in [`History::owners`].
+    /// An index in [`ReplayHistory::owners`].
     pub owner: u32,
-    /// An index in [`History::sizes`].
+    /// An index in [`ReplayHistory::sizes`].
     pub size: u32,
     pub submitted_at: Timestamp,
     /// The real start.
@@ -25,7 +25,7 @@ pub struct Job {
     pub priority: i32,
 }
 
-impl Job {
+impl TraceJob {
     /// The real runtime in whole seconds, the unit in which schedulers get runtimes; at least 1.
     pub fn ran_seconds(&self) -> u32 {
         let seconds = self.ran.div_ceil(MICROS_PER_SECOND.unsigned_abs());
@@ -45,7 +45,7 @@ impl Job {
 
 /// A user in a project, with the names in the trace.
 #[derive(Clone, Debug)]
-pub struct Person {
+pub struct TraceUser {
     pub member: Member,
     pub user: Arc<str>,
     pub project: Arc<str>,
@@ -54,29 +54,29 @@ pub struct Person {
 
 /// The capacity of the cluster from an instant on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
+pub struct CapacityOffer {
     pub from: Timestamp,
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
 }
 
 /// The input of a replay.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct ReplayHistory {
     /// The jobs, ordered by submission, then id.
-    pub jobs: Vec<Job>,
-    pub owners: Vec<Person>,
+    pub jobs: Vec<TraceJob>,
+    pub owners: Vec<TraceUser>,
     /// The different sizes of jobs.
-    pub sizes: Vec<Amounts>,
+    pub sizes: Vec<SlotAmounts>,
     /// The capacities, ordered by time.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<CapacityOffer>,
 }
 
-impl History {
-    pub fn owner(&self, job: &Job) -> &Person {
+impl ReplayHistory {
+    pub fn owner(&self, job: &TraceJob) -> &TraceUser {
         &self.owners[job.owner as usize]
     }
 
-    pub fn size(&self, job: &Job) -> &Amounts {
+    pub fn size(&self, job: &TraceJob) -> &SlotAmounts {
         &self.sizes[job.size as usize]
     }
 
@@ -87,14 +87,14 @@ impl History {
 
     /// The capacity of an offer; `None` stands for the time before the first one. Slots that are offered at another
     /// time are 0, not absent.
-    pub fn offered(&self, offer: Option<&Offer>) -> Amounts {
+    pub fn offered(&self, offer: Option<&CapacityOffer>) -> SlotAmounts {
         let now = |slot| offer.and_then(|offer| offer.slots.get(slot)).unwrap_or_default();
         self.most_offered().iter().map(|(slot, _)| (slot, now(slot))).collect()
     }
 
     /// The largest capacity of each slot.
-    pub fn most_offered(&self) -> Amounts {
-        let mut most = Amounts::default();
+    pub fn most_offered(&self) -> SlotAmounts {
+        let mut most = SlotAmounts::default();
         for (slot, amount) in self.offers.iter().flat_map(|offer| offer.slots.iter()) {
             if most.get(slot).is_none_or(|known| known < amount) {
                 most.set(slot, amount);
@@ -106,15 +106,15 @@ impl History {
 
 /// Assigns consecutive numbers to different values.
 #[derive(Debug)]
-pub struct Numbers<K>(FastMap<K, u32>);
+pub struct ConsecutiveNumbers<K>(FastMap<K, u32>);
 
-impl<K> Default for Numbers<K> {
+impl<K> Default for ConsecutiveNumbers<K> {
     fn default() -> Self {
         Self(FastMap::default())
     }
 }
 
-impl<K: std::hash::Hash + Eq> Numbers<K> {
+impl<K: std::hash::Hash + Eq> ConsecutiveNumbers<K> {
     /// The number of a value. A new value gets the next number, and `new` is called with it.
     pub fn of(&mut self, value: K, new: impl FnOnce(&K)) -> u32 {
         let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);

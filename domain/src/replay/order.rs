@@ -1,17 +1,17 @@
 //! The order of pending workloads in a group without a server, as a server with the same policy would return it.
 
-use super::group::Group;
-use super::policy::Policy;
-use crate::sequencer::Workload;
+use super::group::ReplayGroup;
+use super::policy::ReplayPolicy;
+use crate::sequencer::SequenceWorkload;
 use crate::sequencer::progressive::{DomainByProject, ProgressiveInput, ResourceRequest};
 use crate::time::Timestamp;
 
-impl Group {
+impl ReplayGroup {
     /// The positions of the first `most` workloads in the order. `requests` has the request of each workload.
     pub fn order(
         &self,
-        policy: &Policy,
-        workloads: &[Workload],
+        policy: &ReplayPolicy,
+        workloads: &[SequenceWorkload],
         requests: &[ResourceRequest],
         now: Timestamp,
         most: usize,

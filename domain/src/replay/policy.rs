@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use crate::ids::Owner;
-use crate::options::{Options, SequenceMode};
+use crate::options::{FairShareOptions, SequenceMode};
 use crate::sequencer::Sequencer;
 use crate::sequencer::progressive::ProgressiveSequence;
 use crate::weight::Weight;
 
 /// The rules by which a resource group orders and accounts.
 #[derive(Clone, Debug)]
-pub struct Policy {
+pub struct ReplayPolicy {
     pub name: String,
     pub sequencer: Sequencer,
-    pub options: Options,
+    pub options: FairShareOptions,
     pub weights: BTreeMap<Owner, Weight>,
 }
 
-impl Policy {
+impl ReplayPolicy {
     /// True if the order depends on recorded usage.
     pub fn reads_usage(&self) -> bool {
         self.sequencer.compares_usage()

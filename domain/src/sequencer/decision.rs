@@ -1,6 +1,6 @@
 //! The reasons why a workload does not come before the one that is placed right before it.
 
-use super::Workload;
+use super::SequenceWorkload;
 
 /// A property of their owners that decides between two workloads. Each sequencer declares its own ones.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct OwnerReason {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum OrderDecision {
     /// Nothing comes before the workload.
     First,
     Owner(&'static OwnerReason),
@@ -24,7 +24,7 @@ pub enum Decision {
     Given,
 }
 
-impl Decision {
+impl OrderDecision {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -38,7 +38,7 @@ impl Decision {
     }
 
     /// The reason as a sentence. `latest_first` is true if equal workloads start in reverse order.
-    pub fn because(self, latest_first: bool) -> &'static str {
+    pub fn reason_text(self, latest_first: bool) -> &'static str {
         match self {
             Self::First => "Nothing is ahead of it.",
             Self::Owner(reason) => reason.sentence,
@@ -55,11 +55,11 @@ impl Decision {
 }
 
 /// The reason that decides between workloads that are equal in everything else.
-pub(super) fn tie(one: &Workload, other: &Workload) -> Decision {
+pub(super) fn tie_reason(one: &SequenceWorkload, other: &SequenceWorkload) -> OrderDecision {
     match (one.submitted_at, other.submitted_at) {
-        (None, None) => Decision::Given,
-        (a, b) if a != b => Decision::Submission,
-        _ if one.id != other.id => Decision::Id,
-        _ => Decision::Given,
+        (None, None) => OrderDecision::Given,
+        (a, b) if a != b => OrderDecision::Submission,
+        _ if one.id != other.id => OrderDecision::Id,
+        _ => OrderDecision::Given,
     }
 }

@@ -4,9 +4,9 @@ use super::progressive::{
     ChargeRate, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest, dominant_decisions,
     dominant_order,
 };
-use super::{Decision, OwnerReason, Sequence, ShareLookup, Workload};
+use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup};
 use crate::maps::FastMap;
-use crate::slots::Usages;
+use crate::slots::SlotUsages;
 use crate::time::MICROS_PER_SECOND;
 
 static DOMINANT_SHARE: OwnerReason = OwnerReason {
@@ -20,9 +20,9 @@ static CHARGED_DOMINANT_SHARE: OwnerReason = OwnerReason {
 };
 
 /// The user whose running kernels have the smallest dominant share comes first.
-pub(super) struct Drf;
+pub(super) struct DrfSequencer;
 
-impl Sequence for Drf {
+impl SequenceRule for DrfSequencer {
     fn name(&self) -> &'static str {
         "drf"
     }
@@ -35,14 +35,19 @@ impl Sequence for Drf {
         "Sessions sequenced by ascending dominant share"
     }
 
-    fn keys(&self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
         // Shares are never negative, and non-negative floats have the same order as their bits.
         workloads.iter().map(|w| shares.dominant_share(w.owner.user).to_bits()).collect()
     }
 
-    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn ShareLookup) -> Option<Decision> {
-        let share = |workload: &Workload| shares.dominant_share(workload.owner.user).to_bits();
-        (share(one) != share(other)).then_some(Decision::Owner(&DOMINANT_SHARE))
+    fn decides(
+        &self,
+        one: &SequenceWorkload,
+        other: &SequenceWorkload,
+        shares: &dyn ShareLookup,
+    ) -> Option<OrderDecision> {
+        let share = |workload: &SequenceWorkload| shares.dominant_share(workload.owner.user).to_bits();
+        (share(one) != share(other)).then_some(OrderDecision::Owner(&DOMINANT_SHARE))
     }
 
     fn progressive(&self) -> Option<&dyn ProgressiveSequence> {
@@ -51,7 +56,7 @@ impl Sequence for Drf {
 }
 
 /// The dominant share grows with each workload that is placed. Usage costs nothing here; only the slots that are held count.
-impl ProgressiveSequence for Drf {
+impl ProgressiveSequence for DrfSequencer {
     fn compares_usage(&self) -> bool {
         false
     }
@@ -60,12 +65,12 @@ impl ProgressiveSequence for Drf {
         let rate = ChargeRate::new(input.group.today(), input.group.options());
         let second = MICROS_PER_SECOND.unsigned_abs();
         let request = |request: &ResourceRequest| rate.asked(request.slots).for_micros(second);
-        let mut started = FastMap::<_, Usages>::default();
+        let mut started = FastMap::<_, SlotUsages>::default();
         for (owner, placed) in input.placed {
             started.entry(owner.user).or_default().add(&request(placed));
         }
-        let requests: Vec<Usages> = input.requests.iter().map(request).collect();
-        let share = |user, more: &Usages| match started.get(&user) {
+        let requests: Vec<SlotUsages> = input.requests.iter().map(request).collect();
+        let share = |user, more: &SlotUsages| match started.get(&user) {
             None => input.group.dominant_share_with(user, more),
             Some(started) => {
                 let mut sum = started.clone();

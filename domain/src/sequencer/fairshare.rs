@@ -1,13 +1,13 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
 use super::progressive::{
-    Charged, GroupAccounts, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, by_owner, decisions, order,
+    GroupAccounts, PlacementCharge, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, by_owner, decisions, order,
 };
-use super::{Decision, OwnerReason, Sequence, ShareLookup, Workload};
+use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup};
 use crate::factor::Exponent;
 use crate::ids::Member;
 use crate::maps::FastMap;
-use crate::options::Order;
+use crate::options::FairshareOrder;
 use crate::parallel;
 
 /// The reasons of a plain order: the domain, the project, the user.
@@ -36,11 +36,11 @@ static CHARGED_TIERS: [OwnerReason; 3] = [
     },
 ];
 
-/// Historical fair share: by ascending exponent of (user, project), which is by descending factor. With `order: tiered`
+/// Historical fair share: by ascending exponent of (user, project), which is by descending factor. With `order: tiered_positions`
 /// the exponents of the domain and of the project are compared before that of the user.
 pub(super) struct FairShare;
 
-impl Sequence for FairShare {
+impl SequenceRule for FairShare {
     fn name(&self) -> &'static str {
         "fairshare"
     }
@@ -53,23 +53,28 @@ impl Sequence for FairShare {
         "Sessions sequenced using hierarchical Fair Share algorithm"
     }
 
-    fn keys(&self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
         match shares.order() {
-            Order::Flat => shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect(),
-            Order::Tiered => tiered(workloads, shares),
+            FairshareOrder::Flat => shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect(),
+            FairshareOrder::Tiered => tiered_positions(workloads, shares),
         }
     }
 
-    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn ShareLookup) -> Option<Decision> {
-        let exponents = |workload: &Workload| {
+    fn decides(
+        &self,
+        one: &SequenceWorkload,
+        other: &SequenceWorkload,
+        shares: &dyn ShareLookup,
+    ) -> Option<OrderDecision> {
+        let exponents = |workload: &SequenceWorkload| {
             let outer = match shares.order() {
-                Order::Flat => (Exponent::ZERO, Exponent::ZERO),
-                Order::Tiered => shares.outer_exponents(workload.owner.project),
+                FairshareOrder::Flat => (Exponent::ZERO, Exponent::ZERO),
+                FairshareOrder::Tiered => shares.outer_exponents(workload.owner.project),
             };
             [outer.0, outer.1, shares.exponent(workload.owner)]
         };
         let pairs = exponents(one).into_iter().zip(exponents(other)).zip(&TIERS);
-        pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| Decision::Owner(tier))
+        pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| OrderDecision::Owner(tier))
     }
 
     fn progressive(&self) -> Option<&dyn ProgressiveSequence> {
@@ -89,13 +94,13 @@ impl ProgressiveSequence for FairShare {
         for (owner, placed) in input.placed {
             accounts.place(*owner, placed.slots, placed.seconds);
         }
-        let charges = parallel::each(input.requests.len(), |at| {
+        let charges = parallel::map_indices(input.requests.len(), |at| {
             let request = &input.requests[at];
             accounts.charge(by_owner.owner_of(at), request.slots, request.seconds)
         });
         let tiers = input.group.options().order;
         let turns = order(tiers, &by_owner, &charges, &accounts, input.most);
-        let charged = parallel::map(&turns, |turn| Charged {
+        let charged = parallel::map_items(&turns, |turn| PlacementCharge {
             charge: charges[turn.at as usize].to_f64(),
             factor_after: turn.factor_after,
         });
@@ -110,7 +115,7 @@ impl ProgressiveSequence for FairShare {
 }
 
 /// The position of each owner's three exponents among those of all owners.
-fn tiered(workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64> {
+fn tiered_positions(workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
     let mut places: FastMap<Member, u64> = workloads.iter().map(|w| (w.owner, 0)).collect();
     let exponents = |member: &Member| {
         let (domain, project) = shares.outer_exponents(member.project);

@@ -1,11 +1,11 @@
 //! `fifo`: in the order of submission.
 
-use super::{Sequence, ShareLookup, Workload};
+use super::{SequenceRule, SequenceWorkload, ShareLookup};
 
 /// First submitted, first started.
-pub(super) struct Fifo;
+pub(super) struct FifoSequencer;
 
-impl Sequence for Fifo {
+impl SequenceRule for FifoSequencer {
     fn name(&self) -> &'static str {
         "fifo"
     }
@@ -18,7 +18,7 @@ impl Sequence for Fifo {
         "Sessions sequenced in submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], _: &dyn ShareLookup) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 }

@@ -1,11 +1,11 @@
 //! `lifo`: in the reverse order of submission.
 
-use super::{Sequence, ShareLookup, Workload};
+use super::{SequenceRule, SequenceWorkload, ShareLookup};
 
 /// Last submitted, first started.
-pub(super) struct Lifo;
+pub(super) struct LifoSequencer;
 
-impl Sequence for Lifo {
+impl SequenceRule for LifoSequencer {
     fn name(&self) -> &'static str {
         "lifo"
     }
@@ -18,7 +18,7 @@ impl Sequence for Lifo {
         "Sessions sequenced in reverse submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], _: &dyn ShareLookup) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 

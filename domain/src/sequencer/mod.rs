@@ -17,7 +17,7 @@
 //!
 //! Invariants:
 //! - The result is always a permutation of the input (or the first part of one): no workload is dropped or invented.
-//! - The same input gives the same order. [`Decision`] can explain each neighbouring pair of it.
+//! - The same input gives the same order. [`OrderDecision`] can explain each neighbouring pair of it.
 
 mod decision;
 mod drf;
@@ -35,25 +35,25 @@ use std::fmt;
 
 use super::factor::Exponent;
 use super::ids::{Member, ProjectId, UserId};
-use super::options::Order;
-use super::slots::Usages;
+use super::options::FairshareOrder;
+use super::slots::SlotUsages;
 use super::time::Timestamp;
-use ties::Ids;
+use ties::WorkloadIds;
 
-pub use decision::{Decision, OwnerReason};
+pub use decision::{OrderDecision, OwnerReason};
 use progressive::ProgressiveSequence;
 pub use turns::QueueClaims;
 
 /// A pending workload, reduced to what an order needs.
 #[derive(Clone, Debug)]
-pub struct Workload<'a> {
+pub struct SequenceWorkload<'a> {
     pub id: Cow<'a, str>,
     pub owner: Member,
     pub submitted_at: Option<Timestamp>,
     pub priority: i32,
 }
 
-impl Workload<'_> {
+impl SequenceWorkload<'_> {
     /// A number that ascends with the time of submission. Workloads without a time come last.
     fn submission(&self) -> u64 {
         self.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs())
@@ -66,7 +66,7 @@ pub trait ShareLookup {
     fn exponent(&self, member: Member) -> Exponent;
 
     /// The exponents of the owners of `workloads`, one for each workload.
-    fn exponents(&self, workloads: &[Workload]) -> Vec<Exponent> {
+    fn exponents(&self, workloads: &[SequenceWorkload]) -> Vec<Exponent> {
         workloads.iter().map(|workload| self.exponent(workload.owner)).collect()
     }
 
@@ -77,14 +77,14 @@ pub trait ShareLookup {
     fn dominant_share(&self, user: UserId) -> f64;
 
     /// The dominant share of a user who holds `more` in addition. `more` is the usage of one second.
-    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64;
+    fn dominant_share_with(&self, user: UserId, more: &SlotUsages) -> f64;
 
     /// The tiers that `fairshare` compares.
-    fn order(&self) -> Order;
+    fn order(&self) -> FairshareOrder;
 }
 
 /// A rule that orders workloads.
-trait Sequence: Sync {
+trait SequenceRule: Sync {
     /// The value of the group's `scheduler`.
     fn name(&self) -> &'static str;
 
@@ -95,10 +95,10 @@ trait Sequence: Sync {
     fn success_message(&self) -> &'static str;
 
     /// Ascending sort keys, one for each workload. Equal keys are ordered by submission, then by id.
-    fn keys(&self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u64>;
+    fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64>;
 
     /// The property of their owners that decides between two workloads; `None` if the owners do not differ.
-    fn decides(&self, _: &Workload, _: &Workload, _: &dyn ShareLookup) -> Option<Decision> {
+    fn decides(&self, _: &SequenceWorkload, _: &SequenceWorkload, _: &dyn ShareLookup) -> Option<OrderDecision> {
         None
     }
 
@@ -119,17 +119,23 @@ trait Sequence: Sync {
     }
 
     /// The rule by which queues take turns; `None` if they do not.
-    fn turns<'a>(&self, _: &'a QueueClaims<'a>) -> Option<Box<dyn turns::Turns + 'a>> {
+    fn turns<'a>(&self, _: &'a QueueClaims<'a>) -> Option<Box<dyn turns::TurnRule + 'a>> {
         None
     }
 }
 
-static SEQUENCERS: &[&dyn Sequence] =
-    &[&fifo::Fifo, &lifo::Lifo, &drf::Drf, &fairshare::FairShare, &saturation::Saturation, &score::Score];
+static SEQUENCERS: &[&dyn SequenceRule] = &[
+    &fifo::FifoSequencer,
+    &lifo::LifoSequencer,
+    &drf::DrfSequencer,
+    &fairshare::FairShare,
+    &saturation::SaturationSequencer,
+    &score::ScoreSequencer,
+];
 
 /// A registered sequencer.
 #[derive(Clone, Copy)]
-pub struct Sequencer(&'static dyn Sequence);
+pub struct Sequencer(&'static dyn SequenceRule);
 
 impl Sequencer {
     /// The sequencer of a group that names none.
@@ -161,7 +167,7 @@ impl Sequencer {
     }
 
     /// The positions of `workloads` in the order in which they should start; always a permutation.
-    pub fn order(self, workloads: &[Workload], shares: &dyn ShareLookup) -> Vec<u32> {
+    pub fn order(self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u32> {
         by_keys(self.0.keys(workloads, shares), workloads, self.0.latest_first())
     }
 
@@ -175,20 +181,20 @@ impl Sequencer {
     pub fn decisions(
         self,
         order: &[u32],
-        workloads: &[Workload],
+        workloads: &[SequenceWorkload],
         shares: &dyn ShareLookup,
         queues: Option<&[usize]>,
-    ) -> Vec<Decision> {
+    ) -> Vec<OrderDecision> {
         let between = |pair: &[u32]| {
             let (before, next) = (pair[0] as usize, pair[1] as usize);
             let (one, other) = (&workloads[before], &workloads[next]);
             match queues {
-                Some(queues) if queues[before] != queues[next] => Decision::Queue,
-                Some(_) if one.priority != other.priority => Decision::Priority,
-                _ => self.0.decides(one, other, shares).unwrap_or_else(|| decision::tie(one, other)),
+                Some(queues) if queues[before] != queues[next] => OrderDecision::Queue,
+                Some(_) if one.priority != other.priority => OrderDecision::Priority,
+                _ => self.0.decides(one, other, shares).unwrap_or_else(|| decision::tie_reason(one, other)),
             }
         };
-        let first = order.first().map(|_| Decision::First);
+        let first = order.first().map(|_| OrderDecision::First);
         first.into_iter().chain(order.windows(2).map(between)).collect()
     }
 
@@ -210,10 +216,15 @@ impl Sequencer {
     }
 
     /// [`Self::order`] for sequencers in which queues take turns.
-    pub fn order_by_turns(self, workloads: &[Workload], shares: &dyn ShareLookup, claims: &QueueClaims) -> Vec<u32> {
+    pub fn order_by_turns(
+        self,
+        workloads: &[SequenceWorkload],
+        shares: &dyn ShareLookup,
+        claims: &QueueClaims,
+    ) -> Vec<u32> {
         let order = self.order(workloads, shares);
         match self.0.turns(claims) {
-            Some(mut rule) => turns::take(order, claims, &mut *rule),
+            Some(mut rule) => turns::hand_out(order, claims, &mut *rule),
             None => order,
         }
     }
@@ -226,25 +237,29 @@ impl fmt::Debug for Sequencer {
 }
 
 /// Positions by ascending key. Equal keys are ordered by submission, then by id, or in the reverse of that.
-fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
+fn by_keys(keys: Vec<u64>, workloads: &[SequenceWorkload], latest_first: bool) -> Vec<u32> {
     // Key and submission are one number, because comparing two numbers costs more than the sort.
-    let number = |(key, workload): (u64, &Workload)| {
+    let number = |(key, workload): (u64, &SequenceWorkload)| {
         let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
     };
-    sorted(keys.into_iter().zip(workloads).map(number), workloads, latest_first)
+    sorted_positions(keys.into_iter().zip(workloads).map(number), workloads, latest_first)
 }
 
 /// Positions by submission, then id.
-fn by_submission(workloads: &[Workload]) -> Vec<u32> {
-    sorted(workloads.iter().map(Workload::submission), workloads, false)
+fn by_submission(workloads: &[SequenceWorkload]) -> Vec<u32> {
+    sorted_positions(workloads.iter().map(SequenceWorkload::submission), workloads, false)
 }
 
 /// Positions by ascending number. Equal numbers are ordered by id, or in the reverse of that.
-fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
+fn sorted_positions<N: Ord + Copy>(
+    numbers: impl Iterator<Item = N>,
+    workloads: &[SequenceWorkload],
+    latest_first: bool,
+) -> Vec<u32> {
     let mut order: Vec<(N, u32)> = numbers.zip(0u32..).collect();
     order.sort_unstable_by_key(|(number, _)| *number);
-    let ids = Ids::new(workloads);
+    let ids = WorkloadIds::new(workloads);
     for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
         ids.sort(equals);
         if latest_first {

@@ -2,16 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::turns::{QueueClaims, TurnState, Turns, by_priority};
-use super::{Sequence, ShareLookup, Workload};
-use crate::division::Position;
-use crate::division::report::order::{Key, compare, key};
+use super::turns::{QueueClaims, TurnRule, TurnState, by_priority};
+use super::{SequenceRule, SequenceWorkload, ShareLookup};
+use crate::division::QueueAllocation;
+use crate::division::report::order::{QueueOrderKey, compare, key};
 use crate::division::tree::heaps::SiblingHeaps;
 
 /// KAI's queue order (DIVISION appendix B): queues take turns, the lowest allocated / fair share first.
-pub(super) struct Saturation;
+pub(super) struct SaturationSequencer;
 
-impl Sequence for Saturation {
+impl SequenceRule for SaturationSequencer {
     fn name(&self) -> &'static str {
         "saturation"
     }
@@ -24,11 +24,11 @@ impl Sequence for Saturation {
         "Sessions sequenced by turns of queues, lowest allocated / fair share first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], _: &dyn ShareLookup) -> Vec<u64> {
         by_priority(workloads)
     }
 
-    fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
+    fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn TurnRule + 'a>> {
         Some(Box::new(BySaturation::new(claims.tree.len(), false)))
     }
 
@@ -39,7 +39,7 @@ impl Sequence for Saturation {
 
 pub(crate) struct BySaturation {
     /// The sort key of each queue. Before it stands whether the queue comes last because it has its share.
-    keys: Vec<Option<(bool, Key)>>,
+    keys: Vec<Option<(bool, QueueOrderKey)>>,
     /// The children that have pending workloads.
     heaps: SiblingHeaps,
     shares_first: bool,
@@ -52,22 +52,22 @@ impl BySaturation {
     }
 }
 
-fn position<'a>(state: &'a TurnState, queue: usize) -> Position<'a> {
+fn position<'a>(state: &'a TurnState, queue: usize) -> QueueAllocation<'a> {
     let (allocated, fair_share) = (state.tree.allocated.row(queue), state.fair_share.row(queue));
-    Position { tree: &state.tree, queue, allocated, fair_share }
+    QueueAllocation { tree: &state.tree, queue, allocated, fair_share }
 }
 
-fn key_of(state: &TurnState, queue: usize, shares_first: bool) -> (bool, Key) {
+fn key_of(state: &TurnState, queue: usize, shares_first: bool) -> (bool, QueueOrderKey) {
     (shares_first && state.has_its_share(queue), key(&position(state, queue), state.next.row(queue), &[]))
 }
 
-fn is_before(keys: &[Option<(bool, Key)>], state: &TurnState, a: usize, b: usize) -> bool {
+fn is_before(keys: &[Option<(bool, QueueOrderKey)>], state: &TurnState, a: usize, b: usize) -> bool {
     let (Some((last_a, key_a)), Some((last_b, key_b))) = (&keys[a], &keys[b]) else { return false };
     let by_key = || compare((&position(state, a), key_a), (&position(state, b), key_b));
     last_a.cmp(last_b).then_with(by_key) == Ordering::Less
 }
 
-impl Turns for BySaturation {
+impl TurnRule for BySaturation {
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>) {
         let Self { keys, heaps, shares_first } = self;
         for queue in &waiting {

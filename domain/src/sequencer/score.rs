@@ -1,15 +1,15 @@
 //! `score`: kube-batch's queue score (DIVISION §5).
 
 use super::turns::score_tree::ScoreTree;
-use super::turns::{QueueClaims, TurnState, Turns, by_priority};
-use super::{Sequence, ShareLookup, Workload};
-use crate::division::report::order::figures;
+use super::turns::{QueueClaims, TurnRule, TurnState, by_priority};
+use super::{SequenceRule, SequenceWorkload, ShareLookup};
+use crate::division::report::order::score_figures;
 use crate::division::score_weights::ScoreWeights;
 
 /// kube-batch's queue score (DIVISION §5): queues take turns, the highest score first.
-pub(super) struct Score;
+pub(super) struct ScoreSequencer;
 
-impl Sequence for Score {
+impl SequenceRule for ScoreSequencer {
     fn name(&self) -> &'static str {
         "score"
     }
@@ -22,12 +22,12 @@ impl Sequence for Score {
         "Sessions sequenced by turns of queues, highest score first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &dyn ShareLookup) -> Vec<u64> {
+    fn keys(&self, workloads: &[SequenceWorkload], _: &dyn ShareLookup) -> Vec<u64> {
         by_priority(workloads)
     }
 
-    fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
-        Some(Box::new(Scores::new(claims.tree.len(), claims.score_weights, false)))
+    fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn TurnRule + 'a>> {
+        Some(Box::new(SiblingScores::new(claims.tree.len(), claims.score_weights, false)))
     }
 
     fn takes_turns(&self) -> bool {
@@ -35,16 +35,16 @@ impl Sequence for Score {
     }
 }
 
-pub(crate) struct Scores<'a> {
+pub(crate) struct SiblingScores<'a> {
     weights: &'a ScoreWeights,
     /// The siblings by parent, the roots last; `None` if no queue has pending workloads there.
-    levels: Vec<Option<Level<'a>>>,
+    levels: Vec<Option<ScoreLevel<'a>>>,
     /// By queue: the number of older siblings.
     age: Vec<usize>,
     shares_first: bool,
 }
 
-struct Level<'a> {
+struct ScoreLevel<'a> {
     /// The queues, the oldest first.
     queues: Vec<usize>,
     tree: ScoreTree<'a>,
@@ -53,14 +53,14 @@ struct Level<'a> {
     first: Option<usize>,
 }
 
-impl Level<'_> {
+impl ScoreLevel<'_> {
     fn choose(&mut self) {
         let below = self.below_share.as_mut().and_then(ScoreTree::first);
         self.first = below.or_else(|| self.tree.first()).map(|sibling| self.queues[sibling]);
     }
 }
 
-impl<'a> Scores<'a> {
+impl<'a> SiblingScores<'a> {
     /// The rule for that many queues. With `shares_first` a queue that has its share comes after all others.
     pub fn new(queues: usize, weights: &'a ScoreWeights, shares_first: bool) -> Self {
         Self { weights, levels: (0..=queues).map(|_| None).collect(), age: vec![0; queues], shares_first }
@@ -71,7 +71,7 @@ impl<'a> Scores<'a> {
     }
 }
 
-impl Turns for Scores<'_> {
+impl TurnRule for SiblingScores<'_> {
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>) {
         if waiting.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl Turns for Scores<'_> {
         }
         // Siblings without pending workloads are part of the normalisation too.
         let mut siblings: Vec<_> =
-            queues.iter().map(|queue| (figures(&state.tree, *queue, state.fair_share), false)).collect();
+            queues.iter().map(|queue| (score_figures(&state.tree, *queue, state.fair_share), false)).collect();
         for queue in waiting {
             siblings[self.age[queue]].1 = true;
         }
@@ -94,7 +94,7 @@ impl Turns for Scores<'_> {
             }
             ScoreTree::new(self.weights, &siblings)
         });
-        let mut level = Level { queues, tree, below_share, first: None };
+        let mut level = ScoreLevel { queues, tree, below_share, first: None };
         level.choose();
         let place = self.place(parent);
         self.levels[place] = Some(level);
@@ -107,10 +107,10 @@ impl Turns for Scores<'_> {
     fn gave(&mut self, state: &TurnState, queue: usize, waits: bool) {
         let place = self.place(state.tree.queues[queue].parent);
         let Some(level) = &mut self.levels[place] else { return };
-        let figures = figures(&state.tree, queue, state.fair_share);
-        level.tree.turn(self.age[queue], figures, waits);
+        let figures = score_figures(&state.tree, queue, state.fair_share);
+        level.tree.record_turn(self.age[queue], figures, waits);
         if let Some(below) = &mut level.below_share {
-            below.turn(self.age[queue], figures, waits && !state.has_its_share(queue));
+            below.record_turn(self.age[queue], figures, waits && !state.has_its_share(queue));
         }
         level.choose();
     }

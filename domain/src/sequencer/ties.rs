@@ -3,25 +3,25 @@
 
 use std::cell::OnceCell;
 
-use super::Workload;
+use super::SequenceWorkload;
 use crate::letters::first_letters;
 
 /// The ids of the workloads that are put in order.
-pub struct Ids<'w> {
-    workloads: &'w [Workload<'w>],
+pub struct WorkloadIds<'w> {
+    workloads: &'w [SequenceWorkload<'w>],
     /// The first letters of each id after the common prefix of all ids. Computed when two workloads with the same time
     /// occur.
     letters: OnceCell<Vec<u128>>,
 }
 
-impl<'w> Ids<'w> {
-    pub fn new(workloads: &'w [Workload<'w>]) -> Self {
+impl<'w> WorkloadIds<'w> {
+    pub fn new(workloads: &'w [SequenceWorkload<'w>]) -> Self {
         Self { workloads, letters: OnceCell::new() }
     }
 
     /// Orders workloads of the same time. Workloads without a time keep the order of the input.
     pub fn sort<N>(&self, equals: &mut [(N, u32)]) {
-        let letters = self.letters.get_or_init(|| letters(self.workloads));
+        let letters = self.letters.get_or_init(|| letters_of_ids(self.workloads));
         let of = |(_, at): &(N, u32)| letters[*at as usize];
         equals.sort_by_cached_key(of);
         for alike in equals.chunk_by_mut(|a, b| of(a) == of(b)).filter(|alike| alike.len() > 1) {
@@ -35,10 +35,10 @@ impl<'w> Ids<'w> {
     }
 }
 
-fn letters(workloads: &[Workload]) -> Vec<u128> {
+fn letters_of_ids(workloads: &[SequenceWorkload]) -> Vec<u128> {
     let first = workloads.first().map_or(&[][..], |workload| workload.id.as_bytes());
     let common = workloads.iter().fold(first, |common, workload| in_common(common, workload.id.as_bytes())).len();
-    let letters = |workload: &Workload| first_letters(&workload.id.as_bytes()[common..]);
+    let letters = |workload: &SequenceWorkload| first_letters(&workload.id.as_bytes()[common..]);
     workloads.iter().map(|workload| workload.submitted_at.map_or(0, |_| letters(workload))).collect()
 }
 

@@ -9,14 +9,14 @@ use crate::time::Day;
 
 /// A period of a report. Each begins at midnight UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
+pub enum ReportPeriod {
     Day,
     /// From Monday on.
     Week,
     Month,
 }
 
-impl Period {
+impl ReportPeriod {
     /// The first day of the period that contains `day`.
     pub fn first(self, day: Day) -> Day {
         let date = day.to_date();
@@ -41,13 +41,13 @@ impl Period {
 /// The columns by which the rows of a report are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the report, and any of them may be asked for")]
-pub struct By {
+pub struct ReportColumns {
     pub resource_group: bool,
     pub domain: bool,
     pub project: bool,
     pub user: bool,
     pub charge_class: bool,
-    pub period: Option<Period>,
+    pub period: Option<ReportPeriod>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +64,7 @@ pub enum ByError {
 
 const WORDS: [&str; 8] = ["resource_group", "domain", "project", "user", "charge_class", "day", "week", "month"];
 
-impl By {
+impl ReportColumns {
     fn has(self, word: &str) -> bool {
         match word {
             "resource_group" => self.resource_group,
@@ -72,22 +72,22 @@ impl By {
             "project" => self.project,
             "user" => self.user,
             "charge_class" => self.charge_class,
-            "day" => self.period == Some(Period::Day),
-            "week" => self.period == Some(Period::Week),
-            _ => self.period == Some(Period::Month),
+            "day" => self.period == Some(ReportPeriod::Day),
+            "week" => self.period == Some(ReportPeriod::Week),
+            _ => self.period == Some(ReportPeriod::Month),
         }
     }
 
     fn set(&mut self, word: &str) -> Result<(), ByError> {
         let period = match word {
-            "resource_group" => return once(&mut self.resource_group),
-            "domain" => return once(&mut self.domain),
-            "project" => return once(&mut self.project),
-            "user" => return once(&mut self.user),
-            "charge_class" => return once(&mut self.charge_class),
-            "day" => Period::Day,
-            "week" => Period::Week,
-            "month" => Period::Month,
+            "resource_group" => return set_once(&mut self.resource_group),
+            "domain" => return set_once(&mut self.domain),
+            "project" => return set_once(&mut self.project),
+            "user" => return set_once(&mut self.user),
+            "charge_class" => return set_once(&mut self.charge_class),
+            "day" => ReportPeriod::Day,
+            "week" => ReportPeriod::Week,
+            "month" => ReportPeriod::Month,
             _ => return Err(ByError::Unknown),
         };
         match self.period.replace(period) {
@@ -98,11 +98,11 @@ impl By {
     }
 }
 
-fn once(part: &mut bool) -> Result<(), ByError> {
+fn set_once(part: &mut bool) -> Result<(), ByError> {
     if std::mem::replace(part, true) { Err(ByError::Twice) } else { Ok(()) }
 }
 
-impl FromStr for By {
+impl FromStr for ReportColumns {
     type Err = ByError;
 
     fn from_str(text: &str) -> Result<Self, ByError> {
@@ -113,7 +113,7 @@ impl FromStr for By {
 }
 
 /// The columns in a fixed order, whatever the order of the request.
-impl fmt::Display for By {
+impl fmt::Display for ReportColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = WORDS.into_iter().filter(|word| self.has(word)).collect();
         f.write_str(&words.join(","))

@@ -3,5 +3,5 @@
 mod by;
 mod rows;
 
-pub use by::{By, ByError, Period};
-pub use rows::{Block, RowKey, RowSums, Rows, Scale, TooMany};
+pub use by::{ByError, ReportColumns, ReportPeriod};
+pub use rows::{GroupedRows, RowKey, RowSums, ShareScale, TooMany, UsageBlock};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::by::By;
+use super::by::ReportColumns;
 use crate::ids::{Member, ProjectId, UserId};
 use crate::maps::FastMap;
-use crate::normalize::Normalizer;
-use crate::slots::Usages;
+use crate::normalize::UsageNormalizer;
+use crate::slots::SlotUsages;
 use crate::time::Day;
 use crate::usage_dimensions::UsageDimensions;
 
@@ -27,7 +27,7 @@ pub struct RowKey {
 /// The sums of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSums {
-    pub usage: Usages,
+    pub usage: SlotUsages,
     /// The part of its group's usage in the period, with each slot as a part of the capacity; `None` if it was not
     /// requested.
     pub used_share: Option<f64>,
@@ -41,10 +41,10 @@ pub struct TooMany;
 
 /// The usage in one group and one period, by member and dimensions.
 #[derive(Clone, Debug, Default)]
-pub struct Block(FastMap<(Member, UsageDimensions), Usages>);
+pub struct UsageBlock(FastMap<(Member, UsageDimensions), SlotUsages>);
 
-impl Block {
-    pub fn add(&mut self, place: &(Member, UsageDimensions), usage: &Usages) {
+impl UsageBlock {
+    pub fn add(&mut self, place: &(Member, UsageDimensions), usage: &SlotUsages) {
         match self.0.get_mut(place) {
             Some(sum) => sum.add(usage),
             None => {
@@ -53,7 +53,7 @@ impl Block {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Member, &UsageDimensions, &Usages)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Member, &UsageDimensions, &SlotUsages)> {
         self.0.iter().map(|((member, dimensions), usage)| (*member, dimensions, usage))
     }
 
@@ -64,24 +64,24 @@ impl Block {
 
 /// The measures of shares in one group and one period.
 #[derive(Clone, Debug)]
-pub struct Scale {
+pub struct ShareScale {
     /// Normalises usage by the capacity of the period.
-    pub normalizer: Normalizer,
+    pub normalizer: UsageNormalizer,
     /// The part of the group that each member is entitled to.
     pub entitled: FastMap<Member, f64>,
 }
 
 /// The rows so far.
 #[derive(Clone, Debug)]
-pub struct Rows {
-    by: By,
+pub struct GroupedRows {
+    by: ReportColumns,
     most: usize,
     sums: BTreeMap<RowKey, RowSums>,
 }
 
-impl Rows {
+impl GroupedRows {
     /// An empty report that never gets more than `most` rows.
-    pub fn new(by: By, most: usize) -> Self {
+    pub fn new(by: ReportColumns, most: usize) -> Self {
         Self { by, most, sums: BTreeMap::new() }
     }
 
@@ -90,8 +90,8 @@ impl Rows {
         &mut self,
         group: &Arc<str>,
         first_day: Day,
-        block: &Block,
-        scale: Option<&Scale>,
+        block: &UsageBlock,
+        scale: Option<&ShareScale>,
     ) -> Result<(), TooMany> {
         // A fixed order, so that sums of floats are always the same.
         let mut places: Vec<_> = block.iter().collect();
@@ -124,7 +124,7 @@ impl Rows {
     }
 
     fn key(&self, group: &Arc<str>, first_day: Day, member: Member, dimensions: &UsageDimensions) -> RowKey {
-        let By { resource_group, domain, project, user, charge_class, period } = self.by;
+        let ReportColumns { resource_group, domain, project, user, charge_class, period } = self.by;
         RowKey {
             resource_group: resource_group.then(|| Arc::clone(group)),
             first_day: period.map(|_| first_day),

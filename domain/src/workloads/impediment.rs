@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decimal::Amount;
-use crate::division::fraction::{Fraction, largest};
+use crate::division::fraction::{Fraction, largest_ratio};
 use crate::maps::FastMap;
 use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
-use crate::queues::{Bound, Queues};
-use crate::slots::{Amounts, SlotName};
+use crate::queues::{Bound, QueueConfigs};
+use crate::slots::{SlotAmounts, SlotName};
 
 /// The total that a workload exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,11 +69,11 @@ impl StartImpediment {
 pub struct AgentTotals<'a> {
     labels: Labels,
     taints: &'a [Taint],
-    slots: &'a Amounts,
+    slots: &'a SlotAmounts,
 }
 
 impl<'a> AgentTotals<'a> {
-    pub fn new(agent_id: &str, labels: &Labels, taints: &'a [Taint], slots: &'a Amounts) -> Self {
+    pub fn new(agent_id: &str, labels: &Labels, taints: &'a [Taint], slots: &'a SlotAmounts) -> Self {
         let mut labels = labels.clone();
         labels.insert(AGENT_ID_LABEL.to_owned(), agent_id.to_owned());
         Self { labels, taints, slots }
@@ -84,7 +84,7 @@ impl<'a> AgentTotals<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemberDemand<'a> {
     pub rules: Option<&'a PlacementRules>,
-    pub slots: &'a Amounts,
+    pub slots: &'a SlotAmounts,
 }
 
 /// The demand of a workload that waits.
@@ -95,7 +95,7 @@ pub struct StartDemand<'a> {
     /// How many of them the next start needs; at least 1.
     pub needed: usize,
     /// The slots that members of the same minimum hold already.
-    pub held: Amounts,
+    pub held: SlotAmounts,
     pub queue: &'a str,
 }
 
@@ -106,7 +106,7 @@ struct KindFit {
     /// True if an agent admits such a member.
     is_admitted: bool,
     /// The largest total of each slot on agents that admit it.
-    most: Amounts,
+    most: SlotAmounts,
     /// The number of such members that fit on all agents together.
     count: u64,
 }
@@ -114,13 +114,13 @@ struct KindFit {
 /// The totals that workloads are compared with. Members of one kind are compared with the agents once.
 pub struct StartLimits<'a> {
     agents: Vec<AgentTotals<'a>>,
-    capacity: &'a Amounts,
-    queues: &'a Queues,
+    capacity: &'a SlotAmounts,
+    queues: &'a QueueConfigs,
     fits: FastMap<MemberDemand<'a>, Arc<KindFit>>,
 }
 
 impl<'a> StartLimits<'a> {
-    pub fn new(agents: Vec<AgentTotals<'a>>, capacity: &'a Amounts, queues: &'a Queues) -> Self {
+    pub fn new(agents: Vec<AgentTotals<'a>>, capacity: &'a SlotAmounts, queues: &'a QueueConfigs) -> Self {
         Self { agents, capacity, queues, fits: FastMap::default() }
     }
 
@@ -178,14 +178,14 @@ impl<'a> StartLimits<'a> {
         Arc::clone(made)
     }
 
-    fn beyond_capacity(&self, asked: &Amounts) -> Option<StartImpediment> {
+    fn beyond_capacity(&self, asked: &SlotAmounts) -> Option<StartImpediment> {
         let capacity = |slot| self.capacity.get(slot).unwrap_or(Amount::ZERO);
         let exceeds = asked.iter().any(|(slot, asked)| asked > capacity(slot));
         let is_known = !self.agents.is_empty();
         (exceeds && is_known).then(|| too_large(ImpedimentScope::Group, asked, |slot| Some(capacity(slot))))?
     }
 
-    fn beyond_queue_limit(&self, queue: &str, asked: &Amounts) -> Option<StartImpediment> {
+    fn beyond_queue_limit(&self, queue: &str, asked: &SlotAmounts) -> Option<StartImpediment> {
         let mut next = self.queues.get_key_value(queue);
         // A chain of parents is never longer than the number of queues.
         for _ in 0..self.queues.len() {
@@ -195,7 +195,7 @@ impl<'a> StartLimits<'a> {
                 _ => None,
             };
             if asked.iter().any(|(slot, asked)| limit(slot).is_some_and(|limit| asked > limit)) {
-                let limited: Amounts = asked.iter().filter(|(slot, _)| limit(*slot).is_some()).collect();
+                let limited: SlotAmounts = asked.iter().filter(|(slot, _)| limit(*slot).is_some()).collect();
                 return too_large(ImpedimentScope::Queue(Arc::clone(name)), &limited, limit);
             }
             next = self.queues.get_key_value(config.parent.as_deref()?);
@@ -242,7 +242,7 @@ fn kind_fit(member: MemberDemand<'_>, agents: &[AgentTotals<'_>]) -> KindFit {
 }
 
 /// The number of members with these slots that fit on an empty agent.
-fn members_on(total: &Amounts, asked: &Amounts) -> u64 {
+fn members_on(total: &SlotAmounts, asked: &SlotAmounts) -> u64 {
     let of_slot = |(slot, asked): (SlotName, Amount)| {
         let total = total.get(slot).unwrap_or(Amount::ZERO);
         u64::try_from(total.units() / asked.units()).unwrap_or(u64::MAX)
@@ -254,11 +254,11 @@ fn members_on(total: &Amounts, asked: &Amounts) -> u64 {
 /// equals. `None` if nothing is asked for.
 fn too_large(
     scope: ImpedimentScope,
-    asked: &Amounts,
+    asked: &SlotAmounts,
     most: impl Fn(SlotName) -> Option<Amount>,
 ) -> Option<StartImpediment> {
     let asked = asked.iter().filter(|(_, asked)| !asked.is_zero());
     let rows = asked.map(|(slot, asked)| (slot, asked, most(slot).unwrap_or(Amount::ZERO)));
-    let (found, _) = largest(rows, |(_, asked, most)| Fraction::of(asked, most));
+    let (found, _) = largest_ratio(rows, |(_, asked, most)| Fraction::of(asked, most));
     found.map(|(slot, asked, most)| StartImpediment::TooLarge { scope, slot, asked, most })
 }

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use super::impediment::MemberDemand;
 use crate::ids::KernelKey;
-use crate::kernel::Phase;
+use crate::kernel::KernelPhase;
 use crate::queues::LiveKernel;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The status of a workload.
@@ -66,11 +66,11 @@ pub struct WorkloadMember {
 
 impl WorkloadMember {
     fn is_pending(&self) -> bool {
-        self.ended_at.is_none() && self.kernel.phase == Phase::Pending
+        self.ended_at.is_none() && self.kernel.phase == KernelPhase::Pending
     }
 
     fn is_running(&self) -> bool {
-        self.ended_at.is_none() && self.kernel.phase != Phase::Pending
+        self.ended_at.is_none() && self.kernel.phase != KernelPhase::Pending
     }
 
     /// The time since which it waited or waits: its submission, otherwise its first report.
@@ -200,23 +200,23 @@ impl WorkloadMembers {
     }
 
     /// The slots that members ask for which have not ended; of a workload that has ended, those of all members.
-    pub fn requested_slots(&self) -> Amounts {
+    pub fn requested_slots(&self) -> SlotAmounts {
         let is_over = self.members.iter().all(|member| member.ended_at.is_some());
         self.sum(|member| is_over || member.ended_at.is_none())
     }
 
     /// The slots that members wait for.
-    pub fn waiting_slots(&self) -> Amounts {
+    pub fn waiting_slots(&self) -> SlotAmounts {
         self.sum(WorkloadMember::is_pending)
     }
 
     /// The slots that running members hold. A suspended member holds nothing.
-    pub fn held_slots(&self) -> Amounts {
-        self.sum(|member| member.ended_at.is_none() && member.kernel.phase == Phase::Running)
+    pub fn held_slots(&self) -> SlotAmounts {
+        self.sum(|member| member.ended_at.is_none() && member.kernel.phase == KernelPhase::Running)
     }
 
-    fn sum(&self, counts: impl Fn(&WorkloadMember) -> bool) -> Amounts {
-        let mut sum = Amounts::default();
+    fn sum(&self, counts: impl Fn(&WorkloadMember) -> bool) -> SlotAmounts {
+        let mut sum = SlotAmounts::default();
         for member in self.members.iter().filter(|member| counts(member)) {
             sum.add(&member.kernel.slots);
         }

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::decimal::f64_text;
-use crate::kernel::Phase;
+use crate::kernel::KernelPhase;
 use crate::queues::LiveKernel;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 
 /// The kind of the holders in an occupancy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -37,7 +37,7 @@ impl OccupancyBy {
 
 /// The holder that a row stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Holder {
+pub struct CapacityHolder {
     /// `None` for kernels of which no agent is reported.
     pub name: Option<String>,
     /// The UUID of a project or user.
@@ -47,7 +47,7 @@ pub struct Holder {
 /// The sums of one holder.
 #[derive(Clone, Debug, Default)]
 pub struct HolderSums {
-    pub held: Amounts,
+    pub held: SlotAmounts,
     /// The number of running kernels.
     pub running: u64,
     /// The number of pending kernels.
@@ -57,26 +57,26 @@ pub struct HolderSums {
 impl HolderSums {
     fn add(&mut self, kernel: &LiveKernel) {
         match kernel.phase {
-            Phase::Running => {
+            KernelPhase::Running => {
                 self.held.add(&kernel.slots);
                 self.running += 1;
             }
-            Phase::Pending => self.pending += 1,
-            Phase::Unknown | Phase::Suspended | Phase::Terminated => {}
+            KernelPhase::Pending => self.pending += 1,
+            KernelPhase::Unknown | KernelPhase::Suspended | KernelPhase::Terminated => {}
         }
     }
 
     /// The part of the capacity that is held, by slot. Slots without capacity are left out.
-    pub fn shares(&self, capacity: &Amounts) -> BTreeMap<&'static str, String> {
+    pub fn shares(&self, capacity: &SlotAmounts) -> BTreeMap<&'static str, String> {
         parts(&self.held, capacity).map(|(slot, part)| (slot, f64_text(part))).collect()
     }
 
-    fn largest_share(&self, capacity: &Amounts) -> f64 {
+    fn largest_share(&self, capacity: &SlotAmounts) -> f64 {
         parts(&self.held, capacity).map(|(_, part)| part).fold(0.0, f64::max)
     }
 }
 
-fn parts<'a>(held: &'a Amounts, capacity: &'a Amounts) -> impl Iterator<Item = (&'static str, f64)> + 'a {
+fn parts<'a>(held: &'a SlotAmounts, capacity: &'a SlotAmounts) -> impl Iterator<Item = (&'static str, f64)> + 'a {
     held.iter().filter_map(|(slot, held)| {
         let offered = capacity.get(slot).filter(|offered| !offered.is_zero())?;
         Some((slot.as_str(), held.to_f64() / offered.to_f64()))
@@ -87,15 +87,15 @@ fn parts<'a>(held: &'a Amounts, capacity: &'a Amounts) -> impl Iterator<Item = (
 /// also without kernels.
 pub fn sum_holders<'k>(
     kernels: impl Iterator<Item = &'k LiveKernel>,
-    empty: impl Iterator<Item = Holder>,
-    holder_of: impl Fn(&LiveKernel) -> Holder,
-    capacity: &Amounts,
-) -> Vec<(Holder, HolderSums)> {
-    let mut sums: BTreeMap<Holder, HolderSums> = empty.map(|holder| (holder, HolderSums::default())).collect();
+    empty: impl Iterator<Item = CapacityHolder>,
+    holder_of: impl Fn(&LiveKernel) -> CapacityHolder,
+    capacity: &SlotAmounts,
+) -> Vec<(CapacityHolder, HolderSums)> {
+    let mut sums: BTreeMap<CapacityHolder, HolderSums> = empty.map(|holder| (holder, HolderSums::default())).collect();
     for kernel in kernels.filter(|kernel| kernel.phase.is_live()) {
         sums.entry(holder_of(kernel)).or_default().add(kernel);
     }
-    let mut rows: Vec<(f64, Holder, HolderSums)> =
+    let mut rows: Vec<(f64, CapacityHolder, HolderSums)> =
         sums.into_iter().map(|(holder, sums)| (sums.largest_share(capacity), holder, sums)).collect();
     rows.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     rows.into_iter().map(|(_, holder, sums)| (holder, sums)).collect()

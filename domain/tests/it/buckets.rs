@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::bucket::{Bucket, Daily, NeedsRebuild};
+use domain::bucket::{Bucket, DayUsage, NeedsRebuild};
 use domain::bucket_series::BucketSeries;
-use domain::slots::Usages;
+use domain::slots::SlotUsages;
 use domain::time::Day;
 use proptest::prelude::*;
 
 use crate::support::{amounts, cases, day, slot, usages};
 
-fn one(usage: &Usages) -> Daily {
-    let mut daily = Daily::default();
+fn one(usage: &SlotUsages) -> DayUsage {
+    let mut daily = DayUsage::default();
     daily.add(usage);
     daily
 }
 
-fn cpu(seconds: u32) -> Daily {
+fn cpu(seconds: u32) -> DayUsage {
     one(&usages(&[("cpu", &seconds.to_string())]))
 }
 
 /// (start, end, usage, records) of each bucket.
-type Row = (Day, Day, Usages, u64);
+type Row = (Day, Day, SlotUsages, u64);
 
 fn rows(series: &BucketSeries) -> Vec<Row> {
     series.buckets().iter().map(|b| (b.start, b.end, b.usage.clone(), b.records)).collect()
 }
 
 /// The definition: goes through the days in order; a bucket takes the days that are less than `unit` days after its start.
-fn fold(days: &BTreeMap<Day, Daily>, unit: u32) -> Vec<Row> {
+fn fold(days: &BTreeMap<Day, DayUsage>, unit: u32) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (day, daily) in days {
         match rows.last_mut() {
@@ -109,7 +109,7 @@ fn taking_back_needs_a_one_day_bucket_that_holds_it() {
 
 #[test]
 fn slots_that_nobody_used_leave_no_trace() {
-    let idle = || Daily { usage: usages(&[("cpu", "1"), ("cuda.device", "0")]), records: 1 };
+    let idle = || DayUsage { usage: usages(&[("cpu", "1"), ("cuda.device", "0")]), records: 1 };
     let mut series = BucketSeries::default();
     for _ in 0..2 {
         series.add(day("2026-01-06"), 1, &idle()).expect("a place");
@@ -162,7 +162,7 @@ fn a_series_has_room_for_the_largest_and_the_finest() {
 }
 
 /// One usage record: a day, slots of which some are zero.
-fn record() -> impl Strategy<Value = (Day, Usages)> {
+fn record() -> impl Strategy<Value = (Day, SlotUsages)> {
     (0i32..60, 0u32..4, 0u32..3, 1u64..5_000_000).prop_map(|(offset, cpu, gpu, micros)| {
         let slots = amounts(&[("cpu", &cpu.to_string()), ("cuda.device", &gpu.to_string())]);
         (Day(20_400 + offset), slots.for_micros(micros))
@@ -236,7 +236,7 @@ proptest! {
         records in proptest::collection::vec(record(), 1..40), unit in 1u32..12
     ) {
         let mut series = BucketSeries::default();
-        let mut known: BTreeMap<Day, Daily> = BTreeMap::new();
+        let mut known: BTreeMap<Day, DayUsage> = BTreeMap::new();
         for (day, usage) in &records {
             known.entry(*day).or_default().add(usage);
             let expected = fold(&known, unit);
@@ -279,14 +279,14 @@ proptest! {
 
     #[test]
     fn series_conserve_usage(records in proptest::collection::vec(record(), 1..40), unit in 1u32..12) {
-        let mut days: Vec<&(Day, Usages)> = records.iter().collect();
+        let mut days: Vec<&(Day, SlotUsages)> = records.iter().collect();
         days.sort_unstable_by_key(|(day, _)| *day);
-        let (mut series, mut direct) = (BucketSeries::default(), Usages::default());
+        let (mut series, mut direct) = (BucketSeries::default(), SlotUsages::default());
         for (day, usage) in days {
             series.add(*day, unit, &one(usage)).expect("ascending days always find a place");
             direct.add(usage);
         }
-        let mut summed = Usages::default();
+        let mut summed = SlotUsages::default();
         for bucket in series.buckets() {
             summed.add(&bucket.usage);
         }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use domain::slots::Amounts;
-use domain::time::{Day, Span, Timestamp};
+use domain::slots::SlotAmounts;
+use domain::time::{Day, TimeSpan, Timestamp};
 use proptest::prelude::*;
 
 use crate::support::{amounts, at, cases, day, slot, span};
 
-fn gpus(count: u32) -> Amounts {
+fn gpus(count: u32) -> SlotAmounts {
     amounts(&[("cuda.device", &count.to_string())])
 }
 
-fn capacity(calendar: &CapacityCalendar, day: Day) -> Option<(CapacitySource, Amounts)> {
-    calendar.get(day).map(|c| (c.source, Amounts::clone(&c.capacity)))
+fn capacity(calendar: &CapacityCalendar, day: Day) -> Option<(CapacitySource, SlotAmounts)> {
+    calendar.get(day).map(|c| (c.source, SlotAmounts::clone(&c.capacity)))
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_day_has_the_time_weighted_mean() {
         let part = span(at(&format!("2026-01-13T{start}:00Z")), at(&format!("2026-01-13T{end}:00Z")));
         calendar.observe(Some(part), first, &offered);
     }
-    let mean = calendar.get(first).map(|c| Amounts::clone(&c.capacity)).expect("observed");
+    let mean = calendar.get(first).map(|c| SlotAmounts::clone(&c.capacity)).expect("observed");
     assert_eq!(mean.get(slot("cpu")).map(|a| a.to_string()).as_deref(), Some("5.333333333333"));
     assert_eq!(mean.get(slot("mem")).map(|a| a.to_string()).as_deref(), Some("3"));
 }
@@ -78,14 +78,14 @@ fn a_day_nobody_observed_takes_the_nearest_the_earlier_one_first() {
         (90, 20, true),
     ] {
         let (settled, is_new) = known.clone().settle(Day(asked)).expect("something is known");
-        assert_eq!((Amounts::clone(&settled), is_new), (gpus(expected), new), "{asked}");
+        assert_eq!((SlotAmounts::clone(&settled), is_new), (gpus(expected), new), "{asked}");
     }
     // Copies are no source: 17 is nearest to 16, but 16 was only copied.
     let mut calendar = known;
     for asked in [11, 12, 13, 14, 15] {
         calendar.settle(Day(asked));
     }
-    assert_eq!(calendar.settle(Day(16)).map(|(c, _)| Amounts::clone(&c)), Some(gpus(20)));
+    assert_eq!(calendar.settle(Day(16)).map(|(c, _)| SlotAmounts::clone(&c)), Some(gpus(20)));
     assert_eq!(calendar.get(Day(15)).map(|c| c.source), Some(CapacitySource::Nearest));
     assert_eq!(calendar.settle(Day(15)).map(|(_, new)| new), Some(false));
 }
@@ -119,7 +119,7 @@ fn observations() -> impl Strategy<Value = Vec<(i64, u32)>> {
     proptest::collection::vec((1i64..40_000_000_000, 0u32..100_000), 1..30)
 }
 
-fn observe_all(calendar: &mut CapacityCalendar, parts: impl IntoIterator<Item = (i64, u32)>) -> Vec<Span> {
+fn observe_all(calendar: &mut CapacityCalendar, parts: impl IntoIterator<Item = (i64, u32)>) -> Vec<TimeSpan> {
     let mut now = Timestamp::from_micros(BASE);
     let mut spans = Vec::new();
     for (micros, count) in parts {
@@ -178,7 +178,7 @@ proptest! {
         let spans = observe_all(&mut calendar, parts);
         let (first, last) = (spans[0].start.day(), spans[spans.len() - 1].end.day());
         let past: Vec<Day> = asked.iter().map(|d| first.plus(*d)).filter(|d| *d < last).collect();
-        let settled: Vec<_> = past.iter().map(|d| calendar.settle(*d).map(|(c, _)| Amounts::clone(&c))).collect();
+        let settled: Vec<_> = past.iter().map(|d| calendar.settle(*d).map(|(c, _)| SlotAmounts::clone(&c))).collect();
         // More changes: new days, another capacity, more queries.
         let tomorrow = last.plus(1);
         let part = span(tomorrow.start(), tomorrow.plus(2).start());
@@ -187,7 +187,7 @@ proptest! {
         calendar.insert(first.plus(-60), DayCapacity::fixed(CapacitySource::Given, Arc::new(gpus(later))));
         for (day, before) in past.iter().zip(settled) {
             prop_assert!(before.is_some());
-            prop_assert_eq!(calendar.settle(*day).map(|(c, new)| (Amounts::clone(&c), new)), before.map(|c| (c, false)));
+            prop_assert_eq!(calendar.settle(*day).map(|(c, new)| (SlotAmounts::clone(&c), new)), before.map(|c| (c, false)));
         }
     }
 
@@ -201,7 +201,7 @@ proptest! {
         }
         for day in asked {
             let nearest = known.iter().min_by_key(|k| ((*k - day).abs(), **k)).expect("something is known");
-            let settled = calendar.settle(Day(day)).map(|(c, _)| Amounts::clone(&c));
+            let settled = calendar.settle(Day(day)).map(|(c, _)| SlotAmounts::clone(&c));
             prop_assert_eq!(settled, Some(gpus(nearest.unsigned_abs() + 1)));
         }
     }

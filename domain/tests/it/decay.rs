@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::bucket::{Bucket, Daily};
+use domain::bucket::{Bucket, DayUsage};
 use domain::bucket_series::BucketSeries;
-use domain::decay::Decay;
-use domain::factor::{Decayer, History, fair_share_factor};
-use domain::options::Options;
-use domain::slots::{Amounts, ScaledSum, Usages};
+use domain::decay::RegisteredDecay;
+use domain::factor::{DecayedHistory, HistoryDecayer, fair_share_factor};
+use domain::options::FairShareOptions;
+use domain::slots::{ScaledSum, SlotAmounts, SlotUsages};
 use domain::time::Day;
 use proptest::prelude::*;
 
@@ -16,12 +16,12 @@ use crate::support::{amounts, cases, close, own, usages};
 
 const TODAY: Day = Day(20_500);
 
-fn kind(name: &str) -> Decay {
+fn kind(name: &str) -> RegisteredDecay {
     name.parse().expect("a decay kind")
 }
 
-fn bucket(start: Day, usage: &Usages, capacity: &Arc<Amounts>) -> Bucket {
-    let mut daily = Daily::default();
+fn bucket(start: Day, usage: &SlotUsages, capacity: &Arc<SlotAmounts>) -> Bucket {
+    let mut daily = DayUsage::default();
     daily.add(usage);
     let mut series = BucketSeries::default();
     series.add(start, 1, &daily).expect("the only bucket");
@@ -30,8 +30,8 @@ fn bucket(start: Day, usage: &Usages, capacity: &Arc<Amounts>) -> Bucket {
     bucket
 }
 
-fn history(options: &Options, today: Day, buckets: &[Bucket]) -> History {
-    Decayer::new(options, today).history(&series(buckets))
+fn history(options: &FairShareOptions, today: Day, buckets: &[Bucket]) -> DecayedHistory {
+    HistoryDecayer::new(options, today).history(&series(buckets))
 }
 
 fn series(buckets: &[Bucket]) -> BucketSeries {
@@ -60,15 +60,15 @@ fn weights_by_age_at_half_life_seven() {
         assert!(close(kind("flat").weight(age, 7), flat), "flat {age}");
         assert!(close(kind("continuous").weight(age, 7), continuous), "continuous {age}");
     }
-    assert_eq!(Decay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>(), ["flat", "continuous"]);
-    assert_eq!(Decay::default().name(), "flat");
-    assert!("Flat".parse::<Decay>().is_err());
+    assert_eq!(RegisteredDecay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>(), ["flat", "continuous"]);
+    assert_eq!(RegisteredDecay::default().name(), "flat");
+    assert!("Flat".parse::<RegisteredDecay>().is_err());
 }
 
 #[test]
 fn the_proposals_one_day_example_with_lookback_one() {
     let (usage, capacity, resource_weights) = one_day_example();
-    let options = Options { lookback_days: 1, resource_weights, ..Options::default() };
+    let options = FairShareOptions { lookback_days: 1, resource_weights, ..FairShareOptions::default() };
     let today = history(&options, TODAY, &[bucket(TODAY, &usage, &Arc::new(capacity))]);
     assert!(close(today.normalized_usage, 0.075));
     assert_eq!(today.total_decayed_usage, usage);
@@ -79,7 +79,7 @@ fn each_period_counts_half_of_the_one_before() {
     let capacity = Arc::new(amounts(&[("cpu", "10")]));
     let usage = usages(&[("cpu", "864000")]);
     let buckets: Vec<Bucket> = [28, 21, 14, 7, 0].map(|age| bucket(TODAY.plus(-age), &usage, &capacity)).to_vec();
-    let whole = history(&Options::default(), TODAY, &buckets);
+    let whole = history(&FairShareOptions::default(), TODAY, &buckets);
     // Every bucket used the whole cluster for a day; the one of 28 days ago is out.
     assert!(close(whole.normalized_usage, (0.125 + 0.25 + 0.5 + 1.0) / 28.0));
     assert_eq!(whole.total_decayed_usage, usages(&[("cpu", "1620000")]));
@@ -90,7 +90,7 @@ fn a_whole_window_of_full_use_at_long_half_life_is_one() {
     let capacity = Arc::new(amounts(&[("cpu", "10"), ("cuda.device", "4")]));
     let usage = capacity.for_micros(86_400_000_000);
     let buckets: Vec<Bucket> = (0..28).rev().map(|age| bucket(TODAY.plus(-age), &usage, &capacity)).collect();
-    let options = Options { half_life_days: 28, ..Options::default() };
+    let options = FairShareOptions { half_life_days: 28, ..FairShareOptions::default() };
     assert!(close(history(&options, TODAY, &buckets).normalized_usage, 1.0));
 }
 
@@ -98,18 +98,18 @@ fn a_whole_window_of_full_use_at_long_half_life_is_one() {
 fn aged_out_usage_returns_the_factor_to_one() {
     let capacity = Arc::new(amounts(&[("cpu", "1")]));
     let buckets = [bucket(TODAY, &usages(&[("cpu", "8640000")]), &capacity)];
-    let options = Options::default();
+    let options = FairShareOptions::default();
     let inside = history(&options, TODAY.plus(27), &buckets);
     assert!(fair_share_factor(inside.normalized_usage, own("1")) < 1.0);
     let outside = history(&options, TODAY.plus(28), &buckets);
-    assert_eq!(outside, History::default());
+    assert_eq!(outside, DecayedHistory::default());
     assert_eq!(fair_share_factor(outside.normalized_usage, own("1")).to_bits(), 1f64.to_bits());
 }
 
 #[test]
 fn a_bucket_from_the_future_is_as_fresh_as_todays() {
-    let options = Options::default();
-    let decayer = Decayer::new(&options, TODAY);
+    let options = FairShareOptions::default();
+    let decayer = HistoryDecayer::new(&options, TODAY);
     assert_eq!(decayer.weight(TODAY.plus(3)), decayer.weight(TODAY));
     assert_eq!(decayer.weight(Day(i32::MAX)), decayer.weight(TODAY));
     assert_eq!(decayer.weight(Day(i32::MIN)), None);
@@ -121,25 +121,25 @@ fn the_proposals_use_case() {
     let capacity = Arc::new(amounts(&[("cuda.device", "8")]));
     let usage = usages(&[("cuda.device", "14400")]);
     let of_a: Vec<Bucket> = (1..=6).rev().map(|age| bucket(TODAY.plus(-age), &usage, &capacity)).collect();
-    let options = Options::default();
+    let options = FairShareOptions::default();
     let (a, b) = (history(&options, TODAY, &of_a), history(&options, TODAY, &[]));
     assert_eq!(a.total_decayed_usage, usages(&[("cuda.device", "86400")]));
-    let factor = |h: &History| fair_share_factor(h.normalized_usage, own("1"));
+    let factor = |h: &DecayedHistory| fair_share_factor(h.normalized_usage, own("1"));
     assert!(factor(&b) > factor(&a));
 }
 
 #[test]
 fn usage_without_capacity_is_summed_but_weighs_nothing() {
     let usage = usages(&[("cpu", "100")]);
-    let found = history(&Options::default(), TODAY, &[bucket(TODAY, &usage, &Arc::default())]);
+    let found = history(&FairShareOptions::default(), TODAY, &[bucket(TODAY, &usage, &Arc::default())]);
     assert_eq!(found.normalized_usage.to_bits(), 0);
     assert_eq!(found.total_decayed_usage, usage);
 }
 
 #[test]
 fn a_decayer_tells_capacities_apart_that_follow_each_other_in_memory() {
-    let options = Options::default();
-    let decayer = Decayer::new(&options, TODAY);
+    let options = FairShareOptions::default();
+    let decayer = HistoryDecayer::new(&options, TODAY);
     let mut normalize = decayer.normalizing();
     for size in 1..50u32 {
         let capacity = Arc::new(amounts(&[("cpu", &size.to_string())]));
@@ -162,12 +162,12 @@ prop_compose! {
     }
 }
 
-fn any_kind() -> impl Strategy<Value = Decay> {
+fn any_kind() -> impl Strategy<Value = RegisteredDecay> {
     prop_oneof![Just(kind("flat")), Just(kind("continuous"))]
 }
 
 /// Numbers that take 1 to 32 bytes, in every grain.
-fn any_usage() -> impl Strategy<Value = Usages> {
+fn any_usage() -> impl Strategy<Value = SlotUsages> {
     let number = prop_oneof!["[1-9][0-9]{0,9}", "[0-9]{1,12}\\.[0-9]{1,18}", "[1-9][0-9]{20,50}\\.[0-9]{1,18}"];
     let name = prop_oneof![Just("cpu"), Just("mem"), Just("cuda.device"), Just("fpga")];
     proptest::collection::btree_map(name, number, 0..4)
@@ -182,10 +182,10 @@ proptest! {
         rows in proptest::collection::btree_map(0i32..90, any_usage(), 0..40), decay in any_kind(),
         half_life_days in 1u32..40, lookback_days in 1u32..100
     ) {
-        let options = Options { decay, half_life_days, lookback_days, ..Options::default() };
+        let options = FairShareOptions { decay, half_life_days, lookback_days, ..FairShareOptions::default() };
         let capacity = Arc::default();
         let buckets: Vec<Bucket> = rows.iter().map(|(day, usage)| bucket(TODAY.plus(day - 80), usage, &capacity)).collect();
-        let decayer = Decayer::new(&options, TODAY);
+        let decayer = HistoryDecayer::new(&options, TODAY);
         let mut sum = ScaledSum::default();
         for bucket in &buckets {
             if let Some(weight) = decayer.weight(bucket.start) {
@@ -218,7 +218,7 @@ proptest! {
     fn waiting_never_makes_usage_heavier(
         buckets in buckets(), decay in any_kind(), half_life_days in 1u32..40, lookback_days in 1u32..70, wait in 1i32..30
     ) {
-        let options = Options { decay, half_life_days, lookback_days, ..Options::default() };
+        let options = FairShareOptions { decay, half_life_days, lookback_days, ..FairShareOptions::default() };
         let (now, later) = (history(&options, TODAY, &buckets), history(&options, TODAY.plus(wait), &buckets));
         prop_assert!(later.normalized_usage <= now.normalized_usage * (1.0 + 1e-12));
         for (slot, usage) in later.total_decayed_usage.iter() {
@@ -230,7 +230,7 @@ proptest! {
     fn history_is_its_definition(
         buckets in buckets(), half_life_days in 1u32..40, lookback_days in 1u32..70
     ) {
-        let options = Options { half_life_days, lookback_days, ..Options::default() };
+        let options = FairShareOptions { half_life_days, lookback_days, ..FairShareOptions::default() };
         let found = history(&options, TODAY, &buckets);
         let (mut normalized, mut total) = (0.0, 0.0);
         for bucket in &buckets {

@@ -1,6 +1,6 @@
 //! Exact numbers (FAIR_SHARE §2).
 
-use domain::decimal::{Amount, Computed, DecimalError, Proportion, Usage, f64_text};
+use domain::decimal::{Amount, ComputedNumber, DecimalError, ExactFactor, Usage, f64_text};
 use proptest::prelude::*;
 
 use crate::support::cases;
@@ -209,10 +209,10 @@ fn a_mean_is_rounded_half_up() {
 #[test]
 fn scaling_by_nonsense_is_scaling_by_nothing() {
     let usage = Amount::whole(7).for_micros(SECOND);
-    assert_eq!(usage.times(Proportion::new(1.0)).rounded(), usage);
-    assert_eq!(usage.times(Proportion::new(f64::INFINITY)).rounded(), usage);
+    assert_eq!(usage.times(ExactFactor::new(1.0)).rounded(), usage);
+    assert_eq!(usage.times(ExactFactor::new(f64::INFINITY)).rounded(), usage);
     for factor in [0.0, -0.0, -0.5, f64::NAN, f64::NEG_INFINITY, f64::MIN_POSITIVE / 2.0, f64::MIN_POSITIVE] {
-        assert_eq!(usage.times(Proportion::new(factor)).rounded(), Usage::ZERO, "{factor}");
+        assert_eq!(usage.times(ExactFactor::new(factor)).rounded(), Usage::ZERO, "{factor}");
     }
 }
 
@@ -228,7 +228,7 @@ fn computed_numbers_show_at_most_twelve_places() {
         (1e21, "1000000000000000000000"),
     ] {
         assert_eq!(f64_text(value), text);
-        assert_eq!(serde_json::to_value(Computed(value)).unwrap(), text);
+        assert_eq!(serde_json::to_value(ComputedNumber(value)).unwrap(), text);
     }
 }
 
@@ -305,7 +305,7 @@ proptest! {
     ) {
         let shift = 53 + extra;
         let usage = text.parse::<Amount>().expect("an amount").for_micros(micros);
-        let scaled = usage.times(Proportion::new(mantissa as f64 * 2f64.powi(-shift))).rounded();
+        let scaled = usage.times(ExactFactor::new(mantissa as f64 * 2f64.powi(-shift))).rounded();
         // (usage x mantissa / 2^(shift - 1) + 1) / 2, rounding down, is rounding half up.
         let mut exact = units(&text).times(micros).times(mantissa);
         for _ in 1..shift {
@@ -321,7 +321,7 @@ proptest! {
         parts in proptest::collection::vec((amount_text(), 1..FOUR_WEEKS, 0i32..60), 1..8)
     ) {
         let scaled = parts.iter().map(|(text, micros, halvings)| {
-            text.parse::<Amount>().expect("an amount").for_micros(*micros).times(Proportion::new(0.5f64.powi(*halvings)))
+            text.parse::<Amount>().expect("an amount").for_micros(*micros).times(ExactFactor::new(0.5f64.powi(*halvings)))
         });
         let sum = scaled.reduce(|sum, part| sum + part).expect("some part").rounded();
         // All parts over 2^60, halved 59 times, then half up.

@@ -2,7 +2,7 @@
 
 use ethnum::U256;
 
-use domain::decimal::{Proportion, Usage};
+use domain::decimal::{ExactFactor, Usage};
 
 /// A usage of `count` times its last digit, which is the eighteenth after the point.
 fn usage(count: U256) -> Usage {
@@ -17,7 +17,7 @@ fn small_numbers_are_scaled_as_large_ones_are() {
     let numbers = (0..127).map(|bits| (1u128 << bits) + (1 << (bits / 2)) - 1).chain([(1 << 127) - 1]);
     let factors = (0..77).flat_map(|power| [0.5, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
     for factor in factors {
-        let part = Proportion::new(factor);
+        let part = ExactFactor::new(factor);
         for number in numbers.clone() {
             let small = usage(U256::from(number));
             assert_eq!((small + large).times(part), small.times(part) + large.times(part), "{number} {factor}");

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::decimal::{Proportion, Usage};
-use domain::explain::count::Scale;
-use domain::explain::exact;
-use domain::explain::future::{Future, Unrecorded};
+use domain::decimal::{ExactFactor, Usage};
+use domain::explain::count::ContributionScale;
+use domain::explain::exact_text;
+use domain::explain::future::{FutureKeys, UnrecordedHistories};
 use domain::explain::outlook::outlook;
-use domain::explain::reach::{Own, cost, in_slots};
+use domain::explain::place_costs::{WeightResponse, cost_of_place, in_slots};
 use domain::explain::words::ordinal;
 use domain::factor::fair_share_factor;
 use domain::hierarchy::{Hierarchy, Share};
 use domain::ids::{Member, Owner};
-use domain::increments::Increments;
-use domain::normalize::Normalizer;
+use domain::increments::UsageIncrements;
+use domain::normalize::UsageNormalizer;
 use domain::normalized_days::{NormalizedDays, with_usage};
-use domain::options::{Options, Order};
-use domain::slots::{Amounts, SlotName};
+use domain::options::{FairShareOptions, FairshareOrder};
+use domain::slots::{SlotAmounts, SlotName};
 use domain::time::MICROS_PER_SECOND;
 use domain::usage_dimensions::UsageDimensions;
 use domain::weight::{EffectiveWeight, Weight};
@@ -32,8 +32,8 @@ fn what_is_printed_redoes_the_number_to_the_last_digit() {
     worlds(60, |world, seed| {
         for owner in world.hierarchy.owners().collect::<Vec<_>>() {
             let share = world.hierarchy.share(&owner).unwrap();
-            let recount =
-                Scale { options: &world.options, today: TODAY }.recount(world.ledger.buckets(&owner).to_vec());
+            let recount = ContributionScale { options: &world.options, today: TODAY }
+                .recount(world.ledger.buckets(&owner).to_vec());
             // By hand, from the texts alone.
             let mut sum = 0.0;
             let weights = &world.options.resource_weights;
@@ -49,8 +49,8 @@ fn what_is_printed_redoes_the_number_to_the_last_digit() {
                 }
                 // A decimal that is no double is rounded twice on its way here.
                 assert!((mean / all - count.normalized_usage).abs() <= 1e-15 * count.normalized_usage, "{seed}");
-                let decay: f64 = exact(count.decay_weight).parse().unwrap();
-                sum += decay * exact(count.normalized_usage).parse::<f64>().unwrap();
+                let decay: f64 = exact_text(count.decay_weight).parse().unwrap();
+                sum += decay * exact_text(count.normalized_usage).parse::<f64>().unwrap();
             }
             let used = sum / f64::from(world.options.lookback_days);
             assert_eq!(used.to_bits(), share.history.normalized_usage.to_bits(), "{seed} {owner:?}");
@@ -106,11 +106,11 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
         let mut dice = Dice::seeded(seed + 1_000);
         let capacity = world.ledger.calendar().get(TODAY).map(|day| Arc::clone(&day.capacity)).unwrap();
         let (contest, members) = (world.contest(), world.members());
-        let mut added = Increments::default();
-        let mut unrecorded = Unrecorded::default();
+        let mut added = UsageIncrements::default();
+        let mut unrecorded = UnrecordedHistories::default();
         let mut projects = BTreeMap::<usize, (Owner, f64)>::new();
         let mut domains = BTreeMap::<usize, (Owner, f64)>::new();
-        let scale = Scale { options: &world.options, today: TODAY };
+        let scale = ContributionScale { options: &world.options, today: TODAY };
         for (at, member) in members.iter().enumerate() {
             if below(&mut dice, 2) == 0 {
                 continue;
@@ -137,7 +137,7 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
         };
         unrecorded.projects = grown(projects);
         unrecorded.domains = grown(domains);
-        let future = Future::of(&contest, &world.options, TODAY);
+        let future = FutureKeys::of(&contest, &world.options, TODAY);
         let order = world.options.order;
         world.book(added);
         for (at, member) in members.iter().enumerate() {
@@ -171,11 +171,11 @@ fn a_weight_leads_to_the_place_that_is_told_and_no_smaller_one_does() {
             let (domain, project) = &world.hierarchy.projects()[&member.project];
             let of = |share: &Share| share.weight.unwrap_or(default);
             let (domain, project) = (of(&world.hierarchy.domains()[domain]), of(project));
-            let own = Own {
+            let own = WeightResponse {
                 normalized_usage: world.hierarchy.users()[member].history.normalized_usage,
                 effective: |weight| EffectiveWeight::product(domain, project, weight),
             };
-            let rivals = candidate_order.rivals(at);
+            let rivals = candidate_order.siblings_at(at);
             let really = |weight: Weight| place(&with_weight(&world, member, weight), member, order);
             let next = |weight: Weight, by: i64| Weight::from_ten_thousandths(weight.ten_thousandths() + by);
             for wanted in 1..=u32::try_from(candidate_order.count()).unwrap() {
@@ -214,7 +214,8 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
             // The user's project and domain use it too.
             let really =
                 |name: SlotName, usage: Usage| place(&world.with_more(*member, name, usage).hierarchy, member, order);
-            let Some(cost) = cost(&candidate_order.rivals(at), own, candidate_order.climber(at).zip(Some(outer)))
+            let Some(cost) =
+                cost_of_place(&candidate_order.siblings_at(at), own, candidate_order.climber(at).zip(Some(outer)))
             else {
                 for (name, usage) in in_slots(1e3, 1.0, &slots, &world.options) {
                     assert_eq!(really(name, usage), now, "{seed} {member:?}");
@@ -226,11 +227,11 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
                 // The printed cost is rounded up, and in tiers a little more may pass those with an equal domain or project.
                 let found = really(name, usage);
                 assert!(
-                    found == cost.place || order == Order::Tiered && found > cost.place,
+                    found == cost.place || order == FairshareOrder::Tiered && found > cost.place,
                     "{seed} {member:?} {name} {usage}"
                 );
                 // Places differ if usage over weight differs in the first twelve digits.
-                let less = usage.times(Proportion::new(1.0 - 1e-3)).rounded().saturating_sub("0.001".parse().unwrap());
+                let less = usage.times(ExactFactor::new(1.0 - 1e-3)).rounded().saturating_sub("0.001".parse().unwrap());
                 assert!(less.is_zero() || really(name, less) == now, "{seed} {member:?} {name} {usage}");
             }
         }
@@ -239,13 +240,14 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
 
 #[test]
 fn costs_are_exact_however_large_they_are() {
-    let options = |weights: Value| Options::parse(json!({"resource_weights": weights}).as_object().unwrap()).unwrap();
+    let options =
+        |weights: Value| FairShareOptions::parse(json!({"resource_weights": weights}).as_object().unwrap()).unwrap();
     for (capacity, options) in [
         (json!({"mem": "9007199254740993", "cpu": "64"}), options(json!({}))),
         (json!({"mem": "590295810358705651712", "cpu": "0.000000000001"}), options(json!({"mem": "0.3", "cpu": "7"}))),
     ] {
-        let capacity: Amounts = serde_json::from_value(capacity).unwrap();
-        let normalizer = Normalizer::new(&capacity, &options.resource_weights);
+        let capacity: SlotAmounts = serde_json::from_value(capacity).unwrap();
+        let normalizer = UsageNormalizer::new(&capacity, &options.resource_weights);
         let counts_for = |name: SlotName, usage: Usage| {
             0.5 * normalizer.normalized_by(|slot| (slot == name).then_some(usage)) / f64::from(options.lookback_days)
         };
@@ -273,7 +275,7 @@ fn neighbours_are_next_to_it_in_the_order() {
             assert_eq!(candidate_order.place(at), place(&world.hierarchy, &members[at], order), "{seed}");
             let others = (0..members.len()).filter(|other| *other != at);
             assert_eq!(
-                candidate_order.above(at).map(of),
+                candidate_order.position_above(at).map(of),
                 others.clone().map(of).filter(|keys| *keys < of(at)).max(),
                 "{seed}"
             );
@@ -283,8 +285,8 @@ fn neighbours_are_next_to_it_in_the_order() {
                 "{seed}"
             );
             let equals = others.filter(|other| of(*other) == of(at)).count();
-            assert_eq!(candidate_order.equals(at) as usize, equals, "{seed}");
-            for other in [candidate_order.above(at), candidate_order.below(at)].into_iter().flatten() {
+            assert_eq!(candidate_order.count_equals(at) as usize, equals, "{seed}");
+            for other in [candidate_order.position_above(at), candidate_order.below(at)].into_iter().flatten() {
                 let first = of(at).iter().zip(of(other)).position(|(a, b)| *a != b).unwrap();
                 assert_eq!(candidate_order.decides(at, other).map(|tier| tier as usize), Some(first), "{seed}");
             }
@@ -295,11 +297,14 @@ fn neighbours_are_next_to_it_in_the_order() {
 #[test]
 fn numbers_are_printed_so_that_they_can_be_read_again() {
     for value in [0.0, -0.0, 0.1, 1.0 / 3.0, 1e-17, 2.5e-12, 123_456_789.123] {
-        let text = exact(value);
+        let text = exact_text(value);
         assert!(!text.contains(['e', '-']), "{text}");
         assert_eq!(text.parse::<f64>().unwrap().to_bits(), (value + 0.0).to_bits());
     }
-    assert_eq!(exact(fair_share_factor(0.15, EffectiveWeight::single(Weight::ONE))), exact((-0.15f64).exp2()));
+    assert_eq!(
+        exact_text(fair_share_factor(0.15, EffectiveWeight::single(Weight::ONE))),
+        exact_text((-0.15f64).exp2())
+    );
     let ordinals = [1, 2, 3, 4, 11, 12, 13, 21, 22, 101, 111, 112].map(ordinal);
     assert_eq!(
         ordinals,

@@ -1,7 +1,9 @@
 //! Entitled shares and the report of fairness (FAIR_SHARE §11): worked examples, laws, and independent reference
 //! calculations.
 
-use domain::fairness::{Claimant, Entity, TierReport, Tree, Use, fill, jains_index, report};
+use domain::fairness::{
+    EntityTree, FairnessEntity, MemberUsage, TierReport, WeightedClaimant, fill, jains_index, report,
+};
 use proptest::prelude::*;
 
 use crate::support::cases;
@@ -12,13 +14,13 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < CLOSE
 }
 
-fn entities(of: &[(usize, f64)]) -> Vec<Entity> {
-    of.iter().map(|(parent, weight)| Entity { parent: *parent, weight: *weight }).collect()
+fn entities(of: &[(usize, f64)]) -> Vec<FairnessEntity> {
+    of.iter().map(|(parent, weight)| FairnessEntity { parent: *parent, weight: *weight }).collect()
 }
 
 /// Two domains of weights 3 and 1; three projects, two in the first; four users.
-fn small() -> Tree {
-    Tree::new([
+fn small() -> EntityTree {
+    EntityTree::new([
         entities(&[(0, 3.0), (0, 1.0)]),
         entities(&[(0, 1.0), (0, 2.0), (1, 1.0)]),
         entities(&[(0, 1.0), (1, 1.0), (1, 3.0), (2, 5.0)]),
@@ -46,7 +48,7 @@ fn who_is_not_active_leaves_its_part_to_its_siblings() {
 
 #[test]
 fn what_one_does_not_need_goes_to_the_others_by_weight() {
-    let claimant = |weight, limit| Claimant { weight, limit };
+    let claimant = |weight, limit| WeightedClaimant { weight, limit };
     let unlimited = f64::INFINITY;
     assert_eq!(fill(12.0, &[claimant(1.0, unlimited), claimant(2.0, unlimited)]), [4.0, 8.0]);
     assert_eq!(fill(12.0, &[claimant(1.0, unlimited), claimant(2.0, 3.0)]), [9.0, 3.0]);
@@ -57,8 +59,9 @@ fn what_one_does_not_need_goes_to_the_others_by_weight() {
 
 /// The users of one project, with the usage of each and true if it waits.
 fn one_tier(of: &[(f64, f64, bool)]) -> TierReport {
-    let tree = Tree::new([entities(&of.iter().map(|(weight, ..)| (0, *weight)).collect::<Vec<_>>())]);
-    let uses: Vec<Use> = of.iter().map(|(_, used, waits)| Use { used: *used, holds: false, waits: *waits }).collect();
+    let tree = EntityTree::new([entities(&of.iter().map(|(weight, ..)| (0, *weight)).collect::<Vec<_>>())]);
+    let uses: Vec<MemberUsage> =
+        of.iter().map(|(_, used, waits)| MemberUsage { used: *used, holds: false, waits: *waits }).collect();
     report(&tree, &uses).remove(0)
 }
 
@@ -87,7 +90,7 @@ fn without_anyone_active_there_is_nothing_to_tell() {
 }
 
 /// The level at which limits and water hold `total` together, found by bisection.
-fn by_halving(total: f64, claimants: &[Claimant]) -> Vec<f64> {
+fn by_halving(total: f64, claimants: &[WeightedClaimant]) -> Vec<f64> {
     let at = |level: f64| claimants.iter().map(|c| c.limit.min(level * c.weight)).collect::<Vec<f64>>();
     let needed: f64 = claimants.iter().map(|c| c.limit).sum();
     let weights: f64 = claimants.iter().map(|c| c.weight).sum();
@@ -103,17 +106,17 @@ fn by_halving(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     at(low)
 }
 
-fn claimants() -> impl Strategy<Value = Vec<Claimant>> {
+fn claimants() -> impl Strategy<Value = Vec<WeightedClaimant>> {
     let limit = prop_oneof![Just(f64::INFINITY), Just(0.0), 0.0..2.0f64];
-    let claimant = (0.1..10.0f64, limit).prop_map(|(weight, limit)| Claimant { weight, limit });
+    let claimant = (0.1..10.0f64, limit).prop_map(|(weight, limit)| WeightedClaimant { weight, limit });
     proptest::collection::vec(claimant, 1..8)
 }
 
 /// Three tiers of any shape, with the usage of the last one.
-fn scenes() -> impl Strategy<Value = (Vec<Vec<(usize, f64)>>, Vec<Use>)> {
+fn scenes() -> impl Strategy<Value = (Vec<Vec<(usize, f64)>>, Vec<MemberUsage>)> {
     let tier = |most| proptest::collection::vec((0..4usize, 0.1..10.0f64), 1..most);
     let used = prop_oneof![Just(0.0), 0.0..100.0f64];
-    let uses = (used, any::<bool>(), any::<bool>()).prop_map(|(used, holds, waits)| Use { used, holds, waits });
+    let uses = (used, any::<bool>(), any::<bool>()).prop_map(|(used, holds, waits)| MemberUsage { used, holds, waits });
     ([tier(4), tier(6), tier(12)], proptest::collection::vec(uses, 12)).prop_map(|(tiers, uses)| {
         let mut parents = 1;
         let mut placed = Vec::new();
@@ -128,8 +131,8 @@ fn scenes() -> impl Strategy<Value = (Vec<Vec<(usize, f64)>>, Vec<Use>)> {
     })
 }
 
-fn tree(tiers: &[Vec<(usize, f64)>]) -> Tree {
-    Tree::new(tiers.iter().map(|tier| entities(tier)))
+fn tree(tiers: &[Vec<(usize, f64)>]) -> EntityTree {
+    EntityTree::new(tiers.iter().map(|tier| entities(tier)))
 }
 
 fn is_one_or_nothing(sum: f64, some: bool) -> bool {
@@ -160,10 +163,10 @@ proptest! {
     #[test]
     fn sums_are_one_or_nothing_and_nothing_is_no_number((tiers, uses) in scenes()) {
         let tree = tree(&tiers);
-        let some_active = uses.iter().any(Use::is_active);
+        let some_active = uses.iter().any(MemberUsage::is_active);
         let some_used = uses.iter().any(|one| one.used > 0.0);
         for (tier, told) in report(&tree, &uses).iter().enumerate() {
-            let sum = |of: fn(&domain::fairness::Received) -> f64| told.entities.iter().map(of).sum::<f64>();
+            let sum = |of: fn(&domain::fairness::ReceivedShare) -> f64| told.entities.iter().map(of).sum::<f64>();
             prop_assert!(is_one_or_nothing(sum(|e| e.used_share), some_used));
             prop_assert!(is_one_or_nothing(sum(|e| e.entitled_share), some_active));
             prop_assert!((0.0..=1.0).contains(&told.misallocated_share));
@@ -187,7 +190,7 @@ proptest! {
     #[test]
     fn shares_are_monotone((tiers, uses) in scenes(), who in any::<prop::sample::Index>()) {
         let who = who.index(uses.len());
-        let mut active: Vec<bool> = uses.iter().map(Use::is_active).collect();
+        let mut active: Vec<bool> = uses.iter().map(MemberUsage::is_active).collect();
         let before = tree(&tiers).entitled(&active);
         let mut heavier = tiers.clone();
         heavier[2][who].1 *= 2.0;

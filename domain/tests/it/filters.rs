@@ -1,12 +1,12 @@
 //! Filters as values: nesting, literal patterns, day comparisons.
 
-use domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
+use domain::filter::{CompareOperator, DayMatch, Filter, PatternPlace, TextMatch};
 use domain::time::Day;
 use proptest::prelude::*;
 
 use crate::support::{cases, day};
 
-fn like(place: Place, pattern: &str, ignore_case: bool) -> TextMatch {
+fn like(place: PatternPlace, pattern: &str, ignore_case: bool) -> TextMatch {
     TextMatch::Like { place, pattern: pattern.to_owned(), ignore_case }
 }
 
@@ -17,23 +17,23 @@ fn one_of(values: &[&str], ignore_case: bool) -> TextMatch {
 #[test]
 fn text_conditions() {
     for (condition, text, holds) in [
-        (like(Place::Whole, "research", false), "research", true),
-        (like(Place::Whole, "research", false), "Research", false),
-        (like(Place::Whole, "RESEARCH", true), "research", true),
-        (like(Place::Anywhere, "sea", false), "research", true),
-        (like(Place::Anywhere, "SEA", false), "research", false),
-        (like(Place::Anywhere, "SEA", true), "research", true),
-        (like(Place::Start, "re", false), "research", true),
-        (like(Place::Start, "se", false), "research", false),
-        (like(Place::End, "CH", true), "research", true),
-        (like(Place::End, "re", false), "research", false),
-        (like(Place::Anywhere, "", false), "research", true),
+        (like(PatternPlace::Whole, "research", false), "research", true),
+        (like(PatternPlace::Whole, "research", false), "Research", false),
+        (like(PatternPlace::Whole, "RESEARCH", true), "research", true),
+        (like(PatternPlace::Anywhere, "sea", false), "research", true),
+        (like(PatternPlace::Anywhere, "SEA", false), "research", false),
+        (like(PatternPlace::Anywhere, "SEA", true), "research", true),
+        (like(PatternPlace::Start, "re", false), "research", true),
+        (like(PatternPlace::Start, "se", false), "research", false),
+        (like(PatternPlace::End, "CH", true), "research", true),
+        (like(PatternPlace::End, "re", false), "research", false),
+        (like(PatternPlace::Anywhere, "", false), "research", true),
         // `%` and `_` are literal.
-        (like(Place::Anywhere, "%", false), "research", false),
-        (like(Place::Whole, "re%", false), "research", false),
-        (like(Place::Whole, "_esearch", false), "research", false),
-        (like(Place::Anywhere, "50%_", false), "a50%_b", true),
-        (like(Place::Whole, "ÄÖ", true), "äö", true),
+        (like(PatternPlace::Anywhere, "%", false), "research", false),
+        (like(PatternPlace::Whole, "re%", false), "research", false),
+        (like(PatternPlace::Whole, "_esearch", false), "research", false),
+        (like(PatternPlace::Anywhere, "50%_", false), "a50%_b", true),
+        (like(PatternPlace::Whole, "ÄÖ", true), "äö", true),
         (one_of(&["a", "b"], false), "b", true),
         (one_of(&["a", "b"], false), "B", false),
         (one_of(&["A", "B"], true), "b", true),
@@ -47,11 +47,11 @@ fn text_conditions() {
 fn day_conditions() {
     let limit = day("2026-01-07");
     let table = [
-        (Compare::Equal, [false, true, false]),
-        (Compare::Less, [true, false, false]),
-        (Compare::LessOrEqual, [true, true, false]),
-        (Compare::Greater, [false, false, true]),
-        (Compare::GreaterOrEqual, [false, true, true]),
+        (CompareOperator::Equal, [false, true, false]),
+        (CompareOperator::Less, [true, false, false]),
+        (CompareOperator::LessOrEqual, [true, true, false]),
+        (CompareOperator::Greater, [false, false, true]),
+        (CompareOperator::GreaterOrEqual, [false, true, true]),
     ];
     for (compare, expected) in table {
         let found = ["2026-01-06", "2026-01-07", "2026-01-08"].map(|d| DayMatch { day: limit, compare }.holds(day(d)));
@@ -100,9 +100,9 @@ proptest! {
     #[test]
     fn one_comparison_holds_of_three(a in 0i32..50, b in 0i32..50) {
         let holds = |compare| DayMatch { day: Day(b), compare }.holds(Day(a));
-        let strict = [Compare::Less, Compare::Equal, Compare::Greater].map(holds);
+        let strict = [CompareOperator::Less, CompareOperator::Equal, CompareOperator::Greater].map(holds);
         prop_assert_eq!(strict.iter().filter(|h| **h).count(), 1);
-        prop_assert_eq!(holds(Compare::LessOrEqual), strict[0] || strict[1]);
-        prop_assert_eq!(holds(Compare::GreaterOrEqual), strict[1] || strict[2]);
+        prop_assert_eq!(holds(CompareOperator::LessOrEqual), strict[0] || strict[1]);
+        prop_assert_eq!(holds(CompareOperator::GreaterOrEqual), strict[1] || strict[2]);
     }
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use domain::factor::{Exponent, History};
-use domain::hierarchy::{Hierarchy, Share, Weighed};
+use domain::factor::{DecayedHistory, Exponent};
+use domain::hierarchy::{Hierarchy, Share, WeighingResult};
 use domain::ids::{Member, Owner, ProjectId};
-use domain::ranking::{Ranked, Ranking};
+use domain::ranking::{RankedRow, RowRanking};
 use domain::weight::Weight;
 use proptest::prelude::*;
 
 use crate::support::{cases, close, member, weight};
 
 fn share(set: Option<Weight>, normalized_usage: f64) -> Share {
-    Share::new(set, History { normalized_usage, ..History::default() })
+    Share::new(set, DecayedHistory { normalized_usage, ..DecayedHistory::default() })
 }
 
 /// Domains `research` (project 1) and `product` (project 2); users 1 and 2 in project 1, user 3 in project 2.
@@ -32,7 +32,7 @@ fn cluster() -> Hierarchy {
 /// One share of a tier.
 struct Row<I>(I, Exponent);
 
-impl<I: Ord> Ranked for Row<I> {
+impl<I: Ord> RankedRow for Row<I> {
     type Id = I;
 
     fn exponent(&self) -> Exponent {
@@ -46,7 +46,7 @@ impl<I: Ord> Ranked for Row<I> {
 
 /// Ids with their ranks, by rank.
 fn ranks<I: Ord + Clone>(shares: impl Iterator<Item = (I, Exponent)>) -> Vec<(I, u32)> {
-    let ranking = Ranking::of(shares.map(|(id, exponent)| Arc::new(Row(id, exponent))).collect());
+    let ranking = RowRanking::of(shares.map(|(id, exponent)| Arc::new(Row(id, exponent))).collect());
     ranking.placed().map(|row| (row.0.clone(), row.rank)).collect()
 }
 
@@ -58,7 +58,7 @@ fn domains(hierarchy: &Hierarchy) -> Vec<(Arc<str>, u32)> {
     ranks(hierarchy.domains().iter().map(|(name, share)| (Arc::clone(name), share.exponent)))
 }
 
-fn take(hierarchy: &mut Hierarchy, owner: &Owner, history: &History) {
+fn take(hierarchy: &mut Hierarchy, owner: &Owner, history: &DecayedHistory) {
     hierarchy.take_histories([owner.clone()], |_| history.clone());
 }
 
@@ -120,9 +120,9 @@ fn whoever_used_nothing_has_factor_one_and_comes_first() {
 fn only_those_whom_a_change_reaches_are_weighed_again() {
     let mut hierarchy = cluster();
     assert_eq!(hierarchy.weigh(Weight::ONE).moved.len(), 7);
-    assert_eq!(hierarchy.weigh(Weight::ONE), Weighed::default());
+    assert_eq!(hierarchy.weigh(Weight::ONE), WeighingResult::default());
     // The usage of a domain has no effect on its members.
-    let more = History { normalized_usage: 0.9, ..History::default() };
+    let more = DecayedHistory { normalized_usage: 0.9, ..DecayedHistory::default() };
     take(&mut hierarchy, &domain("research"), &more);
     assert_eq!(hierarchy.weigh(Weight::ONE).moved, [domain("research")]);
     take(&mut hierarchy, &Owner::User(member(1, 1)), &more);
@@ -188,7 +188,7 @@ fn make(hierarchy: &mut Hierarchy, default: &mut Weight, change: Change) {
             }
         }
         Change::History(at, normalized_usage) => {
-            let history = History { normalized_usage, ..History::default() };
+            let history = DecayedHistory { normalized_usage, ..DecayedHistory::default() };
             if let Some(owner) = one(at) {
                 take(hierarchy, owner, &history);
             }
@@ -218,7 +218,7 @@ fn make(hierarchy: &mut Hierarchy, default: &mut Weight, change: Change) {
 /// The same cluster, weighed as a whole again.
 fn weighed_anew(hierarchy: &Hierarchy, default: Weight) -> Hierarchy {
     let mut fresh = Hierarchy::default();
-    let bare = |share: &Share| Share::new(share.weight, History::clone(&share.history));
+    let bare = |share: &Share| Share::new(share.weight, DecayedHistory::clone(&share.history));
     for (name, share) in hierarchy.domains() {
         fresh.put_domain(name, bare(share));
     }
@@ -250,7 +250,7 @@ proptest! {
         prop_assert_eq!(keys.len(), hierarchy.users().len());
         // The same again changes nothing.
         let before = hierarchy.clone();
-        prop_assert_eq!(hierarchy.weigh(default), Weighed::default());
+        prop_assert_eq!(hierarchy.weigh(default), WeighingResult::default());
         prop_assert_eq!(hierarchy, before);
     }
 

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use domain::bucket::{Bucket, Daily};
+use domain::bucket::{Bucket, DayUsage};
 use domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use domain::factor::{Decayer, History};
+use domain::factor::{DecayedHistory, HistoryDecayer};
 use domain::ids::{Member, Owner};
-use domain::increments::{Increments, Sums};
+use domain::increments::{IncrementSums, UsageIncrements};
 use domain::ledger::Ledger;
-use domain::options::Options;
-use domain::slots::{Amounts, Usages};
+use domain::options::FairShareOptions;
+use domain::slots::{SlotAmounts, SlotUsages};
 use domain::time::Day;
 use domain::usage_dimensions::UsageDimensions;
 use proptest::prelude::*;
@@ -22,11 +22,11 @@ struct Record {
     member: Member,
     domain: Arc<str>,
     day: Day,
-    usage: Usages,
+    usage: SlotUsages,
 }
 
-fn sums<'a>(records: impl IntoIterator<Item = &'a Record>) -> Sums {
-    let mut increments = Increments::default();
+fn sums<'a>(records: impl IntoIterator<Item = &'a Record>) -> IncrementSums {
+    let mut increments = UsageIncrements::default();
     for (at, record) in records.into_iter().enumerate() {
         // Buckets sum over charge classes.
         let charge_class = Arc::from(["", "high"][at % 2]);
@@ -42,8 +42,8 @@ fn owners(record: &Record) -> [Owner; 3] {
 }
 
 /// The whole usage of one entity by day, straight from the records.
-fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, Daily> {
-    let mut days = BTreeMap::<Day, Daily>::new();
+fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, DayUsage> {
+    let mut days = BTreeMap::<Day, DayUsage>::new();
     for record in records.iter().filter(|record| owners(record).contains(entity)) {
         days.entry(record.day).or_default().add(&record.usage);
     }
@@ -122,9 +122,9 @@ fn a_user_in_two_projects_and_two_users_in_one() {
 
 #[test]
 fn the_window_opens_on_the_oldest_day_that_counts() {
-    let start = Options::default().window_start(day("2026-01-28"));
+    let start = FairShareOptions::default().window_start(day("2026-01-28"));
     assert_eq!(start, day("2026-01-01"));
-    let today_only = Options { lookback_days: 1, ..Options::default() };
+    let today_only = FairShareOptions { lookback_days: 1, ..FairShareOptions::default() };
     assert_eq!(today_only.window_start(day("2026-01-28")), day("2026-01-28"));
 }
 
@@ -197,11 +197,11 @@ proptest! {
         for batch in &batches {
             take(&mut ledger, &mut known, batch, unit);
         }
-        let mut direct = Usages::default();
+        let mut direct = SlotUsages::default();
         for record in &known {
             direct.add(&record.usage);
         }
-        let mut tiers: [(Usages, u64); 3] = std::array::from_fn(|_| Default::default());
+        let mut tiers: [(SlotUsages, u64); 3] = std::array::from_fn(|_| Default::default());
         for ((entity, _), bucket) in buckets(&ledger) {
             let (usage, records) = &mut tiers[tier(&entity)];
             usage.add(&bucket.usage);
@@ -237,16 +237,16 @@ proptest! {
         batches in batches(), unit in 1u32..10, options in proptest::collection::vec((1u32..40, 1u32..30, any::<bool>(), 0u32..4), 8)
     ) {
         let (mut ledger, mut known) = (Ledger::new(calendar(), Day::MIN), Vec::new());
-        let mut histories: BTreeMap<Owner, History> = BTreeMap::new();
+        let mut histories: BTreeMap<Owner, DecayedHistory> = BTreeMap::new();
         let mut before = None;
         for (at, (batch, (lookback_days, half_life_days, flat, gpus))) in batches.iter().zip(options).enumerate() {
             take(&mut ledger, &mut known, batch, unit);
             ledger.observe_capacity(None, Day(20_400 + 10 * i32::try_from(at).unwrap()), &amounts(&[("cpu", "70")]));
             let decay = if flat { "flat" } else { "continuous" }.parse().unwrap();
-            let weights = if gpus == 0 { Amounts::default() } else { amounts(&[("cuda.device", &gpus.to_string()), ("cpu", "1")]) };
-            let options = Options { lookback_days, half_life_days, decay, resource_weights: weights, ..Options::default() };
+            let weights = if gpus == 0 { SlotAmounts::default() } else { amounts(&[("cuda.device", &gpus.to_string()), ("cpu", "1")]) };
+            let options = FairShareOptions { lookback_days, half_life_days, decay, resource_weights: weights, ..FairShareOptions::default() };
             let conditions = (options.clone(), Day(20_430 + i32::from(lookback_days % 2 == 0)));
-            let decayer = Decayer::new(&options, conditions.1);
+            let decayer = HistoryDecayer::new(&options, conditions.1);
             // Where the conditions stand, only those count whose buckets changed.
             let mut owners = ledger.normalize(&decayer);
             assert!(ledger.is_normalized(&options.resource_weights));
@@ -263,7 +263,7 @@ proptest! {
                     fresh.load(owner.clone(), bucket.clone());
                 }
             }
-            let decayer = Decayer::new(&options, conditions.1);
+            let decayer = HistoryDecayer::new(&options, conditions.1);
             for (owner, history) in &histories {
                 let anew = fresh.history(owner, &decayer);
                 prop_assert_eq!(history.normalized_usage.to_bits(), anew.normalized_usage.to_bits());

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use domain::decimal::Amount;
 use domain::division::{algorithm_names, check};
 use domain::metadata::{OptionEntry, QueueKeyEntry, RuleFacts};
-use domain::options::{Options, merge_patch};
+use domain::options::{FairShareOptions, merge_patch};
 use domain::queues::QueueConfig;
 use domain::reclaim::plugins::plugin_names;
 use domain::sequencer::Sequencer;
-use domain::slots::Amounts;
+use domain::slots::SlotAmounts;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -77,7 +77,7 @@ fn takes(path: &[&str], value: Value) -> bool {
 fn every_entry_of_a_registry_is_there() {
     let facts = RuleFacts::collect();
     assert_eq!(facts.schedulers.iter().map(|s| s.name).collect::<Vec<_>>(), Sequencer::names().collect::<Vec<_>>());
-    let names = |choices: &[domain::choices::Choice]| choices.iter().map(|choice| choice.name).collect::<Vec<_>>();
+    let names = |choices: &[domain::choices::NamedChoice]| choices.iter().map(|choice| choice.name).collect::<Vec<_>>();
     assert_eq!(names(&facts.division_algorithms), algorithm_names().collect::<Vec<_>>());
     assert_eq!(names(&facts.reclaim_plugins), plugin_names().collect::<Vec<_>>());
     assert_eq!(names(&facts.decays), ["flat", "continuous"]);
@@ -103,12 +103,12 @@ fn every_entry_of_a_registry_is_there() {
 fn every_option_is_described() {
     let facts = RuleFacts::collect();
     let keys = |options: &[OptionEntry]| options.iter().map(|option| option.key).collect::<BTreeSet<_>>();
-    let shown = Options::default().to_json();
+    let shown = FairShareOptions::default().to_json();
     for key in shown.keys() {
         assert!(keys(&facts.options).contains(key.as_str()), "{key}");
     }
     // The object has the options of all its parts, those included that are off.
-    let defaults = serde_json::to_value(domain::reclaim::Settings::default()).expect("JSON");
+    let defaults = serde_json::to_value(domain::reclaim::ReclaimOptions::default()).expect("JSON");
     let known: BTreeSet<&str> = defaults.as_object().expect("an object").keys().map(String::as_str).collect();
     let parts: Vec<_> = facts.division_options.iter().chain(&facts.reclaim_options).cloned().collect();
     assert_eq!(keys(&parts), known);
@@ -133,7 +133,12 @@ fn the_defaults_are_those_of_absent_keys() {
         let absent = option.default.is_null();
         assert_eq!(absent, option.unset.is_some(), "{}: a default, or the meaning of none", option.key);
         let stored = Map::from_iter([(option.key.to_owned(), option.default.clone())]);
-        assert_eq!(Options::parse(&stored).expect("a default is legal"), Options::default(), "{}", option.key);
+        assert_eq!(
+            FairShareOptions::parse(&stored).expect("a default is legal"),
+            FairShareOptions::default(),
+            "{}",
+            option.key
+        );
     }
 }
 
@@ -186,11 +191,16 @@ proptest! {
 
 #[test]
 fn the_ranges_of_a_queue_are_those_of_its_check() {
-    let options = Options::default().division;
+    let options = FairShareOptions::default().division;
     let legal = |key: &str, value: Value| {
         let queue = serde_json::from_value::<QueueConfig>(json!({"name": "a", key: value}));
         let checked = |queue| {
-            check(&[Arc::new(queue)], std::iter::empty(), &Amounts::default(), (options.algorithm(), &options.options))
+            check(
+                &[Arc::new(queue)],
+                std::iter::empty(),
+                &SlotAmounts::default(),
+                (options.algorithm(), &options.options),
+            )
         };
         queue.is_ok_and(|queue| checked(queue).is_ok())
     };

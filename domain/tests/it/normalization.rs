@@ -1,17 +1,17 @@
 //! Usage over capacity (FAIR_SHARE §6).
 
-use domain::normalize::Normalizer;
-use domain::slots::{Amounts, Usages};
+use domain::normalize::UsageNormalizer;
+use domain::slots::{SlotAmounts, SlotUsages};
 use proptest::prelude::*;
 
 use crate::support::{amounts, cases, close, usages};
 
-fn normalized(usage: &Usages, capacity: &Amounts, weights: &Amounts) -> f64 {
-    Normalizer::new(capacity, weights).normalized(usage)
+fn normalized(usage: &SlotUsages, capacity: &SlotAmounts, weights: &SlotAmounts) -> f64 {
+    UsageNormalizer::new(capacity, weights).normalized(usage)
 }
 
 /// The proposal's cluster and user: 20 cores, 200 GB and 4 GPUs for 4 hours.
-pub fn one_day_example() -> (Usages, Amounts, Amounts) {
+pub fn one_day_example() -> (SlotUsages, SlotAmounts, SlotAmounts) {
     (
         usages(&[("cpu", "288000"), ("mem", "2880000"), ("cuda.device", "57600")]),
         amounts(&[("cpu", "100"), ("mem", "1000"), ("cuda.device", "8")]),
@@ -34,7 +34,7 @@ fn the_proposals_one_day_example() {
 fn the_proposals_capacity_change() {
     let day = |gpus: &str, used: u64| {
         let usage = amounts(&[("cuda.device", "1")]).for_micros(used * 86_400_000_000);
-        normalized(&usage, &amounts(&[("cuda.device", gpus)]), &Amounts::default())
+        normalized(&usage, &amounts(&[("cuda.device", gpus)]), &SlotAmounts::default())
     };
     assert!(close(day("100", 10), 0.1));
     assert!(close(day("80", 5), 0.0625));
@@ -43,7 +43,7 @@ fn the_proposals_capacity_change() {
 #[test]
 fn slots_that_do_not_count() {
     let (usage, capacity, weights) = one_day_example();
-    let none = Amounts::default();
+    let none = SlotAmounts::default();
     let table = [
         (
             "no weights: every slot with capacity counts 1",
@@ -64,7 +64,7 @@ fn slots_that_do_not_count() {
     for (what, capacity, weights, expected) in table {
         assert!(close(normalized(&usage, capacity, weights), expected), "{what}");
     }
-    assert_eq!(normalized(&Usages::default(), &capacity, &weights).to_bits(), 0, "no usage is exactly 0");
+    assert_eq!(normalized(&SlotUsages::default(), &capacity, &weights).to_bits(), 0, "no usage is exactly 0");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn slots() -> impl Strategy<Value = [u32; 3]> {
     [0u32..1000, 0u32..1000, 0u32..1000]
 }
 
-fn three(values: [u32; 3]) -> Amounts {
+fn three(values: [u32; 3]) -> SlotAmounts {
     let texts = values.map(|v| v.to_string());
     amounts(&[("cpu", &texts[0]), ("mem", &texts[1]), ("cuda.device", &texts[2])])
 }

@@ -1,6 +1,6 @@
 //! `scheduler_opts` (FAIR_SHARE §8).
 
-use domain::options::{Options, merge_patch};
+use domain::options::{FairShareOptions, merge_patch};
 use domain::slice::GapPolicy;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -24,8 +24,8 @@ fn faults(stored: Value, patch: Value) -> Vec<(String, &'static str)> {
 
 #[test]
 fn the_defaults_are_the_documented_ones() {
-    let options = Options::parse(&Map::new()).expect("defaults");
-    assert_eq!(options, Options::default());
+    let options = FairShareOptions::parse(&Map::new()).expect("defaults");
+    assert_eq!(options, FairShareOptions::default());
     assert_eq!(
         Value::Object(options.to_json()),
         json!({
@@ -55,13 +55,13 @@ fn the_proposals_options() {
         "resource_weights": {"cpu": 1.0, "mem": 1.0, "cuda.device": 10.0, "cuda.shares": 1.0},
         "gap_policy": "ignore", "max_gap_hours": 48,
     }));
-    let options = Options::parse(&stored).expect("legal");
+    let options = FairShareOptions::parse(&stored).expect("legal");
     assert_eq!((options.half_life_days, options.decay_unit_days, options.max_gap_hours), (14, 7, 48));
     assert_eq!(options.gap_policy, GapPolicy::Ignore);
     let weights = amounts(&[("cpu", "1"), ("mem", "1"), ("cuda.device", "10"), ("cuda.shares", "1")]);
     assert_eq!(options.resource_weights, weights);
     // Stored options are read back as those in force.
-    assert_eq!(Options::parse(&options.to_json()), Ok(options));
+    assert_eq!(FairShareOptions::parse(&options.to_json()), Ok(options));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_patch_merges_key_by_key() {
     let stored = map(json!({"half_life_days": 14, "default_weight": "2"}));
     let merged = merge_patch(&stored, &map(json!({"half_life_days": null, "decay": "continuous"}))).expect("legal");
     assert_eq!(merged, map(json!({"default_weight": "2", "decay": "continuous"})));
-    let options = Options::parse(&merged).expect("legal");
+    let options = FairShareOptions::parse(&merged).expect("legal");
     assert_eq!((options.half_life_days, options.decay.name()), (7, "continuous"));
     assert_eq!(options.default_weight, weight("2"));
     // Removing what is not there is no fault, and maps are merged slot by slot.
@@ -145,7 +145,8 @@ fn a_pair_that_does_not_fit_is_the_fault_of_the_key_that_changed() {
 
 #[test]
 fn which_options_change_factors() {
-    let changed = |patch| Options::default().changes_factors(&Options::parse(&map(patch)).expect("legal"));
+    let changed =
+        |patch| FairShareOptions::default().changes_factors(&FairShareOptions::parse(&map(patch)).expect("legal"));
     for patch in [
         json!({"half_life_days": 8}),
         json!({"lookback_days": 29}),
@@ -202,9 +203,9 @@ proptest! {
         for patch in patches {
             match merge_patch(&stored, &patch) {
                 Ok(merged) => {
-                    let options = Options::parse(&merged).expect("what was merged is legal");
+                    let options = FairShareOptions::parse(&merged).expect("what was merged is legal");
                     prop_assert!(merged.values().all(|v| !v.is_null()));
-                    prop_assert_eq!(Options::parse(&options.to_json()).expect("what is shown is legal"), options);
+                    prop_assert_eq!(FairShareOptions::parse(&options.to_json()).expect("what is shown is legal"), options);
                     prop_assert_eq!(merge_patch(&merged, &patch), Ok(merged.clone()));
                     stored = merged;
                 }
@@ -260,13 +261,13 @@ fn a_division_is_read_back_as_it_is_shown() {
             "strategies": ["quota"], "node_order": "spread", "search_budget_ms": 50,
         }},
     }));
-    let options = Options::parse(&stored).expect("legal");
+    let options = FairShareOptions::parse(&stored).expect("legal");
     assert_eq!(options.division.algorithm().name(), "min_share");
     assert_eq!(options.order.as_str(), "tiered");
     let shown = options.to_json();
     assert_eq!(shown["division"]["options"]["whole_slots"], json!(["cuda.device"]));
     assert_eq!(shown["division"]["options"]["strategies"], json!(["quota"]));
-    assert_eq!(Options::parse(&shown), Ok(options));
+    assert_eq!(FairShareOptions::parse(&shown), Ok(options));
     // A patch merges at every depth; lists are replaced.
     let patch = json!({"division": {"algorithm": "drf", "options": {
         "rule": null, "whole_slots": ["gpu"], "score_weights": {"drf": "3"},
@@ -287,14 +288,15 @@ fn a_division_is_read_back_as_it_is_shown() {
 
 #[test]
 fn a_time_out_of_kernels_is_off_unless_set() {
-    let parse =
-        |value: Value| Options::parse(serde_json::json!({"kernel_timeout_seconds": value}).as_object().unwrap());
-    assert_eq!(Options::default().kernel_timeout_seconds, None);
-    assert!(!Options::default().to_json().contains_key("kernel_timeout_seconds"));
+    let parse = |value: Value| {
+        FairShareOptions::parse(serde_json::json!({"kernel_timeout_seconds": value}).as_object().unwrap())
+    };
+    assert_eq!(FairShareOptions::default().kernel_timeout_seconds, None);
+    assert!(!FairShareOptions::default().to_json().contains_key("kernel_timeout_seconds"));
     assert_eq!(parse(Value::Null).unwrap().kernel_timeout_seconds, None);
     let set = parse(900.into()).unwrap();
     assert_eq!((set.kernel_timeout_seconds, &set.to_json()["kernel_timeout_seconds"]), (Some(900), &Value::from(900)));
-    assert_eq!(Options::parse(&set.to_json()).unwrap(), set);
+    assert_eq!(FairShareOptions::parse(&set.to_json()).unwrap(), set);
     for wrong in [Value::from(59), Value::from(31_536_001), Value::from(-1), "900".into(), true.into()] {
         assert_eq!(parse(wrong).unwrap_err()[0].code, "out_of_range");
     }

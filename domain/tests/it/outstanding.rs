@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::changes::Changes;
+use domain::changes::SuspensionChanges;
 use domain::ids::{KernelId, KernelKey, Member, ProjectId};
-use domain::kernel::{Phase, Started, Unsettled};
-use domain::options::Options;
-use domain::outstanding::{Moment, Outstanding};
-use domain::run_times::{CacheGeneration, Expected, RunTimes};
-use domain::slots::{Amounts, Usages};
+use domain::kernel::{KernelPhase, OpenKernel, StartedKernel};
+use domain::options::FairShareOptions;
+use domain::outstanding::{OutstandingKernels, RequestMoment};
+use domain::run_times::{CacheGeneration, ExpectedRuntime, RunTimes};
+use domain::slots::{SlotAmounts, SlotUsages};
 use domain::time::Timestamp;
 use domain::usage_dimensions::UsageDimensions;
 use proptest::prelude::*;
@@ -45,29 +45,29 @@ fn second(at: i64) -> Timestamp {
 }
 
 impl Given {
-    fn unsettled(&self) -> Unsettled {
-        let mut changes = Changes::default();
+    fn unsettled(&self) -> OpenKernel {
+        let mut changes = SuspensionChanges::default();
         for (at, suspended) in &self.changes {
             changes.note(second(*at), *suspended);
         }
-        let kernel = Started {
+        let kernel = StartedKernel {
             key: KernelKey(i64::from(self.number)),
             id: KernelId(Uuid::from_u128(u128::from(self.number))),
             owner: who(self.owner),
             dimensions: UsageDimensions::of_domain(Arc::from("research")),
             slots: Arc::new(amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])])),
-            phase: Phase::Running,
+            phase: KernelPhase::Running,
             started_at: second(self.started),
             terminated_at: self.end.map(second),
             changes,
             applied: None,
             expected_seconds: self.told,
         };
-        Unsettled { kernel: Arc::new(kernel), cursor: self.cursor.map(second), in_step: self.in_step }
+        OpenKernel { kernel: Arc::new(kernel), cursor: self.cursor.map(second), in_step: self.in_step }
     }
 
     fn suspended(&self, at: i64) -> bool {
-        let mut changes = Changes::default();
+        let mut changes = SuspensionChanges::default();
         self.changes.iter().for_each(|(at, suspended)| changes.note(second(*at), *suspended));
         changes.suspended_at(second(at))
     }
@@ -126,8 +126,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// `seconds` of each kernel of the owner.
-fn counted(kernels: &[Given], owner: u128, now: i64, since: i64, expected: u32) -> Usages {
-    let mut sum = Usages::default();
+fn counted(kernels: &[Given], owner: u128, now: i64, since: i64, expected: u32) -> SlotUsages {
+    let mut sum = SlotUsages::default();
     for kernel in kernels.iter().filter(|kernel| kernel.owner == owner) {
         let seconds = kernel.seconds(now, since, i64::from(expected));
         sum.add(&kernel.unsettled().slots.for_micros(u64::try_from(seconds * 1_000_000).unwrap()));
@@ -140,7 +140,7 @@ proptest! {
 
     #[test]
     fn it_is_what_a_count_of_seconds_says(steps in prop::collection::vec(step(), 1..40)) {
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = OutstandingKernels::default();
         let mut kernels: Vec<Given> = Vec::new();
         let (mut now, mut recorded) = (100, None);
         let editions: BTreeMap<u32, CacheGeneration> = [40, 120].map(|seconds| (seconds, CacheGeneration::default())).into();
@@ -157,7 +157,7 @@ proptest! {
                 }
                 Step::Remove(number) => {
                     for gone in kernels.extract_if(.., |kernel| kernel.number == number) {
-                        let Unsettled { kernel, .. } = gone.unsettled();
+                        let OpenKernel { kernel, .. } = gone.unsettled();
                         outstanding.remove(kernel.key, kernel.id, kernel.owner);
                         prop_assert!(!outstanding.knows(kernel.id));
                     }
@@ -172,12 +172,12 @@ proptest! {
                 Step::Ask { after, expected, day } => {
                     now += after;
                     let since = if day { -DAY } else { 120 };
-                    let moment = Moment { since: second(since), now: second(now) };
+                    let moment = RequestMoment { since: second(since), now: second(now) };
                     // A snapshot shares data with the working state.
                     let picture = outstanding.clone();
-                    let options = Options { expected_seconds: Some(expected), ..Options::default() };
-                    let guess = Expected::new(RunTimes::default(), RunTimes::default(), &options);
-                    let (mut wanted, mut found) = (BTreeMap::<ProjectId, Usages>::new(), BTreeMap::new());
+                    let options = FairShareOptions { expected_seconds: Some(expected), ..FairShareOptions::default() };
+                    let guess = ExpectedRuntime::new(RunTimes::default(), RunTimes::default(), &options);
+                    let (mut wanted, mut found) = (BTreeMap::<ProjectId, SlotUsages>::new(), BTreeMap::new());
                     for owner in OWNERS {
                         let own = counted(&kernels, owner, now, since, expected);
                         prop_assert_eq!(&picture.usage(who(owner), moment, guess), &own);
@@ -208,7 +208,7 @@ proptest! {
         let given = |number| Given {
             number, owner: 1, started: 0, end: None, cursor: None, in_step: false, told: None, changes: Vec::new(),
         };
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = OutstandingKernels::default();
         let mut known = BTreeMap::new();
         for (number, comes) in steps {
             let before = (outstanding.clone(), known.clone());
@@ -222,7 +222,7 @@ proptest! {
             }
             // A reader of the earlier snapshot sees no change.
             for (outstanding, known) in [&before, &(outstanding.clone(), known.clone())] {
-                let mut held = Amounts::default();
+                let mut held = SlotAmounts::default();
                 for slots in known.values() {
                     held.add(slots);
                 }

@@ -1,7 +1,7 @@
 //! Labels, taints, tolerations and affinity, with the meaning of Kubernetes.
 
 use domain::fault::Fault;
-use domain::kernel::{Kernel, Phase};
+use domain::kernel::{Kernel, KernelPhase};
 use domain::placement_rules::{
     LabelRequirement, Labels, PlacementRules, Taint, Toleration, label_faults, taint_faults,
 };
@@ -132,10 +132,10 @@ fn faults_name_their_place() {
 #[test]
 fn a_later_report_need_not_repeat_the_submission_and_the_rules() {
     let rules = |value: Value| read::<PlacementRules>(&value).boxed();
-    let mut waits = report(Phase::Pending, None, None);
+    let mut waits = report(KernelPhase::Pending, None, None);
     waits.submitted_at = Some(clock("09:00"));
     waits.rules = rules(json!({"labels": {"app": "x"}, "tolerations": [{"operator": "Exists"}]}));
-    let mut runs = report(Phase::Running, Some(clock("10:00")), None);
+    let mut runs = report(KernelPhase::Running, Some(clock("10:00")), None);
     let kernel = Kernel::merge(None, waits.clone()).expect("a kernel");
     let started = Kernel::merge(Some(kernel.clone()), runs.clone()).expect("a kernel").report;
     assert_eq!((started.submitted_at, &started.rules), (waits.submitted_at, &waits.rules));

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use domain::factor::Exponent;
 use domain::ids::{Member, ProjectId, UserId};
-use domain::options::Order;
-use domain::sequencer::progressive::{Account, Charge, Turn, UsageAccounts, by_owner, dominant_order, order};
-use domain::sequencer::{Sequencer, ShareLookup, Workload};
-use domain::slots::Usages;
+use domain::options::FairshareOrder;
+use domain::sequencer::progressive::{
+    UsageAccount, UsageAccounts, UsageCharge, WorkloadTurn, by_owner, dominant_order, order,
+};
+use domain::sequencer::{SequenceWorkload, Sequencer, ShareLookup};
+use domain::slots::SlotUsages;
 use domain::time::Timestamp;
 use domain::weight::{EffectiveWeight, Weight};
 use proptest::prelude::*;
@@ -26,9 +28,9 @@ struct Given {
     domains: [(f64, usize); 2],
 }
 
-fn account((used, weight): (f64, usize)) -> Account {
+fn account((used, weight): (f64, usize)) -> UsageAccount {
     let weight: Weight = WEIGHTS[weight].parse().unwrap();
-    Account { normalized_usage: used, charged: Charge::ZERO, weight: EffectiveWeight::single(weight) }
+    UsageAccount { normalized_usage: used, charged: UsageCharge::ZERO, weight: EffectiveWeight::single(weight) }
 }
 
 fn number(project: ProjectId) -> usize {
@@ -36,15 +38,15 @@ fn number(project: ProjectId) -> usize {
 }
 
 impl UsageAccounts for Given {
-    fn user(&self, member: Member) -> Account {
+    fn user(&self, member: Member) -> UsageAccount {
         account(self.users.get(&member).copied().unwrap_or((0.0, 1)))
     }
 
-    fn project(&self, project: ProjectId) -> Account {
+    fn project(&self, project: ProjectId) -> UsageAccount {
         account(self.projects.get(number(project)).copied().unwrap_or((0.0, 1)))
     }
 
-    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, UsageAccount) {
         let known = self.projects.get(number(project)).map(|_| number(project) % 2);
         (known.map(|at| Arc::from(["even", "odd"][at])), account(known.map_or((0.0, 1), |at| self.domains[at])))
     }
@@ -63,12 +65,12 @@ struct Wish {
 struct Scene {
     given: Given,
     wishes: Vec<Wish>,
-    order: Order,
+    order: FairshareOrder,
 }
 
 impl Scene {
-    fn workloads(&self) -> Vec<Workload<'static>> {
-        let of = |(at, wish): (usize, &Wish)| Workload {
+    fn workloads(&self) -> Vec<SequenceWorkload<'static>> {
+        let of = |(at, wish): (usize, &Wish)| SequenceWorkload {
             id: format!("w{at:03}").into(),
             owner: wish.owner,
             submitted_at: wish.submitted.map(Timestamp::from_seconds),
@@ -77,11 +79,11 @@ impl Scene {
         self.wishes.iter().enumerate().map(of).collect()
     }
 
-    fn charges(&self) -> Vec<Charge> {
-        self.wishes.iter().map(|wish| Charge::of(wish.charge)).collect()
+    fn charges(&self) -> Vec<UsageCharge> {
+        self.wishes.iter().map(|wish| UsageCharge::of(wish.charge)).collect()
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn turns(&self) -> Vec<WorkloadTurn> {
         order(self.order, &by_owner(&self.workloads()), &self.charges(), &self.given, usize::MAX)
     }
 
@@ -91,7 +93,7 @@ impl Scene {
 }
 
 /// The usage so far of an owner, including `charged`.
-fn used(account: Account, charged: f64) -> f64 {
+fn used(account: UsageAccount, charged: f64) -> f64 {
     account.normalized_usage + charged
 }
 
@@ -113,16 +115,16 @@ impl ShareLookup for Scene {
         0.0
     }
 
-    fn dominant_share_with(&self, _: UserId, _: &Usages) -> f64 {
+    fn dominant_share_with(&self, _: UserId, _: &SlotUsages) -> f64 {
         0.0
     }
 
-    fn order(&self) -> Order {
+    fn order(&self) -> FairshareOrder {
         self.order
     }
 }
 
-fn exponent(account: Account) -> Exponent {
+fn exponent(account: UsageAccount) -> Exponent {
     Exponent::new(account.normalized_usage, account.weight)
 }
 
@@ -132,14 +134,14 @@ fn not_left_behind<K: Ord + Clone + Debug, P: PartialEq>(
     scene: &Scene,
     key: impl Fn(Member) -> K,
     parent: impl Fn(Member) -> P,
-    account: impl Fn(Member) -> Account,
+    account: impl Fn(Member) -> UsageAccount,
 ) -> Result<(), TestCaseError> {
-    let mut sums: BTreeMap<K, Charge> = BTreeMap::new();
+    let mut sums: BTreeMap<K, UsageCharge> = BTreeMap::new();
     let mut last: BTreeMap<K, Wish> = BTreeMap::new();
     let order = scene.positions();
     for (turn, at) in order.iter().enumerate() {
         let wish = scene.wishes[*at];
-        *sums.entry(key(wish.owner)).or_default() += Charge::of(wish.charge);
+        *sums.entry(key(wish.owner)).or_default() += UsageCharge::of(wish.charge);
         last.insert(key(wish.owner), wish);
         let mut waiting: BTreeMap<K, Wish> = BTreeMap::new();
         for next in &order[turn + 1..] {
@@ -170,8 +172,8 @@ fn reference(scene: &Scene) -> Vec<usize> {
     while !left.is_empty() {
         // Sums of whole units, so that they do not depend on the order of what is summed.
         let sum = |of: &dyn Fn(Member) -> bool| {
-            let mut sum = Charge::ZERO;
-            placed.iter().filter(|at| of(wishes[**at].owner)).for_each(|at| sum += Charge::of(wishes[*at].charge));
+            let mut sum = UsageCharge::ZERO;
+            placed.iter().filter(|at| of(wishes[**at].owner)).for_each(|at| sum += UsageCharge::of(wishes[*at].charge));
             sum.to_f64()
         };
         let is_next = |at: &usize| {
@@ -182,10 +184,10 @@ fn reference(scene: &Scene) -> Vec<usize> {
             let owner = wishes[at].owner;
             let account = given.user(owner);
             let so_far = used(account, sum(&|other| other == owner));
-            let next = Charge::of(wishes[at].charge).to_f64() / 2.0;
+            let next = UsageCharge::of(wishes[at].charge).to_f64() / 2.0;
             let of_user = quantised(so_far + so_far.min(next), account.weight);
             let (mut of_project, mut of_domain) = (0.0, 0.0);
-            if scene.order == Order::Tiered {
+            if scene.order == FairshareOrder::Tiered {
                 let project = given.project(owner.project);
                 of_project = quantised(used(project, sum(&|other| other.project == owner.project)), project.weight);
                 let (name, domain) = given.domain(owner.project);
@@ -219,7 +221,7 @@ fn wish(timed: bool) -> impl Strategy<Value = Wish> {
 fn scene(timed: bool) -> impl Strategy<Value = Scene> {
     let one = || (amount(), 0..WEIGHTS.len());
     let users = proptest::collection::vec((0u128..5, 0u128..6, one()), 0..12);
-    let order = prop_oneof![Just(Order::Flat), Just(Order::Tiered)];
+    let order = prop_oneof![Just(FairshareOrder::Flat), Just(FairshareOrder::Tiered)];
     let outer = (std::array::from_fn::<_, 5, _>(|_| one()), std::array::from_fn::<_, 2, _>(|_| one()));
     (users, outer, proptest::collection::vec(wish(timed), 0..40), order).prop_map(
         |(users, (projects, domains), wishes, order)| {
@@ -238,7 +240,7 @@ fn by_hand() {
         |user, submitted| Wish { owner: member(user, 1), submitted: Some(submitted), priority: 0, charge: 0.001 };
     // ann, ann, bob, bob, bob
     let wishes = vec![wish(1, 1), wish(1, 2), wish(2, 3), wish(2, 4), wish(2, 5)];
-    for order in [Order::Flat, Order::Tiered] {
+    for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
         let scene = Scene { given: given.clone(), wishes: wishes.clone(), order };
         // bob 0.0015; then both 0.0025 and ann was earlier; bob 0.0025; both 0.0035, ann; bob.
         assert_eq!(scene.positions(), [2, 0, 3, 1, 4]);
@@ -254,11 +256,11 @@ fn dominant_shares_by_hand() {
     let scene = |user| Wish { owner: member(user, 1), submitted: Some(1), priority: 0, charge: 0.0 };
     let wishes = vec![scene(1), scene(1), scene(2), scene(2), scene(2)];
     let given = Given { users: BTreeMap::new(), projects: [(0.0, 1); 5], domains: [(0.0, 1); 2] };
-    let workloads = Scene { given, wishes, order: Order::Flat }.workloads();
+    let workloads = Scene { given, wishes, order: FairshareOrder::Flat }.workloads();
     // User 1 asks for 4 of 10 cpu each time, user 2 for 2 of 10 gpu.
-    let requests: Vec<Usages> =
+    let requests: Vec<SlotUsages> =
         [("cpu", "4"), ("cpu", "4"), ("gpu", "2"), ("gpu", "2"), ("gpu", "2")].map(|of| usages(&[of])).into();
-    let share = |_: UserId, more: &Usages| more.iter().map(|(_, usage)| usage.to_f64() / 10.0).fold(0.0, f64::max);
+    let share = |_: UserId, more: &SlotUsages| more.iter().map(|(_, usage)| usage.to_f64() / 10.0).fold(0.0, f64::max);
     assert_eq!(dominant_order(&workloads, &requests, share, usize::MAX), [0, 2, 3, 1, 4]);
     assert_eq!(dominant_order(&workloads, &requests, share, 2), [0, 2]);
 }
@@ -292,7 +294,7 @@ proptest! {
     #[test]
     fn the_order_of_the_input_changes_nothing(scene in scene(true), turned in 0usize..40) {
         let (workloads, charges) = (scene.workloads(), scene.charges());
-        let names = |workloads: &[Workload], charges: &[Charge]| -> Vec<String> {
+        let names = |workloads: &[SequenceWorkload], charges: &[UsageCharge]| -> Vec<String> {
             let turns = order(scene.order, &by_owner(workloads), charges, &scene.given, usize::MAX);
             turns.iter().map(|turn| workloads[turn.at as usize].id.to_string()).collect()
         };
@@ -309,8 +311,8 @@ proptest! {
         let given = &scene.given;
         let domain = |owner: Member| given.domain(owner.project).0;
         match scene.order {
-            Order::Flat => not_left_behind(&scene, |owner| owner, |_| (), |owner| given.user(owner))?,
-            Order::Tiered => {
+            FairshareOrder::Flat => not_left_behind(&scene, |owner| owner, |_| (), |owner| given.user(owner))?,
+            FairshareOrder::Tiered => {
                 not_left_behind(&scene, domain, |_| (), |owner| given.domain(owner.project).1)?;
                 not_left_behind(&scene, |owner| owner.project, domain, |owner| given.project(owner.project))?;
                 not_left_behind(&scene, |owner| owner, |owner| owner.project, |owner| given.user(owner))?;
@@ -332,7 +334,7 @@ proptest! {
 
     #[test]
     fn two_halves_move_nobody_else_by_more_than_a_place_each(mut scene in scene(true), which in any::<prop::sample::Index>()) {
-        scene.order = Order::Flat;
+        scene.order = FairshareOrder::Flat;
         prop_assume!(!scene.wishes.is_empty());
         let at = which.index(scene.wishes.len());
         let (mut halved, owner) = (scene.clone(), scene.wishes[at].owner);

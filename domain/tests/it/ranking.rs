@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::factor::Exponent;
-use domain::ranking::{Placed, Ranked, Ranking};
+use domain::ranking::{PlacedRow, RankedRow, RowRanking};
 use proptest::prelude::*;
 
 use crate::support::{cases, own};
@@ -15,7 +15,7 @@ struct Row {
     used: u32,
 }
 
-impl Ranked for Row {
+impl RankedRow for Row {
     type Id = u32;
 
     fn exponent(&self) -> Exponent {
@@ -28,8 +28,8 @@ impl Ranked for Row {
 }
 
 /// Rows with these usages and the ids 0, 1, 2...
-fn ranking(used: &[u32]) -> Ranking<Row> {
-    Ranking::of((0..).zip(used).map(|(id, used)| Arc::new(Row { id, used: *used })).collect())
+fn ranking(used: &[u32]) -> RowRanking<Row> {
+    RowRanking::of((0..).zip(used).map(|(id, used)| Arc::new(Row { id, used: *used })).collect())
 }
 
 fn ranks(used: &[u32]) -> Vec<u32> {
@@ -44,14 +44,14 @@ fn equal_exponents_share_a_rank() {
     assert_eq!(ranks(&[]), Vec::<u32>::new());
     assert!(ranking(&[]).at(0).is_none() && ranking(&[7]).at(1).is_none());
     assert_eq!(ranking(&[]).rank(Exponent::ZERO), 1);
-    assert_eq!(Placed::outside(Row { id: 0, used: 0 }).place(), None);
+    assert_eq!(PlacedRow::outside(Row { id: 0, used: 0 }).place(), None);
 }
 
 #[test]
 fn a_ranking_shares_what_did_not_move_with_the_one_before() {
     let used: Vec<u32> = (0..10_000).collect();
     let before = ranking(&used);
-    let holders = |of: &Ranking<Row>| of.iter().map(Arc::strong_count).collect::<Vec<_>>();
+    let holders = |of: &RowRanking<Row>| of.iter().map(Arc::strong_count).collect::<Vec<_>>();
     assert!(holders(&before).iter().all(|count| *count == 1));
     let gone = before.at(4_000).unwrap();
     let old = before.iter().nth(4_000).unwrap();
@@ -103,7 +103,7 @@ proptest! {
     ) {
         let mut rows: BTreeMap<u32, Arc<Row>> =
             (0..).zip(&used).map(|(id, used)| (id, Arc::new(Row { id, used: *used }))).collect();
-        let mut ranking = Ranking::of(rows.values().cloned().collect());
+        let mut ranking = RowRanking::of(rows.values().cloned().collect());
         for step in steps {
             let (mut gone, mut come) = (Vec::new(), Vec::new());
             for (id, to) in step.into_iter().collect::<BTreeMap<_, _>>() {
@@ -115,7 +115,7 @@ proptest! {
                 }
             }
             ranking = ranking.changed(gone, come);
-            let fresh = Ranking::of(rows.values().cloned().collect());
+            let fresh = RowRanking::of(rows.values().cloned().collect());
             prop_assert_eq!(ranking.len(), rows.len());
             prop_assert!(ranking.placed().eq(fresh.placed()));
             prop_assert!(ranking.placed().all(|row| ranking.rank(row.exponent()) == row.rank));

@@ -1,6 +1,6 @@
 //! JSON of any form is read as it is, and a key that occurs twice in its object is found.
 
-use domain::reading::Unique;
+use domain::reading::UniqueValue;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ fn a_key_that_is_named_again_is_found() {
         (r#"[[], [{"a": 1}, {"x": 1, "x": null}], {"y": 1, "y": 1}]"#, Some("/1/1/x")),
         (r#"{"a": 1, "\u0061": 2}"#, Some("/a")),
     ] {
-        assert_eq!(serde_json::from_str::<Unique>(json).unwrap().repeated.as_deref(), repeated, "{json}");
+        assert_eq!(serde_json::from_str::<UniqueValue>(json).unwrap().repeated.as_deref(), repeated, "{json}");
     }
 }
 
@@ -51,6 +51,6 @@ proptest! {
     #[test]
     fn a_document_without_repeated_keys_is_read_as_it_is(document in any_json()) {
         let value = serde_json::from_str::<Value>(&document.to_string()).unwrap();
-        assert_eq!(serde_json::from_str::<Unique>(&document.to_string()).unwrap(), Unique { value, repeated: None });
+        assert_eq!(serde_json::from_str::<UniqueValue>(&document.to_string()).unwrap(), UniqueValue { value, repeated: None });
     }
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use domain::decimal::Amount;
 use domain::identity;
 use domain::ids::Member;
-use domain::options::{Options, Order, SequenceMode};
-use domain::replay::history::{History, Job, Offer, Person};
-use domain::replay::policy::Policy;
-use domain::replay::report::{Figures, Outcome, Starts};
+use domain::options::{FairShareOptions, FairshareOrder, SequenceMode};
+use domain::replay::history::{CapacityOffer, ReplayHistory, TraceJob, TraceUser};
+use domain::replay::policy::ReplayPolicy;
+use domain::replay::report::{JobStarts, PolicyOutcome, WaitFigures};
 use domain::replay::schedulers::{self, SCHEDULERS};
 use domain::replay::simulate;
-use domain::replay::simulation::Estimates;
+use domain::replay::simulation::RuntimeEstimates;
 use domain::sequencer::Sequencer;
-use domain::slots::{Amounts, SlotName};
+use domain::slots::{SlotAmounts, SlotName};
 use domain::time::{MICROS_PER_SECOND, Timestamp};
 
 use crate::support::at as time;
@@ -23,39 +23,39 @@ use crate::support::dice::Dice;
 const START: &str = "2026-01-01T00:00:00Z";
 const CORES: u64 = 32;
 
-fn cpu(count: u64) -> Amounts {
+fn cpu(count: u64) -> SlotAmounts {
     [(SlotName::new("cpu").unwrap(), Amount::whole(count))].into_iter().collect()
 }
 
-fn policy(scheduler: &str, order: Order, mode: SequenceMode) -> Policy {
-    let options = Options { order, sequence_mode: mode, ..Options::default() };
+fn policy(scheduler: &str, order: FairshareOrder, mode: SequenceMode) -> ReplayPolicy {
+    let options = FairShareOptions { order, sequence_mode: mode, ..FairShareOptions::default() };
     let sequencer = Sequencer::by_name(scheduler).unwrap();
-    Policy { name: scheduler.to_owned(), sequencer, options, weights: BTreeMap::new() }
+    ReplayPolicy { name: scheduler.to_owned(), sequencer, options, weights: BTreeMap::new() }
 }
 
-fn fifo() -> Policy {
-    policy("fifo", Order::Flat, SequenceMode::Plain)
+fn fifo() -> ReplayPolicy {
+    policy("fifo", FairshareOrder::Flat, SequenceMode::Plain)
 }
 
 /// Policies with different orders.
-fn policies() -> Vec<Policy> {
-    use Order::{Flat, Tiered};
+fn policies() -> Vec<ReplayPolicy> {
+    use FairshareOrder::{Flat, Tiered};
     use SequenceMode::{Plain, Progressive};
     let named = [("fifo", Flat, Plain), ("lifo", Flat, Plain), ("drf", Flat, Plain), ("drf", Flat, Progressive)];
     let fair = [Flat, Tiered].into_iter().flat_map(|order| [Plain, Progressive].map(|mode| ("fairshare", order, mode)));
     named.into_iter().chain(fair).map(|(name, order, mode)| policy(name, order, mode)).collect()
 }
 
-fn person(user: usize) -> Person {
+fn person(user: usize) -> TraceUser {
     let (name, project) = (format!("user-{user}"), format!("project-{}", user % 3));
     let member = Member { user: identity::user(&name), project: identity::project(&project) };
-    Person { member, user: name.into(), project: project.into(), domain: Arc::from(["a", "b"][user % 3 % 2]) }
+    TraceUser { member, user: name.into(), project: project.into(), domain: Arc::from(["a", "b"][user % 3 % 2]) }
 }
 
 /// A job: when it comes and how long it runs, in seconds, and its cores.
-fn job(number: usize, owner: u32, at: i64, ran: u64, cores: u64) -> Job {
+fn job(number: usize, owner: u32, at: i64, ran: u64, cores: u64) -> TraceJob {
     let submitted_at = time(START).plus_micros(at * MICROS_PER_SECOND);
-    Job {
+    TraceJob {
         id: format!("{number:05}").into(),
         owner,
         size: u32::try_from(cores - 1).unwrap(),
@@ -67,17 +67,17 @@ fn job(number: usize, owner: u32, at: i64, ran: u64, cores: u64) -> Job {
     }
 }
 
-fn history(jobs: Vec<Job>) -> History {
-    History {
+fn history(jobs: Vec<TraceJob>) -> ReplayHistory {
+    ReplayHistory {
         jobs,
         owners: (0..9).map(person).collect(),
         sizes: (1..=CORES).map(cpu).collect(),
-        offers: vec![Offer { from: time(START), slots: cpu(CORES) }],
+        offers: vec![CapacityOffer { from: time(START), slots: cpu(CORES) }],
     }
 }
 
 /// Jobs of nine users that need about the whole capacity.
-fn crowd(seed: u64, jobs: usize) -> History {
+fn crowd(seed: u64, jobs: usize) -> ReplayHistory {
     let mut dice = Dice::seeded(seed);
     let mut at = 0;
     let jobs = (0..jobs).map(|number| {
@@ -89,12 +89,12 @@ fn crowd(seed: u64, jobs: usize) -> History {
     history(jobs.collect())
 }
 
-fn cores(history: &History, job: &Job) -> u64 {
+fn cores(history: &ReplayHistory, job: &TraceJob) -> u64 {
     u64::try_from(history.size(job).iter().next().unwrap().1.units() / Amount::ONE.units()).unwrap()
 }
 
 /// The most capacity that is used at a time. Jobs that end free theirs before others start.
-fn most_taken(history: &History, starts: &[Option<Timestamp>]) -> u64 {
+fn most_taken(history: &ReplayHistory, starts: &[Option<Timestamp>]) -> u64 {
     let mut events = Vec::new();
     for (job, start) in history.jobs.iter().zip(starts) {
         let (start, cores) = (start.expect("the job started"), cores(history, job));
@@ -112,7 +112,7 @@ fn most_taken(history: &History, starts: &[Option<Timestamp>]) -> u64 {
 }
 
 /// Every job starts once those before it have started and enough capacity is free.
-fn naive_fifo(history: &History) -> Vec<Option<Timestamp>> {
+fn naive_fifo(history: &ReplayHistory) -> Vec<Option<Timestamp>> {
     let mut running: Vec<(Timestamp, u64)> = Vec::new();
     let mut last = time(START);
     let mut starts = Vec::new();
@@ -141,9 +141,9 @@ fn the_trace_of_a_fifo_cluster_replays_to_its_own_starts() {
         for (job, start) in history.jobs.iter_mut().zip(&really) {
             job.started_at = start.unwrap();
         }
-        let replayed = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), Estimates::Given);
+        let replayed = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), RuntimeEstimates::Given);
         assert_eq!(replayed, really, "seed {seed}");
-        let told = |starts: &[_]| Outcome::of(&history, &Starts { name: "", starts, policy: &fifo() });
+        let told = |starts: &[_]| PolicyOutcome::of(&history, &JobStarts { name: "", starts, policy: &fifo() });
         let (mut outcome, recorded) = (told(&replayed), told(&really));
         outcome.compare(&recorded);
         assert_eq!(outcome.wait_change, Some(0.0));
@@ -155,11 +155,11 @@ fn no_scheduler_takes_more_than_there_is_or_leaves_a_job() {
     let history = crowd(11, 500);
     for policy in policies() {
         for scheduler in SCHEDULERS {
-            for estimates in [Estimates::Given, Estimates::Perfect] {
+            for estimates in [RuntimeEstimates::Given, RuntimeEstimates::Perfect] {
                 let starts = simulate(&history, &policy, *scheduler, estimates);
                 assert!(most_taken(&history, &starts) <= CORES, "{} {}", policy.name, scheduler.name());
                 let early =
-                    |(job, start): (&Job, &Option<Timestamp>)| start.is_none_or(|start| start < job.submitted_at);
+                    |(job, start): (&TraceJob, &Option<Timestamp>)| start.is_none_or(|start| start < job.submitted_at);
                 assert!(!history.jobs.iter().zip(&starts).any(early));
                 assert_eq!(starts, simulate(&history, &policy, *scheduler, estimates), "the same twice");
             }
@@ -168,7 +168,7 @@ fn no_scheduler_takes_more_than_there_is_or_leaves_a_job() {
 }
 
 /// The second at which each job starts.
-fn started(history: &History, scheduler: &str, estimates: Estimates) -> Vec<i64> {
+fn started(history: &ReplayHistory, scheduler: &str, estimates: RuntimeEstimates) -> Vec<i64> {
     let starts = simulate(history, &fifo(), schedulers::by_name(scheduler).unwrap(), estimates);
     let seconds = |start: Option<Timestamp>| (start.unwrap().micros() - time(START).micros()) / MICROS_PER_SECOND;
     starts.into_iter().map(seconds).collect()
@@ -179,9 +179,9 @@ fn schedulers_differ_in_who_may_overtake() {
     // One job leaves 12 cores free for 100 seconds; the next needs all. A short one and a long one follow.
     let history =
         history(vec![job(0, 0, 0, 100, 20), job(1, 1, 10, 50, 32), job(2, 2, 20, 60, 4), job(3, 3, 30, 500, 4)]);
-    assert_eq!(started(&history, "strict", Estimates::Perfect), [0, 100, 150, 150]);
-    assert_eq!(started(&history, "skip", Estimates::Perfect), [0, 530, 20, 30]);
-    assert_eq!(started(&history, "easy", Estimates::Perfect), [0, 100, 20, 150]);
+    assert_eq!(started(&history, "strict", RuntimeEstimates::Perfect), [0, 100, 150, 150]);
+    assert_eq!(started(&history, "skip", RuntimeEstimates::Perfect), [0, 530, 20, 30]);
+    assert_eq!(started(&history, "easy", RuntimeEstimates::Perfect), [0, 100, 20, 150]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn backfill_takes_what_the_reservation_leaves() {
     // The reserved job leaves 2 cores: a long job of 2 may start, one of 3 may not.
     let history =
         history(vec![job(0, 0, 0, 100, 20), job(1, 1, 10, 50, 30), job(2, 2, 20, 500, 3), job(3, 3, 30, 500, 2)]);
-    assert_eq!(started(&history, "easy", Estimates::Perfect), [0, 100, 150, 30]);
+    assert_eq!(started(&history, "easy", RuntimeEstimates::Perfect), [0, 100, 150, 30]);
 }
 
 #[test]
@@ -197,20 +197,20 @@ fn capacity_that_comes_and_goes_is_kept_to() {
     let mut history = history(vec![job(0, 0, 0, 100, 16), job(1, 1, 10, 50, 16), job(2, 2, 20, 50, 20)]);
     let at = |seconds: i64| time(START).plus_micros(seconds * MICROS_PER_SECOND);
     history.offers = vec![
-        Offer { from: at(0), slots: cpu(16) },
-        Offer { from: at(1_000), slots: cpu(8) },
-        Offer { from: at(5_000), slots: cpu(32) },
+        CapacityOffer { from: at(0), slots: cpu(16) },
+        CapacityOffer { from: at(1_000), slots: cpu(8) },
+        CapacityOffer { from: at(5_000), slots: cpu(32) },
     ];
-    assert_eq!(started(&history, "strict", Estimates::Given), [0, 100, 5_000]);
+    assert_eq!(started(&history, "strict", RuntimeEstimates::Given), [0, 100, 5_000]);
 }
 
 #[test]
 fn a_job_that_never_fits_is_told() {
     let mut history = history(vec![job(0, 0, 0, 100, 16), job(1, 1, 10, 50, 20)]);
     history.offers[0].slots = cpu(16);
-    let starts = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), Estimates::Given);
+    let starts = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), RuntimeEstimates::Given);
     assert_eq!(starts[1], None);
-    let outcome = Outcome::of(&history, &Starts { name: "", starts: &starts, policy: &fifo() });
+    let outcome = PolicyOutcome::of(&history, &JobStarts { name: "", starts: &starts, policy: &fifo() });
     assert_eq!((outcome.never_started, outcome.figures.jobs), (1, 1));
 }
 
@@ -222,15 +222,15 @@ fn who_used_little_is_served_before_who_used_much() {
         jobs.push(job(number, u32::from(number > 2), 3_600, 3_600, 32));
     }
     let history = history(jobs);
-    let starts = |policy: &Policy| -> Vec<i64> {
-        let starts = simulate(&history, policy, schedulers::by_name("strict").unwrap(), Estimates::Perfect);
+    let starts = |policy: &ReplayPolicy| -> Vec<i64> {
+        let starts = simulate(&history, policy, schedulers::by_name("strict").unwrap(), RuntimeEstimates::Perfect);
         starts
             .iter()
             .map(|start| (start.unwrap().micros() - time(START).micros()) / 3_600 / MICROS_PER_SECOND)
             .collect()
     };
     assert_eq!(starts(&fifo()), [0, 2, 3, 4, 5]);
-    for order in [Order::Flat, Order::Tiered] {
+    for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
         assert_eq!(starts(&policy("fairshare", order, SequenceMode::Progressive)), [0, 4, 5, 2, 3]);
     }
 }
@@ -239,9 +239,9 @@ fn who_used_little_is_served_before_who_used_much() {
 fn figures_by_hand() {
     // Two jobs of 10 minutes one after the other, of different users; the second waits for 5 minutes.
     let history = history(vec![job(0, 0, 0, 600, 32), job(1, 1, 300, 600, 32)]);
-    let starts = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), Estimates::Given);
-    let outcome = Outcome::of(&history, &Starts { name: "fifo", starts: &starts, policy: &fifo() });
-    let Figures { wait, bounded_slowdown, .. } = outcome.figures;
+    let starts = simulate(&history, &fifo(), schedulers::by_name("strict").unwrap(), RuntimeEstimates::Given);
+    let outcome = PolicyOutcome::of(&history, &JobStarts { name: "fifo", starts: &starts, policy: &fifo() });
+    let WaitFigures { wait, bounded_slowdown, .. } = outcome.figures;
     assert_eq!((wait.mean, wait.median, wait.p95, bounded_slowdown), (150.0, 0.0, 300.0, 1.25));
     assert!((outcome.utilisation - 1.0).abs() < 1e-9, "{}", outcome.utilisation);
     let used: Vec<f64> = outcome.users.iter().map(|user| user.used_share).collect();

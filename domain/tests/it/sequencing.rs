@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use domain::division::algorithm_names;
 use domain::factor::Exponent;
-use domain::options::{Options, SequenceMode};
-use domain::replay::group::Group;
-use domain::replay::policy::Policy;
+use domain::options::{FairShareOptions, SequenceMode};
+use domain::replay::group::ReplayGroup;
+use domain::replay::policy::ReplayPolicy;
 use domain::sequencer::progressive::{DomainByProject, ProgressiveInput, ResourceRequest};
-use domain::sequencer::{Decision, Sequencer, ShareLookup, Workload};
+use domain::sequencer::{OrderDecision, SequenceWorkload, Sequencer, ShareLookup};
 use domain::time::Timestamp;
 use proptest::prelude::*;
 
 use crate::support::standings::GivenStandings;
 use crate::support::{amounts, cases, member, own};
 
-fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
-    Workload {
+fn workload(id: &str, user: u128, submitted: Option<i64>) -> SequenceWorkload<'_> {
+    SequenceWorkload {
         id: id.into(),
         owner: member(user, 1),
         submitted_at: submitted.map(Timestamp::from_seconds),
@@ -37,7 +37,7 @@ fn sequencer(name: &str) -> Sequencer {
     Sequencer::by_name(name).expect("a sequencer")
 }
 
-fn ids<'a>(order: &[u32], workloads: &'a [Workload]) -> Vec<&'a str> {
+fn ids<'a>(order: &[u32], workloads: &'a [SequenceWorkload]) -> Vec<&'a str> {
     order.iter().map(|at| &*workloads[*at as usize].id).collect()
 }
 
@@ -139,14 +139,14 @@ proptest! {
         let name = Sequencer::names().nth(at).expect("a name");
         let standings = standings(&used);
         let names: Vec<String> = (0..pending.len()).map(|i| format!("w{i}")).collect();
-        let workloads: Vec<Workload> = names.iter().zip(&pending).map(|(id, (u, t))| workload(id, *u, *t)).collect();
+        let workloads: Vec<SequenceWorkload> = names.iter().zip(&pending).map(|(id, (u, t))| workload(id, *u, *t)).collect();
         let order = sequencer(name).order(&workloads, &standings);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         prop_assert!(sorted.into_iter().eq(0..u32::try_from(workloads.len()).expect("few")));
         for pair in order.windows(2) {
             let (ahead, behind) = (&workloads[pair[0] as usize], &workloads[pair[1] as usize]);
-            let share = |w: &Workload| standings.dominant_share(w.owner.user);
+            let share = |w: &SequenceWorkload| standings.dominant_share(w.owner.user);
             let figures = match name {
                 "fairshare" => standings.exponent(ahead.owner).cmp(&standings.exponent(behind.owner)),
                 "drf" => share(ahead).total_cmp(&share(behind)),
@@ -167,7 +167,7 @@ proptest! {
         pending in proptest::collection::vec(("[ab\u{0}\u{e9}\u{ea}]{0,11}", proptest::option::of(0i64..3)), 0..40)
     ) {
         let names: Vec<String> = pending.iter().map(|(id, _)| format!("{common}{id}")).collect();
-        let workloads: Vec<Workload> = names.iter().zip(&pending).map(|(id, (_, t))| workload(id, 1, *t)).collect();
+        let workloads: Vec<SequenceWorkload> = names.iter().zip(&pending).map(|(id, (_, t))| workload(id, 1, *t)).collect();
         let mut expected: Vec<u32> = (0..).take(workloads.len()).collect();
         expected.sort_by_key(|at| {
             let (id, submitted) = (&names[*at as usize], pending[*at as usize].1);
@@ -179,7 +179,7 @@ proptest! {
     #[test]
     fn lifo_is_the_exact_reverse_of_fifo(pending in pending()) {
         let names: Vec<String> = (0..pending.len()).map(|i| format!("w{}", i * 7 % 11)).collect();
-        let workloads: Vec<Workload> = names.iter().zip(&pending).map(|(id, (u, t))| workload(id, *u, *t)).collect();
+        let workloads: Vec<SequenceWorkload> = names.iter().zip(&pending).map(|(id, (u, t))| workload(id, *u, *t)).collect();
         let mut reversed = sequencer("fifo").order(&workloads, &GivenStandings::default());
         reversed.reverse();
         prop_assert_eq!(sequencer("lifo").order(&workloads, &GivenStandings::default()), reversed);
@@ -196,7 +196,7 @@ proptest! {
         let sequencer = sequencer(Sequencer::names().nth(at).expect("a name"));
         let ordered = |rows: &[(usize, (u128, i64))]| -> Vec<String> {
             let names: Vec<String> = rows.iter().map(|(id, _)| format!("w{id}")).collect();
-            let workloads: Vec<Workload> =
+            let workloads: Vec<SequenceWorkload> =
                 names.iter().zip(rows).map(|(id, (_, (user, time)))| workload(id, *user, Some(*time))).collect();
             ids(&sequencer.order(&workloads, &standings), &workloads).into_iter().map(str::to_owned).collect()
         };
@@ -209,7 +209,7 @@ fn every_progressive_form_orders_all_workloads_and_gives_its_reasons() {
     let now = Timestamp::from_seconds(1_768_300_000);
     let slots = amounts(&[("cpu", "1")]);
     let users = [1, 2, 1, 1, 2, 3, 1];
-    let workloads: Vec<Workload> = (0i64..)
+    let workloads: Vec<SequenceWorkload> = (0i64..)
         .zip(["a", "b", "c", "d", "e", "f", "g"])
         .zip(users)
         .map(|((at, id), user)| workload(id, user, Some(at)))
@@ -219,9 +219,9 @@ fn every_progressive_form_orders_all_workloads_and_gives_its_reasons() {
     for sequencer in Sequencer::all() {
         let Some(form) = sequencer.progressive() else { continue };
         forms += 1;
-        let options = Options { sequence_mode: SequenceMode::Progressive, ..Options::default() };
-        let policy = Policy { name: String::new(), sequencer, options, weights: BTreeMap::new() };
-        let group = Group::new(&policy, amounts(&[("cpu", "10")]), now);
+        let options = FairShareOptions { sequence_mode: SequenceMode::Progressive, ..FairShareOptions::default() };
+        let policy = ReplayPolicy { name: String::new(), sequencer, options, weights: BTreeMap::new() };
+        let group = ReplayGroup::new(&policy, amounts(&[("cpu", "10")]), now);
         let order = |most, explain| {
             let (placed, domains) = (&[], &DomainByProject::default());
             let (workloads, requests) = (&workloads, &requests);
@@ -233,7 +233,7 @@ fn every_progressive_form_orders_all_workloads_and_gives_its_reasons() {
         let mut positions = whole.order.clone();
         positions.sort_unstable();
         assert!(positions.iter().copied().eq(0..7), "{sequencer:?} orders each workload once");
-        assert_eq!((whole.decisions.len(), whole.decisions[0]), (7, Decision::First), "{sequencer:?}");
+        assert_eq!((whole.decisions.len(), whole.decisions[0]), (7, OrderDecision::First), "{sequencer:?}");
         let charged = if form.compares_usage() { 7 } else { 0 };
         assert_eq!(whole.charged.len(), charged, "{sequencer:?}");
         let first = order(2, false);

@@ -1,8 +1,8 @@
 //! The slices that a run records of a kernel (FAIR_SHARE §3), and the effect of downtime on them (FAIR_SHARE §4).
 
-use domain::slice::{GapPolicy, Run, plan};
-use domain::slots::Usages;
-use domain::time::{MICROS_PER_HOUR, Span, Timestamp};
+use domain::slice::{GapPolicy, RunParameters, plan};
+use domain::slots::SlotUsages;
+use domain::time::{MICROS_PER_HOUR, TimeSpan, Timestamp};
 use proptest::prelude::*;
 
 use crate::support::{amounts, at, cases, clock, span, usages};
@@ -11,12 +11,12 @@ use crate::support::{amounts, at, cases, clock, span, usages};
 #[derive(Debug, Default)]
 struct Life {
     cursor: Option<Timestamp>,
-    recorded: Vec<Span>,
-    dropped: Vec<Span>,
+    recorded: Vec<TimeSpan>,
+    dropped: Vec<TimeSpan>,
 }
 
 impl Life {
-    fn run(&mut self, started_at: Timestamp, terminated_at: Option<Timestamp>, run: &Run) -> bool {
+    fn run(&mut self, started_at: Timestamp, terminated_at: Option<Timestamp>, run: &RunParameters) -> bool {
         let Some(slices) = plan(started_at, terminated_at, self.cursor, run) else { return false };
         self.recorded.extend(slices.recorded());
         self.dropped.extend(&slices.dropped);
@@ -29,12 +29,12 @@ impl Life {
     }
 }
 
-fn undisturbed(now: Timestamp) -> Run<'static> {
-    Run { now, gap_policy: GapPolicy::Interpolate, max_gap_hours: 24, downtimes: &[] }
+fn undisturbed(now: Timestamp) -> RunParameters<'static> {
+    RunParameters { now, gap_policy: GapPolicy::Interpolate, max_gap_hours: 24, downtimes: &[] }
 }
 
-fn after(now: Timestamp, gap_policy: GapPolicy, downtimes: &[Span]) -> Run<'_> {
-    Run { now, gap_policy, max_gap_hours: 24, downtimes }
+fn after(now: Timestamp, gap_policy: GapPolicy, downtimes: &[TimeSpan]) -> RunParameters<'_> {
+    RunParameters { now, gap_policy, max_gap_hours: 24, downtimes }
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_proposals_kernel_leaves_five_records() {
     }
     assert!(life.run(clock("10:00"), Some(clock("10:23")), &undisturbed(clock("10:25"))));
     let expected = ["10:00", "10:05", "10:10", "10:15", "10:20", "10:23"].map(clock);
-    let expected: Vec<Span> = expected.windows(2).map(|pair| span(pair[0], pair[1])).collect();
+    let expected: Vec<TimeSpan> = expected.windows(2).map(|pair| span(pair[0], pair[1])).collect();
     assert_eq!(life.recorded, expected);
     assert_eq!(life.cursor, Some(clock("10:23")));
 }
@@ -59,7 +59,7 @@ fn usage_is_amount_times_seconds() {
     assert_eq!(k1, usages(&[("cpu", "9000"), ("mem", "18000"), ("cuda.shares", "1800")]));
     assert_eq!(k2, usages(&[("cpu", "3600"), ("mem", "5400"), ("cuda.shares", "5400")]));
     assert_eq!(k3, usages(&[("cpu", "7200"), ("mem", "3600")]));
-    let mut day = Usages::default();
+    let mut day = SlotUsages::default();
     for kernel in [&k1, &k2, &k3] {
         day.add(kernel);
     }
@@ -87,7 +87,7 @@ fn time_before_a_downtime_that_no_run_recorded_is_kept_by_both_policies() {
     let down = [span(clock("10:07"), clock("10:25"))];
     let run = after(clock("10:30"), GapPolicy::Ignore, &down);
     let slices = plan(clock("10:00"), None, Some(clock("10:05")), &run).expect("slices");
-    let kept: Vec<Span> = slices.recorded().collect();
+    let kept: Vec<TimeSpan> = slices.recorded().collect();
     assert_eq!(kept, [span(clock("10:05"), clock("10:07")), span(clock("10:25"), clock("10:30"))]);
     assert_eq!(slices.dropped, down);
 }
@@ -192,10 +192,10 @@ prop_compose! {
     }
 }
 
-fn downtimes() -> impl Strategy<Value = Vec<Span>> {
+fn downtimes() -> impl Strategy<Value = Vec<TimeSpan>> {
     proptest::collection::vec(moment(), 0..7).prop_map(|mut cuts| {
         cuts.sort_unstable();
-        cuts.chunks_exact(2).filter_map(|c| Span::new(c[0], c[1])).collect()
+        cuts.chunks_exact(2).filter_map(|c| TimeSpan::new(c[0], c[1])).collect()
     })
 }
 
@@ -212,17 +212,17 @@ proptest! {
         down in downtimes(), gap_policy in policy(), max_gap_hours in 0u32..50,
     ) {
         let cursor = since.map(|c| c.max(started_at)).filter(|c| end.is_none_or(|e| *c <= e));
-        let run = Run { now, gap_policy, max_gap_hours, downtimes: &down };
+        let run = RunParameters { now, gap_policy, max_gap_hours, downtimes: &down };
         let from = cursor.unwrap_or(started_at);
         let until = end.map_or(now, |e| e.min(now));
-        let whole = Span::new(from, until);
+        let whole = TimeSpan::new(from, until);
         let Some(slices) = plan(started_at, end, cursor, &run) else {
             prop_assert!(whole.is_none() && end.is_none_or(|e| e > now));
             return Ok(());
         };
         prop_assert_eq!(slices.cursor, until);
         prop_assert_eq!(slices.settled, end.is_some_and(|e| e <= now));
-        let mut parts: Vec<Span> = slices.recorded().chain(slices.dropped.iter().copied()).collect();
+        let mut parts: Vec<TimeSpan> = slices.recorded().chain(slices.dropped.iter().copied()).collect();
         parts.sort_unstable_by_key(|p| p.start);
         let mut reached = from;
         for part in &parts {
@@ -246,7 +246,7 @@ proptest! {
     ) {
         ticks.sort_unstable();
         let last = ticks[ticks.len() - 1];
-        let run = |now| Run { now, gap_policy, max_gap_hours, downtimes: &[] };
+        let run = |now| RunParameters { now, gap_policy, max_gap_hours, downtimes: &[] };
         let (mut many, mut one) = (Life::default(), Life::default());
         for tick in &ticks {
             // Each run twice: the second is a no-op.
@@ -268,10 +268,10 @@ proptest! {
         let mut life = Life::default();
         for now in &ticks {
             let before = life.cursor;
-            life.run(started_at, end, &Run { now: *now, gap_policy, max_gap_hours, downtimes: &down });
+            life.run(started_at, end, &RunParameters { now: *now, gap_policy, max_gap_hours, downtimes: &down });
             prop_assert!(life.cursor >= before);
         }
-        let parts: Vec<Span> = life.recorded.iter().chain(&life.dropped).copied().collect();
+        let parts: Vec<TimeSpan> = life.recorded.iter().chain(&life.dropped).copied().collect();
         let latest = ticks.iter().copied().max().expect("a tick");
         let seen = end.map_or(latest, |e| e.min(latest));
         // Disjoint parts that add up to all the time that any run saw.
@@ -279,6 +279,6 @@ proptest! {
             prop_assert!(parts[at + 1..].iter().all(|other| other.overlap(*part).is_none()));
         }
         let total: u64 = parts.iter().map(|p| p.micros()).sum();
-        prop_assert_eq!(total, Span::new(started_at, seen).map_or(0, Span::micros));
+        prop_assert_eq!(total, TimeSpan::new(started_at, seen).map_or(0, TimeSpan::micros));
     }
 }

@@ -1,18 +1,18 @@
 //! Instants, days and spans: no cut ever loses or invents time (FAIR_SHARE §3).
 
-use domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
+use domain::time::{Day, MICROS_PER_DAY, TimeSpan, Timestamp};
 use proptest::prelude::*;
 
 use crate::support::{at, cases, day, span};
 
-fn total(parts: &[Span]) -> u64 {
+fn total(parts: &[TimeSpan]) -> u64 {
     parts.iter().map(|p| p.micros()).sum()
 }
 
 #[test]
 fn a_span_is_cut_at_midnight_utc() {
     let night = span(at("2026-01-13T23:50:00Z"), at("2026-01-15T00:10:00Z"));
-    let parts: Vec<Span> = night.by_day().collect();
+    let parts: Vec<TimeSpan> = night.by_day().collect();
     assert_eq!(
         parts,
         [
@@ -94,8 +94,8 @@ fn moment() -> impl Strategy<Value = i64> {
     (0..40 * MICROS_PER_DAY).prop_map(|m| 20_454 * MICROS_PER_DAY + m)
 }
 
-fn ordered(a: i64, b: i64) -> Option<Span> {
-    Span::new(Timestamp::from_micros(a.min(b)), Timestamp::from_micros(a.max(b)))
+fn ordered(a: i64, b: i64) -> Option<TimeSpan> {
+    TimeSpan::new(Timestamp::from_micros(a.min(b)), Timestamp::from_micros(a.max(b)))
 }
 
 proptest! {
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn days_partition_a_span(a in moment(), b in moment()) {
         let Some(whole) = ordered(a, b) else { return Ok(()) };
-        let parts: Vec<Span> = whole.by_day().collect();
+        let parts: Vec<TimeSpan> = whole.by_day().collect();
         prop_assert_eq!(parts[0].start, whole.start);
         prop_assert_eq!(parts[parts.len() - 1].end, whole.end);
         for pair in parts.windows(2) {
@@ -123,9 +123,9 @@ proptest! {
     ) {
         let Some(whole) = ordered(a, b) else { return Ok(()) };
         cuts.sort_unstable();
-        let holes: Vec<Span> = cuts.chunks_exact(2).filter_map(|c| ordered(c[0], c[1])).collect();
+        let holes: Vec<TimeSpan> = cuts.chunks_exact(2).filter_map(|c| ordered(c[0], c[1])).collect();
         let kept = whole.without(&holes);
-        let lost: Vec<Span> = holes.iter().filter_map(|h| h.overlap(whole)).collect();
+        let lost: Vec<TimeSpan> = holes.iter().filter_map(|h| h.overlap(whole)).collect();
         prop_assert_eq!(total(&kept) + total(&lost), whole.micros());
         for part in &kept {
             prop_assert_eq!(part.overlap(whole), Some(*part));

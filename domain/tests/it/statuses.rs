@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use domain::kernel::Phase;
-use domain::status::{WORDS, Words};
+use domain::kernel::KernelPhase;
+use domain::status::{PHASE_WORDS, PhaseWords};
 
-fn all(words: &Words) -> impl Iterator<Item = &'static str> {
+fn all(words: &PhaseWords) -> impl Iterator<Item = &'static str> {
     [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().copied()
 }
 
 #[test]
 fn every_word_means_one_phase_in_either_case() {
     let mut known = BTreeMap::new();
-    for words in &WORDS {
+    for words in &PHASE_WORDS {
         for word in all(words) {
             assert_eq!(*known.entry(word).or_insert(words.phase), words.phase, "{word}");
             for text in [word.to_owned(), word.to_lowercase(), format!("{}{}", &word[..1], word[1..].to_lowercase())] {
-                assert_eq!(Phase::parse(&text), Some(words.phase), "{text}");
+                assert_eq!(KernelPhase::parse(&text), Some(words.phase), "{text}");
             }
         }
     }
-    for phase in [Phase::Pending, Phase::Running, Phase::Suspended, Phase::Terminated] {
-        assert_eq!(Phase::parse(phase.as_str()), Some(phase));
+    for phase in [KernelPhase::Pending, KernelPhase::Running, KernelPhase::Suspended, KernelPhase::Terminated] {
+        assert_eq!(KernelPhase::parse(phase.as_str()), Some(phase));
     }
     for word in ["", "DANCING", "RUN", "PENDING ", "X"] {
-        assert_eq!(Phase::parse(word), None, "{word:?}");
+        assert_eq!(KernelPhase::parse(word), None, "{word:?}");
     }
 }
 
@@ -32,7 +32,7 @@ fn every_word_means_one_phase_in_either_case() {
 fn the_guide_shows_the_table() {
     let guide = include_str!("../../../docs/INTEGRATION.md");
     let list = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-    for words in &WORDS {
+    for words in &PHASE_WORDS {
         let cells = [words.backend_ai, words.kubernetes, words.slurm].map(list);
         let row = format!("| `{}` | {} |", words.phase.as_str(), cells.join(" | "));
         assert!(guide.contains(&row), "docs/INTEGRATION.md lacks\n{row}");

@@ -3,10 +3,10 @@
 use domain::decimal::Amount;
 use domain::division::report::order;
 use domain::division::score_weights::ScoreWeights;
-use domain::division::{Grid, Tree};
+use domain::division::{QueueSlotGrid, QueueTree};
 use domain::queues::{QueueConfig, QueueSpec};
-use domain::sequencer::{QueueClaims, Sequencer, Workload};
-use domain::slots::Amounts;
+use domain::sequencer::{QueueClaims, SequenceWorkload, Sequencer};
+use domain::slots::SlotAmounts;
 use proptest::prelude::*;
 
 use crate::support::standings::GivenStandings;
@@ -14,8 +14,8 @@ use crate::support::{cases, member, slot};
 
 const SLOTS: [&str; 3] = ["cpu", "gpu", "mem"];
 
-fn amounts(counts: &[u64]) -> Amounts {
-    let mut amounts = Amounts::default();
+fn amounts(counts: &[u64]) -> SlotAmounts {
+    let mut amounts = SlotAmounts::default();
     for (name, count) in SLOTS.iter().zip(counts) {
         amounts.set(slot(name), Amount::whole(*count));
     }
@@ -29,11 +29,11 @@ type Wish = (prop::sample::Index, [u64; 3]);
 
 #[derive(Clone, Debug)]
 struct World {
-    tree: Tree,
-    fair_share: Grid<Amount>,
+    tree: QueueTree,
+    fair_share: QueueSlotGrid<Amount>,
     weights: ScoreWeights,
     queue: Vec<usize>,
-    requests: Vec<Amounts>,
+    requests: Vec<SlotAmounts>,
 }
 
 /// `parents`: how many of the first queues may have children.
@@ -48,8 +48,8 @@ fn world(parents: usize, queues: &[QueueOf], wishes: &[Wish], weights: [u64; 3])
             ..QueueConfig::default()
         })
     });
-    let mut tree = Tree::build(&specs.collect::<Vec<_>>(), &amounts(&[1_000; 3])).unwrap();
-    let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+    let mut tree = QueueTree::build(&specs.collect::<Vec<_>>(), &amounts(&[1_000; 3])).unwrap();
+    let mut fair_share = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
     for (at, (_, _, fair, held)) in queues.iter().enumerate() {
         for slot in 0..3 {
             fair_share[(at, slot)] = Amount::whole(fair[slot]);
@@ -91,7 +91,7 @@ fn naive(world: &World) -> Vec<u32> {
     }
     let mut taken = Vec::new();
     while taken.len() < queue.len() {
-        let scores = order::scores(&tree, fair_share, weights);
+        let scores = order::queue_scores(&tree, fair_share, weights);
         let first = |parent: Option<usize>| {
             let waiting = tree.children(parent).iter().copied().filter(|child| below[*child] > 0);
             waiting
@@ -117,7 +117,7 @@ fn naive(world: &World) -> Vec<u32> {
 
 fn ordered(world: &World) -> Vec<u32> {
     let World { tree, fair_share, weights, queue, requests } = world;
-    let workload = |_| Workload { id: "w".into(), owner: member(1, 1), submitted_at: None, priority: 0 };
+    let workload = |_| SequenceWorkload { id: "w".into(), owner: member(1, 1), submitted_at: None, priority: 0 };
     let workloads: Vec<_> = (0..queue.len()).map(workload).collect();
     let claims = QueueClaims { tree, fair_share, score_weights: weights, queue, requests };
     Sequencer::by_name("score").unwrap().order_by_turns(&workloads, &GivenStandings::default(), &claims)

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::KernelKey;
-use domain::kernel::Phase;
+use domain::kernel::KernelPhase;
 use domain::placement_rules::{Labels, PlacementRules, Taint};
-use domain::queues::{LiveKernel, QueueConfig, Queues};
-use domain::slots::Amounts;
+use domain::queues::{LiveKernel, QueueConfig, QueueConfigs};
+use domain::slots::SlotAmounts;
 use domain::time::Timestamp;
-use domain::workloads::occupancy::{Holder, sum_holders};
+use domain::workloads::occupancy::{CapacityHolder, sum_holders};
 use domain::workloads::{
     AgentTotals, StartDemand, StartImpediment, StartLimits, WorkloadMember, WorkloadMembers, WorkloadStatus,
     group_members,
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::support::{amounts, cases, clock, member};
 
-fn kernel(id: u128, gang: Option<&str>, phase: Phase) -> LiveKernel {
+fn kernel(id: u128, gang: Option<&str>, phase: KernelPhase) -> LiveKernel {
     LiveKernel {
         key: Some(KernelKey(i64::try_from(id).expect("a small id"))),
         id: Uuid::from_u128(id),
@@ -52,13 +52,13 @@ fn one(members: impl IntoIterator<Item = (LiveKernel, Option<Timestamp>)>) -> Wo
 }
 
 fn started(id: u128, at: &str) -> (LiveKernel, Option<Timestamp>) {
-    let kernel = kernel(id, Some("g"), Phase::Running);
+    let kernel = kernel(id, Some("g"), KernelPhase::Running);
     let (submitted_at, started_at) = (Some(clock("09:00")), Some(clock(at)));
     (LiveKernel { submitted_at, started_at, gang_min: Some(2), ..kernel }, None)
 }
 
 fn waits(id: u128, since: &str) -> (LiveKernel, Option<Timestamp>) {
-    let kernel = kernel(id, Some("g"), Phase::Pending);
+    let kernel = kernel(id, Some("g"), KernelPhase::Pending);
     (LiveKernel { submitted_at: Some(clock(since)), gang_min: Some(2), ..kernel }, None)
 }
 
@@ -69,11 +69,11 @@ fn changes(workload: &WorkloadMembers) -> Vec<(WorkloadStatus, Timestamp)> {
 #[test]
 fn kernels_of_a_gang_or_a_session_are_one_workload() {
     let kernels = [
-        kernel(1, Some("g"), Phase::Pending),
-        kernel(201, None, Phase::Pending),
-        kernel(202, None, Phase::Running),
-        kernel(301, Some("g"), Phase::Running),
-        kernel(401, None, Phase::Suspended),
+        kernel(1, Some("g"), KernelPhase::Pending),
+        kernel(201, None, KernelPhase::Pending),
+        kernel(202, None, KernelPhase::Running),
+        kernel(301, Some("g"), KernelPhase::Running),
+        kernel(401, None, KernelPhase::Suspended),
     ];
     let members = kernels.map(|kernel| WorkloadMember { kernel: Arc::new(kernel), ended_at: None });
     let found = group_members(members);
@@ -81,7 +81,7 @@ fn kernels_of_a_gang_or_a_session_are_one_workload() {
     let (two, four) = (Uuid::from_u128(1_002).to_string(), Uuid::from_u128(1_004).to_string());
     assert_eq!(seen, [(&*two, 1, 1), (&*four, 0, 1), ("g", 1, 1)]);
     // A suspended kernel has started and holds nothing.
-    assert_eq!((found[1].status(), found[1].held_slots()), (WorkloadStatus::Running, Amounts::default()));
+    assert_eq!((found[1].status(), found[1].held_slots()), (WorkloadStatus::Running, SlotAmounts::default()));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn without_a_submission_a_kernel_waits_since_its_first_report() {
 }
 
 /// Agents by id: their labels, their taints and their slots.
-type Agents = Vec<(&'static str, Labels, Vec<Taint>, Amounts)>;
+type Agents = Vec<(&'static str, Labels, Vec<Taint>, SlotAmounts)>;
 
 fn rack(name: &str) -> Labels {
     BTreeMap::from([("rack".to_owned(), name.to_owned())])
@@ -150,7 +150,7 @@ fn agents() -> Agents {
     ]
 }
 
-fn limited(limits: &[(&str, Option<&str>, &str)]) -> Queues {
+fn limited(limits: &[(&str, Option<&str>, &str)]) -> QueueConfigs {
     let queue = |(name, parent, gpus): &(&str, Option<&str>, &str)| {
         let limit = serde_json::from_value(json!({"gpu": gpus})).expect("a limit");
         let config = QueueConfig { parent: parent.map(str::to_owned), limit, ..QueueConfig::named(*name) };
@@ -160,8 +160,13 @@ fn limited(limits: &[(&str, Option<&str>, &str)]) -> Queues {
 }
 
 /// The impediment of a workload of these kernels.
-fn impediment(agents: &Agents, queues: &Queues, workload: &WorkloadMembers, queue: &str) -> Option<StartImpediment> {
-    let mut capacity = Amounts::default();
+fn impediment(
+    agents: &Agents,
+    queues: &QueueConfigs,
+    workload: &WorkloadMembers,
+    queue: &str,
+) -> Option<StartImpediment> {
+    let mut capacity = SlotAmounts::default();
     for (.., slots) in agents {
         capacity.add(slots);
     }
@@ -174,7 +179,7 @@ fn impediment(agents: &Agents, queues: &Queues, workload: &WorkloadMembers, queu
 fn asking(count: u128, slots: &[(&str, &str)], rules: serde_json::Value) -> WorkloadMembers {
     let rules: PlacementRules = serde_json::from_value(rules).expect("rules");
     let kernel = |id| {
-        let kernel = kernel(id, Some("g"), Phase::Pending);
+        let kernel = kernel(id, Some("g"), KernelPhase::Pending);
         (LiveKernel { slots: amounts(slots), rules: rules.clone().boxed(), ..kernel }, None)
     };
     one((1..=count).map(kernel))
@@ -198,7 +203,7 @@ fn what_asks_for_more_than_there_is_can_never_start() {
     let tolerant = json!({"tolerations": [{"operator": "Exists"}]});
     let in_rack = |name: &str| json!({"affinity": {"agents": [{"key": "rack", "operator": "In", "values": [name]}]}});
     let on_agent = json!({"affinity": {"agents": [{"key": "agent_id", "operator": "In", "values": ["n2"]}]}});
-    let (agents, no_queues) = (agents(), Queues::new());
+    let (agents, no_queues) = (agents(), QueueConfigs::new());
     for (count, slots, rules, expected) in [
         (1, &[("gpu", "4")][..], &none, "nothing"),
         (1, &[("gpu", "5")], &none, "too_large agent gpu 5 4"),
@@ -256,12 +261,15 @@ fn only_the_minimum_that_is_left_counts() {
     let agents = agents();
     let with_min = |count: u128, minimum: u32| {
         one((1..=count)
-            .map(|id| (LiveKernel { gang_min: Some(minimum), ..kernel(id, Some("g"), Phase::Pending) }, None)))
+            .map(|id| (LiveKernel { gang_min: Some(minimum), ..kernel(id, Some("g"), KernelPhase::Pending) }, None)))
     };
-    assert_eq!(in_words(impediment(&agents, &Queues::new(), &with_min(40, 6), "default")), "nothing");
-    assert_eq!(in_words(impediment(&agents, &Queues::new(), &with_min(40, 7), "default")), "too_large members 7 6");
+    assert_eq!(in_words(impediment(&agents, &QueueConfigs::new(), &with_min(40, 6), "default")), "nothing");
+    assert_eq!(
+        in_words(impediment(&agents, &QueueConfigs::new(), &with_min(40, 7), "default")),
+        "too_large members 7 6"
+    );
     // More than all reported members cannot be needed: others may still be reported.
-    assert_eq!(in_words(impediment(&agents, &Queues::new(), &with_min(2, 4), "default")), "nothing");
+    assert_eq!(in_words(impediment(&agents, &QueueConfigs::new(), &with_min(2, 4), "default")), "nothing");
     // The slots that it holds already belong to the minimum.
     let queues = limited(&[("ml", None, "3")]);
     let half = one([started(1, "10:00"), started(2, "10:00"), started(3, "10:00"), waits(4, "09:00")]
@@ -294,7 +302,7 @@ proptest! {
             (*c, *g) = (*c - i16::from(cpu), *g - i16::from(gpu));
             fit += 1;
         }
-        let found = impediment(&agents, &Queues::new(), &workload, "default");
+        let found = impediment(&agents, &QueueConfigs::new(), &workload, "default");
         prop_assert_eq!(found.is_none(), fit == count, "{:?}", found);
     }
 }
@@ -304,18 +312,18 @@ fn what_is_held_is_summed_by_holder() {
     let running = |id, gpus: &str, agent: Option<&str>| LiveKernel {
         slots: amounts(&[("gpu", gpus)]),
         agent_id: agent.map(str::to_owned),
-        ..kernel(id, None, Phase::Running)
+        ..kernel(id, None, KernelPhase::Running)
     };
     let kernels = [
         running(1, "2", Some("n2")),
         running(2, "3", Some("n1")),
         running(3, "1", Some("n2")),
         running(4, "1", None),
-        LiveKernel { phase: Phase::Suspended, ..running(5, "4", Some("n3")) },
-        kernel(6, None, Phase::Pending),
+        LiveKernel { phase: KernelPhase::Suspended, ..running(5, "4", Some("n3")) },
+        kernel(6, None, KernelPhase::Pending),
     ];
-    let holder = |kernel: &LiveKernel| Holder { name: kernel.agent_id.clone(), id: None };
-    let empty = ["n3", "n1"].map(|name| Holder { name: Some(name.to_owned()), id: None });
+    let holder = |kernel: &LiveKernel| CapacityHolder { name: kernel.agent_id.clone(), id: None };
+    let empty = ["n3", "n1"].map(|name| CapacityHolder { name: Some(name.to_owned()), id: None });
     let capacity = amounts(&[("gpu", "8"), ("cpu", "0")]);
     let rows = sum_holders(kernels.iter(), empty.into_iter(), holder, &capacity);
     let seen: Vec<(Option<&str>, String, u64, u64)> = rows

@@ -5,19 +5,19 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use domain::capacity::CapacityCalendar;
-use domain::decay::Decay;
+use domain::decay::RegisteredDecay;
 use domain::decimal::Usage;
 use domain::explain::comparison::{Candidate, Comparison, OuterCandidates};
-use domain::explain::future::{Future, Unrecorded};
-use domain::explain::outlook::{Outlook, outlook};
-use domain::factor::{Decayer, Exponent, History};
+use domain::explain::future::{FutureKeys, UnrecordedHistories};
+use domain::explain::outlook::{OwnerOutlook, outlook};
+use domain::factor::{DecayedHistory, Exponent, HistoryDecayer};
 use domain::hierarchy::{Hierarchy, Share};
 use domain::ids::{Member, Owner};
-use domain::increments::Increments;
+use domain::increments::UsageIncrements;
 use domain::ledger::Ledger;
 use domain::normalized_days::NormalizedDaysByOwner;
-use domain::options::{Options, Order};
-use domain::slots::{Amounts, SlotName, Usages};
+use domain::options::{FairShareOptions, FairshareOrder};
+use domain::slots::{SlotAmounts, SlotName, SlotUsages};
 use domain::time::{Day, MICROS_PER_HOUR};
 use domain::usage_dimensions::UsageDimensions;
 use domain::weight::Weight;
@@ -28,7 +28,7 @@ pub const TODAY: Day = Day(20_000);
 
 /// A group after its last run.
 pub struct World {
-    pub options: Options,
+    pub options: FairShareOptions,
     pub ledger: Ledger,
     pub hierarchy: Hierarchy,
 }
@@ -66,22 +66,22 @@ fn weight(dice: &mut Dice) -> Option<Weight> {
 }
 
 impl World {
-    fn random(seed: u64, decay: &str, order: Order, most_days: u64) -> Self {
+    fn random(seed: u64, decay: &str, order: FairshareOrder, most_days: u64) -> Self {
         let mut dice = Dice::seeded(seed);
         let number = |value: i64| u32::try_from(value).unwrap();
         let lookback_days = number(below(&mut dice, 40) + 1);
-        let options = Options {
+        let options = FairShareOptions {
             half_life_days: number(below(&mut dice, 9) + 1),
             lookback_days,
             decay_unit_days: number(below(&mut dice, most_days) + 1).min(lookback_days),
             resource_weights: if below(&mut dice, 2) == 0 {
-                Amounts::default()
+                SlotAmounts::default()
             } else {
                 amounts(&[("cpu", "2"), ("mem", "0.5")])
             },
-            decay: Decay::from_str(decay).unwrap(),
+            decay: RegisteredDecay::from_str(decay).unwrap(),
             order,
-            ..Options::default()
+            ..FairShareOptions::default()
         };
         let people = people(&mut dice);
         let mut ledger = Ledger::new(CapacityCalendar::default(), Day(0));
@@ -93,15 +93,15 @@ impl World {
         ledger.give_capacities(given);
         let mut hierarchy = Hierarchy::default();
         for name in &people.domains {
-            hierarchy.put_domain(name, Share::new(weight(&mut dice), History::default()));
+            hierarchy.put_domain(name, Share::new(weight(&mut dice), DecayedHistory::default()));
         }
-        let mut added = Increments::default();
+        let mut added = UsageIncrements::default();
         for member in &people.members {
             let domain = home(&people, member);
             if !hierarchy.projects().contains_key(&member.project) {
-                hierarchy.put_project(member.project, domain, Share::new(weight(&mut dice), History::default()));
+                hierarchy.put_project(member.project, domain, Share::new(weight(&mut dice), DecayedHistory::default()));
             }
-            hierarchy.put_user(*member, Share::new(weight(&mut dice), History::default()));
+            hierarchy.put_user(*member, Share::new(weight(&mut dice), DecayedHistory::default()));
             for _ in 0..below(&mut dice, 12) {
                 let slots = amounts(&[
                     ("cpu", &(below(&mut dice, 4) + 1).to_string()),
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Applies a run that records `added`.
-    pub fn book(&mut self, added: Increments) {
+    pub fn book(&mut self, added: UsageIncrements) {
         assert!(
             self.ledger.apply(&added.into_sums(), self.options.decay_unit_days, None).is_empty()
                 || self.options.decay_unit_days > 1
@@ -129,8 +129,8 @@ impl World {
         self.hierarchy = self.on(TODAY);
     }
 
-    fn decayer(&self, day: Day) -> Decayer<'_> {
-        Decayer::new(&self.options, day)
+    fn decayer(&self, day: Day) -> HistoryDecayer<'_> {
+        HistoryDecayer::new(&self.options, day)
     }
 
     /// The result of a run on that day, if nothing else is recorded.
@@ -151,14 +151,14 @@ impl World {
     }
 
     /// The capacity of today.
-    pub fn capacity(&self) -> Arc<Amounts> {
+    pub fn capacity(&self) -> Arc<SlotAmounts> {
         self.ledger.calendar().get(TODAY).map(|day| Arc::clone(&day.capacity)).unwrap()
     }
 
     /// The group if the member had used this much more of a slot today.
     pub fn with_more(&self, member: Member, name: SlotName, usage: Usage) -> Self {
-        let usage: Usages = std::iter::once((name, usage)).collect();
-        let mut added = Increments::default();
+        let usage: SlotUsages = std::iter::once((name, usage)).collect();
+        let mut added = UsageIncrements::default();
         let domain = Arc::clone(&self.hierarchy.projects()[&member.project].0);
         added.add(member, &UsageDimensions::of_domain(domain), TODAY, &usage);
         let (options, ledger, hierarchy) = (self.options.clone(), self.ledger.clone(), self.hierarchy.clone());
@@ -189,29 +189,29 @@ impl World {
         };
         Comparison {
             entrants: h.users().iter().map(|(member, share)| entrant(Owner::User(*member), share)).collect(),
-            outer: (self.options.order == Order::Tiered).then(outer),
+            outer: (self.options.order == FairshareOrder::Tiered).then(outer),
         }
     }
 
-    pub fn outlook(&self, at: usize) -> Outlook {
+    pub fn outlook(&self, at: usize) -> OwnerOutlook {
         let contest = self.contest();
-        let future = Future::of(&contest, &self.options, TODAY);
+        let future = FutureKeys::of(&contest, &self.options, TODAY);
         let normalized_days = Arc::clone(&contest.entrants[at].normalized_days);
-        outlook(&contest, &future, &Unrecorded::default(), at, &normalized_days)
+        outlook(&contest, &future, &UnrecordedHistories::default(), at, &normalized_days)
     }
 }
 
 /// The exponents that the sequencer compares.
-pub fn keys(hierarchy: &Hierarchy, member: &Member, order: Order) -> [Exponent; 3] {
+pub fn keys(hierarchy: &Hierarchy, member: &Member, order: FairshareOrder) -> [Exponent; 3] {
     let user = hierarchy.users()[member].exponent;
     let (domain, project) = &hierarchy.projects()[&member.project];
     match order {
-        Order::Flat => [Exponent::ZERO, Exponent::ZERO, user],
-        Order::Tiered => [hierarchy.domains()[domain].exponent, project.exponent, user],
+        FairshareOrder::Flat => [Exponent::ZERO, Exponent::ZERO, user],
+        FairshareOrder::Tiered => [hierarchy.domains()[domain].exponent, project.exponent, user],
     }
 }
 
-pub fn place(hierarchy: &Hierarchy, member: &Member, order: Order) -> u32 {
+pub fn place(hierarchy: &Hierarchy, member: &Member, order: FairshareOrder) -> u32 {
     let own = keys(hierarchy, member, order);
     1 + u32::try_from(hierarchy.users().keys().filter(|other| keys(hierarchy, other, order) < own).count()).unwrap()
 }
@@ -223,8 +223,8 @@ pub fn worlds(cases: u64, check: impl Fn(World, u64)) {
 
 /// [`worlds`] with buckets of up to `most_days` days.
 pub fn worlds_of(cases: u64, most_days: u64, check: impl Fn(World, u64)) {
-    for decay in Decay::choices().iter().map(|decay| decay.name) {
-        for order in [Order::Flat, Order::Tiered] {
+    for decay in RegisteredDecay::choices().iter().map(|decay| decay.name) {
+        for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
             for seed in 0..cases {
                 check(World::random(seed, decay, order, most_days), seed);
             }

@@ -9,15 +9,15 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use serde::de::DeserializeOwned;
 
-use crate::cli::failure::Failure;
-use crate::cli::refusal::{Problem, Refusal};
+use crate::cli::failure::CommandFailure;
+use crate::cli::refusal::{EndpointRefusal, ShownProblem};
 
 /// The number of bytes that are read of an answer that is not from fairshared.
 const FOREIGN_BYTES: usize = 1 << 20;
-const PROBLEM: &str = "application/problem+json";
+const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
 
 /// An answer whose body has not been read yet.
-pub struct Answer {
+pub struct HttpAnswer {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
@@ -25,23 +25,25 @@ pub struct Answer {
     server: Arc<str>,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub(super) fn new(response: Response<Body>, server: Arc<str>) -> Self {
         let (head, body) = response.into_parts();
         Self { status: head.status, headers: head.headers, body, server }
     }
 
     /// The answer, unless it is a refusal or not from fairshared.
-    pub(super) async fn accepted(self) -> Result<Self, Failure> {
+    pub(super) async fn accepted(self) -> Result<Self, CommandFailure> {
         if self.status == StatusCode::NO_CONTENT || self.status.is_success() && self.is("application/json") {
             return Ok(self);
         }
-        let (status, server, is_problem) = (self.status, Arc::clone(&self.server), self.is(PROBLEM));
+        let (status, server, is_problem) = (self.status, Arc::clone(&self.server), self.is(PROBLEM_MEDIA_TYPE));
         let bytes = to_bytes(self.body, FOREIGN_BYTES).await.unwrap_or_default();
-        match serde_json::from_slice::<Problem>(&bytes) {
-            Ok(problem) if is_problem => Err(Failure::Refused(Box::new(Refusal::new(status, problem, server)))),
+        match serde_json::from_slice::<ShownProblem>(&bytes) {
+            Ok(problem) if is_problem => {
+                Err(CommandFailure::Refused(Box::new(EndpointRefusal::new(status, problem, server))))
+            }
             _ if status.is_success() => Err(no_json()),
-            _ => Err(Failure::Failed(format!(
+            _ => Err(CommandFailure::Failed(format!(
                 "{server} answered {status}, but not as a fairshared server does; is the address right?"
             ))),
         }
@@ -58,18 +60,18 @@ impl Answer {
     }
 
     /// The whole body.
-    pub async fn bytes(self) -> Result<Bytes, Failure> {
+    pub async fn bytes(self) -> Result<Bytes, CommandFailure> {
         let server = self.server;
         to_bytes(self.body, usize::MAX).await.map_err(|_| broken_off(&server))
     }
 
     /// The body as a value.
-    pub async fn json<T: DeserializeOwned>(self) -> Result<T, Failure> {
+    pub async fn json<T: DeserializeOwned>(self) -> Result<T, CommandFailure> {
         serde_json::from_slice(&self.bytes().await?).map_err(|_| no_json())
     }
 
     /// Writes the body as it arrives.
-    pub async fn write(self, out: &mut impl Write) -> Result<(), Failure> {
+    pub async fn write(self, out: &mut impl Write) -> Result<(), CommandFailure> {
         let mut pieces = self.body.into_data_stream();
         while let Some(piece) = pieces.try_next().await.map_err(|_| broken_off(&self.server))? {
             out.write_all(&piece)?;
@@ -79,10 +81,10 @@ impl Answer {
 }
 
 /// The failure of an answer that is not from fairshared.
-pub fn no_json() -> Failure {
-    Failure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
+pub fn no_json() -> CommandFailure {
+    CommandFailure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
 }
 
-fn broken_off(server: &str) -> Failure {
-    Failure::Unreachable(format!("the answer of {server} broke off; try again"))
+fn broken_off(server: &str) -> CommandFailure {
+    CommandFailure::Unreachable(format!("the answer of {server} broke off; try again"))
 }

@@ -10,17 +10,17 @@ use form_urlencoded::Serializer;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::{Answer, Client};
-use crate::cli::failure::Failure;
+use super::{ApiClient, HttpAnswer};
+use crate::cli::failure::CommandFailure;
 
-pub const JSON: &str = "application/json";
+pub const JSON_MEDIA_TYPE: &str = "application/json";
 /// The characters that are encoded in a part of a path.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const RESERVED_CHARACTERS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request to one endpoint.
 #[must_use = "a call does nothing before it is sent"]
-pub struct Call {
-    client: Client,
+pub struct EndpointCall {
+    client: ApiClient,
     method: Method,
     /// The path from the first slash on, encoded.
     path: String,
@@ -28,11 +28,11 @@ pub struct Call {
     content: Option<(&'static str, Body)>,
 }
 
-impl Call {
-    pub(super) fn new<'a>(client: &Client, method: Method, path: impl IntoIterator<Item = &'a str>) -> Self {
+impl EndpointCall {
+    pub(super) fn new<'a>(client: &ApiClient, method: Method, path: impl IntoIterator<Item = &'a str>) -> Self {
         let path = path.into_iter().fold(String::new(), |mut text, part| {
             text.push('/');
-            text.extend(utf8_percent_encode(part, RESERVED));
+            text.extend(utf8_percent_encode(part, RESERVED_CHARACTERS));
             text
         });
         Self { client: client.clone(), method, path, query: String::new(), content: None }
@@ -60,10 +60,10 @@ impl Call {
     }
 
     /// Sends `value` as JSON.
-    pub fn json(self, value: &impl Serialize) -> Result<Self, Failure> {
+    pub fn json(self, value: &impl Serialize) -> Result<Self, CommandFailure> {
         let written = serde_json::to_vec(value);
-        let written = written.map_err(|error| Failure::Failed(format!("cannot write the request: {error}")))?;
-        Ok(self.body(JSON, written))
+        let written = written.map_err(|error| CommandFailure::Failed(format!("cannot write the request: {error}")))?;
+        Ok(self.body(JSON_MEDIA_TYPE, written))
     }
 
     /// Sends a body of the media type `kind`.
@@ -79,9 +79,9 @@ impl Call {
         Self { client, method, path, query, content: None }.with("limit", limit).maybe("cursor", cursor)
     }
 
-    pub async fn send(self) -> Result<Answer, Failure> {
+    pub async fn send(self) -> Result<HttpAnswer, CommandFailure> {
         if self.path.split('/').skip(1).any(str::is_empty) {
-            return Err(Failure::Unusable("a name on the command line is empty".to_owned()));
+            return Err(CommandFailure::Unusable("a name on the command line is empty".to_owned()));
         }
         let mut uri = format!("{}{}", self.client.prefix, self.path);
         if !self.query.is_empty() {
@@ -91,7 +91,8 @@ impl Call {
         let (kind, body) = self.content.map_or((None, Body::empty()), |(kind, body)| (Some(kind), body));
         let length = body.size_hint().exact();
         let request = Request::builder().method(self.method).uri(uri).body(body);
-        let mut request = request.map_err(|error| Failure::Unusable(format!("the request has no address: {error}")))?;
+        let mut request =
+            request.map_err(|error| CommandFailure::Unusable(format!("the request has no address: {error}")))?;
         if let Some(kind) = kind {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         }
@@ -102,7 +103,7 @@ impl Call {
     }
 
     /// Sends the request, and reads the whole answer.
-    pub async fn bytes(self) -> Result<Bytes, Failure> {
+    pub async fn bytes(self) -> Result<Bytes, CommandFailure> {
         self.send().await?.bytes().await
     }
 }

@@ -16,53 +16,53 @@ use axum::response::IntoResponse;
 use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt, service_fn};
 
-pub use answer::{Answer, no_json};
-pub use call::{Call, JSON};
+pub use answer::{HttpAnswer, no_json};
+pub use call::{EndpointCall, JSON_MEDIA_TYPE};
 pub use local::close;
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use crate::config::Config;
-use crate::rest::Endpoints;
-use crate::server::App;
-use crate::service::work::begun;
+use crate::rest::LimitedEndpoints;
+use crate::server::ServerApp;
+use crate::service::work::spawn_use_case;
 
-type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, Failure>;
+type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, CommandFailure>;
 
 /// Sends requests and receives answers.
 #[derive(Clone)]
-pub struct Client {
+pub struct ApiClient {
     transport: Transport,
     /// The beginning of every URL: the server's address, or nothing for this process.
     prefix: Arc<str>,
     authorization: Option<HeaderValue>,
 }
 
-impl Client {
+impl ApiClient {
     /// The client of the server in the settings, or of the database in the settings, which must exist.
-    pub async fn of(config: &Config) -> Result<Self, Failure> {
+    pub async fn of(config: &Config) -> Result<Self, CommandFailure> {
         if let Some(server) = &config.server {
             return remote::connect(server, config);
         }
         // The endpoints are built while the database is read.
-        let endpoints = begun(async { Ok(Endpoints::new(local::LIMITS)) });
+        let endpoints = spawn_use_case(async { Ok(LimitedEndpoints::new(local::UNLIMITED_REQUESTS)) });
         let app = local::open(config).await?;
         Ok(Self::over_endpoints(endpoints.await?, app, &local::actor()))
     }
 
-    /// [`Client::of`], but creates the database if it does not exist.
-    pub async fn of_new(config: &Config) -> Result<Self, Failure> {
+    /// [`ApiClient::of`], but creates the database if it does not exist.
+    pub async fn of_new(config: &Config) -> Result<Self, CommandFailure> {
         if config.server.is_none() {
-            local::make(config).await?;
+            local::create_database(config).await?;
         }
         Self::of(config).await
     }
 
     /// The client of endpoints in this process. `actor` is the caller's name in the audit log.
-    pub fn in_process(app: App, actor: &str) -> Self {
-        Self::over_endpoints(Endpoints::new(app.limits), app, actor)
+    pub fn in_process(app: ServerApp, actor: &str) -> Self {
+        Self::over_endpoints(LimitedEndpoints::new(app.limits), app, actor)
     }
 
-    fn over_endpoints(endpoints: Endpoints, app: App, actor: &str) -> Self {
+    fn over_endpoints(endpoints: LimitedEndpoints, app: ServerApp, actor: &str) -> Self {
         let router = crate::server::internal_router(endpoints, app, actor);
         let answer = service_fn(move |request: Request<Body>| {
             let router = router.clone();
@@ -73,7 +73,7 @@ impl Client {
 
     fn over<S>(transport: S, prefix: String, authorization: Option<HeaderValue>) -> Self
     where
-        S: Service<Request<Body>, Error = Failure> + Clone + Send + Sync + 'static,
+        S: Service<Request<Body>, Error = CommandFailure> + Clone + Send + Sync + 'static,
         S::Response: IntoResponse,
         S::Future: Send,
     {
@@ -81,32 +81,32 @@ impl Client {
         Self { transport, prefix: prefix.into(), authorization }
     }
 
-    pub fn get<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
-        Call::new(self, Method::GET, path)
+    pub fn get<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> EndpointCall {
+        EndpointCall::new(self, Method::GET, path)
     }
 
-    pub fn put<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
-        Call::new(self, Method::PUT, path)
+    pub fn put<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> EndpointCall {
+        EndpointCall::new(self, Method::PUT, path)
     }
 
-    pub fn post<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
-        Call::new(self, Method::POST, path)
+    pub fn post<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> EndpointCall {
+        EndpointCall::new(self, Method::POST, path)
     }
 
-    pub fn patch<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
-        Call::new(self, Method::PATCH, path)
+    pub fn patch<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> EndpointCall {
+        EndpointCall::new(self, Method::PATCH, path)
     }
 
-    pub fn delete<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
-        Call::new(self, Method::DELETE, path)
+    pub fn delete<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> EndpointCall {
+        EndpointCall::new(self, Method::DELETE, path)
     }
 
     /// Sends a request. Its path is appended to the prefix. Refusals become failures.
-    async fn send(&self, mut request: Request<Body>) -> Result<Answer, Failure> {
+    async fn send(&self, mut request: Request<Body>) -> Result<HttpAnswer, CommandFailure> {
         if let Some(key) = &self.authorization {
             request.headers_mut().insert(header::AUTHORIZATION, key.clone());
         }
         let response = self.transport.clone().oneshot(request).await?;
-        Answer::new(response, Arc::clone(&self.prefix)).accepted().await
+        HttpAnswer::new(response, Arc::clone(&self.prefix)).accepted().await
     }
 }

@@ -21,57 +21,57 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tower::ServiceExt;
 
-use super::Client;
-use crate::cli::failure::Failure;
+use super::ApiClient;
+use crate::cli::failure::CommandFailure;
 use crate::config::Config;
 
 /// The time in which a server must accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client of the server at `server`. Does not connect yet.
-pub fn connect(server: &Uri, config: &Config) -> Result<Client, Failure> {
+pub fn connect(server: &Uri, config: &Config) -> Result<ApiClient, CommandFailure> {
     let mut tcp = HttpConnector::new();
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
     tcp.set_nodelay(true);
     let prefix = server.to_string().trim_end_matches('/').to_owned();
     let address: Arc<str> = prefix.as_str().into();
-    let failed = move |error: legacy::Error| unreachable(&address, &error);
-    let (key, builder) = (authorization(config)?, legacy::Client::builder(TokioExecutor::new()));
+    let failed = move |error: legacy::Error| unreachable_failure(&address, &error);
+    let (key, builder) = (authorization_header(config)?, legacy::Client::builder(TokioExecutor::new()));
     if server.scheme() != Some(&Scheme::HTTPS) {
-        return Ok(Client::over(builder.build::<_, Body>(tcp).map_err(failed), prefix, key));
+        return Ok(ApiClient::over(builder.build::<_, Body>(tcp).map_err(failed), prefix, key));
     }
     tcp.enforce_http(false);
-    let tls = HttpsConnectorBuilder::new().with_tls_config(tls(config.ca_file.as_deref())?);
+    let tls = HttpsConnectorBuilder::new().with_tls_config(tls_config(config.ca_file.as_deref())?);
     let connector = tls.https_only().enable_http1().wrap_connector(tcp);
-    Ok(Client::over(builder.build::<_, Body>(connector).map_err(failed), prefix, key))
+    Ok(ApiClient::over(builder.build::<_, Body>(connector).map_err(failed), prefix, key))
 }
 
-fn authorization(config: &Config) -> Result<Option<HeaderValue>, Failure> {
+fn authorization_header(config: &Config) -> Result<Option<HeaderValue>, CommandFailure> {
     let Some(key) = &config.key else { return Ok(None) };
-    let unusable = || Failure::Unusable("the key has characters that no key has".to_owned());
+    let unusable = || CommandFailure::Unusable("the key has characters that no key has".to_owned());
     let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(|_| unusable())?;
     value.set_sensitive(true);
     Ok(Some(value))
 }
 
 /// The TLS settings: the certificate authorities in `file` are trusted, otherwise those of the system.
-fn tls(file: Option<&Path>) -> Result<ClientConfig, Failure> {
+fn tls_config(file: Option<&Path>) -> Result<ClientConfig, CommandFailure> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions();
-    let config = config.map_err(|error| Failure::Failed(format!("cannot use TLS: {error}")))?;
+    let config = config.map_err(|error| CommandFailure::Failed(format!("cannot use TLS: {error}")))?;
     let config = match file {
-        Some(file) => config.with_root_certificates(authorities(file)?),
+        Some(file) => config.with_root_certificates(read_authorities(file)?),
         None => config.with_native_roots().map_err(|error| {
             let detail = "the certificate authorities of the system cannot be read; --ca-file names others";
-            Failure::Failed(format!("{detail}: {error}"))
+            CommandFailure::Failed(format!("{detail}: {error}"))
         })?,
     };
     Ok(config.with_no_client_auth())
 }
 
 /// The certificate authorities in a file.
-fn authorities(file: &Path) -> Result<RootCertStore, Failure> {
-    let unusable = |detail: String| Failure::Unusable(format!("--ca-file {}: {detail}", file.display()));
+fn read_authorities(file: &Path) -> Result<RootCertStore, CommandFailure> {
+    let unusable = |detail: String| CommandFailure::Unusable(format!("--ca-file {}: {detail}", file.display()));
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut roots = RootCertStore::empty();
     for certificate in read.map_err(|error| unusable(error.to_string()))? {
@@ -81,8 +81,8 @@ fn authorities(file: &Path) -> Result<RootCertStore, Failure> {
 }
 
 /// The reason why there is no answer, from the innermost cause.
-fn unreachable(server: &str, error: &legacy::Error) -> Failure {
-    let causes: Vec<&(dyn Error + 'static)> = successors(error.source(), |cause| inner(*cause)).collect();
+fn unreachable_failure(server: &str, error: &legacy::Error) -> CommandFailure {
+    let causes: Vec<&(dyn Error + 'static)> = successors(error.source(), |cause| inner_cause(*cause)).collect();
     let cause = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
     let unknown = |cause: &&(dyn Error + 'static)| {
         let issuer = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
@@ -90,11 +90,11 @@ fn unreachable(server: &str, error: &legacy::Error) -> Failure {
     };
     let hint = if causes.iter().any(unknown) { "; --ca-file names the authority of a private certificate" } else { "" };
     let verb = if error.is_connect() { "reach" } else { "talk to" };
-    Failure::Unreachable(format!("cannot {verb} {server}: {cause}{hint}"))
+    CommandFailure::Unreachable(format!("cannot {verb} {server}: {cause}{hint}"))
 }
 
 /// The cause of an error. An error wrapped in an I/O error counts as its cause.
-fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+fn inner_cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())
 }

@@ -8,14 +8,14 @@ use clap::Parser;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use super::cluster::{self, Cluster};
+use super::cluster::{self, DemoCluster};
 use super::fill::fill;
 use super::groups::GROUPS;
 use super::people::GPU_CLUSTER;
 use super::pulse;
-use super::welcome::Welcome;
-use crate::cli::command::Command;
-use crate::cli::failure::{Failure, Outcome};
+use super::welcome::WelcomeText;
+use crate::cli::command::CommandArgs;
+use crate::cli::failure::{CommandFailure, CommandOutcome};
 use crate::cli::running_server::RunningServer;
 use crate::cli::{open, output, serve};
 use crate::config::Config;
@@ -27,7 +27,7 @@ use crate::store::Store;
 /// Run the server over a made-up cluster, to look around
 #[derive(Parser)]
 #[command(name = "demo")]
-pub struct Demo {
+pub struct DemoArgs {
     /// Another number, another history
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,25 +45,25 @@ pub struct Demo {
     listen: Option<String>,
 }
 
-impl Command for Demo {
+impl CommandArgs for DemoArgs {
     const IS_LOCAL: bool = true;
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         self.listen.iter().map(|value| ("listen", value.clone())).collect()
     }
 
-    async fn run(self, config: Config) -> Outcome {
+    async fn run(self, config: Config) -> CommandOutcome {
         // Neither a variable nor a file can point the demo at a real database.
         let database = config.database_is_flag.then_some(config.database_url.as_str());
-        let place = Place::of(&self, database)?;
-        let (service, origin) = prepare(&place, &self).await?;
+        let place = DemoDatabase::of(&self, database)?;
+        let (service, origin) = prepare_demo(&place, &self).await?;
         let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
         let listener = listen(&self, &config).await?;
         let pulse = (!self.still).then(|| tokio::spawn(pulse::run(Arc::clone(&service), self.seed)));
         let ready = |address: &str| {
             let (data, is_still) = (place.describe(), self.still);
-            let welcome = Welcome { address: address.to_owned(), key, data, origin, is_still };
+            let welcome = WelcomeText { address: address.to_owned(), key, data, origin, is_still };
             output::print(&welcome.text())
         };
         let ended = serve::until_stopped(service, RunningServer::new(listener, &config)?, &config, ready).await;
@@ -75,49 +75,49 @@ impl Command for Demo {
 }
 
 /// Where the database is. A temporary folder goes with it.
-struct Place {
+struct DemoDatabase {
     url: String,
     temporary: Option<TempDir>,
 }
 
-impl Place {
-    fn of(args: &Demo, database: Option<&str>) -> Result<Self, Failure> {
+impl DemoDatabase {
+    fn of(args: &DemoArgs, database: Option<&str>) -> Result<Self, CommandFailure> {
         let in_folder = |folder: &Path| format!("sqlite://{}", folder.join("fairshared-demo.db").display());
         match (database, &args.folder) {
-            (Some(_), Some(_)) => Err(Failure::Unusable("give --folder or --database-url, not both".to_owned())),
+            (Some(_), Some(_)) => Err(CommandFailure::Unusable("give --folder or --database-url, not both".to_owned())),
             (Some(url), None) => Ok(Self { url: url.to_owned(), temporary: None }),
             (None, Some(folder)) => {
                 let made = std::fs::create_dir_all(folder);
-                made.map_err(|e| Failure::Unusable(format!("cannot make {}: {e}", folder.display())))?;
+                made.map_err(|e| CommandFailure::Unusable(format!("cannot make {}: {e}", folder.display())))?;
                 Ok(Self { url: in_folder(folder), temporary: None })
             }
             (None, None) => {
                 let folder = TempDir::with_prefix("fairshared-demo-");
-                let folder = folder.map_err(|e| Failure::Failed(format!("no temporary folder: {e}")))?;
+                let folder = folder.map_err(|e| CommandFailure::Failed(format!("no temporary folder: {e}")))?;
                 Ok(Self { url: in_folder(folder.path()), temporary: Some(folder) })
             }
         }
     }
 
     fn describe(&self) -> String {
-        let shown = open::shown(&self.url);
+        let shown = open::without_secrets(&self.url);
         if self.temporary.is_some() { format!("{shown} (goes when the demo ends)") } else { shown }
     }
 }
 
 /// Opens the database and makes the cluster in it, unless an earlier demo has. Says which.
-async fn prepare(place: &Place, args: &Demo) -> Result<(Arc<Service>, String), Failure> {
+async fn prepare_demo(place: &DemoDatabase, args: &DemoArgs) -> Result<(Arc<Service>, String), CommandFailure> {
     let store = Store::connect(&place.url).await?;
     store.migrate_up().await?;
     let service = Service::new(store.clone(), Arc::new(SystemClock)).await?;
     if !service.groups(&Caller::internal("demo")).is_empty() {
         let found = service.group(&Caller::internal("demo"), GPU_CLUSTER).is_ok();
-        let foreign = || Failure::Unusable("this database holds something else than a demo".to_owned());
+        let foreign = || CommandFailure::Unusable("this database holds something else than a demo".to_owned());
         return if found { Ok((service, "The cluster of an earlier demo goes on".to_owned())) } else { Err(foreign()) };
     }
     let began = service.clock().now();
     let (seed, days) = (args.seed, args.days);
-    let cluster: Cluster = cluster::generate(began.micros().div_euclid(MICROS_PER_SECOND), seed, days);
+    let cluster: DemoCluster = cluster::generate(began.micros().div_euclid(MICROS_PER_SECOND), seed, days);
     fill(&store, began, &cluster, seed).await?;
     // It knows of the times before only if it begins after them.
     let service = Service::new(store, Arc::new(SystemClock)).await?;
@@ -127,7 +127,7 @@ async fn prepare(place: &Place, args: &Demo) -> Result<(Arc<Service>, String), F
 }
 
 /// Takes the address that was asked for; without a wish, any free port if the usual one is taken.
-async fn listen(args: &Demo, config: &Config) -> Result<TcpListener, Failure> {
+async fn listen(args: &DemoArgs, config: &Config) -> Result<TcpListener, CommandFailure> {
     match serve::bind(config.listen).await {
         Err(_) if args.listen.is_none() => serve::bind(SocketAddr::new(config.listen.ip(), 0)).await,
         bound => bound,

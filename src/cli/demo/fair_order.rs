@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::groups::GroupPlan;
-use super::jobs::Job;
-use super::people::{Need, PEOPLE, PROJECTS, Person, slots};
+use super::jobs::DemoJob;
+use super::people::{DemoUser, KernelNeed, PEOPLE, PROJECTS, slots};
 use super::policy::policy;
 use crate::domain::identity;
 use crate::domain::ids::{KernelKey, Member};
-use crate::domain::replay::group::{Group, Start};
-use crate::domain::replay::policy::Policy;
-use crate::domain::sequencer::Workload;
+use crate::domain::replay::group::{ReplayGroup, WorkloadStart};
+use crate::domain::replay::policy::ReplayPolicy;
+use crate::domain::sequencer::SequenceWorkload;
 use crate::domain::sequencer::progressive::ResourceRequest;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
 /// The interval of runs in the past. Shorter intervals would not change the order, because a progressive order also
@@ -23,9 +23,9 @@ use crate::domain::time::Timestamp;
 const SECONDS_BETWEEN_RUNS: i64 = 3_600;
 
 pub(super) struct FairOrder {
-    policy: Policy,
-    group: Group,
-    node: Need,
+    policy: ReplayPolicy,
+    group: ReplayGroup,
+    node: KernelNeed,
     /// The running kernels of the demo, with their keys in the group.
     running: HashMap<usize, KernelKey>,
     next_run: i64,
@@ -36,9 +36,9 @@ impl FairOrder {
     pub fn new(plan: &GroupPlan, from: i64) -> Option<Self> {
         let policy = policy(plan)?;
         let now = Timestamp::from_seconds(from);
-        let mut group = Group::new(&policy, capacity(plan.node, plan.nodes), now);
+        let mut group = ReplayGroup::new(&policy, capacity(plan.node, plan.nodes), now);
         for person in PEOPLE.iter().filter(|person| person.group == plan.name) {
-            group.know(owner(person), &Arc::from(PROJECTS[person.project].1), &policy);
+            group.add_owner(owner(person), &Arc::from(PROJECTS[person.project].1), &policy);
         }
         let next_run = from + SECONDS_BETWEEN_RUNS;
         Some(Self { policy, group, node: plan.node, running: HashMap::new(), next_run })
@@ -49,8 +49,8 @@ impl FairOrder {
         self.group.offer(capacity(self.node, nodes), Timestamp::from_seconds(at));
     }
 
-    pub fn start(&mut self, kernel: usize, job: &Job, at: i64) {
-        let start = Start { owner: owner(&PEOPLE[job.person]), slots: slots(job.need), told_seconds: None };
+    pub fn start(&mut self, kernel: usize, job: &DemoJob, at: i64) {
+        let start = WorkloadStart { owner: owner(&PEOPLE[job.person]), slots: slots(job.need), reported_seconds: None };
         self.running.insert(kernel, self.group.start(start, Timestamp::from_seconds(at)));
     }
 
@@ -61,27 +61,27 @@ impl FairOrder {
     }
 
     /// The positions of `jobs`; the first one starts first.
-    pub fn order(&mut self, jobs: &[Job], at: i64) -> Vec<usize> {
+    pub fn order(&mut self, jobs: &[DemoJob], at: i64) -> Vec<usize> {
         let now = Timestamp::from_seconds(at);
         if at >= self.next_run {
             self.group.run(now);
             self.next_run = at + SECONDS_BETWEEN_RUNS;
         }
-        let sizes: Vec<Amounts> = jobs.iter().map(|job| slots(job.need.times(job.members.into()))).collect();
+        let sizes: Vec<SlotAmounts> = jobs.iter().map(|job| slots(job.need.times(job.members.into()))).collect();
         let requests: Vec<ResourceRequest> =
             sizes.iter().map(|slots| ResourceRequest { slots: Some(slots), seconds: None }).collect();
-        let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
+        let workloads: Vec<SequenceWorkload> = jobs.iter().map(workload).collect();
         let order = self.group.order(&self.policy, &workloads, &requests, now, jobs.len());
         order.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()
     }
 }
 
-pub(super) fn owner(person: &Person) -> Member {
+pub(super) fn owner(person: &DemoUser) -> Member {
     Member { user: identity::user(person.name), project: identity::project(PROJECTS[person.project].0) }
 }
 
-fn workload(job: &Job) -> Workload<'static> {
-    Workload {
+fn workload(job: &DemoJob) -> SequenceWorkload<'static> {
+    SequenceWorkload {
         id: Cow::Owned(format!("{:08}", job.number)),
         owner: owner(&PEOPLE[job.person]),
         submitted_at: Some(Timestamp::from_seconds(job.submitted_at)),
@@ -89,6 +89,6 @@ fn workload(job: &Job) -> Workload<'static> {
     }
 }
 
-fn capacity(node: Need, nodes: usize) -> Amounts {
+fn capacity(node: KernelNeed, nodes: usize) -> SlotAmounts {
     slots(node.times(i64::try_from(nodes).unwrap_or(i64::MAX)))
 }

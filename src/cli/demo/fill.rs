@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::clock::PastClock;
-use super::cluster::Cluster;
+use super::cluster::DemoCluster;
 use super::fair_order::owner;
 use super::groups::{DemoKernel, GROUPS, GroupPlan};
-use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, slots};
+use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS, WorkHabit, slots};
 use super::policy::{options, weights};
 use super::queues::queues;
-use crate::cli::import::capacities::Capacity;
+use crate::cli::import::capacities::AgentCapacity;
 use crate::cli::import::offered;
-use crate::domain::changes::Changes;
+use crate::domain::changes::SuspensionChanges;
 use crate::domain::fairness::PendingCounts;
 use crate::domain::identity;
 use crate::domain::ids::Owner;
-use crate::domain::kernel::{Phase, Report, Traits};
-use crate::domain::slots::Amounts;
-use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
+use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
+use crate::domain::slots::SlotAmounts;
+use crate::domain::time::{MICROS_PER_SECOND, TimeSpan, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::agents::AgentSpec;
 use crate::service::groups::SchedulerPatch;
-use crate::service::ingest::batch::BATCH;
-use crate::service::ingest::incoming::Incoming;
+use crate::service::ingest::batch::BATCH_KERNELS;
+use crate::service::ingest::incoming::IncomingReport;
 use crate::service::ingest::incoming::OwnerNames;
 use crate::service::queues::QueuesWrite;
-use crate::service::weights::{Target, WeightItem};
+use crate::service::weights::{WeightItem, WeightTarget};
 use crate::service::{Caller, Result, Service};
 use crate::store::Store;
 
@@ -36,11 +36,11 @@ const DOWN_SECONDS: i64 = 8_400;
 
 /// Stores the cluster and accounts for it in three steps: until the server stopped, until it came back, and until
 /// `now`.
-pub async fn fill(store: &Store, now: Timestamp, cluster: &Cluster, seed: u64) -> Result<()> {
+pub async fn fill(store: &Store, now: Timestamp, cluster: &DemoCluster, seed: u64) -> Result<()> {
     let stopped = now.day().start().plus_micros(-STOPPED_BEFORE_MIDNIGHT * MICROS_PER_SECOND);
     let back = stopped.plus_micros(DOWN_SECONDS * MICROS_PER_SECOND);
     let clock = Arc::new(PastClock::at(stopped));
-    let past = Past { cluster, seed, ends: now, caller: Caller::internal("demo") };
+    let past = ReportedPast { cluster, seed, ends: now, caller: Caller::internal("demo") };
 
     let service = Service::new(store.clone(), Arc::clone(&clock) as _).await?;
     service.start_serving().await?;
@@ -55,19 +55,19 @@ pub async fn fill(store: &Store, now: Timestamp, cluster: &Cluster, seed: u64) -
     service.heartbeat().await?;
     past.account(&service, back).await?;
     let reason = Some("her thesis is due".to_owned());
-    service.put_weights(past.caller, GPU_CLUSTER.to_owned(), vec![thesis()], reason).await?;
+    service.put_weights(past.caller, GPU_CLUSTER.to_owned(), vec![thesis_weight()], reason).await?;
     Ok(())
 }
 
 /// The history that is reported to the service.
-struct Past<'a> {
-    cluster: &'a Cluster,
+struct ReportedPast<'a> {
+    cluster: &'a DemoCluster,
     seed: u64,
     ends: Timestamp,
     caller: Caller,
 }
 
-impl Past<'_> {
+impl ReportedPast<'_> {
     /// Creates the groups, with everything that happened until now.
     async fn begin(&self, service: &Arc<Service>) -> Result<()> {
         for group in &GROUPS {
@@ -122,8 +122,8 @@ impl Past<'_> {
         let now = service.clock().now();
         let of_group = self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name);
         let kernels: Vec<DemoKernel> = of_group.filter_map(|kernel| self.as_of(kernel, since, now)).collect();
-        for batch in kernels.chunks(BATCH) {
-            let batch = batch.iter().map(|kernel| incoming(kernel, self.seed)).collect();
+        for batch in kernels.chunks(BATCH_KERNELS) {
+            let batch = batch.iter().map(|kernel| incoming_report(kernel, self.seed)).collect();
             service.ingest(&self.caller, group.name, batch).await?;
         }
         Ok(())
@@ -138,39 +138,39 @@ impl Past<'_> {
         let is_new = |seconds: i64| Timestamp::from_seconds(seconds) > since;
         let has_come = |seconds: i64| Timestamp::from_seconds(seconds) <= now;
         let ended_at = kernel.ended_at.filter(|end| has_come(*end));
-        let tells = has_come(start) && (is_new(start) || ended_at.is_some_and(is_new));
-        tells.then(|| DemoKernel { ended_at, ..kernel.clone() })
+        let is_reported = has_come(start) && (is_new(start) || ended_at.is_some_and(is_new));
+        is_reported.then(|| DemoKernel { ended_at, ..kernel.clone() })
     }
 }
 
 /// A change of a weight that is made after everything else is stored.
-fn thesis() -> WeightItem {
-    let target = Target::User(identity::user("priya"), Some(identity::project("theses")));
+fn thesis_weight() -> WeightItem {
+    let target = WeightTarget::User(identity::user("priya"), Some(identity::project("theses")));
     WeightItem { target, weight: Weight::from_ten_thousandths(20_000) }
 }
 
 fn weight_item(owner: Owner, weight: Weight) -> WeightItem {
     let target = match owner {
-        Owner::Domain(name) => Target::Domain(name.to_string()),
-        Owner::Project(project) => Target::Project(project),
-        Owner::User(member) => Target::User(member.user, Some(member.project)),
+        Owner::Domain(name) => WeightTarget::Domain(name.to_string()),
+        Owner::Project(project) => WeightTarget::Project(project),
+        Owner::User(member) => WeightTarget::User(member.user, Some(member.project)),
     };
     WeightItem { target, weight: Some(weight) }
 }
 
 /// Stores capacities of the past days, and the nodes in their present state.
-async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group: &GroupPlan) -> Result<()> {
+async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &DemoCluster, group: &GroupPlan) -> Result<()> {
     let now = service.clock().now();
     let whole = slots(group.node);
     let mut rows = Vec::new();
     for node in 0..group.nodes {
         let outages = cluster.outages.iter().filter(|o| o.group == group.name && o.node == node);
-        let down: Vec<Span> = outages
-            .filter_map(|o| Span::new(Timestamp::from_seconds(o.from), Timestamp::from_seconds(o.until)))
+        let down: Vec<TimeSpan> = outages
+            .filter_map(|o| TimeSpan::new(Timestamp::from_seconds(o.from), Timestamp::from_seconds(o.until)))
             .collect();
-        let life = Span::new(cluster.first_day.start(), Timestamp::MAX);
+        let life = TimeSpan::new(cluster.first_day.start(), Timestamp::MAX);
         for up in life.into_iter().flat_map(|life| life.without(&down)) {
-            rows.push(Capacity {
+            rows.push(AgentCapacity {
                 resource_group: group.name.to_owned(),
                 agent: agent_name(group.name, node),
                 slots: whole.clone(),
@@ -181,7 +181,7 @@ async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group
     }
     let days = offered::by_day(rows.iter(), cluster.first_day, now.day().plus(-1));
     service.give_capacities(caller.clone(), group.name, days).await?;
-    let agent = |(name, offered): (&str, Option<Amounts>)| {
+    let agent = |(name, offered): (&str, Option<SlotAmounts>)| {
         let alive = offered.is_some();
         let available_slots = offered.unwrap_or_else(|| whole.clone());
         (
@@ -197,16 +197,16 @@ fn agent_name(group: &str, node: usize) -> String {
     format!("{group}-{:02}", node + 1)
 }
 
-fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
+fn incoming_report(kernel: &DemoKernel, seed: u64) -> IncomingReport {
     let person = &PEOPLE[kernel.person];
     let (project, domain) = PROJECTS[person.project];
     let job = format!("{seed}/{}", kernel.job);
     let phase = match (kernel.placed, kernel.ended_at) {
-        (None, _) => Phase::Pending,
-        (Some(_), None) => Phase::Running,
-        (Some(_), Some(_)) => Phase::Terminated,
+        (None, _) => KernelPhase::Pending,
+        (Some(_), None) => KernelPhase::Running,
+        (Some(_), Some(_)) => KernelPhase::Terminated,
     };
-    let report = Box::new(Report {
+    let report = Box::new(KernelReport {
         id: identity::kernel(kernel.group, &format!("{job}/{}/{}", kernel.attempt, kernel.member)),
         session: identity::session(kernel.group, &job),
         owner: owner(person),
@@ -215,30 +215,30 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         phase,
         started_at: kernel.placed.map(|(_, start)| Timestamp::from_seconds(start)),
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
-        changes: Changes::default(),
+        changes: SuspensionChanges::default(),
         expected_seconds: None,
         charge_class: None,
         submitted_at: None,
         rules: None,
-        traits: traits(kernel, seed),
+        traits: kernel_traits(kernel, seed),
     });
-    let told = |name: &str| OwnerNames { name: Some(name.to_owned()), display_name: None };
-    Incoming { report, user: told(person.name), project: told(project), project_stays: true }
+    let owner_names = |name: &str| OwnerNames { name: Some(name.to_owned()), display_name: None };
+    IncomingReport { report, user: owner_names(person.name), project: owner_names(project), project_stays: true }
 }
 
 /// The scheduling properties of a kernel. Training and batch work is preemptible; services are not, and those of the
 /// industry are critical. One office job in five is an open notebook, which is not preemptible either.
-fn traits(kernel: &DemoKernel, seed: u64) -> Traits {
+fn kernel_traits(kernel: &DemoKernel, seed: u64) -> KernelTraits {
     let person = &PEOPLE[kernel.person];
-    let service = person.habit == Habit::SteadyService;
-    let notebook = person.habit == Habit::Office && kernel.job.is_multiple_of(5);
-    Traits {
+    let service = person.habit == WorkHabit::SteadyService;
+    let notebook = person.habit == WorkHabit::Office && kernel.job.is_multiple_of(5);
+    KernelTraits {
         agent_id: kernel.placed.map(|(node, _)| agent_name(kernel.group, node)),
         priority: i32::from(service),
         preemptible: !service && !notebook,
         critical: service && PROJECTS[person.project].1 == "industry",
         gang_id: (kernel.members > 1).then(|| format!("training-{seed}-{}", kernel.job)),
         gang_min: (kernel.members > 1).then_some(kernel.members),
-        ..Traits::default()
+        ..KernelTraits::default()
     }
 }

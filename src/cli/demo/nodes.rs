@@ -2,18 +2,18 @@
 //! for the first job.
 
 use super::groups::GroupPlan;
-use super::jobs::Job;
-use super::people::Need;
+use super::jobs::DemoJob;
+use super::people::KernelNeed;
 
-pub(super) struct Nodes {
-    whole: Need,
-    free: Vec<Need>,
+pub(super) struct DemoNodes {
+    whole: KernelNeed,
+    free: Vec<KernelNeed>,
     down: Vec<bool>,
     /// The reserved node, and the number of the job that it is reserved for.
     kept: Option<(usize, usize)>,
 }
 
-impl Nodes {
+impl DemoNodes {
     pub fn new(plan: &GroupPlan) -> Self {
         Self { whole: plan.node, free: vec![plan.node; plan.nodes], down: vec![false; plan.nodes], kept: None }
     }
@@ -30,12 +30,12 @@ impl Nodes {
         self.down.iter().filter(|down| !**down).count()
     }
 
-    pub fn give_back(&mut self, node: usize, need: Need) {
+    pub fn give_back(&mut self, node: usize, need: KernelNeed) {
         self.free[node] = self.free[node].plus(need);
     }
 
     /// A node for each member, without taking them; `None` if the members do not fit.
-    pub fn find(&self, job: &Job) -> Option<Vec<usize>> {
+    pub fn find(&self, job: &DemoJob) -> Option<Vec<usize>> {
         let mut free = self.free.clone();
         (0..job.members)
             .map(|_| {
@@ -47,7 +47,7 @@ impl Nodes {
     }
 
     /// Takes a node for each member and returns them, or takes none.
-    pub fn place(&mut self, job: &Job) -> Option<Vec<usize>> {
+    pub fn place(&mut self, job: &DemoJob) -> Option<Vec<usize>> {
         let nodes = self.find(job)?;
         for node in &nodes {
             self.free[*node] = self.free[*node].minus(job.need);
@@ -58,12 +58,12 @@ impl Nodes {
 
     /// True if a node would be reserved for the job. None is reserved for jobs that need more than half a node. This is
     /// the one thing that this scheduler does wrong.
-    pub fn would_keep(&self, job: &Job) -> bool {
+    pub fn would_keep(&self, job: &DemoJob) -> bool {
         2 * job.need.gpu <= self.whole.gpu && 2 * job.need.cpu <= self.whole.cpu
     }
 
     /// Reserves the emptiest node for a job, so that smaller jobs do not use up each gap before it.
-    pub fn keep_for(&mut self, job: &Job) {
+    pub fn keep_for(&mut self, job: &DemoJob) {
         if self.kept.is_none() {
             let up = (0..self.free.len()).filter(|node| !self.down[*node]);
             let emptiest = up.max_by_key(|node| (self.free[*node].gpu, self.free[*node].cpu));
@@ -76,7 +76,7 @@ impl Nodes {
         self.kept = self.kept.filter(|(_, number)| is_waiting(*number));
     }
 
-    fn is_open_to(&self, node: usize, job: &Job) -> bool {
+    fn is_open_to(&self, node: usize, job: &DemoJob) -> bool {
         let kept_for_other = self.kept.is_some_and(|(kept, number)| kept == node && number != job.number);
         !self.down[node] && !kept_for_other
     }

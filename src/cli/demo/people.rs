@@ -1,9 +1,9 @@
 //! The people of the demo's cluster: their projects, their habits, and the jobs that a habit submits on a day.
 
-use super::random::Random;
+use super::random::SeededRandom;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::domain::decimal::Amount;
-use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::domain::time::Day;
 
 pub const GPU_CLUSTER: &str = "gpu-cluster";
@@ -23,7 +23,7 @@ pub const PROJECTS: [(&str, &str); 8] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Habit {
+pub enum WorkHabit {
     /// Weekdays, office hours, a few jobs of some hours.
     Office,
     /// From the evening into the night.
@@ -44,19 +44,19 @@ pub enum Habit {
 
 /// A user's work in one project. A user in two projects occurs twice.
 #[derive(Clone, Copy, Debug)]
-pub struct Person {
+pub struct DemoUser {
     pub name: &'static str,
     pub project: usize,
-    pub habit: Habit,
+    pub habit: WorkHabit,
     pub group: &'static str,
 }
 
-const fn person(name: &'static str, project: usize, habit: Habit, group: &'static str) -> Person {
-    Person { name, project, habit, group }
+const fn person(name: &'static str, project: usize, habit: WorkHabit, group: &'static str) -> DemoUser {
+    DemoUser { name, project, habit, group }
 }
 
-pub const PEOPLE: [Person; 51] = {
-    use Habit::{BigTrainer, BurstyStudent, Newcomer, NightOwl, Office, SteadyService, Sweep, WeekendCruncher};
+pub const PEOPLE: [DemoUser; 51] = {
+    use WorkHabit::{BigTrainer, BurstyStudent, Newcomer, NightOwl, Office, SteadyService, Sweep, WeekendCruncher};
     [
         person("amelia", 0, BigTrainer, GPU_CLUSTER),
         person("bruno", 0, Sweep, GPU_CLUSTER),
@@ -114,13 +114,13 @@ pub const PEOPLE: [Person; 51] = {
 
 /// The amounts that a kernel holds while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Need {
+pub struct KernelNeed {
     pub cpu: i64,
     pub mem_gib: i64,
     pub gpu: i64,
 }
 
-impl Need {
+impl KernelNeed {
     pub const fn new(cpu: i64, mem_gib: i64, gpu: i64) -> Self {
         Self { cpu, mem_gib, gpu }
     }
@@ -149,70 +149,91 @@ impl Need {
 const BYTES_PER_GIB: u64 = 1 << 30;
 
 /// The amounts by slot, without slots that are not needed.
-pub fn slots(need: Need) -> Amounts {
+pub fn slots(need: KernelNeed) -> SlotAmounts {
     let count = |n: i64| Amount::whole(n.unsigned_abs());
     let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
     let named = [(CPU, Some(count(need.cpu))), (MEM, memory), (GPU, Some(count(need.gpu)))];
-    let slots: Amounts = named.into_iter().filter_map(|(name, amount)| Some((SlotName::new(name)?, amount?))).collect();
+    let slots: SlotAmounts =
+        named.into_iter().filter_map(|(name, amount)| Some((SlotName::new(name)?, amount?))).collect();
     slots.filtered(|amount| !amount.is_zero())
 }
 
 /// A job as its user submits it. Times are in seconds since the start of the day.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct JobSubmission {
     pub at: i64,
     pub seconds: i64,
     /// The need of each member.
-    pub need: Need,
+    pub need: KernelNeed,
     pub members: u32,
 }
 
-const HOUR: i64 = 3_600;
+const HOUR_SECONDS: i64 = 3_600;
 /// The interval of students' deadlines; every third week is before one.
 const TERM_DAYS: i32 = 21;
 
-impl Person {
-    fn small(&self, random: &mut Random) -> Need {
+impl DemoUser {
+    fn small(&self, random: &mut SeededRandom) -> KernelNeed {
         if self.group == CPU_FARM {
-            return random.pick(&[Need::new(4, 8, 0), Need::new(8, 32, 0), Need::new(16, 32, 0)]).unwrap_or_default();
+            return random
+                .pick(&[KernelNeed::new(4, 8, 0), KernelNeed::new(8, 32, 0), KernelNeed::new(16, 32, 0)])
+                .unwrap_or_default();
         }
-        random.pick(&[Need::new(4, 16, 1), Need::new(8, 48, 1), Need::new(16, 96, 2)]).unwrap_or_default()
+        random
+            .pick(&[KernelNeed::new(4, 16, 1), KernelNeed::new(8, 48, 1), KernelNeed::new(16, 96, 2)])
+            .unwrap_or_default()
     }
 
     /// The jobs that this person submits on `day`. `today` is the last day of the demo.
-    pub fn wishes(&self, day: Day, today: Day, random: &mut Random) -> Vec<Wish> {
+    pub fn job_submissions(&self, day: Day, today: Day, random: &mut SeededRandom) -> Vec<JobSubmission> {
         // 1970-01-01 was a Thursday; 0 is Monday.
         let weekday = (day.0 + 3).rem_euclid(7);
         let weekend = weekday >= 5;
         let to_go = today.days_since(day);
         let (count, from, until, shortest, longest) = match self.habit {
-            Habit::Office if !weekend => (random.range(1, 7), 7 * HOUR, 17 * HOUR, HOUR / 3, 4 * HOUR),
-            Habit::NightOwl if random.chance(75) => (random.range(2, 6), 19 * HOUR, 24 * HOUR, HOUR, 7 * HOUR),
-            Habit::BurstyStudent if (to_go + 4).rem_euclid(TERM_DAYS) < 6 => {
-                (random.range(5, 22), 9 * HOUR, 23 * HOUR, HOUR / 12, 3 * HOUR / 2)
+            WorkHabit::Office if !weekend => {
+                (random.range(1, 7), 7 * HOUR_SECONDS, 17 * HOUR_SECONDS, HOUR_SECONDS / 3, 4 * HOUR_SECONDS)
             }
-            Habit::BurstyStudent => (i64::from(random.chance(8)), 9 * HOUR, 23 * HOUR, HOUR / 6, HOUR),
-            Habit::WeekendCruncher if weekend => (random.range(6, 14), 0, 24 * HOUR, 2 * HOUR, 9 * HOUR),
-            Habit::BigTrainer => (random.range(1, 2), 8 * HOUR, 20 * HOUR, 10 * HOUR, 30 * HOUR),
-            Habit::Sweep => (random.range(16, 24), 0, 24 * HOUR, 4 * HOUR, 9 * HOUR),
-            Habit::SteadyService => {
-                (i64::from((day.0 + self.project_offset()).rem_euclid(6) == 0), HOUR, 2 * HOUR, 142 * HOUR, 144 * HOUR)
+            WorkHabit::NightOwl if random.chance(75) => {
+                (random.range(2, 6), 19 * HOUR_SECONDS, 24 * HOUR_SECONDS, HOUR_SECONDS, 7 * HOUR_SECONDS)
             }
-            Habit::Newcomer if (1..4).contains(&to_go) => (random.range(0, 1), 9 * HOUR, 17 * HOUR, HOUR / 6, HOUR),
+            WorkHabit::BurstyStudent if (to_go + 4).rem_euclid(TERM_DAYS) < 6 => {
+                (random.range(5, 22), 9 * HOUR_SECONDS, 23 * HOUR_SECONDS, HOUR_SECONDS / 12, 3 * HOUR_SECONDS / 2)
+            }
+            WorkHabit::BurstyStudent => {
+                (i64::from(random.chance(8)), 9 * HOUR_SECONDS, 23 * HOUR_SECONDS, HOUR_SECONDS / 6, HOUR_SECONDS)
+            }
+            WorkHabit::WeekendCruncher if weekend => {
+                (random.range(6, 14), 0, 24 * HOUR_SECONDS, 2 * HOUR_SECONDS, 9 * HOUR_SECONDS)
+            }
+            WorkHabit::BigTrainer => {
+                (random.range(1, 2), 8 * HOUR_SECONDS, 20 * HOUR_SECONDS, 10 * HOUR_SECONDS, 30 * HOUR_SECONDS)
+            }
+            WorkHabit::Sweep => (random.range(16, 24), 0, 24 * HOUR_SECONDS, 4 * HOUR_SECONDS, 9 * HOUR_SECONDS),
+            WorkHabit::SteadyService => (
+                i64::from((day.0 + self.project_offset()).rem_euclid(6) == 0),
+                HOUR_SECONDS,
+                2 * HOUR_SECONDS,
+                142 * HOUR_SECONDS,
+                144 * HOUR_SECONDS,
+            ),
+            WorkHabit::Newcomer if (1..4).contains(&to_go) => {
+                (random.range(0, 1), 9 * HOUR_SECONDS, 17 * HOUR_SECONDS, HOUR_SECONDS / 6, HOUR_SECONDS)
+            }
             _ => return Vec::new(),
         };
         (0..count)
             .map(|_| {
                 let (need, members) = match self.habit {
                     // Half a node, or two quarters of one.
-                    Habit::BigTrainer if random.chance(40) => (Need::new(16, 96, 2), 2),
-                    Habit::BigTrainer => (Need::new(32, 192, 4), 1),
-                    Habit::Sweep => (Need::new(16, 96, 2), 1),
-                    Habit::SteadyService => (Need::new(8, 24, 1), 1),
+                    WorkHabit::BigTrainer if random.chance(40) => (KernelNeed::new(16, 96, 2), 2),
+                    WorkHabit::BigTrainer => (KernelNeed::new(32, 192, 4), 1),
+                    WorkHabit::Sweep => (KernelNeed::new(16, 96, 2), 1),
+                    WorkHabit::SteadyService => (KernelNeed::new(8, 24, 1), 1),
                     _ => (self.small(random), 1),
                 };
                 let (at, seconds) = (random.range(from, until - 1), random.range(shortest, longest));
-                Wish { at, seconds, need, members }
+                JobSubmission { at, seconds, need, members }
             })
             .collect()
     }

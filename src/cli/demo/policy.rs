@@ -10,8 +10,8 @@ use super::people::GPU_CLUSTER;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::domain::identity;
 use crate::domain::ids::Owner;
-use crate::domain::options::Options;
-use crate::domain::replay::policy::Policy;
+use crate::domain::options::FairShareOptions;
+use crate::domain::replay::policy::ReplayPolicy;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::weight::Weight;
 
@@ -45,11 +45,11 @@ pub fn weights(group: &GroupPlan) -> BTreeMap<Owner, Weight> {
 }
 
 /// The policy by which a group's scheduler orders jobs; `None` if the options are not valid.
-pub fn policy(group: &GroupPlan) -> Option<Policy> {
-    Some(Policy {
+pub fn policy(group: &GroupPlan) -> Option<ReplayPolicy> {
+    Some(ReplayPolicy {
         name: group.name.to_owned(),
         sequencer: Sequencer::by_name(group.scheduler)?,
-        options: Options::parse(&options(group)).ok()?,
+        options: FairShareOptions::parse(&options(group)).ok()?,
         weights: weights(group),
     })
 }

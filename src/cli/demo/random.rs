@@ -1,8 +1,8 @@
 //! A small seeded generator (`SplitMix64`). It gives the same numbers on every machine and in every version.
 
-pub struct Random(u64);
+pub struct SeededRandom(u64);
 
-impl Random {
+impl SeededRandom {
     pub fn seeded(seed: u64) -> Self {
         Self(seed)
     }

@@ -5,30 +5,30 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::fair_order::FairOrder;
-use super::groups::{DemoKernel, GroupPlan, Outage};
-use super::jobs::Job;
-use super::nodes::Nodes;
-use super::people::Need;
+use super::groups::{DemoKernel, GroupPlan, NodeOutage};
+use super::jobs::DemoJob;
+use super::nodes::DemoNodes;
+use super::people::KernelNeed;
 
-pub(super) struct Scheduler {
+pub(super) struct DemoScheduler {
     group: &'static str,
-    nodes: Nodes,
+    nodes: DemoNodes,
     order: FairOrder,
     /// Pending jobs by number. Older jobs have smaller numbers.
-    waiting: BTreeMap<usize, Job>,
+    waiting: BTreeMap<usize, DemoJob>,
     kernels: Vec<DemoKernel>,
     /// The job of each kernel.
-    jobs: Vec<Job>,
+    jobs: Vec<DemoJob>,
     /// Ends and kernels. A kernel that was terminated early has ended before.
     ends: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
-impl Scheduler {
+impl DemoScheduler {
     /// `None` if the group's options are not valid.
     pub fn new(plan: &GroupPlan, from: i64) -> Option<Self> {
         Some(Self {
             group: plan.name,
-            nodes: Nodes::new(plan),
+            nodes: DemoNodes::new(plan),
             order: FairOrder::new(plan, from)?,
             waiting: BTreeMap::new(),
             kernels: Vec::new(),
@@ -38,7 +38,7 @@ impl Scheduler {
     }
 
     /// The kernels of `jobs` in their state at `now`, with pending ones at the end.
-    pub fn run(mut self, jobs: impl Iterator<Item = Job>, outages: &[Outage], now: i64) -> Vec<DemoKernel> {
+    pub fn run(mut self, jobs: impl Iterator<Item = DemoJob>, outages: &[NodeOutage], now: i64) -> Vec<DemoKernel> {
         let mut changes: Vec<(i64, usize, bool)> =
             outages.iter().flat_map(|o| [(o.from, o.node, true), (o.until, o.node, false)]).collect();
         changes.sort_unstable();
@@ -62,7 +62,8 @@ impl Scheduler {
         }
         self.waiting.retain(|_, job| job.gives_up_at >= now);
         let (group, mut kernels) = (self.group, self.kernels);
-        let members = |job: &Job| (0..job.members).map(|member| kernel(group, job, member, None)).collect::<Vec<_>>();
+        let members =
+            |job: &DemoJob| (0..job.members).map(|member| kernel(group, job, member, None)).collect::<Vec<_>>();
         kernels.extend(self.waiting.values().flat_map(members));
         kernels
     }
@@ -91,7 +92,7 @@ impl Scheduler {
                 let job = self.jobs[index];
                 self.end_all(job.number, at);
                 let gives_up_at = job.gives_up_at + (at - job.submitted_at);
-                let again = Job { attempt: job.attempt + 1, submitted_at: at, gives_up_at, ..job };
+                let again = DemoJob { attempt: job.attempt + 1, submitted_at: at, gives_up_at, ..job };
                 self.waiting.insert(job.number, again);
             }
         }
@@ -135,7 +136,7 @@ impl Scheduler {
         false
     }
 
-    fn start(&mut self, job: Job, nodes: Vec<usize>, at: i64) {
+    fn start(&mut self, job: DemoJob, nodes: Vec<usize>, at: i64) {
         self.waiting.remove(&job.number);
         for (member, node) in (0..job.members).zip(nodes) {
             self.ends.push(Reverse((at + job.seconds, self.kernels.len())));
@@ -146,8 +147,8 @@ impl Scheduler {
     }
 
     /// The oldest pending job of each person and size. None of the others can come first.
-    fn oldest_of_each_size(&self) -> Vec<Job> {
-        let mut oldest: BTreeMap<(usize, Need, u32), Job> = BTreeMap::new();
+    fn oldest_of_each_size(&self) -> Vec<DemoJob> {
+        let mut oldest: BTreeMap<(usize, KernelNeed, u32), DemoJob> = BTreeMap::new();
         for job in self.waiting.values() {
             oldest.entry((job.person, job.need, job.members)).or_insert(*job);
         }
@@ -155,7 +156,7 @@ impl Scheduler {
     }
 }
 
-fn kernel(group: &'static str, job: &Job, member: u32, placed: Option<(usize, i64)>) -> DemoKernel {
-    let Job { number, person, need, attempt, members, .. } = *job;
+fn kernel(group: &'static str, job: &DemoJob, member: u32, placed: Option<(usize, i64)>) -> DemoKernel {
+    let DemoJob { number, person, need, attempt, members, .. } = *job;
     DemoKernel { group, person, job: number, attempt, member, members, need, placed, ended_at: None }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
 
 /// The page, the key, and three requests that can be copied into a shell.
-pub struct Welcome {
+pub struct WelcomeText {
     pub address: String,
     pub key: String,
     /// The path of the database, and what happens to it.
@@ -18,7 +18,7 @@ pub struct Welcome {
     pub is_still: bool,
 }
 
-impl Welcome {
+impl WelcomeText {
     pub fn text(&self) -> String {
         let Self { address, key, data, origin, is_still } = self;
         let has_more_steps = if *is_still {

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::cli::client::Client;
-use crate::cli::failure::Failure;
+use crate::cli::client::ApiClient;
+use crate::cli::failure::CommandFailure;
 use crate::config::Config;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::doctor::CheckOutcome;
 use crate::service::{Clock, SystemClock};
 
-pub const NAME: &str = "key";
+pub const CHECK_NAME: &str = "key";
 
 /// A key that expires within this number of days should be replaced.
 const SOON_DAYS: i64 = 14;
@@ -18,14 +18,14 @@ const NEW_KEY: &str =
     "an administrator makes one: `fairshared keys create --role viewer --label NAME`; give it as FAIRSHARED_KEY";
 
 /// Asks the server about the key.
-pub async fn examine(client: &Client, config: &Config) -> CheckOutcome {
+pub async fn examine(client: &ApiClient, config: &Config) -> CheckOutcome {
     if config.key.is_none() {
         return CheckOutcome::fault("no key is given", NEW_KEY);
     }
     let asked = async { client.get(["whoami"]).send().await?.json::<Value>().await };
     match asked.await {
         Ok(key) => describe(&key, SystemClock.now()),
-        Err(Failure::Refused(refusal)) => CheckOutcome::fault(refusal.to_string(), NEW_KEY),
+        Err(CommandFailure::Refused(refusal)) => CheckOutcome::fault(refusal.to_string(), NEW_KEY),
         Err(failure) => CheckOutcome::fault(failure.to_string(), "see the check `address`"),
     }
 }

@@ -6,4 +6,4 @@ mod database;
 mod key;
 mod skew;
 
-pub use command::Doctor;
+pub use command::DoctorArgs;

@@ -4,7 +4,7 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::doctor::CheckOutcome;
 use crate::service::{Clock, SystemClock};
 
-pub const NAME: &str = "skew";
+pub const CHECK_NAME: &str = "skew";
 
 /// The largest accepted difference, in seconds. It is longer than a request takes.
 const MAX_SKEW_SECONDS: i64 = 10;

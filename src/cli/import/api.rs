@@ -7,25 +7,25 @@ use serde_json::{Map, Value, json};
 
 use super::domain_map::DomainMap;
 use super::earlier_rows::EarlierRows;
-use crate::cli::client::Client;
-use crate::cli::failure::Failure;
-use crate::cli::list::List;
+use crate::cli::client::ApiClient;
+use crate::cli::failure::CommandFailure;
+use crate::cli::list::EndpointList;
 use crate::domain::ids::{KernelId, ProjectId, SessionId};
 use crate::domain::names::UNKNOWN_DOMAIN;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::capacity_days::view::{CapacityDay, MAX_DAYS};
 use crate::rest::kernels::lookup::MAX_IDS;
 use crate::service::agents::MAX_AGENTS;
 
-type Result<T> = std::result::Result<T, Failure>;
+type Result<T> = std::result::Result<T, CommandFailure>;
 
 /// The endpoints that an import uses.
-pub(super) struct Api(pub Client);
+pub(super) struct ImportApi(pub ApiClient);
 
 /// A kernel as the server returns it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Known {
+pub struct ServerKernel {
     #[serde(rename = "kernel_id")]
     pub id: KernelId,
     #[serde(rename = "session_id")]
@@ -38,7 +38,7 @@ pub struct Known {
     rest: Map<String, Value>,
 }
 
-impl Known {
+impl ServerKernel {
     pub fn runs(&self) -> bool {
         self.status == "RUNNING"
     }
@@ -60,13 +60,13 @@ impl Known {
 
 /// The result of reporting rows.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Taken {
+pub(super) struct ReportResult {
     pub changed: u64,
     /// The number of rejected rows for each code.
     #[serde(default)]
     pub rejected_codes: BTreeMap<String, u64>,
     /// The reasons why rows were rejected; if there are very many, only of the first rows.
-    pub errors: Vec<Rejected>,
+    pub errors: Vec<RejectedRow>,
     pub earlier: Option<EarlierRows>,
     #[serde(default)]
     pub warnings: Vec<WarnedRows>,
@@ -83,25 +83,25 @@ pub(super) struct WarnedRows {
 
 /// The result of adding rows to a history.
 #[derive(Debug, Deserialize)]
-pub(super) struct HistoryTaken {
+pub(super) struct HistoryResult {
     pub stored: u64,
     pub left_out: u64,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Rejected {
+pub(super) struct RejectedRow {
     /// From 1 on.
     line: u64,
-    errors: Vec<Said>,
+    errors: Vec<AnswerBody>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct AnswerBody {
     code: String,
     detail: String,
 }
 
-impl Rejected {
+impl RejectedRow {
     /// The index of the row, from 0 on.
     pub fn at(&self) -> usize {
         usize::try_from(self.line.saturating_sub(1)).unwrap_or(usize::MAX)
@@ -111,7 +111,7 @@ impl Rejected {
         self.errors.first().map_or("refused", |said| &said.code)
     }
 
-    pub fn why(&self) -> &str {
+    pub fn first_reason(&self) -> &str {
         self.errors.first().map_or("refused", |said| &said.detail)
     }
 }
@@ -145,16 +145,16 @@ impl ProjectRow {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct AgentRow {
     pub agent_id: String,
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     pub alive: bool,
     pub schedulable: bool,
     pub labels: BTreeMap<String, String>,
 }
 
-impl Api {
+impl ImportApi {
     /// The names of all resource groups.
     pub async fn groups(&self) -> Result<HashSet<String>> {
-        let rows = List::of(self.0.get(["resource-groups"]), None).rows().await?;
+        let rows = EndpointList::of(self.0.get(["resource-groups"]), None).rows().await?;
         Ok(rows.iter().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect())
     }
 
@@ -165,31 +165,31 @@ impl Api {
     }
 
     /// The running kernels of the group.
-    pub async fn running(&self, group: &str) -> Result<Vec<Known>> {
+    pub async fn running(&self, group: &str) -> Result<Vec<ServerKernel>> {
         let call = self.0.get(["resource-groups", group, "kernels"]).with("status", "RUNNING");
-        List::of(call, None).read().await
+        EndpointList::of(call, None).read().await
     }
 
     /// The known kernels among `ids`.
-    pub async fn known(&self, ids: &[KernelId]) -> Result<Vec<Known>> {
+    pub async fn known(&self, ids: &[KernelId]) -> Result<Vec<ServerKernel>> {
         let mut known = Vec::new();
         for ids in ids.chunks(MAX_IDS) {
             let call = self.0.post(["kernels", "lookup"]).json(&json!({"kernel_ids": ids}))?;
-            known.extend(List::whole(call).read::<Known>().await?);
+            known.extend(EndpointList::whole(call).read::<ServerKernel>().await?);
         }
         Ok(known)
     }
 
     /// Reports the kernels of `lines`, one on each line.
-    pub async fn report(&self, group: &str, lines: Vec<u8>) -> Result<Taken> {
+    pub async fn report(&self, group: &str, lines: Vec<u8>) -> Result<ReportResult> {
         let call = self.0.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
         call.body("application/x-ndjson", lines).send().await?.json().await
     }
 
     /// Reports the kernels of `rows`.
-    pub async fn report_rows(&self, group: &str, rows: &[Value]) -> Result<Taken> {
+    pub async fn report_rows(&self, group: &str, rows: &[Value]) -> Result<ReportResult> {
         if rows.is_empty() {
-            return Ok(Taken::default());
+            return Ok(ReportResult::default());
         }
         let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
         self.report(group, lines.join("\n").into_bytes()).await
@@ -202,12 +202,12 @@ impl Api {
         if some(&found["capacity"]) {
             return Ok(true);
         }
-        let days = List::of(self.0.get(["resource-groups", group, "capacity-days"]), None).rows().await?;
+        let days = EndpointList::of(self.0.get(["resource-groups", group, "capacity-days"]), None).rows().await?;
         Ok(days.iter().any(|day| some(&day["capacity"])))
     }
 
     /// Stores capacities of days. Returns the number of days that changed.
-    pub async fn give_capacities(&self, group: &str, days: BTreeMap<Day, Amounts>) -> Result<u64> {
+    pub async fn give_capacities(&self, group: &str, days: BTreeMap<Day, SlotAmounts>) -> Result<u64> {
         let days: Vec<CapacityDay> = days.into_iter().map(CapacityDay::from).collect();
         let mut changed = 0;
         for days in days.chunks(MAX_DAYS) {
@@ -227,7 +227,7 @@ impl Api {
     }
 
     pub async fn agents(&self, group: &str) -> Result<Vec<AgentRow>> {
-        List::of(self.0.get(["resource-groups", group, "agents"]), None).read().await
+        EndpointList::of(self.0.get(["resource-groups", group, "agents"]), None).read().await
     }
 
     pub async fn put_agents(&self, group: &str, agents: &[AgentRow]) -> Result<()> {
@@ -239,7 +239,7 @@ impl Api {
 
     /// The projects of a domain.
     pub async fn projects_in(&self, domain: &str) -> Result<Vec<ProjectRow>> {
-        List::of(self.0.get(["projects"]).with("domain_name", domain), None).read().await
+        EndpointList::of(self.0.get(["projects"]).with("domain_name", domain), None).read().await
     }
 
     /// Puts a project into a domain. Reports may move it again.
@@ -250,18 +250,18 @@ impl Api {
 
     /// The names of the histories of the group.
     pub async fn histories(&self, group: &str) -> Result<Vec<String>> {
-        let rows = List::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
+        let rows = EndpointList::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
         Ok(rows.iter().filter_map(|row| row["source"].as_str().map(str::to_owned)).collect())
     }
 
     /// The state of the group's history with that name: true if it is complete; `None` if it does not exist.
     pub async fn history(&self, group: &str, source: &str) -> Result<Option<bool>> {
-        let rows = List::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
+        let rows = EndpointList::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
         Ok(rows.iter().find(|row| row["source"] == source).map(|row| row["complete"] == true))
     }
 
     /// Adds rows to a history.
-    pub async fn put_history(&self, group: &str, source: &str, body: &Value) -> Result<HistoryTaken> {
+    pub async fn put_history(&self, group: &str, source: &str, body: &Value) -> Result<HistoryResult> {
         self.0.put(["resource-groups", group, "usage-histories", source]).json(body)?.send().await?.json().await
     }
 
@@ -274,14 +274,14 @@ impl Api {
     pub async fn aggregate(&self, group: &str) -> Result<Option<u64>> {
         let call = self.0.post(["jobs", "aggregate", "run"]).json(&json!({"resource_group": group}))?;
         let runs: Value = match call.send().await {
-            Err(Failure::Refused(refusal)) if ["job_running", "job_waiting"].contains(&refusal.code()) => {
+            Err(CommandFailure::Refused(refusal)) if ["job_running", "job_waiting"].contains(&refusal.code()) => {
                 return Ok(None);
             }
             runs => runs?.json().await?,
         };
         let run = &runs["items"][0];
         match run["error"].as_str() {
-            Some(error) => Err(Failure::Failed(format!("the job aggregate failed: {error}"))),
+            Some(error) => Err(CommandFailure::Failed(format!("the job aggregate failed: {error}"))),
             None => Ok(run["counts"]["slices_created"].as_u64()),
         }
     }

@@ -8,7 +8,7 @@ use super::row;
 use crate::domain::ids::KernelId;
 
 /// A row of a body, and its origin.
-struct Row {
+struct BodyRow {
     id: KernelId,
     line: u64,
     /// The position of the row in the text.
@@ -17,17 +17,17 @@ struct Row {
 
 /// The rows of a body in the order of the file.
 #[derive(Default)]
-pub struct Body {
-    rows: Vec<Row>,
+pub struct RequestBody {
+    rows: Vec<BodyRow>,
     text: Vec<u8>,
 }
 
-impl Body {
+impl RequestBody {
     /// Adds the job of a line.
     pub fn add(&mut self, job: &ImportedJob, line: u64) -> serde_json::Result<()> {
         let (id, start) = (job.kernel_id(), self.text.len());
         row::write(job, id, &mut self.text)?;
-        self.rows.push(Row { id, line, place: start..self.text.len() });
+        self.rows.push(BodyRow { id, line, place: start..self.text.len() });
         Ok(())
     }
 

@@ -11,29 +11,29 @@ use super::ImportError;
 use super::amounts::of_columns;
 use super::csv_lines::{each_record, time};
 use super::node_range;
-use super::parser::Header;
-use super::reason::{Dropped, MAX_NODES, Reason};
+use super::parser::TableHeader;
+use super::reason::{DropReason, DroppedRow, MAX_NODES};
 use super::skipped::SkippedFields;
-use super::source::Source;
+use super::source::LineSource;
 use crate::domain::names::check_name;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
 /// The amounts that one agent offered from `from` until `to`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Capacity {
+pub struct AgentCapacity {
     pub resource_group: String,
     pub agent: String,
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     pub from: Timestamp,
     /// `None` if it still does.
     pub to: Option<Timestamp>,
 }
 
 /// Names by which a line is recognised as a header line.
-const NEEDED: [&str; 4] = ["resource_group", "agent_id", "from", "to"];
+const REQUIRED_COLUMNS: [&str; 4] = ["resource_group", "agent_id", "from", "to"];
 
-struct Columns {
+struct CapacityColumns {
     names: Vec<String>,
     resource_group: usize,
     agent_id: usize,
@@ -44,9 +44,9 @@ struct Columns {
     to: usize,
 }
 
-impl Columns {
+impl CapacityColumns {
     fn locate(header: &StringRecord) -> Result<Self, ImportError> {
-        let mut header = Header::line(header.iter());
+        let mut header = TableHeader::line(header.iter());
         Ok(Self {
             resource_group: header.need("resource_group"),
             agent_id: header.need("agent_id"),
@@ -60,24 +60,24 @@ impl Columns {
     }
 
     /// The capacity of each node that a row names; an error if there are more than `max_nodes`.
-    fn capacities(&self, record: &StringRecord, max_nodes: usize) -> Result<Vec<Capacity>, Reason> {
-        let fields = join_brackets(record, self.names.len()).ok_or(Reason::FieldCount)?;
+    fn capacities(&self, record: &StringRecord, max_nodes: usize) -> Result<Vec<AgentCapacity>, DropReason> {
+        let fields = join_brackets(record, self.names.len()).ok_or(DropReason::FieldCount)?;
         let field = |at: Option<usize>| at.map_or("", |at| fields[at].trim());
-        let from = time(field(Some(self.from)), "from")?.ok_or(Reason::BadTime("from"))?;
+        let from = time(field(Some(self.from)), "from")?.ok_or(DropReason::BadTime("from"))?;
         let to = time(field(Some(self.to)), "to")?;
         if to.is_some_and(|to| to < from) {
-            return Err(Reason::EndBeforeStart);
+            return Err(DropReason::EndBeforeStart);
         }
         let resource_group = field(Some(self.resource_group));
-        check_name(resource_group).map_err(|_| Reason::BadName("resource group"))?;
+        check_name(resource_group).map_err(|_| DropReason::BadName("resource group"))?;
         let mut skipped = SkippedFields::default();
         let slots = of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu), &mut skipped);
         if let Some(fault) = skipped.amount_fault() {
             return Err(fault);
         }
         let of_node = |agent: String| {
-            check_name(&agent).map_err(|_| Reason::BadName("agent"))?;
-            Ok(Capacity { resource_group: resource_group.to_owned(), agent, slots: slots.clone(), from, to })
+            check_name(&agent).map_err(|_| DropReason::BadName("agent"))?;
+            Ok(AgentCapacity { resource_group: resource_group.to_owned(), agent, slots: slots.clone(), from, to })
         };
         node_range::expand(field(Some(self.agent_id)), max_nodes)?.into_iter().map(of_node).collect()
     }
@@ -97,19 +97,19 @@ fn join_brackets(record: &StringRecord, width: usize) -> Option<Vec<Cow<'_, str>
 }
 
 /// Reads the whole file or nothing, because a cluster without some of its nodes would give wrong shares.
-pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
+pub fn read_capacities(source: &mut LineSource) -> Result<Vec<AgentCapacity>, ImportError> {
     let mut columns = None;
     let (mut rows, mut lines) = (Vec::new(), Vec::new());
     let mut in_ranges = 0;
     each_record(source, |line, record| {
         // Concatenated files have a header line each.
-        let is_header = record.is_ok_and(|record| Header::repeats(record.iter(), &NEEDED));
+        let is_header = record.is_ok_and(|record| TableHeader::repeats(record.iter(), &REQUIRED_COLUMNS));
         let Some(known) = columns.as_ref().filter(|_| !is_header) else {
-            columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
+            columns = Some(CapacityColumns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
             return Ok(());
         };
         let of_line = record.and_then(|record| known.capacities(record, MAX_NODES.saturating_sub(in_ranges).max(1)));
-        let of_line = of_line.map_err(|reason| ImportError::Row(Dropped { line, reason }))?;
+        let of_line = of_line.map_err(|reason| ImportError::Row(DroppedRow { line, reason }))?;
         lines.extend(std::iter::repeat_n(line, of_line.len()));
         in_ranges += of_line.len() - 1;
         rows.extend(of_line);
@@ -123,7 +123,7 @@ pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError
 }
 
 /// Refuses overlapping rows of one node. One of them is outdated or a mistake, and their sum would be wrong.
-fn check_once(rows: &[Capacity], lines: &[u64]) -> Result<(), ImportError> {
+fn check_once(rows: &[AgentCapacity], lines: &[u64]) -> Result<(), ImportError> {
     let mut by_node: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (row, line) in rows.iter().zip(lines).filter(|(row, _)| row.to != Some(row.from)) {
         by_node.entry((&row.resource_group, &row.agent)).or_default().push((row, *line));

@@ -13,20 +13,20 @@ use clap::{Args, Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::amounts::GPU;
-use super::api::Api;
-use super::capacities::{Capacity, read_capacities};
+use super::api::ImportApi;
+use super::capacities::{AgentCapacity, read_capacities};
 use super::charge_class::ChargeClassField;
 use super::domain_map::read_domain_map;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::history::{self, HistoryReport};
-use super::load::{Extras, load};
-use super::rebase::{Shift, survey};
-use super::report::{Rebased, Report};
-use super::source::{Progress, Source};
-use super::{FORMATS, ImportError, MemoryUnit, Options, Reader, SlotChoices};
-use crate::cli::client::Client;
-use crate::cli::command::Command;
-use crate::cli::failure::{FAILED, Failure, Outcome, eprint_line};
+use super::load::{ImportExtras, load};
+use super::rebase::{TimeShift, survey_trace};
+use super::report::{ImportReport, TimeRebase};
+use super::source::{LineSource, ReadProgress};
+use super::{FORMATS, ImportError, MemoryUnit, SlotChoices, TraceOptions, TraceReader};
+use crate::cli::client::ApiClient;
+use crate::cli::command::CommandArgs;
+use crate::cli::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use crate::cli::output;
 use crate::config::Config;
 use crate::domain::decimal::Amount;
@@ -102,45 +102,45 @@ pub struct ImportArgs {
 /// Import the jobs of another scheduler from a file
 #[derive(Parser)]
 #[command(name = "import")]
-pub struct Import {
+pub struct ImportCommandArgs {
     #[command(flatten)]
     import: ImportArgs,
     /// Form of the report
-    #[arg(short, long, value_enum, default_value_t = Form::Table)]
-    output: Form,
+    #[arg(short, long, value_enum, default_value_t = ReportForm::Table)]
+    output: ReportForm,
 }
 
 /// A report has no rows that CSV or NDJSON could hold.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ReportForm {
     Table,
     Json,
 }
 
-impl Command for Import {
-    async fn run(self, config: Config) -> Outcome {
-        let client = Client::of_new(&config).await?;
+impl CommandArgs for ImportCommandArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
+        let client = ApiClient::of_new(&config).await?;
         if self.import.history {
             let report = import_history(&self.import, &client, &SystemClock)
                 .await
                 .map_err(|error| failure(&error, &self.import))?;
-            if self.output == Form::Json {
+            if self.output == ReportForm::Json {
                 output::print_json(&report.to_json())?;
             } else {
                 output::print(&report.to_string())?;
             }
             print_warnings(report.warnings());
-            return Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) });
+            return Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAULT_FOUND) });
         }
         let report =
             import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error, &self.import))?;
-        if self.output == Form::Json {
+        if self.output == ReportForm::Json {
             output::print_json(&report.to_json())?;
         } else {
             output::print(&report.to_string())?;
         }
         print_warnings(report.warnings());
-        Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+        Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAULT_FOUND) })
     }
 }
 
@@ -152,28 +152,30 @@ fn print_warnings(warnings: Vec<String>) {
 }
 
 /// An error in the file is one that the user can mend; any other is a failure of the program or the machine.
-fn failure(error: &anyhow::Error, args: &ImportArgs) -> Failure {
-    let Some(import_error) = error.downcast_ref::<ImportError>() else { return Failure::Failed(format!("{error:#}")) };
+fn failure(error: &anyhow::Error, args: &ImportArgs) -> CommandFailure {
+    let Some(import_error) = error.downcast_ref::<ImportError>() else {
+        return CommandFailure::Failed(format!("{error:#}"));
+    };
     // Errors of the other files have their path as context.
     let is_of_jobs = error.chain().len() == 1;
     let text = if import_error.is_of_another_format() && is_of_jobs {
         let file = if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
-        let about = Format::named(&args.format).map_or("", |format| format.about);
+        let about = ImportFormat::named(&args.format).map_or("", |format| format.about);
         format!("{file}: {error}; the format {} is of {about} (docs/IMPORTS.md shows the command)", args.format)
     } else {
         format!("{error:#}")
     };
     match import_error {
-        ImportError::EndedEarly(_) => Failure::Failed(text),
-        _ => Failure::Unusable(text),
+        ImportError::EndedEarly(_) => CommandFailure::Failed(text),
+        _ => CommandFailure::Unusable(text),
     }
 }
 
 /// The options for the reader in the arguments.
-fn options(args: &ImportArgs) -> anyhow::Result<Options> {
+fn options(args: &ImportArgs) -> anyhow::Result<TraceOptions> {
     let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
     let (_, swf_memory) = memory.context("no such unit of memory")?;
-    Ok(Options {
+    Ok(TraceOptions {
         resource_group: args.resource_group.clone(),
         swf_memory,
         zone: args.timezone,
@@ -185,12 +187,12 @@ fn options(args: &ImportArgs) -> anyhow::Result<Options> {
 }
 
 /// The format that the arguments name.
-fn format_of(args: &ImportArgs) -> anyhow::Result<&'static Format> {
-    Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))
+fn format_of(args: &ImportArgs) -> anyhow::Result<&'static ImportFormat> {
+    ImportFormat::named(&args.format).with_context(|| format!("no such format: {}", args.format))
 }
 
 /// Imports a history, without output.
-pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<HistoryReport> {
+pub async fn import_history(args: &ImportArgs, client: &ApiClient, clock: &dyn Clock) -> anyhow::Result<HistoryReport> {
     let named = args.source.clone().or_else(|| {
         let name = args.file.file_name().filter(|_| args.file.as_os_str() != "-")?;
         Some(name.to_string_lossy().into_owned())
@@ -198,18 +200,18 @@ pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Cloc
     let source = named.context("standard input has no name: --source gives the history one")?;
     // Checked first, because the server would refuse the name only after the file is read and the groups are created.
     check_name(&source).map_err(|error| ImportError::HistoryName { name: source.clone(), error })?;
-    let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
-    let reader = Reader::new(format_of(args)?, Source::open(&args.file)?, &options(args)?)?;
-    history::load(&Api(client.clone()), clock, reader, &domains, &source).await
+    let domains = read_optional_file(args.domain_map.as_deref(), read_domain_map)?;
+    let reader = TraceReader::new(format_of(args)?, LineSource::open(&args.file)?, &options(args)?)?;
+    history::load(&ImportApi(client.clone()), clock, reader, &domains, &source).await
 }
 
 /// Imports jobs, without output.
-pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
-    let api = Api(client.clone());
+pub async fn import(args: &ImportArgs, client: &ApiClient, clock: &dyn Clock) -> anyhow::Result<ImportReport> {
+    let api = ImportApi(client.clone());
     let (format, options) = (format_of(args)?, options(args)?);
-    let open = || Reader::new(format, Source::open(&args.file)?, &options);
-    let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
-    let mut capacities = read_beside(args.capacities.as_deref(), read_capacities)?;
+    let open = || TraceReader::new(format, LineSource::open(&args.file)?, &options);
+    let domains = read_optional_file(args.domain_map.as_deref(), read_domain_map)?;
+    let mut capacities = read_optional_file(args.capacities.as_deref(), read_capacities)?;
     if let Some(group) = &args.resource_group {
         for row in &mut capacities {
             row.resource_group.clone_from(group);
@@ -234,7 +236,7 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
     let with_accelerators = capacities.iter().filter(|row| row.slots.iter().any(is_accelerator));
     let with_accelerators: BTreeSet<String> = with_accelerators.map(|row| row.resource_group.clone()).collect();
     let (no_aggregate, replace) = (args.no_aggregate, args.replace);
-    let extras = Extras { domains, capacities, no_aggregate, replace };
+    let extras = ImportExtras { domains, capacities, no_aggregate, replace };
     let loaded = load(&api, clock, reader, &extras).await;
     if let Some((bar, ticker)) = bar {
         ticker.abort();
@@ -243,24 +245,24 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
     let mut report = loaded?;
     let is_unused = |group: &String| report.summary.accelerator_use.get(group) == Some(&false);
     report.unused_accelerators = with_accelerators.into_iter().filter(is_unused).collect();
-    report.rebased = rebased.map(|rebased| Rebased { capacities: dated, ..rebased });
+    report.rebased = rebased.map(|rebased| TimeRebase { capacities: dated, ..rebased });
     Ok(report)
 }
 
-fn read_beside<T: Default>(
+fn read_optional_file<T: Default>(
     path: Option<&Path>,
-    read: impl Fn(&mut Source) -> Result<T, ImportError>,
+    read: impl Fn(&mut LineSource) -> Result<T, ImportError>,
 ) -> anyhow::Result<T> {
     let Some(path) = path else { return Ok(T::default()) };
-    read(&mut Source::open(path)?).with_context(|| format!("{}", path.display()))
+    read(&mut LineSource::open(path)?).with_context(|| format!("{}", path.display()))
 }
 
 /// The first pass of `--rebase-to-now`: finds the shift of the trace.
-async fn place(mut reader: Reader, api: &Api, clock: &dyn Clock) -> anyhow::Result<Rebased> {
-    let survey = tokio::task::spawn_blocking(move || survey(&mut reader)).await??;
+async fn place(mut reader: TraceReader, api: &ImportApi, clock: &dyn Clock) -> anyhow::Result<TimeRebase> {
+    let survey = tokio::task::spawn_blocking(move || survey_trace(&mut reader)).await??;
     let ids: Vec<_> = survey.anchors.iter().map(|(id, _)| *id).collect();
     let known = api.known(&ids).await?;
-    Ok(Rebased { shift: survey.shift(&known, clock.now()), kept: !known.is_empty(), capacities: false })
+    Ok(TimeRebase { shift: survey.shift(&known, clock.now()), kept: !known.is_empty(), capacities: false })
 }
 
 fn parse_zone(name: &str) -> Result<Tz, String> {
@@ -276,13 +278,13 @@ fn parse_delimiter(text: &str) -> Result<char, String> {
     }
 }
 
-fn shift_capacity(row: &mut Capacity, shift: Shift) {
+fn shift_capacity(row: &mut AgentCapacity, shift: TimeShift) {
     row.from = row.from.plus_micros(shift.micros());
     row.to = row.to.map(|to| to.plus_micros(shift.micros()));
 }
 
 /// Shows the progress in the file, if standard error is a terminal.
-fn progress_bar(progress: Progress) -> Option<(ProgressBar, tokio::task::JoinHandle<()>)> {
+fn progress_bar(progress: ReadProgress) -> Option<(ProgressBar, tokio::task::JoinHandle<()>)> {
     if !std::io::stderr().is_terminal() {
         return None;
     }

@@ -4,34 +4,35 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::job::ImportedJob;
-use super::outcome::Summary;
-use super::{ImportError, Reader, Row};
+use super::outcome::FileSummary;
+use super::{ImportError, JobRow, TraceReader};
 
-const CHUNK: usize = 1_000;
+const CHUNK_JOBS: usize = 1_000;
 const CHUNKS_AHEAD: usize = 4;
 
 /// A job and its line in the file.
-pub(super) struct Numbered {
+pub(super) struct NumberedJob {
     pub line: u64,
     pub job: ImportedJob,
 }
 
-pub(super) struct Feed {
-    chunks: mpsc::Receiver<Vec<Numbered>>,
-    thread: JoinHandle<Result<Summary, ImportError>>,
+pub(super) struct JobFeed {
+    chunks: mpsc::Receiver<Vec<NumberedJob>>,
+    thread: JoinHandle<Result<FileSummary, ImportError>>,
 }
 
-impl Feed {
-    pub(super) fn start(mut reader: Reader) -> Self {
+impl JobFeed {
+    pub(super) fn start(mut reader: TraceReader) -> Self {
         let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
         let thread = tokio::task::spawn_blocking(move || {
-            let mut chunk = Vec::with_capacity(CHUNK);
+            let mut chunk = Vec::with_capacity(CHUNK_JOBS);
             while let Some(row) = reader.next() {
-                if let Row::Job(job) = row? {
-                    chunk.push(Numbered { line: reader.place(), job: *job });
+                if let JobRow::Job(job) = row? {
+                    chunk.push(NumberedJob { line: reader.place(), job: *job });
                 }
-                let full = chunk.len() == CHUNK;
-                if full && sender.blocking_send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {
+                let full = chunk.len() == CHUNK_JOBS;
+                if full && sender.blocking_send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK_JOBS))).is_err()
+                {
                     return Ok(reader.summary().clone());
                 }
             }
@@ -42,12 +43,12 @@ impl Feed {
         Self { chunks, thread }
     }
 
-    pub(super) async fn next(&mut self) -> Option<Vec<Numbered>> {
+    pub(super) async fn next(&mut self) -> Option<Vec<NumberedJob>> {
         self.chunks.recv().await
     }
 
     /// The balance, after the last chunk.
-    pub(super) async fn finish(self) -> anyhow::Result<Summary> {
+    pub(super) async fn finish(self) -> anyhow::Result<FileSummary> {
         Ok(self.thread.await??)
     }
 }

@@ -1,16 +1,16 @@
 //! A format of an import, as its file describes it.
 
-use super::Options;
+use super::TraceOptions;
 use super::charge_class::ChargeClassField;
-use super::parser::Parser;
-use super::rows::{Rows, TextRows};
-use super::source::Source;
+use super::parser::LineParser;
+use super::rows::{RowStream, TextRows};
+use super::source::LineSource;
 
 /// Returns the rows of a JSON document.
-type ReadDocument = fn(Source, &Options) -> Box<dyn Rows>;
+type ReadDocument = fn(LineSource, &TraceOptions) -> Box<dyn RowStream>;
 
 #[derive(Clone, Copy)]
-pub struct Format {
+pub struct ImportFormat {
     pub name: &'static str,
     /// A description in one line, for the help.
     pub about: &'static str,
@@ -22,13 +22,13 @@ pub struct Format {
     pub names_resources: bool,
     /// The fields that `--charge-class` may choose.
     pub(super) charge_classes: &'static [ChargeClassField],
-    pub(super) parser: fn(&Options) -> Box<dyn Parser>,
+    pub(super) parser: fn(&TraceOptions) -> Box<dyn LineParser>,
     /// Reads the same format as a JSON document.
     pub(super) json: Option<ReadDocument>,
 }
 
-impl Format {
-    pub(super) fn rows(&self, mut source: Source, options: &Options) -> Box<dyn Rows> {
+impl ImportFormat {
+    pub(super) fn rows(&self, mut source: LineSource, options: &TraceOptions) -> Box<dyn RowStream> {
         if let Some(json) = self.json
             && source.is_json()
         {

@@ -8,37 +8,37 @@ use anyhow::Context;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::ImportApi;
 use super::domain_map::DomainMap;
-use super::feed::Feed;
+use super::feed::JobFeed;
 use super::job::ImportedJob;
-use super::outcome::Summary;
+use super::outcome::FileSummary;
 use super::report::without_domain;
-use super::{ImportError, Reader};
-use crate::cli::counted::counted;
-use crate::domain::bucket::Daily;
+use super::{ImportError, TraceReader};
+use crate::cli::nouns::with_noun;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::KernelId;
 use crate::domain::names::UNKNOWN_DOMAIN;
-use crate::domain::slots::Usages;
-use crate::domain::time::{Day, Span};
+use crate::domain::slots::SlotUsages;
+use crate::domain::time::{Day, TimeSpan};
 use crate::service::Clock;
-use crate::service::ingest::incoming::outlives;
+use crate::service::ingest::incoming::is_too_long;
 
 /// The number of rows in one request.
-const ROWS: usize = 2_000;
+const REQUEST_ROWS: usize = 2_000;
 
 /// A day, a user, a project, a domain and a charge class.
-type Place = (Day, Arc<str>, Arc<str>, Arc<str>, Arc<str>);
+type TotalPlace = (Day, Arc<str>, Arc<str>, Arc<str>, Arc<str>);
 
 /// A day total as it is sent.
 #[derive(Serialize)]
-struct Row<'a> {
+struct TotalRow<'a> {
     day: Day,
     user: &'a str,
     project: &'a str,
     domain_name: &'a str,
     charge_class: &'a str,
-    resource_usage: &'a Usages,
+    resource_usage: &'a SlotUsages,
     jobs: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct HistoryReport {
     /// The name of the history.
     pub source: String,
     /// The balance of the rows of the file.
-    pub summary: Summary,
+    pub summary: FileSummary,
     /// The number of jobs that occur twice in the file and were taken once.
     pub repeated: u64,
     /// The number of jobs that have not ended, or that ran too long to be one job.
@@ -98,22 +98,22 @@ impl HistoryReport {
 impl fmt::Display for HistoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let taken = self.summary.taken - self.repeated - self.unended;
-        let (rows, jobs) = (counted(self.summary.rows, "row", "rows"), counted(taken, "job", "jobs"));
+        let (rows, jobs) = (with_noun(self.summary.rows, "row", "rows"), with_noun(taken, "job", "jobs"));
         writeln!(f, "{rows}, {jobs} taken into the history {:?}", self.source)?;
         write!(f, "{}", self.summary)?;
         if self.repeated > 0 {
-            let rows = counted(self.repeated, "row repeats a job", "rows repeat jobs");
+            let rows = with_noun(self.repeated, "row repeats a job", "rows repeat jobs");
             writeln!(f, "  {rows} of the file: each job counts once")?;
         }
         if self.unended > 0 {
-            let rows = counted(self.unended, "row", "rows");
+            let rows = with_noun(self.unended, "row", "rows");
             writeln!(f, "  {rows} left out, without a start and an end that a job can have")?;
         }
-        let totals = |count| counted(count, "day total", "day totals");
-        let groups = counted(self.groups, "resource group", "resource groups");
+        let totals = |count| with_noun(count, "day total", "day totals");
+        let groups = with_noun(self.groups, "resource group", "resource groups");
         write!(f, "{} stored, in {groups}", totals(self.stored))?;
         if self.known_groups > 0 {
-            let known = counted(self.known_groups, "resource group", "resource groups");
+            let known = with_noun(self.known_groups, "resource group", "resource groups");
             write!(f, "\n{known} left out: the history is there already, as a whole")?;
         }
         if self.left_out > 0 {
@@ -126,14 +126,14 @@ impl fmt::Display for HistoryReport {
 
 /// Imports the usage of the jobs of `reader` as the history `source`. A file that ends early changes nothing.
 pub(super) async fn load(
-    api: &Api,
+    api: &ImportApi,
     clock: &dyn Clock,
-    reader: Reader,
+    reader: TraceReader,
     domains: &DomainMap,
     source: &str,
 ) -> anyhow::Result<HistoryReport> {
-    let mut totals = Totals::new(clock.now().day());
-    let mut feed = Feed::start(reader);
+    let mut totals = JobTotals::new(clock.now().day());
+    let mut feed = JobFeed::start(reader);
     while let Some(chunk) = feed.next().await {
         for mut row in chunk {
             if let Some(domain) = domains.get(&row.job.project) {
@@ -146,7 +146,7 @@ pub(super) async fn load(
     if let Some(early) = summary.ended_early.clone() {
         return Err(ImportError::EndedEarly(early)).context("nothing was imported: a history has to be whole");
     }
-    let Totals { mut groups, repeated, unended, without_domain, .. } = totals;
+    let JobTotals { mut groups, repeated, unended, without_domain, .. } = totals;
     // Nothing is stored before it is certain that nothing would count twice.
     let there = api.groups().await?;
     let mut known = BTreeSet::new();
@@ -176,9 +176,9 @@ pub(super) async fn load(
         if !there.contains(group) {
             api.make_group(group).await.with_context(|| format!("resource group {group:?}"))?;
         }
-        let rows: Vec<Row> = rows.iter().map(|(place, daily)| row(place, daily)).collect();
-        let count = rows.chunks(ROWS).count();
-        for (at, part) in rows.chunks(ROWS).enumerate() {
+        let rows: Vec<TotalRow> = rows.iter().map(|(place, daily)| row(place, daily)).collect();
+        let count = rows.chunks(REQUEST_ROWS).count();
+        for (at, part) in rows.chunks(REQUEST_ROWS).enumerate() {
             let is_last = at + 1 == count;
             let taken = api.put_history(group, source, &json!({"rows": part, "complete": is_last})).await;
             let taken =
@@ -195,14 +195,14 @@ pub(super) async fn load(
     Ok(report)
 }
 
-fn row<'a>((day, user, project, domain_name, charge_class): &'a Place, daily: &'a Daily) -> Row<'a> {
-    Row { day: *day, user, project, domain_name, charge_class, resource_usage: &daily.usage, jobs: daily.records }
+fn row<'a>((day, user, project, domain_name, charge_class): &'a TotalPlace, daily: &'a DayUsage) -> TotalRow<'a> {
+    TotalRow { day: *day, user, project, domain_name, charge_class, resource_usage: &daily.usage, jobs: daily.records }
 }
 
 /// The usage of jobs, by group.
-struct Totals {
+struct JobTotals {
     today: Day,
-    groups: BTreeMap<String, BTreeMap<Place, Daily>>,
+    groups: BTreeMap<String, BTreeMap<TotalPlace, DayUsage>>,
     /// The jobs that were taken.
     seen: HashSet<KernelId>,
     names: BTreeSet<Arc<str>>,
@@ -212,7 +212,7 @@ struct Totals {
     unended: u64,
 }
 
-impl Totals {
+impl JobTotals {
     fn new(today: Day) -> Self {
         let (groups, seen, names) = (BTreeMap::new(), HashSet::new(), BTreeSet::new());
         Self { today, groups, seen, names, without_domain: BTreeSet::new(), repeated: 0, unended: 0 }
@@ -223,7 +223,7 @@ impl Totals {
             self.unended += 1;
             return;
         };
-        if outlives(job.started_at, job.terminated_at, clock.now()) {
+        if is_too_long(job.started_at, job.terminated_at, clock.now()) {
             self.unended += 1;
             return;
         }
@@ -241,8 +241,10 @@ impl Totals {
         }
         let Some(rows) = self.groups.get_mut(&job.resource_group) else { return };
         // Today is not over, so its usage is left out.
-        for part in
-            Span::new(start, end).into_iter().flat_map(Span::by_day).filter(|part| part.start.day() < self.today)
+        for part in TimeSpan::new(start, end)
+            .into_iter()
+            .flat_map(TimeSpan::by_day)
+            .filter(|part| part.start.day() < self.today)
         {
             let [user, project, domain, class] = [&user, &project, &domain, &class].map(Arc::clone);
             rows.entry((part.start.day(), user, project, domain, class))

@@ -1,19 +1,19 @@
 //! A job in a trace, and the stable ids that its names are mapped to.
 
-use super::reason::Reason;
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
 use super::zone::TimesRead;
 use crate::domain::identity;
 use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
-use crate::domain::kernel::Phase;
+use crate::domain::kernel::KernelPhase;
 use crate::domain::names::{check_name, is_label_or_empty};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The name for a user, project, domain or resource group that the trace leaves empty. Usage must belong to an owner,
 /// and this name shows that it is not known.
-pub const UNKNOWN: &str = "unknown";
+pub const UNKNOWN_NAME: &str = "unknown";
 
 /// One run of one job, which becomes one kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,12 +29,12 @@ pub struct ImportedJob {
     pub domain: String,
     pub resource_group: String,
     /// The trace's name of the resource group, if another name was given on the command line; otherwise empty.
-    pub told_group: String,
+    pub given_group: String,
     pub submitted_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
     /// The amounts that the job held while it ran. Slots that the trace does not name are absent.
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     /// Resources that are slices of devices and count as whole ones in `slots`.
     pub device_slices: Vec<String>,
     /// The node, if the job ran on exactly one.
@@ -62,21 +62,21 @@ pub struct ImportedJob {
 
 impl ImportedJob {
     /// Checks that the job has everything that all formats require: an owner, a possible start and end, and an amount
-    /// of some slot. Empty names become [`UNKNOWN`]; `group`, if given, replaces the resource group. Any other field
+    /// of some slot. Empty names become [`UNKNOWN_NAME`]; `group`, if given, replaces the resource group. Any other field
     /// that cannot be read is left out, because no usage depends on it.
-    pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, Reason> {
+    pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, DropReason> {
         if let Some(group) = group {
-            self.told_group = std::mem::replace(&mut self.resource_group, group.to_owned());
+            self.given_group = std::mem::replace(&mut self.resource_group, group.to_owned());
         }
         (self.lacks_user, self.lacks_project) = (self.user.is_empty(), self.project.is_empty());
         self.skip_bad_labels();
         for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
             if name.is_empty() {
-                UNKNOWN.clone_into(name);
+                UNKNOWN_NAME.clone_into(name);
             }
         }
         if self.job_key.is_empty() {
-            return Err(Reason::NoJobId);
+            return Err(DropReason::NoJobId);
         }
         if self.session_key.is_empty() {
             self.session_key.clone_from(&self.job_key);
@@ -85,10 +85,10 @@ impl ImportedJob {
         check_label("user", &self.user)?;
         check_label("project", &self.project)?;
         check_utf8(&self.resource_group)?;
-        check_name(&self.resource_group).map_err(|_| Reason::BadName("resource group"))?;
+        check_name(&self.resource_group).map_err(|_| DropReason::BadName("resource group"))?;
         match (self.started_at, self.terminated_at) {
-            (None, None) => return Err(Reason::NotStarted),
-            (Some(start), Some(end)) if end < start => return Err(Reason::EndBeforeStart),
+            (None, None) => return Err(DropReason::NotStarted),
+            (Some(start), Some(end)) if end < start => return Err(DropReason::EndBeforeStart),
             _ => {}
         }
         self.charge_run_time();
@@ -146,7 +146,7 @@ impl ImportedJob {
     /// The [`ImportedJob::kernel_id`] without a replaced resource group. Jobs of two clusters that are put into one
     /// group stay different.
     pub fn id_in_trace(&self) -> KernelId {
-        let group = if self.told_group.is_empty() { &self.resource_group } else { &self.told_group };
+        let group = if self.given_group.is_empty() { &self.resource_group } else { &self.given_group };
         identity::kernel(group, &self.job_key)
     }
 
@@ -169,11 +169,11 @@ impl ImportedJob {
         identity::project(&self.project)
     }
 
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> KernelPhase {
         match (self.started_at, self.terminated_at) {
-            (_, Some(_)) => Phase::Terminated,
-            (Some(_), None) => Phase::Running,
-            (None, None) => Phase::Pending,
+            (_, Some(_)) => KernelPhase::Terminated,
+            (Some(_), None) => KernelPhase::Running,
+            (None, None) => KernelPhase::Pending,
         }
     }
 
@@ -188,11 +188,11 @@ pub(super) fn key_of_run(job: &str, start: Timestamp) -> String {
     format!("{job}@{}", start.micros() / MICROS_PER_SECOND)
 }
 
-fn check_utf8(name: &str) -> Result<(), Reason> {
-    if name.contains(NOT_UTF8) { Err(Reason::InvalidUtf8) } else { Ok(()) }
+fn check_utf8(name: &str) -> Result<(), DropReason> {
+    if name.contains(NOT_UTF8) { Err(DropReason::InvalidUtf8) } else { Ok(()) }
 }
 
-fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {
+fn check_label(what: &'static str, name: &str) -> Result<(), DropReason> {
     check_utf8(name)?;
-    if is_label_or_empty(name) { Ok(()) } else { Err(Reason::BadName(what)) }
+    if is_label_or_empty(name) { Ok(()) } else { Err(DropReason::BadName(what)) }
 }

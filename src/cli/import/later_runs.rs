@@ -3,20 +3,20 @@
 
 use std::collections::HashMap;
 
-use super::api::Known;
+use super::api::ServerKernel;
 use super::job::ImportedJob;
-use super::rebase::Shift;
+use super::rebase::TimeShift;
 use crate::domain::ids::{KernelId, SessionId};
 use crate::domain::time::Timestamp;
 
 /// The running kernels of a group, by session.
 #[derive(Default)]
-pub(super) struct Running(HashMap<SessionId, Vec<(KernelId, Timestamp)>>);
+pub(super) struct RunningBySession(HashMap<SessionId, Vec<(KernelId, Timestamp)>>);
 
-impl Running {
-    pub(super) fn new(kernels: impl IntoIterator<Item = Known>) -> Self {
+impl RunningBySession {
+    pub(super) fn new(kernels: impl IntoIterator<Item = ServerKernel>) -> Self {
         let mut running = Self::default();
-        for Known { id, session, started_at, .. } in kernels {
+        for ServerKernel { id, session, started_at, .. } in kernels {
             running.0.entry(session).or_default().extend(started_at.map(|start| (id, start)));
         }
         running
@@ -24,7 +24,7 @@ impl Running {
 
     /// Notes a row. Returns the earlier runs of the same job and their ends: the time at which the job was queued
     /// again, if the row has it, otherwise the start of the row.
-    pub(super) fn see(&mut self, job: &ImportedJob, shift: Shift) -> Vec<(KernelId, Timestamp)> {
+    pub(super) fn see(&mut self, job: &ImportedJob, shift: TimeShift) -> Vec<(KernelId, Timestamp)> {
         let Some(start) = job.started_at.filter(|_| !job.run_of.is_empty()) else { return Vec::new() };
         let runs = self.0.entry(job.session_id()).or_default();
         let earlier =

@@ -6,46 +6,51 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use anyhow::Context;
 use serde_json::Value;
 
-use super::api::{AgentRow, Api, WarnedRows};
-use super::body::Body;
-use super::capacities::Capacity;
+use super::api::{AgentRow, ImportApi, WarnedRows};
+use super::body::RequestBody;
+use super::capacities::AgentCapacity;
 use super::domain_map::DomainMap;
-use super::feed::{Feed, Numbered};
+use super::feed::{JobFeed, NumberedJob};
 use super::job::ImportedJob;
-use super::later_runs::Running;
+use super::later_runs::RunningBySession;
 use super::offered;
-use super::rebase::Shift;
-use super::report::Report;
-use super::shifted::{Detector, Pair, Shifted};
-use super::{ImportError, Reader};
+use super::rebase::TimeShift;
+use super::report::ImportReport;
+use super::shifted_times::{ShiftDetector, ShiftedJob, ShiftedTrace};
+use super::{ImportError, TraceReader};
 use crate::domain::ids::KernelId;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Clock;
-use crate::service::ingest::batch::BATCH;
-use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
+use crate::service::ingest::batch::BATCH_KERNELS;
+use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, is_too_long};
 
 /// The number of rows in one body.
-const BODY: usize = 6 * BATCH;
+const BODY_ROWS: usize = 6 * BATCH_KERNELS;
 /// The largest number of waiting rows in all resource groups together. It limits memory.
-const MAX_WAITING: usize = 2 * BODY;
+const MAX_WAITING: usize = 2 * BODY_ROWS;
 /// The number of rows of a group after which its usage is recorded. Until then the server keeps the rows in memory.
-const ROWS_BETWEEN_RUNS: usize = 2 * BODY;
+const ROWS_BETWEEN_RUNS: usize = 2 * BODY_ROWS;
 
 /// The further input of an import.
 #[derive(Clone, Debug, Default)]
-pub struct Extras {
+pub struct ImportExtras {
     pub domains: DomainMap,
-    pub capacities: Vec<Capacity>,
+    pub capacities: Vec<AgentCapacity>,
     pub no_aggregate: bool,
     /// True if known jobs with shifted starts get those of the file.
     pub replace: bool,
 }
 
 /// Imports everything that `reader` returns. Rows that were taken stay if it fails later.
-pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
+pub(super) async fn load(
+    api: &ImportApi,
+    clock: &dyn Clock,
+    reader: TraceReader,
+    extras: &ImportExtras,
+) -> anyhow::Result<ImportReport> {
     let began = clock.now();
-    let mut loader = Loader {
+    let mut loader = RowLoader {
         api,
         clock,
         groups: api.groups().await?,
@@ -55,20 +60,20 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         touched: BTreeMap::new(),
         running: HashMap::new(),
         shift: reader.shift(),
-        detector: Detector::new(reader.shift()),
+        detector: ShiftDetector::new(reader.shift()),
         barred: HashMap::new(),
         without_domain: BTreeSet::new(),
         new_groups: HashSet::new(),
         stored: 0,
         slices: 0,
-        report: Report::default(),
+        report: ImportReport::default(),
     };
     loader.report.placed_projects = loader.projects_to_place(&extras.domains).await?;
-    let mut feed = Feed::start(reader);
+    let mut feed = JobFeed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
     let refused = taken.as_ref().is_err_and(anyhow::Error::is::<ImportError>);
     if refused {
-        return taken.map(|()| Report::default());
+        return taken.map(|()| ImportReport::default());
     }
     taken.context("the import stopped; rows before this are kept, and a second run takes the rest")?;
     loader.report.summary = feed.finish().await?;
@@ -100,18 +105,18 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
 
 /// Waiting rows.
 #[derive(Default)]
-struct Batch {
-    body: Body,
+struct RowBatch {
+    body: RequestBody,
     /// Earlier runs of the batch's jobs that were seen running, with their latest possible ends.
     over: Vec<(KernelId, Timestamp)>,
 }
 
-struct Loader<'a> {
-    api: &'a Api,
+struct RowLoader<'a> {
+    api: &'a ImportApi,
     clock: &'a dyn Clock,
     /// The existing groups.
     groups: HashSet<String>,
-    waiting: HashMap<String, Batch>,
+    waiting: HashMap<String, RowBatch>,
     rows_waiting: usize,
     /// The number of rows of each group since its last run; `None` if nothing is to be aggregated.
     unrecorded: Option<HashMap<String, usize>>,
@@ -120,9 +125,9 @@ struct Loader<'a> {
     /// The first and the last day with usage, by group.
     touched: BTreeMap<String, Option<(Day, Day)>>,
     /// The running kernels of every group of the import; for a new group those of this import.
-    running: HashMap<String, Running>,
-    shift: Shift,
-    detector: Detector,
+    running: HashMap<String, RunningBySession>,
+    shift: TimeShift,
+    detector: ShiftDetector,
     /// Rows whose known counterpart could not be replaced, with the reason.
     barred: HashMap<KernelId, String>,
     /// Projects of jobs whose domain neither the file nor the map names.
@@ -131,11 +136,11 @@ struct Loader<'a> {
     new_groups: HashSet<String>,
     /// The number of rows that the server has.
     stored: u64,
-    report: Report,
+    report: ImportReport,
 }
 
-impl Loader<'_> {
-    async fn take_all(&mut self, feed: &mut Feed, extras: &Extras) -> anyhow::Result<()> {
+impl RowLoader<'_> {
+    async fn take_all(&mut self, feed: &mut JobFeed, extras: &ImportExtras) -> anyhow::Result<()> {
         while let Some(chunk) = feed.next().await {
             self.look_for_shift(&chunk, extras.replace).await?;
             for mut row in chunk {
@@ -154,13 +159,13 @@ impl Loader<'_> {
         Ok(())
     }
 
-    async fn take(&mut self, row: Numbered) -> anyhow::Result<()> {
-        let Numbered { line, job } = row;
-        if outlives(job.started_at, job.terminated_at, self.clock.now()) {
+    async fn take(&mut self, row: NumberedJob) -> anyhow::Result<()> {
+        let NumberedJob { line, job } = row;
+        if is_too_long(job.started_at, job.terminated_at, self.clock.now()) {
             self.report.refused.add("out_of_range", line, LIVES_TOO_LONG);
             return Ok(());
         }
-        if let Some(why) = self.barred(&job).cloned() {
+        if let Some(why) = self.barring_reason(&job).cloned() {
             self.report.refused.add("not_replaced", line, &why);
             return Ok(());
         }
@@ -181,7 +186,7 @@ impl Loader<'_> {
         batch.over.extend(over.unwrap_or_default());
         batch.body.add(&job, line)?;
         self.rows_waiting += 1;
-        if batch.body.len() >= BODY {
+        if batch.body.len() >= BODY_ROWS {
             self.send(&job.resource_group).await?;
         } else if self.rows_waiting >= MAX_WAITING
             && let Some(fullest) = self.fullest()
@@ -192,7 +197,7 @@ impl Loader<'_> {
     }
 
     /// The reason why the row cannot be taken, if there is one.
-    fn barred(&self, job: &ImportedJob) -> Option<&String> {
+    fn barring_reason(&self, job: &ImportedJob) -> Option<&String> {
         if self.barred.is_empty() { None } else { self.barred.get(&job.kernel_id()) }
     }
 
@@ -202,7 +207,7 @@ impl Loader<'_> {
     }
 
     async fn send(&mut self, group: &str) -> anyhow::Result<()> {
-        let Some(Batch { body, over }) = self.waiting.remove(group) else { return Ok(()) };
+        let Some(RowBatch { body, over }) = self.waiting.remove(group) else { return Ok(()) };
         self.rows_waiting -= body.len();
         if !self.groups.contains(group) {
             self.report.without_group += body.len() as u64;
@@ -219,7 +224,7 @@ impl Loader<'_> {
         }
         for rejected in &taken.errors {
             let line = lines.get(rejected.at()).copied().unwrap_or(first);
-            self.report.refused.add_example(rejected.code(), line, rejected.why());
+            self.report.refused.add_example(rejected.code(), line, rejected.first_reason());
         }
         self.report.note_earlier(taken.earlier);
         for WarnedRows { detail, project_name, rows } in taken.warnings {
@@ -256,17 +261,17 @@ impl Loader<'_> {
     }
 
     /// Checks for jobs that are known with other starts. Refuses the file, or removes the known jobs.
-    async fn look_for_shift(&mut self, chunk: &[Numbered], replace: bool) -> anyhow::Result<()> {
+    async fn look_for_shift(&mut self, chunk: &[NumberedJob], replace: bool) -> anyhow::Result<()> {
         let known = |group: &str| !self.new_groups.contains(group) && self.groups.contains(group);
-        let rows: Vec<&Numbered> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
+        let rows: Vec<&NumberedJob> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
         if rows.is_empty() {
             return Ok(());
         }
         self.detector.look(self.api, &rows).await?;
         if let Some((offset, jobs)) = self.detector.found().filter(|_| !replace) {
-            return Err(ImportError::Shifted(Shifted { jobs, offset, taken: self.stored }).into());
+            return Err(ImportError::Shifted(ShiftedTrace { jobs, offset, taken: self.stored }).into());
         }
-        let mut by_group: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+        let mut by_group: BTreeMap<String, Vec<ShiftedJob>> = BTreeMap::new();
         for pair in self.detector.take_pairs() {
             by_group.entry(pair.group.clone()).or_default().push(pair);
         }
@@ -278,14 +283,14 @@ impl Loader<'_> {
 
     /// Removes the usage of known jobs that arrive with other starts. A kernel that ended when it began used nothing,
     /// and may start again.
-    async fn retire(&mut self, group: &str, pairs: Vec<Pair>) -> anyhow::Result<()> {
-        let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.ended || pair.row != pair.known.id).collect();
+    async fn retire(&mut self, group: &str, pairs: Vec<ShiftedJob>) -> anyhow::Result<()> {
+        let pairs: Vec<ShiftedJob> = pairs.into_iter().filter(|pair| pair.ended || pair.row != pair.known.id).collect();
         let ended: Vec<Value> = pairs.iter().map(|pair| pair.known.ended_at(pair.known.started_at)).collect();
         let taken = self.api.report_rows(group, &ended).await?;
         self.report.replaced += taken.changed;
         for rejected in taken.errors {
             if let Some(pair) = pairs.get(rejected.at()) {
-                self.barred.insert(pair.row, rejected.why().to_owned());
+                self.barred.insert(pair.row, rejected.first_reason().to_owned());
             }
         }
         self.api.aggregate(group).await?;
@@ -341,7 +346,7 @@ impl Loader<'_> {
         }
         if !self.touched.contains_key(name) {
             let running = self.api.running(name).await?;
-            self.running.insert(name.to_owned(), Running::new(running));
+            self.running.insert(name.to_owned(), RunningBySession::new(running));
             self.touched.insert(name.to_owned(), None);
         }
         Ok(())
@@ -349,8 +354,8 @@ impl Loader<'_> {
 
     /// Stores dated rows as capacities of the past days that a look-back may reach or that the trace used. For today,
     /// the agents' amounts count.
-    async fn apply_capacities(&mut self, rows: &[Capacity]) -> anyhow::Result<()> {
-        let mut by_group: BTreeMap<&str, Vec<&Capacity>> = BTreeMap::new();
+    async fn apply_capacities(&mut self, rows: &[AgentCapacity]) -> anyhow::Result<()> {
+        let mut by_group: BTreeMap<&str, Vec<&AgentCapacity>> = BTreeMap::new();
         for row in rows {
             by_group.entry(&row.resource_group).or_default().push(row);
         }
@@ -367,7 +372,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    async fn put_agents(&mut self, group: &str, rows: &[&Capacity]) -> anyhow::Result<()> {
+    async fn put_agents(&mut self, group: &str, rows: &[&AgentCapacity]) -> anyhow::Result<()> {
         let known = self.api.agents(group).await?;
         let known: HashMap<&str, &AgentRow> = known.iter().map(|agent| (agent.agent_id.as_str(), agent)).collect();
         let mut agents = Vec::new();

@@ -16,45 +16,45 @@ use std::collections::BTreeSet;
 use super::ImportError;
 use super::amounts::{self, CPU, GPU, MEM};
 use super::charge_class::ChargeClassField;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::job::{ImportedJob, key_of_run};
-use super::parser::{Parsed, Parser};
-use super::reason::Reason;
+use super::parser::{LineParser, ParsedLine};
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "lsf",
     about: "LSF: the accounting log lsb.acct",
     zoned: false,
     table: false,
     names_resources: false,
     charge_classes: &[ChargeClassField::Queue],
-    parser: |_| Box::new(Lsf),
+    parser: |_| Box::new(LsfParser),
     json: None,
 };
 
 /// The number of getrusage fields between the command and the mail user.
-const RUSAGE: usize = 19;
+const RUSAGE_FIELDS: usize = 19;
 /// The number of fields of the usage on one host.
 const HOST_RUSAGE: usize = 5;
 
 /// The names of GPUs among the resources of a requirement, the newest first.
-const NGPUS: [&str; 5] = ["ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus"];
+const GPU_NAMES: [&str; 5] = ["ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus"];
 
-struct Lsf;
+struct LsfParser;
 
-impl Parser for Lsf {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
-        let mut fields = Fields(line);
+impl LineParser for LsfParser {
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError> {
+        let mut fields = RecordFields(line);
         Ok(match fields.next().as_deref() {
-            Some("JOB_FINISH") => Some(Finish::parse(fields).and_then(Finish::job)),
+            Some("JOB_FINISH") => Some(FinishRecord::parse(fields).and_then(FinishRecord::job)),
             Some("EVENT_ADRSV_FINISH" | "JOB_RESIZE") => None,
             _ if line.trim().is_empty() || line.starts_with('#') => None,
-            None if line.starts_with("\"JOB_FINISH") => Some(Err(Reason::FieldCount)),
-            _ => Some(Err(Reason::OtherRecord)),
+            None if line.starts_with("\"JOB_FINISH") => Some(Err(DropReason::FieldCount)),
+            _ => Some(Err(DropReason::OtherRecord)),
         })
     }
 
@@ -65,9 +65,9 @@ impl Parser for Lsf {
 
 /// The fields of a record, one after the other.
 #[derive(Clone)]
-struct Fields<'a>(&'a str);
+struct RecordFields<'a>(&'a str);
 
-impl Iterator for Fields<'_> {
+impl Iterator for RecordFields<'_> {
     type Item = String;
 
     /// `None` at the end, and if a quote is not closed.
@@ -92,44 +92,44 @@ impl Iterator for Fields<'_> {
     }
 }
 
-impl Fields<'_> {
-    fn text(&mut self) -> Result<String, Reason> {
-        self.next().ok_or(Reason::FieldCount)
+impl RecordFields<'_> {
+    fn text(&mut self) -> Result<String, DropReason> {
+        self.next().ok_or(DropReason::FieldCount)
     }
 
     /// A field that must be in quotes, so that a record with other fields here is noticed.
-    fn quoted(&mut self) -> Result<String, Reason> {
-        if self.0.trim_start().starts_with('"') { self.text() } else { Err(Reason::FieldCount) }
+    fn quoted(&mut self) -> Result<String, DropReason> {
+        if self.0.trim_start().starts_with('"') { self.text() } else { Err(DropReason::FieldCount) }
     }
 
-    fn skip_fields(&mut self, count: usize) -> Result<(), Reason> {
+    fn skip_fields(&mut self, count: usize) -> Result<(), DropReason> {
         (0..count).try_for_each(|_| self.text().map(drop))
     }
 
-    fn number(&mut self, field: &'static str) -> Result<i64, Reason> {
-        self.number_or_text()?.map_err(|_| Reason::BadNumber(field))
+    fn number(&mut self, field: &'static str) -> Result<i64, DropReason> {
+        self.number_or_text()?.map_err(|_| DropReason::BadNumber(field))
     }
 
     /// The number in an optional field, otherwise its text.
-    fn number_or_text(&mut self) -> Result<Result<i64, String>, Reason> {
+    fn number_or_text(&mut self) -> Result<Result<i64, String>, DropReason> {
         let text = self.text()?;
         let whole = text.split_once('.').map_or(text.as_str(), |(whole, _)| whole);
         Ok(whole.parse().map_err(|_| text))
     }
 
-    fn count(&mut self, field: &'static str) -> Result<usize, Reason> {
-        usize::try_from(self.number(field)?).map_err(|_| Reason::BadNumber(field))
+    fn count(&mut self, field: &'static str) -> Result<usize, DropReason> {
+        usize::try_from(self.number(field)?).map_err(|_| DropReason::BadNumber(field))
     }
 
     /// Skips a list, which follows its length. Each entry has `each` fields.
-    fn skip_list(&mut self, each: usize, field: &'static str) -> Result<(), Reason> {
+    fn skip_list(&mut self, each: usize, field: &'static str) -> Result<(), DropReason> {
         let count = self.count(field)?;
         (0..count).try_for_each(|_| self.skip_fields(each))
     }
 
     /// Hosts, which follow their number. If the slots of a host cannot be read, only its name counts.
-    fn hosts(&mut self, field: &'static str) -> Result<Hosts, Reason> {
-        let mut hosts = Hosts::default();
+    fn hosts(&mut self, field: &'static str) -> Result<JobHosts, DropReason> {
+        let mut hosts = JobHosts::default();
         for _ in 0..self.count(field)? {
             let host = self.text()?;
             let (count, name) =
@@ -147,7 +147,7 @@ impl Fields<'_> {
 
 /// The hosts of a job. A host occurs once for each slot, or once with the number of slots.
 #[derive(Default)]
-struct Hosts {
+struct JobHosts {
     slots: u64,
     names: BTreeSet<String>,
     /// The first host whose slots cannot be read.
@@ -155,7 +155,7 @@ struct Hosts {
 }
 
 /// The content of a `JOB_FINISH` record. [`NewerFields`] is at its end, and newer.
-struct Finish {
+struct FinishRecord {
     event_time: i64,
     job_id: i64,
     submit_time: Result<i64, String>,
@@ -163,7 +163,7 @@ struct Finish {
     user: String,
     queue: String,
     requirement: String,
-    hosts: Hosts,
+    hosts: JobHosts,
     project: String,
     index: i64,
     most_memory: Result<i64, String>,
@@ -178,8 +178,8 @@ struct NewerFields {
     slots: u64,
 }
 
-impl Finish {
-    fn parse(mut fields: Fields) -> Result<Self, Reason> {
+impl FinishRecord {
+    fn parse(mut fields: RecordFields) -> Result<Self, DropReason> {
         fields.skip_fields(1)?; // version
         let (event_time, job_id) = (fields.number("event time")?, fields.number("job id")?);
         fields.skip_fields(3)?; // user id, options, processors asked for
@@ -190,7 +190,7 @@ impl Finish {
         fields.skip_fields(8)?; // dependency to job file
         fields.skip_list(1, "asked hosts")?;
         let hosts = fields.hosts("execution hosts")?;
-        fields.skip_fields(4 + RUSAGE + 1)?; // status, host factor, job name, command, rusage, mail user
+        fields.skip_fields(4 + RUSAGE_FIELDS + 1)?; // status, host factor, job name, command, rusage, mail user
         let project = fields.text()?;
         fields.skip_fields(4)?; // exit status, most processors, login shell, time event
         let (index, most_memory) = (fields.number("array index")?, fields.number_or_text()?);
@@ -211,16 +211,16 @@ impl Finish {
         })
     }
 
-    fn job(self) -> Result<ImportedJob, Reason> {
+    fn job(self) -> Result<ImportedJob, DropReason> {
         let id = if self.index > 0 { format!("{}[{}]", self.job_id, self.index) } else { self.job_id.to_string() };
-        let started_at = instant(self.start_time, "start time")?;
-        let ended_at = instant(self.event_time, "event time")?.ok_or(Reason::EndMissing)?;
+        let started_at = parse_instant(self.start_time, "start time")?;
+        let ended_at = parse_instant(self.event_time, "event time")?.ok_or(DropReason::EndMissing)?;
         let run_micros = Some(self.rest.run_time).filter(|seconds| *seconds > 0);
         let run_micros = run_micros.map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
         let mut skipped = SkippedFields::default();
         let submitted = match &self.submit_time {
-            Ok(seconds) => instant(*seconds, "submit time"),
-            Err(_) => Err(Reason::BadTime("submit time")),
+            Ok(seconds) => parse_instant(*seconds, "submit time"),
+            Err(_) => Err(DropReason::BadTime("submit time")),
         };
         let submitted_text = self.submit_time.as_ref().map_or_else(Clone::clone, ToString::to_string);
         Ok(ImportedJob {
@@ -242,16 +242,16 @@ impl Finish {
         })
     }
 
-    fn slots(&self, skipped: &mut SkippedFields) -> Amounts {
+    fn slots(&self, skipped: &mut SkippedFields) -> SlotAmounts {
         let mut named = Vec::with_capacity(3);
         if self.rest.slots > 0 {
             named.push((CPU, Amount::whole(self.rest.slots)));
         } else if let Some(host) = &self.hosts.unreadable {
-            skipped.add_amount("execution hosts", host, Reason::BadNumber("execution hosts"));
+            skipped.add_amount("execution hosts", host, DropReason::BadNumber("execution hosts"));
         } else {
             named.push((CPU, Amount::whole(self.hosts.slots)));
         }
-        let bad = Reason::BadAmount("maxRMem");
+        let bad = DropReason::BadAmount("maxRMem");
         match &self.most_memory {
             Err(text) => skipped.add_amount("maxRMem", text, bad),
             Ok(kib) => {
@@ -263,22 +263,23 @@ impl Finish {
         }
         let gpus = [&self.rest.requirement, &self.requirement].into_iter().find_map(|text| gpus_of_host(text));
         if let Some(each) = gpus {
-            let total = each.checked_mul(self.hosts.names.len() as u64).map(Some).ok_or(Reason::BadAmount(NGPUS[0]));
-            named.extend(skipped.read_amount(NGPUS[0], &each.to_string(), total).map(|total| (GPU, total)));
+            let total =
+                each.checked_mul(self.hosts.names.len() as u64).map(Some).ok_or(DropReason::BadAmount(GPU_NAMES[0]));
+            named.extend(skipped.read_amount(GPU_NAMES[0], &each.to_string(), total).map(|total| (GPU, total)));
         }
         amounts::slots("JOB_FINISH", named.into_iter(), skipped)
     }
 }
 
 impl NewerFields {
-    fn parse(mut fields: Fields) -> Result<Self, Reason> {
+    fn parse(mut fields: RecordFields) -> Result<Self, DropReason> {
         fields.skip_fields(22)?; // maxRSwap to the second rsvId, and the description
         fields.skip_list(2, "submitExt")?;
         Self::of_10(fields.clone()).or_else(|_| Self::of_9(fields))
     }
 
     /// The form in the documentation of 10.1.
-    fn of_10(mut fields: Fields) -> Result<Self, Reason> {
+    fn of_10(mut fields: RecordFields) -> Result<Self, DropReason> {
         fields.skip_list(HOST_RUSAGE, "hostRusage")?;
         fields.skip_fields(3)?; // options3, run limit, average memory
         let requirement = fields.quoted()?;
@@ -288,11 +289,11 @@ impl NewerFields {
         fields.skip_fields(5)?; // its job id, forwarding, flow, waiting, provisioning
         fields.quoted()?; // output directory
         let run_time = fields.number("run time")?;
-        Ok(Self { requirement, run_time, slots: allocated(fields).unwrap_or(0) })
+        Ok(Self { requirement, run_time, slots: allocated_slots(fields).unwrap_or(0) })
     }
 
     /// The form of the first versions of 9.1.
-    fn of_9(mut fields: Fields) -> Result<Self, Reason> {
+    fn of_9(mut fields: RecordFields) -> Result<Self, DropReason> {
         fields.skip_fields(2)?; // options3, run limit
         fields.skip_list(HOST_RUSAGE, "hostRusage")?;
         let requirement = fields.quoted()?;
@@ -302,7 +303,7 @@ impl NewerFields {
 }
 
 /// The number of slots that a job held. Its tasks may have used only a part of them.
-fn allocated(mut fields: Fields) -> Result<u64, Reason> {
+fn allocated_slots(mut fields: RecordFields) -> Result<u64, DropReason> {
     fields.skip_fields(1)?; // directory below
     fields.skip_list(2, "networks")?;
     fields.skip_fields(6)?; // affinity, energy, cpi, gips, gbs, gflops
@@ -314,15 +315,15 @@ fn gpus_of_host(requirement: &str) -> Option<Amount> {
     let usages = requirement.split("rusage[").skip(1).filter_map(|after| after.split(']').next());
     let parts = usages.flat_map(|usage| usage.split([',', ':', ' ', '|'])).filter_map(|part| part.split_once('='));
     let parts: Vec<(&str, &str)> = parts.collect();
-    NGPUS.iter().find_map(|name| parts.iter().find(|(known, _)| known == name)?.1.parse().ok())
+    GPU_NAMES.iter().find_map(|name| parts.iter().find(|(known, _)| known == name)?.1.parse().ok())
 }
 
 /// Seconds since 1970; `None` for 0 and negative numbers.
-fn instant(seconds: i64, field: &'static str) -> Result<Option<Timestamp>, Reason> {
+fn parse_instant(seconds: i64, field: &'static str) -> Result<Option<Timestamp>, DropReason> {
     let time = Timestamp::from_seconds(seconds);
     match seconds {
         ..=0 => Ok(None),
-        _ if time == Timestamp::MAX => Err(Reason::BadTime(field)),
+        _ if time == Timestamp::MAX => Err(DropReason::BadTime(field)),
         _ => Ok(Some(time)),
     }
 }

@@ -1,6 +1,6 @@
 //! `fairshared import`: reads traces of other schedulers as a stream of jobs, and sends the jobs to a server.
 //!
-//! A [`Source`] reads lines or JSON, a format's parser makes jobs of them, and a [`Reader`] checks and counts the jobs; none
+//! A [`LineSource`] reads lines or JSON, a format's parser makes jobs of them, and a [`TraceReader`] checks and counts the jobs; none
 //! of these knows the server. A [`feed`] runs them while [`load`] sends jobs through the REST API; [`command`] starts both.
 //! Memory does not grow with the file.
 
@@ -19,7 +19,7 @@ pub mod history;
 pub mod job;
 mod later_runs;
 pub mod load;
-mod loose;
+mod loose_json;
 mod lsf;
 mod neutral_csv;
 mod node_range;
@@ -32,7 +32,7 @@ pub mod rebase;
 pub mod report;
 pub mod row;
 pub mod rows;
-pub mod shifted;
+pub mod shifted_times;
 pub mod skipped;
 mod slurm;
 pub mod source;
@@ -47,21 +47,21 @@ use chrono_tz::Tz;
 
 use crate::domain::names::{NameError, check_name};
 use charge_class::ChargeClassField;
-use format::Format;
+use format::ImportFormat;
 use job::ImportedJob;
-use outcome::Summary;
+use outcome::FileSummary;
 use parser::HEADER_LINE;
-use reason::{Dropped, EndedEarly, Reason};
-use rebase::Shift;
-use rows::Rows;
+use reason::{DropReason, DroppedRow, EndedEarly};
+use rebase::TimeShift;
+use rows::RowStream;
 pub use slurm::slot_choices::SlotChoices;
-use source::{Progress, Source};
+use source::{LineSource, ReadProgress};
 pub use swf::MemoryUnit;
 
 /// All formats by their names on the command line. A new one is one file and one line here.
-pub const FORMATS: &[Format] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
+pub const FORMATS: &[ImportFormat] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
 
-impl Format {
+impl ImportFormat {
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -75,7 +75,7 @@ pub enum ImportError {
     #[error("the file is empty: it needs a header line that names its fields")]
     NoHeader,
     #[error("the header line is {0}")]
-    UnreadableHeader(Reason),
+    UnreadableHeader(DropReason),
     #[error("{of} lacks the fields {missing}")]
     MissingFields { of: &'static str, missing: String },
     #[error("{of} lacks the fields {missing}, and {unknown:?} is no field that an import reads")]
@@ -110,11 +110,11 @@ pub enum ImportError {
     #[error("the history name {name:?} {error}; --source gives the history another name")]
     HistoryName { name: String, error: NameError },
     #[error("shifted: {0}")]
-    Shifted(shifted::Shifted),
+    Shifted(shifted_times::ShiftedTrace),
     #[error("the resource group {0}")]
     ResourceGroup(NameError),
     #[error("line {}: {}", .0.line, .0.reason)]
-    Row(Dropped),
+    Row(DroppedRow),
     #[error(transparent)]
     EndedEarly(#[from] EndedEarly),
 }
@@ -132,7 +132,7 @@ impl ImportError {
 
 /// Properties of a trace that the trace itself does not contain, given by the user.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct TraceOptions {
     /// The resource group of all jobs, in place of the one in the trace.
     pub resource_group: Option<String>,
     /// The unit of the memory fields of an SWF file.
@@ -149,15 +149,15 @@ pub struct Options {
     pub charge_class: ChargeClassField,
 }
 
-impl Options {
-    fn check(&self, format: &Format) -> Result<(), ImportError> {
-        let told = [
+impl TraceOptions {
+    fn check(&self, format: &ImportFormat) -> Result<(), ImportError> {
+        let given = [
             ("--timezone", self.zone.is_some(), format.zoned),
             ("--delimiter", self.delimiter.is_some(), format.table),
             ("--fields", self.fields.is_some(), format.table),
             ("--slot", !self.slots.is_empty(), format.names_resources),
         ];
-        if let Some((option, ..)) = told.into_iter().find(|(_, told, heard)| *told && !heard) {
+        if let Some((option, ..)) = given.into_iter().find(|(_, given, heard)| *given && !heard) {
             return Err(ImportError::NotOfFormat { option, format: format.name });
         }
         if self.charge_class == ChargeClassField::None || format.charge_classes.contains(&self.charge_class) {
@@ -172,24 +172,24 @@ impl Options {
 
 /// A row that stands for a job, whether it is imported or dropped.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Row {
+pub enum JobRow {
     Job(Box<ImportedJob>),
-    Dropped(Dropped),
+    Dropped(DroppedRow),
 }
 
 /// Streams the rows of one trace and counts them.
-pub struct Reader {
-    rows: Box<dyn Rows>,
-    progress: Progress,
+pub struct TraceReader {
+    rows: Box<dyn RowStream>,
+    progress: ReadProgress,
     resource_group: Option<String>,
     charge_class: ChargeClassField,
-    shift: Shift,
-    summary: Summary,
+    shift: TimeShift,
+    summary: FileSummary,
     failed: bool,
 }
 
-impl Reader {
-    pub fn new(format: &Format, source: Source, options: &Options) -> Result<Self, ImportError> {
+impl TraceReader {
+    pub fn new(format: &ImportFormat, source: LineSource, options: &TraceOptions) -> Result<Self, ImportError> {
         if let Some(name) = &options.resource_group {
             check_name(name).map_err(ImportError::ResourceGroup)?;
         }
@@ -198,30 +198,30 @@ impl Reader {
         let rows = format.rows(source, options);
         let zone = format.zoned.then(|| options.zone.unwrap_or(Tz::UTC).name());
         Ok(Self {
-            summary: Summary { unit: rows.unit(), zone, ..Summary::default() },
+            summary: FileSummary { unit: rows.unit(), zone, ..FileSummary::default() },
             rows,
             progress,
             resource_group: options.resource_group.clone(),
             charge_class: options.charge_class,
-            shift: Shift::default(),
+            shift: TimeShift::default(),
             failed: false,
         })
     }
 
     /// Moves every time of every job by `shift`; the ids of jobs stay.
     #[must_use]
-    pub fn shifted(mut self, shift: Shift) -> Self {
+    pub fn shifted(mut self, shift: TimeShift) -> Self {
         self.shift = shift;
         self
     }
 
     /// The difference by which the times of the trace are moved.
-    pub fn shift(&self) -> Shift {
+    pub fn shift(&self) -> TimeShift {
         self.shift
     }
 
     /// The progress in the file.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }
 
@@ -231,11 +231,11 @@ impl Reader {
     }
 
     /// The counts so far; final after the last row.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &FileSummary {
         &self.summary
     }
 
-    fn read_row(&mut self) -> Result<Option<Row>, ImportError> {
+    fn read_row(&mut self) -> Result<Option<JobRow>, ImportError> {
         let Some(row) = self.rows.next()? else {
             self.summary.ended_early = self.rows.ended_early();
             return Ok(None);
@@ -250,20 +250,20 @@ impl Reader {
         Ok(Some(match row {
             Ok(job) => {
                 self.summary.take_row(&job, line);
-                Row::Job(Box::new(job))
+                JobRow::Job(Box::new(job))
             }
             Err(reason) => {
-                let dropped = Dropped { line, reason };
+                let dropped = DroppedRow { line, reason };
                 self.summary.drop_row(dropped, !never_started && reason.may_drop_usage());
-                Row::Dropped(dropped)
+                JobRow::Dropped(dropped)
             }
         }))
     }
 }
 
 /// Ends after the last row, or after an error that makes the rest unusable.
-impl Iterator for Reader {
-    type Item = Result<Row, ImportError>;
+impl Iterator for TraceReader {
+    type Item = Result<JobRow, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {

@@ -13,15 +13,15 @@ use csv::StringRecord;
 use super::ImportError;
 use super::amounts::of_columns;
 use super::csv_lines::CsvLines;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::job::ImportedJob;
-use super::parser::{Header, Parsed, Parser};
-use super::reason::Reason;
+use super::parser::{LineParser, ParsedLine, TableHeader};
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
-use super::zone::Clock;
+use super::zone::RowClock;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     about: "one job a row: job_id, user, project, start_time, end_time, cpu, mem_gib, gpu, ...",
     zoned: true,
@@ -36,15 +36,15 @@ pub(super) const FORMAT: Format = Format {
 struct NeutralCsv {
     zone: Tz,
     lines: CsvLines,
-    columns: Option<Columns>,
+    columns: Option<JobColumns>,
     /// True if the last header line lacks needed fields, so that the rows below it cannot be read.
     is_header_bad: bool,
 }
 
 /// Names by which a line is recognised as a header line.
-const NEEDED: [&str; 5] = ["job_id", "user", "project", "start_time", "end_time"];
+const REQUIRED_COLUMNS: [&str; 5] = ["job_id", "user", "project", "start_time", "end_time"];
 
-struct Columns {
+struct JobColumns {
     names: Vec<String>,
     job_id: usize,
     session_id: Option<usize>,
@@ -61,9 +61,9 @@ struct Columns {
     charge_class: Option<usize>,
 }
 
-impl Columns {
+impl JobColumns {
     fn locate(header: &StringRecord) -> Result<Self, ImportError> {
-        let mut header = Header::line(header.iter());
+        let mut header = TableHeader::line(header.iter());
         Ok(Self {
             job_id: header.need("job_id"),
             session_id: header.find("session_id"),
@@ -82,9 +82,9 @@ impl Columns {
         })
     }
 
-    fn job(&self, record: &StringRecord, mut clock: Clock) -> Result<ImportedJob, Reason> {
+    fn job(&self, record: &StringRecord, mut clock: RowClock) -> Result<ImportedJob, DropReason> {
         if record.len() != self.names.len() {
-            return Err(Reason::FieldCount);
+            return Err(DropReason::FieldCount);
         }
         let field = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or_default().trim();
         let mut skipped = SkippedFields::default();
@@ -116,8 +116,8 @@ impl Columns {
     }
 }
 
-impl Parser for NeutralCsv {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+impl LineParser for NeutralCsv {
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError> {
         if line.trim().is_empty() {
             return Ok(None);
         }
@@ -127,16 +127,19 @@ impl Parser for NeutralCsv {
             Err(reason) => return Ok(Some(Err(reason))),
         };
         let Some(columns) = &self.columns else {
-            self.columns = Some(Columns::locate(record)?);
+            self.columns = Some(JobColumns::locate(record)?);
             return Ok(None);
         };
-        let row =
-            if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(record, Clock::new(self.zone)) };
+        let row = if self.is_header_bad {
+            Err(DropReason::HeaderIncomplete)
+        } else {
+            columns.job(record, RowClock::new(self.zone))
+        };
         // A header cannot be read as a job, because the name of a column is not a time.
-        if row.is_ok() || !Header::repeats(record.iter(), &NEEDED) {
+        if row.is_ok() || !TableHeader::repeats(record.iter(), &REQUIRED_COLUMNS) {
             return Ok(Some(row));
         }
-        match Columns::locate(record) {
+        match JobColumns::locate(record) {
             Ok(columns) => (self.columns, self.is_header_bad) = (Some(columns), false),
             Err(_) => self.is_header_bad = true,
         }

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::reason::Reason;
+use super::reason::DropReason;
 
 /// The nodes that `text` stands for, in its order; an error if there are more than `limit`. Brackets around a single
 /// number are part of the name, as in the virtual nodes of PBS (`n1[0]`).
-pub(super) fn expand(text: &str, limit: usize) -> Result<Vec<String>, Reason> {
+pub(super) fn expand(text: &str, limit: usize) -> Result<Vec<String>, DropReason> {
     let mut nodes = Vec::new();
     for name in split_outside_brackets(text)? {
         nodes.extend(expand_name(name, limit - nodes.len())?);
     }
     let distinct: BTreeSet<&String> = nodes.iter().collect();
-    if distinct.len() < nodes.len() { Err(Reason::BadNodeRange) } else { Ok(nodes) }
+    if distinct.len() < nodes.len() { Err(DropReason::BadNodeRange) } else { Ok(nodes) }
 }
 
 /// The parts between commas outside of brackets.
-fn split_outside_brackets(text: &str) -> Result<Vec<&str>, Reason> {
+fn split_outside_brackets(text: &str) -> Result<Vec<&str>, DropReason> {
     let (mut parts, mut begin, mut is_inside) = (Vec::new(), 0, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
-            b'[' if is_inside => return Err(Reason::BadNodeRange),
-            b']' if !is_inside => return Err(Reason::BadNodeRange),
+            b'[' if is_inside => return Err(DropReason::BadNodeRange),
+            b']' if !is_inside => return Err(DropReason::BadNodeRange),
             b'[' | b']' => is_inside = !is_inside,
             b',' if !is_inside => {
                 parts.push(text[begin..at].trim());
@@ -31,18 +31,18 @@ fn split_outside_brackets(text: &str) -> Result<Vec<&str>, Reason> {
         }
     }
     parts.push(text[begin..].trim());
-    if is_inside { Err(Reason::BadNodeRange) } else { Ok(parts) }
+    if is_inside { Err(DropReason::BadNodeRange) } else { Ok(parts) }
 }
 
 /// All names that one name with brackets stands for; an error if there are more than `limit`.
-fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, Reason> {
+fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, DropReason> {
     let mut names = vec![String::new()];
     let mut rest = name;
     while let Some((before, after)) = rest.split_once('[') {
-        let (inside, after) = after.split_once(']').ok_or(Reason::BadNodeRange)?;
+        let (inside, after) = after.split_once(']').ok_or(DropReason::BadNodeRange)?;
         let numbers = expand_numbers(inside, limit)?;
         if names.len().saturating_mul(numbers.len()) > limit {
-            return Err(Reason::TooManyNodes);
+            return Err(DropReason::TooManyNodes);
         }
         let longer = |start: &String| {
             let start = format!("{start}{before}");
@@ -54,11 +54,11 @@ fn expand_name(name: &str, limit: usize) -> Result<Vec<String>, Reason> {
     for name in &mut names {
         name.push_str(rest);
     }
-    if names.len() > limit { Err(Reason::TooManyNodes) } else { Ok(names) }
+    if names.len() > limit { Err(DropReason::TooManyNodes) } else { Ok(names) }
 }
 
 /// The numbers of `01-10` or `1-3,7`, as wide as the first number of each range.
-fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, Reason> {
+fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, DropReason> {
     if !inside.contains(['-', ',']) {
         return Ok(vec![format!("[{inside}]")]);
     }
@@ -66,9 +66,9 @@ fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, Reason> {
     for part in inside.split(',').map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (low, high) = (number(first)?, number(last)?);
-        let count = high.checked_sub(low).ok_or(Reason::BadNodeRange)?;
+        let count = high.checked_sub(low).ok_or(DropReason::BadNodeRange)?;
         if count >= limit as u64 || numbers.len() as u64 + count >= limit as u64 {
-            return Err(Reason::TooManyNodes);
+            return Err(DropReason::TooManyNodes);
         }
         let width = first.len();
         numbers.extend((low..=high).map(|number| format!("{number:0width$}")));
@@ -76,7 +76,7 @@ fn expand_numbers(inside: &str, limit: usize) -> Result<Vec<String>, Reason> {
     Ok(numbers)
 }
 
-fn number(digits: &str) -> Result<u64, Reason> {
+fn number(digits: &str) -> Result<u64, DropReason> {
     let is_number = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_number).ok_or(Reason::BadNodeRange)
+    digits.parse().ok().filter(|_| is_number).ok_or(DropReason::BadNodeRange)
 }

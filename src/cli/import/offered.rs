@@ -3,27 +3,30 @@
 
 use std::collections::BTreeMap;
 
-use super::capacities::Capacity;
-use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
+use super::capacities::AgentCapacity;
+use crate::domain::slots::{SlotAmounts, SlotUsages};
+use crate::domain::time::{Day, MICROS_PER_DAY, TimeSpan, Timestamp};
 
 /// The mean capacity of every day from `first` to `last` that `rows` cover.
-pub fn by_day<'a>(rows: impl Iterator<Item = &'a Capacity>, first: Day, last: Day) -> BTreeMap<Day, Amounts> {
-    let mut days: BTreeMap<Day, Usages> = BTreeMap::new();
-    let Some(window) = Span::new(first.start(), last.plus(1).start()) else { return BTreeMap::new() };
+pub fn by_day<'a>(rows: impl Iterator<Item = &'a AgentCapacity>, first: Day, last: Day) -> BTreeMap<Day, SlotAmounts> {
+    let mut days: BTreeMap<Day, SlotUsages> = BTreeMap::new();
+    let Some(window) = TimeSpan::new(first.start(), last.plus(1).start()) else { return BTreeMap::new() };
     for row in rows {
-        let open = Span::new(row.from, row.to.unwrap_or(Timestamp::MAX));
-        for part in open.and_then(|span| span.overlap(window)).into_iter().flat_map(Span::by_day) {
+        let open = TimeSpan::new(row.from, row.to.unwrap_or(Timestamp::MAX));
+        for part in open.and_then(|span| span.overlap(window)).into_iter().flat_map(TimeSpan::by_day) {
             days.entry(part.start.day()).or_default().add(&row.slots.for_micros(part.micros()));
         }
     }
-    let mean = |sum: &Usages| sum.map(|usage| usage.mean_over(MICROS_PER_DAY.unsigned_abs()));
+    let mean = |sum: &SlotUsages| sum.map(|usage| usage.mean_over(MICROS_PER_DAY.unsigned_abs()));
     days.iter().map(|(day, sum)| (*day, mean(sum).filtered(|amount| !amount.is_zero()))).collect()
 }
 
 /// All agents in `rows`, with the amounts that they offer at `now`; `None` if no row covers it.
-pub fn agents<'a>(rows: impl Iterator<Item = &'a Capacity>, now: Timestamp) -> BTreeMap<&'a str, Option<Amounts>> {
-    let mut agents: BTreeMap<&str, Option<Amounts>> = BTreeMap::new();
+pub fn agents<'a>(
+    rows: impl Iterator<Item = &'a AgentCapacity>,
+    now: Timestamp,
+) -> BTreeMap<&'a str, Option<SlotAmounts>> {
+    let mut agents: BTreeMap<&str, Option<SlotAmounts>> = BTreeMap::new();
     for row in rows {
         let offered = agents.entry(&row.agent).or_default();
         if row.from <= now && row.to.is_none_or(|to| now < to) {

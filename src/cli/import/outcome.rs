@@ -6,12 +6,12 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::amounts::GPU;
-use super::job::{ImportedJob, UNKNOWN};
-use super::reason::{Dropped, EndedEarly, Reason};
-use super::rows::Unit;
+use super::job::{ImportedJob, UNKNOWN_NAME};
+use super::reason::{DropReason, DroppedRow, EndedEarly};
+use super::rows::RowUnit;
 use super::skipped::{SkippedTallies, SkippedTally};
 use super::zone::{RepeatedTime, TimesRead};
-use crate::cli::counted::counted;
+use crate::cli::nouns::with_noun;
 
 /// Rows whose times had to be read in a certain way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl LocalRows {
 
 /// The number of rows that one reason dropped, and the first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct ReasonTally {
     pub rows: u64,
     pub first_line: u64,
 }
@@ -63,11 +63,11 @@ impl OwnerlessRows {
         }
     }
 
-    fn sentence(&self, what: &str, unit: Unit) -> String {
-        let rows = counted(self.rows, "row names", "rows name");
+    fn sentence(&self, what: &str, unit: RowUnit) -> String {
+        let rows = with_noun(self.rows, "row names", "rows name");
         let (unit, line, jobs) = (unit.as_str(), self.first_line, self.jobs.join(", "));
         let jobs = if self.rows > JOBS_NAMED as u64 { format!("{jobs}, ...") } else { jobs };
-        format!("  {rows} no {what}, first at {unit} {line}, and count for the {what} {UNKNOWN}: job {jobs}")
+        format!("  {rows} no {what}, first at {unit} {line}, and count for the {what} {UNKNOWN_NAME}: job {jobs}")
     }
 }
 
@@ -100,10 +100,10 @@ impl DeviceSlices {
     }
 
     /// The warning about such rows, if there are any.
-    pub(super) fn warning(&self, unit: Unit) -> Option<String> {
+    pub(super) fn warning(&self, unit: RowUnit) -> Option<String> {
         let example = self.resources.first()?;
         let names = self.resources.iter().cloned().collect::<Vec<_>>().join(", ");
-        let (rows, place) = (counted(self.rows, "row", "rows"), format!("{} {}", unit.as_str(), self.first_line));
+        let (rows, place) = (with_noun(self.rows, "row", "rows"), format!("{} {}", unit.as_str(), self.first_line));
         Some(format!(
             "slices of devices ({names}) count as whole devices in {rows}, first at {place}: \
              --slot {example}=NAME makes them a slot of their own"
@@ -113,13 +113,13 @@ impl DeviceSlices {
 
 /// The balance of one file: `rows = taken + dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct FileSummary {
     /// The number of rows, without headers, comments and blank lines.
     pub rows: u64,
     pub taken: u64,
     /// The number of taken rows of jobs that ran but for which the trace has no amounts, so that they add no usage.
     pub unmeasured: u64,
-    pub dropped: BTreeMap<Reason, Tally>,
+    pub dropped: BTreeMap<DropReason, ReasonTally>,
     /// The number of dropped rows of jobs that ran, or that may have run.
     pub dropped_started: u64,
     /// Fields that were left out of taken rows.
@@ -132,14 +132,14 @@ pub struct Summary {
     pub accelerator_use: BTreeMap<String, bool>,
     pub device_slices: DeviceSlices,
     /// The unit in which places are counted.
-    pub unit: Unit,
+    pub unit: RowUnit,
     /// The zone of times without an offset; `None` if the format has no such times.
     pub zone: Option<&'static str>,
     pub times: LocalRows,
     pub ended_early: Option<EndedEarly>,
 }
 
-impl Summary {
+impl FileSummary {
     pub(super) fn take_row(&mut self, job: &ImportedJob, line: u64) {
         self.rows += 1;
         self.taken += 1;
@@ -168,16 +168,16 @@ impl Summary {
     }
 
     /// Counts a dropped row. `has_usage` is true if its job may have run.
-    pub(super) fn drop_row(&mut self, dropped: Dropped, has_usage: bool) {
+    pub(super) fn drop_row(&mut self, dropped: DroppedRow, has_usage: bool) {
         self.rows += 1;
         self.dropped_started += u64::from(has_usage);
-        let tally = self.dropped.entry(dropped.reason).or_insert(Tally { rows: 0, first_line: dropped.line });
+        let tally = self.dropped.entry(dropped.reason).or_insert(ReasonTally { rows: 0, first_line: dropped.line });
         tally.rows += 1;
     }
 
     /// True if a row was dropped because it cannot be read, and not because it has no content yet.
     pub fn has_useless_rows(&self) -> bool {
-        self.dropped.keys().any(|reason| *reason == Reason::OtherRecord || reason.may_drop_usage())
+        self.dropped.keys().any(|reason| *reason == DropReason::OtherRecord || reason.may_drop_usage())
     }
 
     pub fn dropped_rows(&self) -> u64 {
@@ -185,7 +185,7 @@ impl Summary {
     }
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for FileSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (reason, tally) in &self.dropped {
             writeln!(f, "  {} dropped, first at {} {}: {reason}", tally.rows, self.unit.as_str(), tally.first_line)?;
@@ -196,19 +196,19 @@ impl fmt::Display for Summary {
         self.write_fields(f)?;
         let LocalRows { assumed, twice, by_run_time, never } = self.times;
         if let Some(zone) = self.zone.filter(|_| assumed > 0) {
-            let rows = counted(assumed, "row", "rows");
+            let rows = with_noun(assumed, "row", "rows");
             writeln!(f, "times without an offset were read as {zone}, in {rows}")?;
         }
         if twice > 0 {
-            let rows = counted(twice, "row has", "rows have");
+            let rows = with_noun(twice, "row has", "rows have");
             writeln!(f, "  {rows} a time that the clock showed twice: its first was taken")?;
         }
         if by_run_time > 0 {
-            let rows = counted(by_run_time, "row has", "rows have");
+            let rows = with_noun(by_run_time, "row has", "rows have");
             writeln!(f, "  {rows} a time that the clock showed twice: the run time says which of the two it is")?;
         }
         if never > 0 {
-            let rows = counted(never, "row has", "rows have");
+            let rows = with_noun(never, "row has", "rows have");
             writeln!(f, "  {rows} a time that the clock never showed: is the time zone right?")?;
         }
         match &self.ended_early {
@@ -218,13 +218,13 @@ impl fmt::Display for Summary {
     }
 }
 
-impl Summary {
+impl FileSummary {
     /// Writes the sentences about fields: those that are missing, were left out, or determined the charge.
     fn write_fields(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.unit.as_str();
         for (name, tally) in self.skipped.iter() {
             let SkippedTally { rows, first_line, example } = tally;
-            let rows = counted(*rows, "row", "rows");
+            let rows = with_noun(*rows, "row", "rows");
             writeln!(f, "  field {name} left out of {rows}, first at {unit} {first_line}: {example:?} cannot be read")?;
         }
         for (what, ownerless) in [("user", &self.without_user), ("project", &self.without_project)] {
@@ -233,11 +233,11 @@ impl Summary {
             }
         }
         if self.charged_by_run_time > 0 {
-            let rows = counted(self.charged_by_run_time, "row has", "rows have");
+            let rows = with_noun(self.charged_by_run_time, "row has", "rows have");
             writeln!(f, "  {rows} a run time that is shorter than from start to end: the run time was charged")?;
         }
         if self.dropped_started > 0 {
-            let rows = counted(self.dropped_started, "dropped row is", "dropped rows are");
+            let rows = with_noun(self.dropped_started, "dropped row is", "dropped rows are");
             writeln!(f, "  {rows} of jobs that ran or may have run: what they used is missing")?;
         }
         Ok(())

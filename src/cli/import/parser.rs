@@ -2,16 +2,16 @@
 
 use super::ImportError;
 use super::job::ImportedJob;
-use super::reason::Reason;
+use super::reason::DropReason;
 
 /// The content of a line; `None` for a header, a comment or a blank line.
-pub(super) type Parsed = Option<Result<ImportedJob, Reason>>;
+pub(super) type ParsedLine = Option<Result<ImportedJob, DropReason>>;
 
 /// Reads one file line by line, remembering only its header. It leaves names empty that the trace does not contain, and
 /// leaves the checks that all formats share to the reader.
-pub(super) trait Parser: Send {
+pub(super) trait LineParser: Send {
     /// Fails only when the whole file is unusable.
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError>;
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError>;
 
     /// True while the format's header line has not come yet.
     fn awaits_header(&self) -> bool;
@@ -30,7 +30,7 @@ pub(super) trait Parser: Send {
 pub(super) const HEADER_LINE: &str = "the header line";
 
 /// The names of a table's columns, by which columns are found whatever their order and letter case.
-pub(super) struct Header<'a> {
+pub(super) struct TableHeader<'a> {
     /// The origin of the names, for messages.
     of: &'static str,
     names: Vec<&'a str>,
@@ -40,7 +40,7 @@ pub(super) struct Header<'a> {
     twice: Option<&'static str>,
 }
 
-impl<'a> Header<'a> {
+impl<'a> TableHeader<'a> {
     /// The names in the first line of a file.
     pub(super) fn line(names: impl Iterator<Item = &'a str>) -> Self {
         Self::new(HEADER_LINE, names)
@@ -61,7 +61,7 @@ impl<'a> Header<'a> {
         first
     }
 
-    /// A required column; [`Header::into_names`] lists all that are missing.
+    /// A required column; [`TableHeader::into_names`] lists all that are missing.
     pub(super) fn need(&mut self, name: &'static str) -> usize {
         self.find(name).unwrap_or_else(|| {
             self.missing.push(name);
@@ -70,8 +70,8 @@ impl<'a> Header<'a> {
     }
 
     /// A column that is required unless its value comes from elsewhere.
-    pub(super) fn find_or_need(&mut self, name: &'static str, told_elsewhere: bool) -> Option<usize> {
-        if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
+    pub(super) fn find_or_need(&mut self, name: &'static str, given_elsewhere: bool) -> Option<usize> {
+        if given_elsewhere { self.find(name) } else { Some(self.need(name)) }
     }
 
     /// True if a line is a repeated header line, as in concatenated files: three of its fields are names that every such

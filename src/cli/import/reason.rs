@@ -5,7 +5,7 @@ pub(super) const MAX_NODES: usize = 100_000;
 
 /// The reason why a row was not taken. Fields have the names of the format's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
-pub enum Reason {
+pub enum DropReason {
     #[error("a job step: its allocation's own line counts")]
     JobStep,
     #[error("part of a job whose own line counts")]
@@ -60,7 +60,7 @@ pub enum Reason {
     LineTooLong,
 }
 
-impl Reason {
+impl DropReason {
     /// True if a row that is dropped for this reason may be of a job that ran, so that its usage is missing.
     pub fn may_drop_usage(self) -> bool {
         let no_usage =
@@ -71,10 +71,10 @@ impl Reason {
 
 /// A row that was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedRow {
     /// From 1 on; comments and blank lines are counted.
     pub line: u64,
-    pub reason: Reason,
+    pub reason: DropReason,
 }
 
 /// The file stopped before its end: cut off, damaged or unreadable. Complete rows before that count.

@@ -1,24 +1,24 @@
 //! `--rebase-to-now`: moves an old trace so that its last event is now.
 //!
-//! The file is read twice: [`survey`] finds the end of the trace, then a reader with the [`Shift`] moves every time by
+//! The file is read twice: [`survey_trace`] finds the end of the trace, then a reader with the [`TimeShift`] moves every time by
 //! the same offset, so that all durations and gaps stay the same.
 
-use super::api::Known;
+use super::api::ServerKernel;
 use super::job::ImportedJob;
-use super::reason::Reason;
-use super::{ImportError, Reader, Row};
+use super::reason::DropReason;
+use super::{ImportError, JobRow, TraceReader};
 use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 
 /// The number of jobs that are looked up in the database. It is large enough to find one that an earlier import has
 /// stored.
-const ANCHORS: usize = 1_000;
+const REFERENCE_JOBS: usize = 1_000;
 
 /// An offset in microseconds; 0 by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shift(i64);
+pub struct TimeShift(i64);
 
-impl Shift {
+impl TimeShift {
     /// The shift that moves `from` to `to`.
     pub fn onto(from: Timestamp, to: Timestamp) -> Self {
         Self(to.micros() - from.micros())
@@ -40,9 +40,9 @@ impl Shift {
         time.plus_micros(self.0.saturating_neg())
     }
 
-    pub(super) fn apply_to_job(self, mut job: ImportedJob) -> Result<ImportedJob, Reason> {
+    pub(super) fn apply_to_job(self, mut job: ImportedJob) -> Result<ImportedJob, DropReason> {
         for time in [&mut job.submitted_at, &mut job.started_at, &mut job.terminated_at].into_iter().flatten() {
-            *time = self.apply(*time).ok_or(Reason::ShiftedOut)?;
+            *time = self.apply(*time).ok_or(DropReason::ShiftedOut)?;
         }
         Ok(job)
     }
@@ -50,7 +50,7 @@ impl Shift {
 
 /// The result of the first pass.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Survey {
+pub struct TraceSurvey {
     /// The last event of the jobs that the reader would take; `None` if it takes none.
     pub last_event: Option<Timestamp>,
     /// The first jobs, each with a time from which the shift of an earlier import follows.
@@ -65,13 +65,13 @@ pub enum ReferenceTime {
 }
 
 /// The first pass.
-pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
-    let mut found = Survey::default();
+pub fn survey_trace(reader: &mut TraceReader) -> Result<TraceSurvey, ImportError> {
+    let mut found = TraceSurvey::default();
     for row in reader {
-        if let Row::Job(job) = row? {
+        if let JobRow::Job(job) = row? {
             found.last_event = found.last_event.max(job.last_event());
             let anchor = job.started_at.map(ReferenceTime::Start).or(job.terminated_at.map(ReferenceTime::End));
-            if let Some(anchor) = anchor.filter(|_| found.anchors.len() < ANCHORS) {
+            if let Some(anchor) = anchor.filter(|_| found.anchors.len() < REFERENCE_JOBS) {
                 found.anchors.push((job.kernel_id(), anchor));
             }
         }
@@ -79,17 +79,17 @@ pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
     Ok(found)
 }
 
-impl Survey {
+impl TraceSurvey {
     /// The offset for the whole trace. If a job of the trace is known already, the offset of the earlier import is
     /// used, because otherwise a second import would move it.
-    pub fn shift(&self, known: &[Known], now: Timestamp) -> Shift {
+    pub fn shift(&self, known: &[ServerKernel], now: Timestamp) -> TimeShift {
         let earlier = self.anchors.iter().find_map(|(id, anchor)| {
             let report = known.iter().find(|report| report.id == *id)?;
             Some(match *anchor {
-                ReferenceTime::Start(start) => Shift::onto(start, report.started_at?),
-                ReferenceTime::End(end) => Shift::onto(end, report.terminated_at?),
+                ReferenceTime::Start(start) => TimeShift::onto(start, report.started_at?),
+                ReferenceTime::End(end) => TimeShift::onto(end, report.terminated_at?),
             })
         });
-        earlier.or_else(|| Some(Shift::onto(self.last_event?, now))).unwrap_or_default()
+        earlier.or_else(|| Some(TimeShift::onto(self.last_event?, now))).unwrap_or_default()
     }
 }

@@ -6,21 +6,21 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::earlier_rows::EarlierRows;
-use super::outcome::{Summary, Tally};
-use super::rebase::Shift;
-use crate::cli::counted::counted;
-use crate::cli::refusals::Refusals;
+use super::outcome::{FileSummary, ReasonTally};
+use super::rebase::TimeShift;
+use crate::cli::nouns::with_noun;
+use crate::cli::refusals::RefusedRows;
 use crate::domain::names::UNKNOWN_DOMAIN;
 
 /// The balance of one import.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct ImportReport {
     /// The balance of the rows of the file.
-    pub summary: Summary,
+    pub summary: FileSummary,
     /// The number of kernels that are new or changed.
     pub changed: u64,
     /// Taken rows that the service refused, by code.
-    pub refused: Refusals,
+    pub refused: RefusedRows,
     pub groups: u64,
     pub new_groups: u64,
     /// The number of agents that are new or changed.
@@ -52,7 +52,7 @@ pub struct Report {
     /// Taken rows of jobs that ended before the server keeps usage; they count only in usage reports.
     pub earlier: Option<EarlierRows>,
     /// `None` if it was not requested.
-    pub rebased: Option<Rebased>,
+    pub rebased: Option<TimeRebase>,
     /// `None` if nothing was to be aggregated.
     pub slices: Option<u64>,
     pub seconds: f64,
@@ -60,15 +60,15 @@ pub struct Report {
 
 /// The move of times by `--rebase-to-now`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rebased {
-    pub shift: Shift,
+pub struct TimeRebase {
+    pub shift: TimeShift,
     /// True if an earlier import had determined the offset.
     pub kept: bool,
     /// True if dated capacities were moved as well.
     pub capacities: bool,
 }
 
-impl fmt::Display for Rebased {
+impl fmt::Display for TimeRebase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.shift.micros() / 1_000_000;
         if self.kept {
@@ -91,12 +91,12 @@ const NAMES_SHOWN: usize = 5;
 
 /// The beginning of a warning about projects without a known domain.
 pub(super) fn without_domain(names: &[String]) -> String {
-    let projects = counted(names.len() as u64, "project", "projects");
-    format!("no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}", named(names))
+    let projects = with_noun(names.len() as u64, "project", "projects");
+    format!("no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}", first_names(names))
 }
 
 /// The first names of a list, and the number of the others.
-fn named(names: &[String]) -> String {
+fn first_names(names: &[String]) -> String {
     let first = names[..names.len().min(NAMES_SHOWN)].join(", ");
     match names.len().saturating_sub(NAMES_SHOWN) {
         0 => first,
@@ -104,7 +104,7 @@ fn named(names: &[String]) -> String {
     }
 }
 
-impl Report {
+impl ImportReport {
     pub fn refused_rows(&self) -> u64 {
         self.refused.rows()
     }
@@ -148,7 +148,7 @@ impl Report {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.summary.device_slices.warning(self.summary.unit).into_iter().collect();
         if !self.unused_accelerators.is_empty() {
-            let groups = named(&self.unused_accelerators);
+            let groups = first_names(&self.unused_accelerators);
             warnings.push(format!(
                 "the capacities have gpu, and no job held an accelerator in the resource groups {groups}: does the file \
                  say so in a field that it lacks, like AllocTRES with gres/gpu, AllocGRES or naccelerators?"
@@ -161,7 +161,7 @@ impl Report {
             )
         }));
         if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
-            let more = counted(more as u64, "more resource group has", "more resource groups have");
+            let more = with_noun(more as u64, "more resource group has", "more resource groups have");
             warnings.push(format!("{more} no capacity; --resource-group NAME puts all rows into one"));
         }
         warnings.extend(self.other_histories.iter().map(|(group, name)| {
@@ -173,7 +173,7 @@ impl Report {
         warnings.extend(self.lacking_slots.clone());
         for ((project, sentence), rows) in &self.server_warnings {
             let place = if project.is_empty() { String::new() } else { format!("project {project}: ") };
-            warnings.push(format!("{place}{sentence} ({})", counted(*rows, "row", "rows")));
+            warnings.push(format!("{place}{sentence} ({})", with_noun(*rows, "row", "rows")));
         }
         if !self.without_domain.is_empty() {
             warnings.push(format!(
@@ -190,7 +190,8 @@ impl Report {
     }
 
     pub fn to_json(&self) -> Value {
-        let tally = |reason: String, t: &Tally| json!({"reason": reason, "rows": t.rows, "first_line": t.first_line});
+        let tally =
+            |reason: String, t: &ReasonTally| json!({"reason": reason, "rows": t.rows, "first_line": t.first_line});
         let dropped: Vec<_> = self.summary.dropped.iter().map(|(reason, t)| tally(reason.to_string(), t)).collect();
         let times = self.summary.times;
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
@@ -219,10 +220,10 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = &self.summary;
-        let rows = counted(summary.rows, "row", "rows");
+        let rows = with_noun(summary.rows, "row", "rows");
         write!(f, "{rows} read, {} taken, {} dropped", self.taken(), summary.dropped_rows())?;
         match self.refused_rows() {
             0 => writeln!(f)?,
@@ -230,42 +231,42 @@ impl fmt::Display for Report {
         }
         write!(f, "{summary}")?;
         self.refused.write(f, "refused", summary.unit.as_str())?;
-        write!(f, "{} new or changed, {} already known", counted(self.changed, "kernel", "kernels"), self.known())?;
-        let groups = counted(self.groups, "resource group", "resource groups");
+        write!(f, "{} new or changed, {} already known", with_noun(self.changed, "kernel", "kernels"), self.known())?;
+        let groups = with_noun(self.groups, "resource group", "resource groups");
         write!(f, "; {groups}, {} new", self.new_groups)?;
         if self.agents_changed + self.capacity_days > 0 {
-            let agents = counted(self.agents_changed, "agent", "agents");
-            write!(f, "\n{agents} changed, {} got a capacity", counted(self.capacity_days, "day", "days"))?;
+            let agents = with_noun(self.agents_changed, "agent", "agents");
+            write!(f, "\n{agents} changed, {} got a capacity", with_noun(self.capacity_days, "day", "days"))?;
         }
         if self.earlier_runs_ended > 0 {
-            let runs = counted(self.earlier_runs_ended, "earlier run", "earlier runs");
+            let runs = with_noun(self.earlier_runs_ended, "earlier run", "earlier runs");
             write!(f, "\n{runs} ended, because a later run of the same job came")?;
         }
         if self.replaced > 0 {
-            let kernels = counted(self.replaced, "known kernel was", "known kernels were");
+            let kernels = with_noun(self.replaced, "known kernel was", "known kernels were");
             write!(f, "\n{kernels} taken back, because the file has other starts")?;
         }
         if self.placed_projects > 0 {
-            let projects = counted(self.placed_projects, "project got its domain", "projects got their domains");
+            let projects = with_noun(self.placed_projects, "project got its domain", "projects got their domains");
             write!(f, "\n{projects} from the map, and what was used before moves there")?;
         }
         if let Some(rebased) = self.rebased {
             write!(f, "\n{rebased}")?;
         }
         match self.slices {
-            Some(slices) => write!(f, "\n{} recorded", counted(slices, "slice", "slices"))?,
+            Some(slices) => write!(f, "\n{} recorded", with_noun(slices, "slice", "slices"))?,
             None => write!(f, "\nnot aggregated: the next run of the aggregate job records the usage")?,
         }
         if self.changed_nothing() {
             write!(f, "; nothing changed")?;
         }
         if self.without_group > 0 {
-            let jobs = counted(self.without_group, "job", "jobs");
+            let jobs = with_noun(self.without_group, "job", "jobs");
             let whose = if self.without_group == 1 { "its" } else { "their" };
             write!(f, "\n{jobs} that never ran left out: no job that ran makes {whose} resource group")?;
         }
         if let Some(EarlierRows { rows, before, source }) = &self.earlier {
-            let rows = counted(*rows, "row is of a job", "rows are of jobs");
+            let rows = with_noun(*rows, "row is of a job", "rows are of jobs");
             write!(f, "\n{rows} that ended before {before}, the first day of which the server keeps usage: reports ")?;
             write!(f, "count what they used, by day, in the history {source:?}; shares and lists of kernels do not")?;
         }

@@ -4,18 +4,18 @@ use serde::Serialize;
 
 use super::job::ImportedJob;
 use crate::domain::ids::{KernelId, SessionId};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
 /// A job as a row of kernels.
 #[derive(Serialize)]
-struct Row<'a> {
+struct KernelRow<'a> {
     kernel_id: KernelId,
     session_id: SessionId,
     user: &'a str,
     project: &'a str,
     domain_name: &'a str,
-    occupied_slots: &'a Amounts,
+    occupied_slots: &'a SlotAmounts,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
@@ -33,7 +33,7 @@ struct Row<'a> {
 
 /// Adds the job, which is the kernel `id`, to `lines` as a line of a report.
 pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json::Result<()> {
-    let row = Row {
+    let row = KernelRow {
         kernel_id: id,
         session_id: job.session_id(),
         user: &job.user,

@@ -2,22 +2,22 @@
 
 use super::ImportError;
 use super::job::ImportedJob;
-use super::parser::{Parsed, Parser};
-use super::reason::{EndedEarly, Reason};
+use super::parser::{LineParser, ParsedLine};
+use super::reason::{DropReason, EndedEarly};
 use super::skipped::NOT_UTF8_FIELD;
-use super::source::{Line, Source};
+use super::source::{LineSource, SourceLine};
 use super::utf8::NOT_UTF8;
 
 /// The unit in which rows are counted, so that a reason can name the place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
+pub enum RowUnit {
     #[default]
     Line,
     /// The jobs of a list that has no lines.
     Job,
 }
 
-impl Unit {
+impl RowUnit {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -27,15 +27,15 @@ impl Unit {
 }
 
 /// The rows of a file, each of which stands for a job.
-pub(super) trait Rows: Send {
+pub(super) trait RowStream: Send {
     /// The next row; `None` at the real end or an early one. Fails only if the whole file is unusable.
-    fn next(&mut self) -> Result<Parsed, ImportError>;
+    fn next(&mut self) -> Result<ParsedLine, ImportError>;
 
     /// The place of the row that was read last, from 1 on.
     fn place(&self) -> u64;
 
-    fn unit(&self) -> Unit {
-        Unit::Line
+    fn unit(&self) -> RowUnit {
+        RowUnit::Line
     }
 
     /// Set if the file broke off instead of ending.
@@ -44,17 +44,17 @@ pub(super) trait Rows: Send {
 
 /// A file with a line for each row.
 pub(super) struct TextRows {
-    source: Source,
-    parser: Box<dyn Parser>,
+    source: LineSource,
+    parser: Box<dyn LineParser>,
     over: bool,
 }
 
 impl TextRows {
-    pub(super) fn new(source: Source, parser: Box<dyn Parser>) -> Self {
+    pub(super) fn new(source: LineSource, parser: Box<dyn LineParser>) -> Self {
         Self { source: source.of_whole_lines(), parser, over: false }
     }
 
-    fn end(&mut self) -> Result<Parsed, ImportError> {
+    fn end(&mut self) -> Result<ParsedLine, ImportError> {
         self.over = true;
         if self.parser.awaits_header() {
             let early = self.source.ended_early().cloned();
@@ -66,11 +66,11 @@ impl TextRows {
 
 /// Reads a line with invalid UTF-8. If the parser does not name the field with the invalid bytes, and no name of the
 /// job contains them, the job notes that there are some.
-fn mended(parser: &mut dyn Parser, text: &str) -> Result<Parsed, ImportError> {
+fn parse_mended(parser: &mut dyn LineParser, text: &str) -> Result<ParsedLine, ImportError> {
     let awaits_header = parser.awaits_header();
     let parsed = parser.line(text);
     if awaits_header && parsed.is_err() {
-        return Err(ImportError::UnreadableHeader(Reason::InvalidUtf8));
+        return Err(ImportError::UnreadableHeader(DropReason::InvalidUtf8));
     }
     let note = |mut job: ImportedJob| {
         let names = [job.queue.as_deref(), job.agent.as_deref(), Some(&job.session_key), Some(&job.domain)];
@@ -80,24 +80,24 @@ fn mended(parser: &mut dyn Parser, text: &str) -> Result<Parsed, ImportError> {
         }
         job
     };
-    let name_cause = |reason| if reason == Reason::FieldCount { Reason::InvalidUtf8 } else { reason };
+    let name_cause = |reason| if reason == DropReason::FieldCount { DropReason::InvalidUtf8 } else { reason };
     Ok(parsed?.map(|row| row.map(note).map_err(name_cause)))
 }
 
-impl Rows for TextRows {
-    fn next(&mut self) -> Result<Parsed, ImportError> {
+impl RowStream for TextRows {
+    fn next(&mut self) -> Result<ParsedLine, ImportError> {
         if self.over {
             return Ok(self.parser.left_over().map(Ok));
         }
         loop {
             let parsed = match self.source.next_line() {
-                Some(Line::Text(text)) if text.contains(NOT_UTF8) => mended(&mut *self.parser, text)?,
-                Some(Line::Text(text)) => self.parser.line(text)?,
-                Some(Line::Unreadable { first, .. }) if self.parser.comment_mark() == Some(first) => None,
-                Some(Line::Unreadable { reason, .. }) if self.parser.awaits_header() => {
+                Some(SourceLine::Text(text)) if text.contains(NOT_UTF8) => parse_mended(&mut *self.parser, text)?,
+                Some(SourceLine::Text(text)) => self.parser.line(text)?,
+                Some(SourceLine::Unreadable { first, .. }) if self.parser.comment_mark() == Some(first) => None,
+                Some(SourceLine::Unreadable { reason, .. }) if self.parser.awaits_header() => {
                     return Err(ImportError::UnreadableHeader(reason));
                 }
-                Some(Line::Unreadable { reason, .. }) => Some(Err(reason)),
+                Some(SourceLine::Unreadable { reason, .. }) => Some(Err(reason)),
                 None => return self.end(),
             };
             if parsed.is_some() {

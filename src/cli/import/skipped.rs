@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::reason::Reason;
+use super::reason::DropReason;
 use super::utf8::NOT_UTF8;
 
 /// The largest number of fields that one row notes; a long line may have any number of entries.
@@ -22,7 +22,7 @@ struct SkippedField {
     name: Cow<'static, str>,
     value: String,
     /// The reason why an amount could not be read; `None` for a field without an amount.
-    amount_fault: Option<Reason>,
+    amount_fault: Option<DropReason>,
 }
 
 /// The fields of one row that are left out.
@@ -36,18 +36,23 @@ impl SkippedFields {
     }
 
     /// Notes a field that contains an amount.
-    pub(super) fn add_amount(&mut self, name: impl Into<Cow<'static, str>>, value: &str, fault: Reason) {
+    pub(super) fn add_amount(&mut self, name: impl Into<Cow<'static, str>>, value: &str, fault: DropReason) {
         self.push(name.into(), value, Some(fault));
     }
 
-    fn push(&mut self, name: Cow<'static, str>, value: &str, amount_fault: Option<Reason>) {
+    fn push(&mut self, name: Cow<'static, str>, value: &str, amount_fault: Option<DropReason>) {
         if self.0.len() < MAX_FIELDS_OF_ROW && !self.0.iter().any(|field| field.name == name) {
             self.0.push(SkippedField { name, value: example(value), amount_fault });
         }
     }
 
     /// The value of a field with the text `text`; `None` if it cannot be read.
-    pub(super) fn read<T>(&mut self, name: &'static str, text: &str, value: Result<Option<T>, Reason>) -> Option<T> {
+    pub(super) fn read<T>(
+        &mut self,
+        name: &'static str,
+        text: &str,
+        value: Result<Option<T>, DropReason>,
+    ) -> Option<T> {
         value.unwrap_or_else(|_| {
             self.add(name, text);
             None
@@ -59,7 +64,7 @@ impl SkippedFields {
         &mut self,
         name: &'static str,
         text: &str,
-        value: Result<Option<T>, Reason>,
+        value: Result<Option<T>, DropReason>,
     ) -> Option<T> {
         value.unwrap_or_else(|fault| {
             self.add_amount(name, text, fault);
@@ -68,7 +73,7 @@ impl SkippedFields {
     }
 
     /// The reason why the first amount that is left out could not be read.
-    pub(super) fn amount_fault(&self) -> Option<Reason> {
+    pub(super) fn amount_fault(&self) -> Option<DropReason> {
         self.0.iter().find_map(|field| field.amount_fault)
     }
 

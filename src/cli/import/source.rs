@@ -9,25 +9,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 
 use super::ImportError;
-use super::reason::{EndedEarly, Reason};
-use super::utf8::{MendedText, mend};
+use super::reason::{DropReason, EndedEarly};
+use super::utf8::{MendedText, replace_invalid_utf8};
 
 /// The longest line that is read, in bytes. A longer one is dropped, and reading continues with the next line.
 pub const MAX_LINE: usize = 1 << 20;
-const BUFFER: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The number of bytes by which gzip and JSON are recognised, after a byte order mark too.
-const HEAD: usize = 4;
+const MAGIC_BYTES: usize = 4;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The amount of input that has been read, before decompression. It can be read from another thread.
 #[derive(Clone, Debug)]
-pub struct Progress {
+pub struct ReadProgress {
     read: Arc<AtomicU64>,
     total: Option<u64>,
 }
 
-impl Progress {
+impl ReadProgress {
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -38,12 +38,12 @@ impl Progress {
     }
 }
 
-struct Counted<R> {
+struct CountedReader<R> {
     inner: R,
     read: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
@@ -53,19 +53,19 @@ impl<R: Read> Read for Counted<R> {
 
 /// One line, without its line ending.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum SourceLine<'a> {
     Text(&'a str),
     /// The line cannot be used; `first` is its first byte.
     Unreadable {
-        reason: Reason,
+        reason: DropReason,
         first: u8,
     },
 }
 
 /// A stream of lines with their numbers.
-pub struct Source {
+pub struct LineSource {
     reader: Box<dyn BufRead + Send>,
-    progress: Progress,
+    progress: ReadProgress,
     buffer: Vec<u8>,
     line: u64,
     done: bool,
@@ -74,7 +74,7 @@ pub struct Source {
     ended_early: Option<EndedEarly>,
 }
 
-impl Source {
+impl LineSource {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
         if path == Path::new("-") {
@@ -91,14 +91,17 @@ impl Source {
 
     /// Reads any input. Gzip is recognised by its first bytes, never by a name.
     pub fn new(input: impl Read + Send + 'static, total: Option<u64>) -> Self {
-        let progress = Progress { read: Arc::default(), total };
-        let mut input = Counted { inner: input, read: Arc::clone(&progress.read) };
-        let mut head = Vec::with_capacity(HEAD);
-        let peeked = input.by_ref().take(HEAD as u64).read_to_end(&mut head);
+        let progress = ReadProgress { read: Arc::default(), total };
+        let mut input = CountedReader { inner: input, read: Arc::clone(&progress.read) };
+        let mut head = Vec::with_capacity(MAGIC_BYTES);
+        let peeked = input.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut head);
         let zipped = head.starts_with(&GZIP_MAGIC);
-        let raw = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
-        let reader: Box<dyn BufRead + Send> =
-            if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))) } else { Box::new(raw) };
+        let raw = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(input));
+        let reader: Box<dyn BufRead + Send> = if zipped {
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
         let mut source = Self {
             reader,
             progress,
@@ -146,7 +149,7 @@ impl Source {
         MendedText::new(self.reader)
     }
 
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }
 
@@ -161,7 +164,7 @@ impl Source {
     }
 
     /// The next line; `None` at the real end or an early one.
-    pub fn next_line(&mut self) -> Option<Line<'_>> {
+    pub fn next_line(&mut self) -> Option<SourceLine<'_>> {
         if self.done {
             return None;
         }
@@ -185,7 +188,7 @@ impl Source {
             if let Err(error) = self.reader.skip_until(b'\n') {
                 return self.stop(&error);
             }
-            return Some(Line::Unreadable { reason: Reason::LineTooLong, first });
+            return Some(SourceLine::Unreadable { reason: DropReason::LineTooLong, first });
         } else if self.whole_lines {
             return self.broken_off("its last line has no end".to_owned());
         }
@@ -193,16 +196,16 @@ impl Source {
             self.buffer.pop();
         }
         if self.any_encoding && std::str::from_utf8(&self.buffer).is_err() {
-            self.buffer = mend(&self.buffer).into_bytes();
+            self.buffer = replace_invalid_utf8(&self.buffer).into_bytes();
         }
         Some(match std::str::from_utf8(&self.buffer) {
-            Ok(text) if self.line == 1 => Line::Text(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),
-            Ok(text) => Line::Text(text),
-            Err(_) => Line::Unreadable { reason: Reason::InvalidUtf8, first },
+            Ok(text) if self.line == 1 => SourceLine::Text(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),
+            Ok(text) => SourceLine::Text(text),
+            Err(_) => SourceLine::Unreadable { reason: DropReason::InvalidUtf8, first },
         })
     }
 
-    fn stop(&mut self, error: &io::Error) -> Option<Line<'static>> {
+    fn stop(&mut self, error: &io::Error) -> Option<SourceLine<'static>> {
         self.broken_off(Self::cause(error))
     }
 
@@ -217,7 +220,7 @@ impl Source {
         }
     }
 
-    fn broken_off(&mut self, cause: String) -> Option<Line<'static>> {
+    fn broken_off(&mut self, cause: String) -> Option<SourceLine<'static>> {
         self.done = true;
         self.ended_early = Some(EndedEarly { line: self.line, cause });
         None

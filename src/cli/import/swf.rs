@@ -18,33 +18,33 @@ use std::collections::{HashMap, HashSet};
 use super::ImportError;
 use super::amounts::{self, CPU, MEM};
 use super::charge_class::ChargeClassField;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::job::ImportedJob;
-use super::parser::{Parsed, Parser};
-use super::reason::Reason;
+use super::parser::{LineParser, ParsedLine};
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "swf",
     about: "Standard Workload Format of the Parallel Workloads Archive, also with node lists",
     zoned: false,
     table: false,
     names_resources: false,
     charge_classes: &[ChargeClassField::Queue],
-    parser: |options| Box::new(Swf { memory: options.swf_memory, ..Swf::default() }),
+    parser: |options| Box::new(SwfParser { memory: options.swf_memory, ..SwfParser::default() }),
     json: None,
 };
 
-const FIELDS: usize = 18;
+const FIELD_COUNT: usize = 18;
 /// Amounts count in steps of 10^-12.
-const UNIT: u128 = 1_000_000_000_000;
+const UNITS_OF_ONE: u128 = 1_000_000_000_000;
 const UNIT_AS_MICROS: u64 = 1_000_000_000_000;
-const UNITS_PER_MICRO: u128 = UNIT / 1_000_000;
+const UNITS_PER_MICRO: u128 = UNITS_OF_ONE / 1_000_000;
 /// The largest number of names that a header may give to partitions, and to queues.
 const MAX_HEADER_NAMES: usize = 10_000;
 
@@ -78,7 +78,7 @@ impl MemoryUnit {
 }
 
 #[derive(Default)]
-struct Swf {
+struct SwfParser {
     memory: MemoryUnit,
     lines: u64,
     /// In microseconds.
@@ -87,7 +87,7 @@ struct Swf {
     queues: HashMap<String, String>,
 }
 
-impl Swf {
+impl SwfParser {
     fn comment(&mut self, text: &str) -> Result<(), ImportError> {
         let Some((key, value)) = text.split_once(':') else { return Ok(()) };
         let value = value.trim();
@@ -95,7 +95,7 @@ impl Swf {
             "UnixStartTime" => {
                 // Archives write `1132444805 (Sun Nov 20 00:00:05 2005)`.
                 let seconds = value.split_ascii_whitespace().next().unwrap_or_default();
-                let start = micros(seconds, "UnixStartTime").ok().flatten();
+                let start = parse_micros(seconds, "UnixStartTime").ok().flatten();
                 self.unix_start = start.ok_or(ImportError::UnixStartTime { line: self.lines })?;
             }
             "Partition" => remember(&mut self.partitions, value),
@@ -105,23 +105,23 @@ impl Swf {
         Ok(())
     }
 
-    fn job(&self, line: &str) -> Result<ImportedJob, Reason> {
+    fn job(&self, line: &str) -> Result<ImportedJob, DropReason> {
         let mut skipped = SkippedFields::default();
         let (numbers, extension) = match line.find('{') {
             Some(at) => {
-                let closed = line[at + 1..].split_once('}').map(Some).ok_or(Reason::BadNumber("node list"));
+                let closed = line[at + 1..].split_once('}').map(Some).ok_or(DropReason::BadNumber("node list"));
                 (&line[..at], skipped.read("node list", &line[at..], closed))
             }
             None => (line, None),
         };
-        let fields = fields(numbers).ok_or(Reason::FieldCount)?;
+        let fields = fields(numbers).ok_or(DropReason::FieldCount)?;
         // Lines with these states repeat, piece by piece, a job that has a line of its own.
         if matches!(fields[10], "2" | "3" | "4") {
-            return Err(Reason::PartialRun);
+            return Err(DropReason::PartialRun);
         }
         // Archives contain jobs that were cancelled while they waited.
-        if fields[10] == "5" && micros(fields[3], "run time").is_ok_and(|run| run.is_none()) {
-            return Err(Reason::CancelledBeforeStart);
+        if fields[10] == "5" && parse_micros(fields[3], "run time").is_ok_and(|run| run.is_none()) {
+            return Err(DropReason::CancelledBeforeStart);
         }
         let nodes = extension.map_or_else(HashSet::new, |(list, _)| nodes(list));
         let (submitted_at, started_at, terminated_at) = self.times(&fields)?;
@@ -129,43 +129,44 @@ impl Swf {
         let queue = extension.and_then(|(_, rest)| rest.split_ascii_whitespace().next().map(str::to_owned));
         Ok(ImportedJob {
             job_key: fields[0].to_owned(),
-            user: named(fields[11], &no_names, "u").unwrap_or_default(),
-            project: named(fields[12], &no_names, "vo").unwrap_or_default(),
-            resource_group: named(fields[15], &self.partitions, "partition").unwrap_or_default(),
+            user: owner_name(fields[11], &no_names, "u").unwrap_or_default(),
+            project: owner_name(fields[12], &no_names, "vo").unwrap_or_default(),
+            resource_group: owner_name(fields[15], &self.partitions, "partition").unwrap_or_default(),
             submitted_at: Some(submitted_at),
             started_at: Some(started_at),
             terminated_at: Some(terminated_at),
             slots: self.slots(&fields, nodes.len().max(1) as u64, &mut skipped),
             agent: single_node(&nodes),
-            queue: queue.or_else(|| named(fields[14], &self.queues, "q")),
-            limit_seconds: skipped.read("requested time", fields[8], limit(fields[8])),
+            queue: queue.or_else(|| owner_name(fields[14], &self.queues, "q")),
+            limit_seconds: skipped.read("requested time", fields[8], parse_limit(fields[8])),
             skipped,
             ..ImportedJob::default()
         })
     }
 
     /// The times of submission, start and end.
-    fn times(&self, fields: &[&str; FIELDS]) -> Result<(Timestamp, Timestamp, Timestamp), Reason> {
-        let submit = micros(fields[1], "submit time")?.ok_or(Reason::BadTime("submit time"))?;
-        let wait = match micros(fields[2], "wait time")? {
+    fn times(&self, fields: &[&str; FIELD_COUNT]) -> Result<(Timestamp, Timestamp, Timestamp), DropReason> {
+        let submit = parse_micros(fields[1], "submit time")?.ok_or(DropReason::BadTime("submit time"))?;
+        let wait = match parse_micros(fields[2], "wait time")? {
             Some(wait) => wait,
             None if is_minus_one(fields[2]) => 0,
-            None => return Err(Reason::NegativeWait),
+            None => return Err(DropReason::NegativeWait),
         };
-        let run = micros(fields[3], "run time")?.ok_or(Reason::NoRunTime)?;
+        let run = parse_micros(fields[3], "run time")?.ok_or(DropReason::NoRunTime)?;
         let submitted = self.unix_start.saturating_add(submit);
         let started = submitted.saturating_add(wait);
         let ended = started.saturating_add(run);
-        Ok((instant(submitted, "submit time")?, instant(started, "start")?, instant(ended, "end")?))
+        Ok((parse_instant(submitted, "submit time")?, parse_instant(started, "start")?, parse_instant(ended, "end")?))
     }
 
-    fn slots(&self, fields: &[&str; FIELDS], nodes: u64, skipped: &mut SkippedFields) -> Amounts {
-        let mut figure =
-            |at: usize, name: &'static str, bad: Reason| skipped.read_amount(name, fields[at], amount(fields[at], bad));
-        let processors = figure(4, "allocated processors", Reason::BadNumber("allocated processors"))
-            .or_else(|| figure(7, "requested processors", Reason::BadNumber("requested processors")));
-        let Some(processors) = processors else { return Amounts::default() };
-        let bad = Reason::BadAmount("memory");
+    fn slots(&self, fields: &[&str; FIELD_COUNT], nodes: u64, skipped: &mut SkippedFields) -> SlotAmounts {
+        let mut figure = |at: usize, name: &'static str, bad: DropReason| {
+            skipped.read_amount(name, fields[at], amount(fields[at], bad))
+        };
+        let processors = figure(4, "allocated processors", DropReason::BadNumber("allocated processors"))
+            .or_else(|| figure(7, "requested processors", DropReason::BadNumber("requested processors")));
+        let Some(processors) = processors else { return SlotAmounts::default() };
+        let bad = DropReason::BadAmount("memory");
         let memory = figure(9, "requested memory", bad)
             .filter(|memory| !memory.is_zero())
             .map(|memory| (memory, "requested memory", fields[9]))
@@ -179,8 +180,8 @@ impl Swf {
     }
 }
 
-impl Parser for Swf {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+impl LineParser for SwfParser {
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError> {
         self.lines += 1;
         let line = line.trim();
         if let Some(comment) = line.strip_prefix(';') {
@@ -202,20 +203,20 @@ impl Parser for Swf {
 }
 
 /// The fields of a job, separated by blanks or by `;`.
-fn fields(line: &str) -> Option<[&str; FIELDS]> {
+fn fields(line: &str) -> Option<[&str; FIELD_COUNT]> {
     let by_blanks = line.split_once(';').map_or(line, |(job, _)| job);
     let mut words = by_blanks.split_ascii_whitespace();
-    let fields: [&str; FIELDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
-    if !fields[FIELDS - 1].is_empty() {
+    let fields: [&str; FIELD_COUNT] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    if !fields[FIELD_COUNT - 1].is_empty() {
         return Some(fields);
     }
     let mut words = line.split(';').map(str::trim);
-    let fields: [&str; FIELDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
-    (!fields[FIELDS - 1].is_empty()).then_some(fields)
+    let fields: [&str; FIELD_COUNT] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    (!fields[FIELD_COUNT - 1].is_empty()).then_some(fields)
 }
 
 /// An amount, with or without decimals. Every negative one means unknown.
-fn amount(text: &str, bad: Reason) -> Result<Option<Amount>, Reason> {
+fn amount(text: &str, bad: DropReason) -> Result<Option<Amount>, DropReason> {
     match text.strip_prefix('-') {
         Some(negative) => negative.parse::<Amount>().map(|_| None).map_err(|_| bad),
         None => text.parse().map(Some).map_err(|_| bad),
@@ -223,14 +224,14 @@ fn amount(text: &str, bad: Reason) -> Result<Option<Amount>, Reason> {
 }
 
 /// Seconds, with or without decimals, as microseconds.
-fn micros(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
-    let seconds = amount(text, Reason::BadNumber(field))?;
+fn parse_micros(text: &str, field: &'static str) -> Result<Option<u64>, DropReason> {
+    let seconds = amount(text, DropReason::BadNumber(field))?;
     Ok(seconds.map(|seconds| u64::try_from(seconds.units() / UNITS_PER_MICRO).unwrap_or(u64::MAX)))
 }
 
 /// The requested time.
-fn limit(text: &str) -> Result<Option<u32>, Reason> {
-    let seconds = micros(text, "requested time")?.map(|micros| micros / MICROS_PER_SECOND.unsigned_abs());
+fn parse_limit(text: &str) -> Result<Option<u32>, DropReason> {
+    let seconds = parse_micros(text, "requested time")?.map(|micros| micros / MICROS_PER_SECOND.unsigned_abs());
     Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
 }
 
@@ -240,15 +241,15 @@ fn is_minus_one(text: &str) -> bool {
 
 /// The product of two amounts, to 12 decimals.
 fn times(one: Amount, other: Amount) -> Option<Amount> {
-    let (whole, rest) = (other.units() / UNIT, other.units() % UNIT);
+    let (whole, rest) = (other.units() / UNITS_OF_ONE, other.units() % UNITS_OF_ONE);
     let part = u64::try_from(rest).ok().map(|rest| one.for_micros(rest).mean_over(UNIT_AS_MICROS))?;
     one.checked_mul(u64::try_from(whole).ok()?).map(|product| product.saturating_add(part))
 }
 
-fn instant(micros: u64, what: &'static str) -> Result<Timestamp, Reason> {
-    let micros = i64::try_from(micros).map_err(|_| Reason::BadTime(what))?;
+fn parse_instant(micros: u64, what: &'static str) -> Result<Timestamp, DropReason> {
+    let micros = i64::try_from(micros).map_err(|_| DropReason::BadTime(what))?;
     let time = Timestamp::from_micros(micros);
-    if time == Timestamp::MAX { Err(Reason::BadTime(what)) } else { Ok(time) }
+    if time == Timestamp::MAX { Err(DropReason::BadTime(what)) } else { Ok(time) }
 }
 
 fn nodes(list: &str) -> HashSet<&str> {
@@ -277,7 +278,7 @@ fn remember(names: &mut HashMap<String, String>, value: &str) {
 
 /// The name of a job's user, queue or other owner: its own name if it has one, otherwise that of its number. -1 is
 /// unknown.
-fn named(text: &str, names: &HashMap<String, String>, prefix: &str) -> Option<String> {
+fn owner_name(text: &str, names: &HashMap<String, String>, prefix: &str) -> Option<String> {
     let number = match text.parse::<Amount>() {
         Ok(number) => number.to_string(),
         Err(_) if text.strip_prefix('-').is_some_and(|number| number.parse::<Amount>().is_ok()) => return None,

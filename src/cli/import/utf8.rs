@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 pub const NOT_UTF8: char = '\u{ffff}';
 
 /// `bytes` with [`NOT_UTF8`] in place of everything that is not UTF-8.
-pub(super) fn mend(bytes: &[u8]) -> String {
+pub(super) fn replace_invalid_utf8(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -46,7 +46,7 @@ impl<R: BufRead> MendedText<R> {
             return if self.text.is_empty() { self.fill() } else { Ok(()) };
         }
         self.begun = if count > 0 { split_begun(&mut self.text) } else { Vec::new() };
-        self.text = mend(&self.text).into_bytes();
+        self.text = replace_invalid_utf8(&self.text).into_bytes();
         Ok(())
     }
 }

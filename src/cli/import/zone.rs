@@ -3,7 +3,7 @@
 use chrono::{DateTime, Days, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
 
-use super::reason::Reason;
+use super::reason::DropReason;
 use crate::domain::time::Timestamp;
 
 /// The offset of `%z` in `SLURM_TIME_FORMAT`, which RFC 3339 does not allow.
@@ -52,24 +52,24 @@ impl PossibleInstants {
 /// If the start or the end of a run occurred twice, the pair of instants is chosen whose difference is the runtime. If
 /// the row has no runtime, a time means the first of the two, and an end the first one that is not before the start. A
 /// time that never occurred is read with the offset from before the change.
-pub(super) struct Clock {
+pub(super) struct RowClock {
     zone: Tz,
     pub(super) read: TimesRead,
 }
 
-impl Clock {
+impl RowClock {
     pub(super) fn new(zone: Tz) -> Self {
         Self { zone, read: TimesRead::default() }
     }
 
     /// RFC 3339, with an offset or without.
-    pub(super) fn read(&mut self, text: &str, field: &'static str) -> Result<PossibleInstants, Reason> {
+    pub(super) fn read(&mut self, text: &str, field: &'static str) -> Result<PossibleInstants, DropReason> {
         let with_offset = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_str(text, BASIC_OFFSET));
         let instants = match with_offset {
             Ok(time) => in_range(time.timestamp_micros()).map(PossibleInstants::only),
             Err(_) => text.parse().ok().and_then(|local| self.read_local(local)),
         };
-        instants.ok_or(Reason::BadTime(field))
+        instants.ok_or(DropReason::BadTime(field))
     }
 
     /// The instants of a local time; `None` outside the years 1970 to 9999.

@@ -4,20 +4,20 @@ use std::fmt::Write;
 
 use plotters::prelude::*;
 
-use super::report::Report;
-use super::show::extremes;
-use super::span::{percent, span};
-use crate::cli::failure::Failure;
-use crate::domain::replay::report::{DayFigures, Entity, Outcome};
+use super::report::ReplayReport;
+use super::show::largest_differences;
+use super::span::{percent_text, span};
+use crate::cli::failure::CommandFailure;
+use crate::domain::replay::report::{DayFigures, PolicyOutcome, ReplayEntity};
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+const STYLE_SHEET: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
 table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabular-nums}\
 th,td{padding:.2rem .7rem;white-space:nowrap;text-align:right;border-bottom:1px solid #ddd}th{color:#555;font-weight:600}\
 td.name,th.name{text-align:left}svg{max-width:100%;height:auto}";
 
-const SIZE: (u32, u32) = (960, 320);
+const PLOT_SIZE: (u32, u32) = (960, 320);
 /// The colours of lines, which most people can distinguish on white.
-const COLORS: [RGBColor; 8] = [
+const LINE_COLORS: [RGBColor; 8] = [
     RGBColor(0x55, 0x55, 0x55),
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -31,13 +31,13 @@ const COLORS: [RGBColor; 8] = [
 /// A column of a table: its heading, and the text for a row.
 type Column<R> = (&'static str, fn(&R) -> String);
 /// The title of a plot, and its value for each day.
-type Plot = (&'static str, fn(&DayFigures) -> f64);
+type DayPlot = (&'static str, fn(&DayFigures) -> f64);
 
-pub(super) fn page(report: &Report) -> Result<String, Failure> {
+pub(super) fn page(report: &ReplayReport) -> Result<String, CommandFailure> {
     let mut page = String::new();
-    let unwritten = |_| Failure::Failed("the report cannot be written".to_owned());
+    let unwritten = |_| CommandFailure::Failed("the report cannot be written".to_owned());
     summary(&mut page, report).map_err(unwritten)?;
-    let plots: [Plot; 3] = [
+    let plots: [DayPlot; 3] = [
         ("Share of the cluster in the wrong hands: users, by the week that ends there", |day| {
             day.misallocated_share.user
         }),
@@ -45,30 +45,31 @@ pub(super) fn page(report: &Report) -> Result<String, Failure> {
         ("Utilisation by day", |day| day.utilisation),
     ];
     for (title, figure) in plots {
-        page += &plot(title, report, figure).map_err(|e| Failure::Failed(format!("cannot draw {title:?}: {e}")))?;
+        page +=
+            &plot(title, report, figure).map_err(|e| CommandFailure::Failed(format!("cannot draw {title:?}: {e}")))?;
     }
-    details(&mut page, report).map_err(unwritten)?;
+    write_details(&mut page, report).map_err(unwritten)?;
     page += "</body></html>\n";
     Ok(page)
 }
 
-fn summary(page: &mut String, report: &Report) -> std::fmt::Result {
+fn summary(page: &mut String, report: &ReplayReport) -> std::fmt::Result {
     let capacity: Vec<String> = report.capacity.iter().map(|(slot, amount)| format!("{slot}={amount}")).collect();
     write!(
         page,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Replay</title><style>{STYLE}</style></head><body>\
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Replay</title><style>{STYLE_SHEET}</style></head><body>\
         <h1>Replay</h1><p>{} jobs of {} owners, submitted from {} to {}, on {} with the scheduler {}.</p>",
         report.jobs,
         report.owners,
         report.first_submission,
         report.last_submission,
-        escaped(&capacity.join(" ")),
+        escape_html(&capacity.join(" ")),
         report.scheduler
     )?;
     for note in &report.notes {
-        write!(page, "<p>Note: {}.</p>", escaped(note))?;
+        write!(page, "<p>Note: {}.</p>", escape_html(note))?;
     }
-    let policies: [Column<Outcome>; 10] = [
+    let policies: [Column<PolicyOutcome>; 10] = [
         ("policy", |o| o.policy.clone()),
         ("jobs", |o| o.figures.jobs.to_string()),
         ("mean wait", |o| span(o.figures.wait.mean)),
@@ -76,8 +77,8 @@ fn summary(page: &mut String, report: &Report) -> std::fmt::Result {
         ("p95", |o| span(o.figures.wait.p95)),
         ("bounded slowdown", |o| format!("{:.1}", o.figures.bounded_slowdown)),
         ("change of the mean wait", |o| o.wait_change.map(span).unwrap_or_default()),
-        ("utilisation", |o| percent(o.utilisation)),
-        ("in the wrong hands", |o| percent(o.misallocated_share.user)),
+        ("utilisation", |o| percent_text(o.utilisation)),
+        ("in the wrong hands", |o| percent_text(o.misallocated_share.user)),
         ("Jain's index", |o| format!("{:.3}", o.jains_index.user)),
     ];
     page.push_str("<h2>Policies</h2>");
@@ -85,12 +86,12 @@ fn summary(page: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 /// Writes tables by domain and project, and of the users whose waits changed most.
-fn details(page: &mut String, report: &Report) -> std::fmt::Result {
+fn write_details(page: &mut String, report: &ReplayReport) -> std::fmt::Result {
     let against = report.compared_with.as_deref();
     for outcome in report.all() {
-        let users = extremes(&outcome.users);
+        let users = largest_differences(&outcome.users);
         if outcome.projects.len() > 1 || !users.is_empty() {
-            write!(page, "<h2>{}</h2>", escaped(&outcome.policy))?;
+            write!(page, "<h2>{}</h2>", escape_html(&outcome.policy))?;
         }
         if outcome.domains.len() > 1 {
             table(page, 1, &entity([("domain", |e| e.domain.clone())]), outcome.domains.iter())?;
@@ -99,7 +100,7 @@ fn details(page: &mut String, report: &Report) -> std::fmt::Result {
             table(page, 1, &entity([("project", project)]), outcome.projects.iter())?;
         }
         if let Some(against) = against.filter(|_| !users.is_empty()) {
-            write!(page, "<p>Users whose mean wait differs most from {}:</p>", escaped(against))?;
+            write!(page, "<p>Users whose mean wait differs most from {}:</p>", escape_html(against))?;
             let columns = entity([("project", project), ("user", |e| e.user.clone().unwrap_or_default())]);
             table(page, 2, &columns, users.into_iter())?;
         }
@@ -107,19 +108,19 @@ fn details(page: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-fn project(entity: &Entity) -> String {
+fn project(entity: &ReplayEntity) -> String {
     entity.project.clone().unwrap_or_default()
 }
 
 /// The columns of entities: names, then figures.
-fn entity<const N: usize>(names: [Column<Entity>; N]) -> Vec<Column<Entity>> {
-    let figures: [Column<Entity>; 7] = [
+fn entity<const N: usize>(names: [Column<ReplayEntity>; N]) -> Vec<Column<ReplayEntity>> {
+    let figures: [Column<ReplayEntity>; 7] = [
         ("jobs", |e| e.figures.jobs.to_string()),
         ("mean wait", |e| span(e.figures.wait.mean)),
         ("median", |e| span(e.figures.wait.median)),
         ("p95", |e| span(e.figures.wait.p95)),
         ("bounded slowdown", |e| format!("{:.1}", e.figures.bounded_slowdown)),
-        ("used", |e| percent(e.used_share)),
+        ("used", |e| percent_text(e.used_share)),
         ("change of the mean wait", |e| e.wait_change.map(span).unwrap_or_default()),
     ];
     names.into_iter().chain(figures).collect()
@@ -141,7 +142,7 @@ fn table<'r, R: 'r>(
     for row in rows {
         page.push_str("<tr>");
         for (at, (_, cell)) in columns.iter().enumerate() {
-            write!(page, "<td{}>{}</td>", class(at), escaped(&cell(row)))?;
+            write!(page, "<td{}>{}</td>", class(at), escape_html(&cell(row)))?;
         }
         page.push_str("</tr>");
     }
@@ -149,14 +150,14 @@ fn table<'r, R: 'r>(
     Ok(())
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A plot with a line for each policy, by day.
 fn plot(
     title: &str,
-    report: &Report,
+    report: &ReplayReport,
     figure: fn(&DayFigures) -> f64,
 ) -> Result<String, DrawingAreaErrorKind<std::io::Error>> {
     let days = report.all().map(|outcome| outcome.days.len()).max().unwrap_or(1);
@@ -164,7 +165,7 @@ fn plot(
     let top = values.fold(0.0, f64::max).max(0.01);
     let first = report.first_submission.day();
     let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+    let area = SVGBackend::with_string(&mut svg, PLOT_SIZE).into_drawing_area();
     let mut chart = ChartBuilder::on(&area)
         .caption(title, ("sans-serif", 17))
         .margin(10)
@@ -183,7 +184,7 @@ fn plot(
         .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
         .draw()?;
     for (at, outcome) in report.all().enumerate() {
-        let color = COLORS[at % COLORS.len()];
+        let color = LINE_COLORS[at % LINE_COLORS.len()];
         let points = outcome.days.iter().enumerate().map(|(day, figures)| (day as f64 + 0.5, figure(figures)));
         chart
             .draw_series(LineSeries::new(points, color.stroke_width(2)))?

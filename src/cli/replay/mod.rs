@@ -16,14 +16,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
 
 use self::offers::OfferArgs;
-use self::report::{Report, Setup};
-use super::command::Command;
-use super::failure::{Failure, Outcome, eprint_line};
+use self::report::{ReplayReport, ReplaySetup};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::import::{FORMATS, MemoryUnit};
 use super::output::OutputArgs;
 use crate::config::Config;
 use crate::domain::replay::schedulers::{self, SCHEDULERS};
-use crate::domain::replay::simulation::Estimates;
+use crate::domain::replay::simulation::RuntimeEstimates;
 
 /// Show what policies would have made of the jobs of a real history; needs no server and no database
 ///
@@ -31,7 +31,7 @@ use crate::domain::replay::simulation::Estimates;
 /// happen at every slice interval, all on a simulated clock. Waits, shares and utilisation are shown beside those of the real history.
 #[derive(Parser)]
 #[command(name = "replay")]
-pub struct Replay {
+pub struct ReplayArgs {
     #[command(flatten)]
     trace: TraceArgs,
     #[command(flatten)]
@@ -86,7 +86,7 @@ enum EstimatesArg {
     Perfect,
 }
 
-impl From<EstimatesArg> for Estimates {
+impl From<EstimatesArg> for RuntimeEstimates {
     fn from(estimates: EstimatesArg) -> Self {
         match estimates {
             EstimatesArg::Given => Self::Given,
@@ -95,39 +95,39 @@ impl From<EstimatesArg> for Estimates {
     }
 }
 
-impl Command for Replay {
+impl CommandArgs for ReplayArgs {
     const IS_LOCAL: bool = true;
 
-    async fn run(self, _: Config) -> Outcome {
+    async fn run(self, _: Config) -> CommandOutcome {
         let format = self.output.output;
         let html = self.html.clone();
         // A replay may take a minute. Nothing else runs meanwhile.
         let report = tokio::task::spawn_blocking(move || self.replay()).await;
-        let report = report.map_err(|error| Failure::Failed(format!("the replay broke off: {error}")))??;
+        let report = report.map_err(|error| CommandFailure::Failed(format!("the replay broke off: {error}")))??;
         for note in &report.notes {
             eprint_line(&format!("note: {note}"));
         }
         if let Some(file) = html {
             let page = html::page(&report)?;
             std::fs::write(&file, page)
-                .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+                .map_err(|e| CommandFailure::Failed(format!("cannot write {}: {e}", file.display())))?;
         }
-        show::show(&report, format)?;
+        show::write_report(&report, format)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Replay {
-    fn replay(&self) -> Result<Report, Failure> {
+impl ReplayArgs {
+    fn replay(&self) -> Result<ReplayReport, CommandFailure> {
         let drafts = self.policies.iter().map(|file| policy::read(file)).collect::<Result<Vec<_>, _>>()?;
         let mut trace = trace::read(&self.trace)?;
-        let offers = offers::of(&self.offers, &self.trace, &mut trace)?;
+        let offers = offers::capacity_offers(&self.offers, &self.trace, &mut trace)?;
         let history = trace.history(offers)?;
         let policies = policy::resolve(drafts, &history, &mut trace.notes)?;
         let scheduler = schedulers::by_name(&self.scheduler);
         let scheduler =
-            scheduler.ok_or_else(|| Failure::Unusable(format!("there is no scheduler {}", self.scheduler)))?;
-        let setup = Setup { scheduler, estimates: self.estimates.into() };
-        Ok(Report::new(&history, &policies, &setup, trace.notes))
+            scheduler.ok_or_else(|| CommandFailure::Unusable(format!("there is no scheduler {}", self.scheduler)))?;
+        let setup = ReplaySetup { scheduler, estimates: self.estimates.into() };
+        Ok(ReplayReport::new(&history, &policies, &setup, trace.notes))
     }
 }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::TraceArgs;
-use super::trace::{Trace, in_file};
-use crate::cli::failure::Failure;
-use crate::cli::import::capacities::{Capacity, read_capacities};
-use crate::cli::import::source::Source;
+use super::trace::{JobTrace, in_file};
+use crate::cli::failure::CommandFailure;
+use crate::cli::import::capacities::{AgentCapacity, read_capacities};
+use crate::cli::import::source::LineSource;
 use crate::domain::decimal::Amount;
-use crate::domain::replay::history::Offer;
-use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::replay::history::CapacityOffer;
+use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The number of resource groups that a note names.
@@ -47,44 +47,48 @@ fn part(text: &str) -> Result<f64, String> {
     part.ok_or_else(|| "the load is a number from 0.01 to 10".to_owned())
 }
 
-pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &mut Trace) -> Result<Vec<Offer>, Failure> {
+pub(super) fn capacity_offers(
+    args: &OfferArgs,
+    traced: &TraceArgs,
+    trace: &mut JobTrace,
+) -> Result<Vec<CapacityOffer>, CommandFailure> {
     if let Some(file) = &args.capacities {
-        let rows = in_file(file, Source::open(file).and_then(|mut source| read_capacities(&mut source)))?;
-        return Ok(steps(&rows_of_replay(rows, file, traced.group.as_deref(), trace)?));
+        let rows = in_file(file, LineSource::open(file).and_then(|mut source| read_capacities(&mut source)))?;
+        return Ok(capacity_steps(&rows_of_replay(rows, file, traced.group.as_deref(), trace)?));
     }
     let (from, last) = trace.span();
     if !args.capacity.is_empty() {
         let named: BTreeSet<SlotName> = args.capacity.iter().map(|SlotAmount(slot, _)| *slot).collect();
         if named.len() < args.capacity.len() {
-            return Err(Failure::Unusable("--capacity names a slot twice".to_owned()));
+            return Err(CommandFailure::Unusable("--capacity names a slot twice".to_owned()));
         }
         let slots = args.capacity.iter().map(|SlotAmount(slot, amount)| (*slot, *amount)).collect();
-        return Ok(vec![Offer { from, slots }]);
+        return Ok(vec![CapacityOffer { from, slots }]);
     }
     let Some(load) = args.load else {
-        return Err(Failure::Unusable(
+        return Err(CommandFailure::Unusable(
             "a replay needs what the cluster offered: --capacities FILE, --capacity cpu=N, or --load 0.95".to_owned(),
         ));
     };
     let seconds = (last.micros() - from.micros()) as f64 / MICROS_PER_SECOND as f64;
-    let slots: Amounts = enough(trace, seconds * load);
+    let slots: SlotAmounts = sufficient_capacity(trace, seconds * load);
     if slots.is_empty() {
-        return Err(Failure::Unusable(
+        return Err(CommandFailure::Unusable(
             "the jobs of the trace name no amounts, so --load cannot compute a capacity; give one with --capacity cpu=N"
                 .to_owned(),
         ));
     }
-    Ok(vec![Offer { from, slots }])
+    Ok(vec![CapacityOffer { from, slots }])
 }
 
 /// The rows of the groups that are replayed. A note says which rows are left out or added up, because this determines
 /// the size of the cluster.
 fn rows_of_replay(
-    rows: Vec<Capacity>,
+    rows: Vec<AgentCapacity>,
     file: &Path,
     asked: Option<&str>,
-    trace: &mut Trace,
-) -> Result<Vec<Capacity>, Failure> {
+    trace: &mut JobTrace,
+) -> Result<Vec<AgentCapacity>, CommandFailure> {
     let offered: BTreeSet<String> = rows.iter().map(|row| row.resource_group.clone()).collect();
     let wanted = match asked {
         None => trace.groups.clone(),
@@ -97,20 +101,22 @@ fn rows_of_replay(
     };
     let taken: BTreeSet<&str> = offered.intersection(&wanted).map(String::as_str).collect();
     if taken.is_empty() {
-        let (file, wanted, offered) = (file.display(), listed(wanted.iter()), listed(offered.iter()));
-        return Err(Failure::Unusable(format!(
+        let (file, wanted, offered) = (file.display(), list_groups(wanted.iter()), list_groups(offered.iter()));
+        return Err(CommandFailure::Unusable(format!(
             "{file}: no row offers anything in {wanted}; the rows are of {offered}, and --group NAME takes those of one"
         )));
     }
     if let Some(asked) = asked {
-        let left = listed(offered.iter().filter(|group| !taken.contains(group.as_str())));
+        let left = list_groups(offered.iter().filter(|group| !taken.contains(group.as_str())));
         if !left.is_empty() {
             trace.notes.push(format!("capacities of other resource groups are left out: {left}"));
         }
         if taken.len() > 1 {
-            trace.notes.push(format!("capacities of several resource groups are added up: {}", listed(taken.iter())));
+            trace
+                .notes
+                .push(format!("capacities of several resource groups are added up: {}", list_groups(taken.iter())));
         }
-        let others = listed(trace.named_groups.iter().filter(|group| *group != asked));
+        let others = list_groups(trace.named_groups.iter().filter(|group| *group != asked));
         if !others.is_empty() && offered.contains(asked) {
             let note = format!("jobs of other resource groups are replayed on the capacities of {asked}: {others}");
             trace.notes.push(note);
@@ -120,14 +126,14 @@ fn rows_of_replay(
 }
 
 /// Names of resource groups in one line, at most [`NAMED_GROUPS`] of them.
-fn listed(names: impl Iterator<Item = impl AsRef<str>> + Clone) -> String {
+fn list_groups(names: impl Iterator<Item = impl AsRef<str>> + Clone) -> String {
     let shown: Vec<String> = names.clone().take(NAMED_GROUPS).map(|name| name.as_ref().to_owned()).collect();
     let more = names.skip(NAMED_GROUPS).count();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} others", shown.join(", ")) }
 }
 
 /// The capacity with which the jobs fit into `seconds`, as integers; at least the request of the largest job.
-fn enough(trace: &Trace, seconds: f64) -> Amounts {
+fn sufficient_capacity(trace: &JobTrace, seconds: f64) -> SlotAmounts {
     let largest = trace.largest();
     let offered = trace
         .used()
@@ -141,16 +147,16 @@ fn enough(trace: &Trace, seconds: f64) -> Amounts {
 }
 
 /// The sum over the agents, from each instant on at which it changes.
-fn steps(rows: &[Capacity]) -> Vec<Offer> {
+fn capacity_steps(rows: &[AgentCapacity]) -> Vec<CapacityOffer> {
     let instants: BTreeSet<Timestamp> = rows.iter().flat_map(|row| [Some(row.from), row.to]).flatten().collect();
     let sum = |from: Timestamp| {
-        let mut slots = Amounts::default();
+        let mut slots = SlotAmounts::default();
         for row in rows.iter().filter(|row| row.from <= from && row.to.is_none_or(|to| to > from)) {
             slots.add(&row.slots);
         }
-        Offer { from, slots }
+        CapacityOffer { from, slots }
     };
-    let mut steps: Vec<Offer> = instants.into_iter().map(sum).collect();
+    let mut steps: Vec<CapacityOffer> = instants.into_iter().map(sum).collect();
     steps.dedup_by(|next, before| next.slots == before.slots);
     steps
 }

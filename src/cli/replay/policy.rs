@@ -19,43 +19,43 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::open::{input_name, read_input};
 use crate::cli::options::pair;
 use crate::domain::fault::Fault;
 use crate::domain::identity;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::options::Options;
+use crate::domain::options::FairShareOptions;
 use crate::domain::reading::read_from;
-use crate::domain::replay::history::History;
-use crate::domain::replay::policy::Policy;
+use crate::domain::replay::history::ReplayHistory;
+use crate::domain::replay::policy::ReplayPolicy;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::weight::Weight;
-use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
+use crate::rest::configuration::view::{GroupConfiguration, UserEntry, WeightText};
 use crate::service::Error;
 
 /// Keys in the output of `options get` and `weights get` that a policy ignores.
-const OTHERS: [&str; 4] = ["resource_group", "warnings", "config_revision", "queues"];
-const WEIGHTS: [&str; 3] = ["domains", "projects", "users"];
+const IGNORED_KEYS: [&str; 4] = ["resource_group", "warnings", "config_revision", "queues"];
+const WEIGHT_KEYS: [&str; 3] = ["domains", "projects", "users"];
 
 /// The number of weights without jobs that a note names.
-const NAMED: usize = 5;
+const MAX_NAMED_WEIGHTS: usize = 5;
 
 /// A policy whose weights still have names instead of ids.
-pub(super) struct Draft {
+pub(super) struct PolicyDraft {
     name: String,
     /// The file, as errors name it.
     shown: String,
     sequencer: Sequencer,
-    options: Options,
-    weights: Configuration,
+    options: FairShareOptions,
+    weights: GroupConfiguration,
 }
 
-pub(super) fn read(file: &Path) -> Result<Draft, Failure> {
+pub(super) fn read(file: &Path) -> Result<PolicyDraft, CommandFailure> {
     let (bytes, shown) = (read_input(file)?, input_name(file));
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{shown} is not UTF-8 text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| CommandFailure::Unusable(format!("{shown} is not UTF-8 text")))?;
     let name = file.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
-    let document = document(&text).map_err(|said| Failure::Unusable(format!("{shown}: {said}")))?;
+    let document = document(&text).map_err(|said| CommandFailure::Unusable(format!("{shown}: {said}")))?;
     draft(name, shown.clone(), document).map_err(|failure| failure.in_input(&shown))
 }
 
@@ -92,47 +92,51 @@ fn yaml(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-fn draft(name: String, shown: String, mut document: Map<String, Value>) -> Result<Draft, Failure> {
-    let invalid = |fault: Fault| Failure::from(Error::Invalid(vec![fault]));
-    document.retain(|key, _| !OTHERS.contains(&key.as_str()));
+fn draft(name: String, shown: String, mut document: Map<String, Value>) -> Result<PolicyDraft, CommandFailure> {
+    let invalid = |fault: Fault| CommandFailure::from(Error::Invalid(vec![fault]));
+    document.retain(|key, _| !IGNORED_KEYS.contains(&key.as_str()));
     let mut weights = Map::new();
-    for key in WEIGHTS {
+    for key in WEIGHT_KEYS {
         weights.extend(document.remove_entry(key));
     }
-    let weights = read_from::<Configuration, _>(Value::Object(weights), "invalid_type");
-    let weights = weights.map_err(|misread| Failure::from(Error::Invalid(vec![misread.fault("the policy")])))?;
+    let weights = read_from::<GroupConfiguration, _>(Value::Object(weights), "invalid_type");
+    let weights = weights.map_err(|misread| CommandFailure::from(Error::Invalid(vec![misread.fault("the policy")])))?;
     let scheduler = document.remove("scheduler").unwrap_or_else(|| Sequencer::DEFAULT_NAME.into());
     let sequencer = scheduler.as_str().and_then(Sequencer::by_name).filter(|known| !known.takes_turns());
     let sequencer = sequencer.ok_or_else(|| {
         let known: Vec<&str> =
             Sequencer::names().filter(|name| Sequencer::by_name(name).is_some_and(|s| !s.takes_turns())).collect();
-        Failure::Unusable(format!("`scheduler` is {scheduler}, and a replay knows {}", known.join(", ")))
+        CommandFailure::Unusable(format!("`scheduler` is {scheduler}, and a replay knows {}", known.join(", ")))
     })?;
     let mut options = match document.remove("scheduler_opts") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(options)) => options,
-        Some(_) => return Err(Failure::Unusable("`scheduler_opts` is not a map of options".to_owned())),
+        Some(_) => return Err(CommandFailure::Unusable("`scheduler_opts` is not a map of options".to_owned())),
     };
     for (key, value) in document {
         if options.insert(key.clone(), value).is_some() {
-            return Err(Failure::Unusable(format!("`{key}` is there twice")));
+            return Err(CommandFailure::Unusable(format!("`{key}` is there twice")));
         }
     }
-    let options = Options::parse(&options).map_err(|mut faults| invalid(faults.remove(0)))?;
-    Ok(Draft { name, shown, sequencer, options, weights })
+    let options = FairShareOptions::parse(&options).map_err(|mut faults| invalid(faults.remove(0)))?;
+    Ok(PolicyDraft { name, shown, sequencer, options, weights })
 }
 
 /// Resolves the names of the weights.
-pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<String>) -> Result<Vec<Policy>, Failure> {
-    let mut policies: Vec<Policy> = Vec::new();
+pub(super) fn resolve(
+    drafts: Vec<PolicyDraft>,
+    history: &ReplayHistory,
+    notes: &mut Vec<String>,
+) -> Result<Vec<ReplayPolicy>, CommandFailure> {
+    let mut policies: Vec<ReplayPolicy> = Vec::new();
     for draft in drafts {
-        let Draft { name, shown, sequencer, options, weights } = draft;
-        let mut found = Weights { history, found: BTreeMap::new(), unknown: Vec::new() };
-        found.take(weights).map_err(|said| Failure::Unusable(format!("{shown}: {said}")))?;
-        let Weights { found: weights, unknown, .. } = found;
+        let PolicyDraft { name, shown, sequencer, options, weights } = draft;
+        let mut found = NamedWeights { history, found: BTreeMap::new(), unknown: Vec::new() };
+        found.take(weights).map_err(|said| CommandFailure::Unusable(format!("{shown}: {said}")))?;
+        let NamedWeights { found: weights, unknown, .. } = found;
         if !unknown.is_empty() {
-            let named: Vec<&str> = unknown.iter().take(NAMED).map(String::as_str).collect();
-            let more = unknown.len().checked_sub(NAMED).filter(|more| *more > 0);
+            let named: Vec<&str> = unknown.iter().take(MAX_NAMED_WEIGHTS).map(String::as_str).collect();
+            let more = unknown.len().checked_sub(MAX_NAMED_WEIGHTS).filter(|more| *more > 0);
             let more = more.map(|more| format!(" and {more} others")).unwrap_or_default();
             notes.push(format!(
                 "{name}: these weights belong to owners without jobs in the trace: {}{more}",
@@ -142,20 +146,20 @@ pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<Str
         let others =
             policies.iter().filter(|other| other.name == name || other.name.starts_with(&format!("{name} ("))).count();
         let name = if others == 0 { name } else { format!("{name} ({})", others + 1) };
-        policies.push(Policy { name, sequencer, options, weights });
+        policies.push(ReplayPolicy { name, sequencer, options, weights });
     }
     Ok(policies)
 }
 
-struct Weights<'h> {
-    history: &'h History,
+struct NamedWeights<'h> {
+    history: &'h ReplayHistory,
     found: BTreeMap<Owner, Weight>,
     /// Domains, projects and users that have weights but no jobs in the trace.
     unknown: Vec<String>,
 }
 
-impl Weights<'_> {
-    fn take(&mut self, weights: Configuration) -> Result<(), String> {
+impl NamedWeights<'_> {
+    fn take(&mut self, weights: GroupConfiguration) -> Result<(), String> {
         for (name, weight) in weights.domains.0 {
             let known = self.history.owners.iter().find(|person| *person.domain == *name);
             let owner = known.map(|person| Owner::Domain(Arc::clone(&person.domain)));

@@ -4,51 +4,52 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::domain::replay::history::{History, Job};
-use crate::domain::replay::policy::Policy;
-use crate::domain::replay::report::{Outcome, Starts};
+use crate::domain::replay::history::{ReplayHistory, TraceJob};
+use crate::domain::replay::policy::ReplayPolicy;
+use crate::domain::replay::report::{JobStarts, PolicyOutcome};
 use crate::domain::replay::schedulers;
 use crate::domain::replay::simulate;
-use crate::domain::replay::simulation::Estimates;
-use crate::domain::slots::Amounts;
+use crate::domain::replay::simulation::RuntimeEstimates;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
 /// The settings that all policies share.
-pub(super) struct Setup {
-    pub scheduler: &'static dyn schedulers::Starts,
-    pub estimates: Estimates,
+pub(super) struct ReplaySetup {
+    pub scheduler: &'static dyn schedulers::ReplayScheduler,
+    pub estimates: RuntimeEstimates,
 }
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct ReplayReport {
     pub jobs: u64,
     pub owners: u64,
     pub first_submission: Timestamp,
     pub last_submission: Timestamp,
     /// The largest capacity.
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     pub scheduler: &'static str,
     /// The outcome that `wait_change` compares with; `None` if there is none.
     pub compared_with: Option<String>,
     pub notes: Vec<String>,
     /// The real history, with the weights of the first policy.
-    pub recorded: Outcome,
-    pub policies: Vec<Outcome>,
+    pub recorded: PolicyOutcome,
+    pub policies: Vec<PolicyOutcome>,
 }
 
 /// The name of the outcome that really happened.
-const RECORDED: &str = "recorded";
+const RECORDED_OUTCOME: &str = "recorded";
 
-impl Report {
-    pub fn new(history: &History, policies: &[Policy], setup: &Setup, notes: Vec<String>) -> Self {
+impl ReplayReport {
+    pub fn new(history: &ReplayHistory, policies: &[ReplayPolicy], setup: &ReplaySetup, notes: Vec<String>) -> Self {
         let really: Vec<Option<Timestamp>> = history.jobs.iter().map(|job| Some(job.started_at)).collect();
-        let recorded = Outcome::of(history, &Starts { name: RECORDED, starts: &really, policy: &policies[0] });
+        let recorded =
+            PolicyOutcome::of(history, &JobStarts { name: RECORDED_OUTCOME, starts: &really, policy: &policies[0] });
         let mut outcomes = outcomes(history, policies, setup);
         let compared_with = if history.waits_known() {
             for outcome in &mut outcomes {
                 outcome.compare(&recorded);
             }
-            Some(RECORDED.to_owned())
+            Some(RECORDED_OUTCOME.to_owned())
         } else {
             let first = (outcomes.len() > 1).then(|| outcomes[0].clone());
             if let Some(first) = &first {
@@ -58,7 +59,7 @@ impl Report {
             }
             first.map(|first| first.policy)
         };
-        let submitted = |job: &Job| job.submitted_at;
+        let submitted = |job: &TraceJob| job.submitted_at;
         Self {
             jobs: history.jobs.len() as u64,
             owners: history.owners.len() as u64,
@@ -74,19 +75,19 @@ impl Report {
     }
 
     /// The real history, then the policies.
-    pub fn all(&self) -> impl Iterator<Item = &Outcome> {
+    pub fn all(&self) -> impl Iterator<Item = &PolicyOutcome> {
         std::iter::once(&self.recorded).chain(&self.policies)
     }
 }
 
 /// Policies are independent, so as many are simulated at the same time as there are processors.
-fn outcomes(history: &History, policies: &[Policy], setup: &Setup) -> Vec<Outcome> {
+fn outcomes(history: &ReplayHistory, policies: &[ReplayPolicy], setup: &ReplaySetup) -> Vec<PolicyOutcome> {
     let at_once = thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = Vec::with_capacity(policies.len());
     for some in policies.chunks(at_once) {
-        let one = |policy: &Policy| {
+        let one = |policy: &ReplayPolicy| {
             let starts = simulate(history, policy, setup.scheduler, setup.estimates);
-            Outcome::of(history, &Starts { name: &policy.name, starts: &starts, policy })
+            PolicyOutcome::of(history, &JobStarts { name: &policy.name, starts: &starts, policy })
         };
         thread::scope(|scope| {
             let running: Vec<_> = some.iter().map(|policy| scope.spawn(move || one(policy))).collect();

@@ -2,20 +2,20 @@
 
 use serde::Serialize;
 
-use super::report::Report;
-use super::span::{percent, span};
-use crate::cli::failure::Failure;
-use crate::cli::output::{Format, print, print_json, print_list};
-use crate::domain::replay::report::{ByTier, Entity, Figures, Outcome};
+use super::report::ReplayReport;
+use super::span::{percent_text, span};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{OutputFormat, print, print_json, print_list};
+use crate::domain::replay::report::{ByTier, PolicyOutcome, ReplayEntity, WaitFigures};
 
 /// The number of users that a table shows at each end.
-const SHOWN: usize = 5;
+const USERS_PER_END: usize = 5;
 
-pub(super) fn show(report: &Report, format: Format) -> Result<(), Failure> {
+pub(super) fn write_report(report: &ReplayReport, format: OutputFormat) -> Result<(), CommandFailure> {
     match format {
-        Format::Json => print_json(report),
-        Format::Table => tables(report),
-        Format::Csv | Format::Ndjson => {
+        OutputFormat::Json => print_json(report),
+        OutputFormat::Table => tables(report),
+        OutputFormat::Csv | OutputFormat::Ndjson => {
             let columns = &[
                 "policy",
                 "tier",
@@ -43,7 +43,7 @@ pub(super) fn show(report: &Report, format: Format) -> Result<(), Failure> {
 
 /// A policy, or one domain, project or user under it. Times are in seconds.
 #[derive(Serialize)]
-struct Line<'r> {
+struct ReportLine<'r> {
     policy: &'r str,
     tier: &'static str,
     domain: Option<&'r str>,
@@ -64,8 +64,8 @@ struct Line<'r> {
     jains_index_users: Option<f64>,
 }
 
-impl<'r> Line<'r> {
-    fn new(policy: &'r str, tier: &'static str, figures: &Figures) -> Self {
+impl<'r> ReportLine<'r> {
+    fn new(policy: &'r str, tier: &'static str, figures: &WaitFigures) -> Self {
         Self {
             policy,
             tier,
@@ -88,7 +88,7 @@ impl<'r> Line<'r> {
         }
     }
 
-    fn whole(outcome: &'r Outcome) -> Self {
+    fn whole(outcome: &'r PolicyOutcome) -> Self {
         let ByTier { domain, project, user } = outcome.misallocated_share;
         Self {
             wait_change: outcome.wait_change,
@@ -102,7 +102,7 @@ impl<'r> Line<'r> {
         }
     }
 
-    fn one(policy: &'r str, tier: &'static str, entity: &'r Entity) -> Self {
+    fn one(policy: &'r str, tier: &'static str, entity: &'r ReplayEntity) -> Self {
         Self {
             domain: Some(&entity.domain),
             project: entity.project.as_deref(),
@@ -114,15 +114,16 @@ impl<'r> Line<'r> {
     }
 }
 
-fn lines(outcome: &Outcome) -> impl Iterator<Item = Line<'_>> {
+fn lines(outcome: &PolicyOutcome) -> impl Iterator<Item = ReportLine<'_>> {
     let tiers = [("domain", &outcome.domains), ("project", &outcome.projects), ("user", &outcome.users)];
     let entities = tiers.into_iter().flat_map(|(tier, entities)| entities.iter().map(move |entity| (tier, entity)));
-    std::iter::once(Line::whole(outcome)).chain(entities.map(|(tier, entity)| Line::one(&outcome.policy, tier, entity)))
+    std::iter::once(ReportLine::whole(outcome))
+        .chain(entities.map(|(tier, entity)| ReportLine::one(&outcome.policy, tier, entity)))
 }
 
 /// A row for people.
 #[derive(Serialize)]
-struct Shown {
+struct ReadableRow {
     policy: String,
     domain: String,
     project: String,
@@ -139,8 +140,8 @@ struct Shown {
     jain: String,
 }
 
-impl Shown {
-    fn of(line: &Line) -> Self {
+impl ReadableRow {
+    fn of(line: &ReportLine) -> Self {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         Self {
             policy: line.policy.to_owned(),
@@ -152,27 +153,30 @@ impl Shown {
             median: span(line.wait_median),
             p95: span(line.wait_p95),
             slowdown: format!("{:.1}", line.bounded_slowdown),
-            used: line.used_share.map(percent).unwrap_or_default(),
+            used: line.used_share.map(percent_text).unwrap_or_default(),
             change: line.wait_change.map(span).unwrap_or_default(),
-            utilisation: line.utilisation.map(percent).unwrap_or_default(),
-            misallocated: line.misallocated_users.map(percent).unwrap_or_default(),
+            utilisation: line.utilisation.map(percent_text).unwrap_or_default(),
+            misallocated: line.misallocated_users.map(percent_text).unwrap_or_default(),
             jain: line.jains_index_users.map(|index| format!("{index:.3}")).unwrap_or_default(),
         }
     }
 }
 
-fn table<'r>(columns: &'static [&'static str], lines: impl Iterator<Item = Line<'r>>) -> Result<(), Failure> {
-    print_list(Format::Table, columns, lines.map(|line| Shown::of(&line)))
+fn table<'r>(
+    columns: &'static [&'static str],
+    lines: impl Iterator<Item = ReportLine<'r>>,
+) -> Result<(), CommandFailure> {
+    print_list(OutputFormat::Table, columns, lines.map(|line| ReadableRow::of(&line)))
 }
 
-fn tables(report: &Report) -> Result<(), Failure> {
-    print(&heading(report))?;
+fn tables(report: &ReplayReport) -> Result<(), CommandFailure> {
+    print(&table_heading(report))?;
     let policies =
         &["policy", "jobs", "wait_mean", "median", "p95", "slowdown", "change", "utilisation", "misallocated", "jain"];
-    table(policies, report.all().map(Line::whole))?;
-    let of = |entities: fn(&Outcome) -> &[Entity], tier: &'static str| {
+    table(policies, report.all().map(ReportLine::whole))?;
+    let of = |entities: fn(&PolicyOutcome) -> &[ReplayEntity], tier: &'static str| {
         report.all().flat_map(move |outcome| {
-            entities(outcome).iter().map(move |entity| Line::one(&outcome.policy, tier, entity))
+            entities(outcome).iter().map(move |entity| ReportLine::one(&outcome.policy, tier, entity))
         })
     };
     if report.recorded.domains.len() > 1 {
@@ -191,14 +195,16 @@ fn tables(report: &Report) -> Result<(), Failure> {
         let columns =
             &["policy", "project", "user", "jobs", "wait_mean", "median", "p95", "slowdown", "used", "change"];
         let ends = report.policies.iter().flat_map(|outcome| {
-            extremes(&outcome.users).into_iter().map(|entity| Line::one(&outcome.policy, "user", entity))
+            largest_differences(&outcome.users)
+                .into_iter()
+                .map(|entity| ReportLine::one(&outcome.policy, "user", entity))
         });
         table(columns, ends)?;
     }
     Ok(())
 }
 
-fn heading(report: &Report) -> String {
+fn table_heading(report: &ReplayReport) -> String {
     let capacity: Vec<String> = report.capacity.iter().map(|(slot, amount)| format!("{slot}={amount}")).collect();
     format!(
         "{} jobs of {} owners, submitted from {} to {}, on {} with the scheduler {}\n",
@@ -212,14 +218,14 @@ fn heading(report: &Report) -> String {
 }
 
 /// The users that gain the most, then those that lose the most.
-pub(super) fn extremes(users: &[Entity]) -> Vec<&Entity> {
-    let mut changed: Vec<(&Entity, f64)> = users
+pub(super) fn largest_differences(users: &[ReplayEntity]) -> Vec<&ReplayEntity> {
+    let mut changed: Vec<(&ReplayEntity, f64)> = users
         .iter()
         .filter_map(|user| Some((user, user.wait_change?)))
         .filter(|(_, change)| change.abs() >= 1.0)
         .collect();
     changed.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let gain = changed.iter().filter(|(_, change)| *change < 0.0).take(SHOWN);
-    let lose = changed.iter().rev().filter(|(_, change)| *change > 0.0).take(SHOWN);
+    let gain = changed.iter().filter(|(_, change)| *change < 0.0).take(USERS_PER_END);
+    let lose = changed.iter().rev().filter(|(_, change)| *change > 0.0).take(USERS_PER_END);
     gain.chain(lose).map(|(user, _)| *user).collect()
 }

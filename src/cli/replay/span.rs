@@ -15,6 +15,6 @@ pub(super) fn span(seconds: f64) -> String {
 }
 
 /// A share in percent.
-pub(super) fn percent(share: f64) -> String {
+pub(super) fn percent_text(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -5,26 +5,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::TraceArgs;
-use crate::cli::counted::counted;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::import::domain_map::{DomainMap, read_domain_map};
-use crate::cli::import::format::Format;
-use crate::cli::import::job::{ImportedJob, UNKNOWN};
-use crate::cli::import::source::Source;
-use crate::cli::import::{ImportError, MemoryUnit, Options, Reader, Row};
+use crate::cli::import::format::ImportFormat;
+use crate::cli::import::job::{ImportedJob, UNKNOWN_NAME};
+use crate::cli::import::source::LineSource;
+use crate::cli::import::{ImportError, JobRow, MemoryUnit, TraceOptions, TraceReader};
+use crate::cli::nouns::with_noun;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{KernelId, Member, ProjectId};
 use crate::domain::maps::FastMap;
-use crate::domain::replay::history::{History, Job, Numbers, Offer, Person};
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::replay::history::{CapacityOffer, ConsecutiveNumbers, ReplayHistory, TraceJob, TraceUser};
+use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::time::Timestamp;
 
 /// The jobs of a trace, before the capacity of the cluster is known.
 #[derive(Default)]
-pub(super) struct Trace {
-    jobs: Vec<Job>,
-    owners: Vec<Person>,
-    sizes: Vec<Amounts>,
+pub(super) struct JobTrace {
+    jobs: Vec<TraceJob>,
+    owners: Vec<TraceUser>,
+    sizes: Vec<SlotAmounts>,
     /// All resource groups of the jobs.
     pub groups: BTreeSet<String>,
     /// The resource groups that the files name, if `--group` moves the jobs to another one.
@@ -32,45 +32,46 @@ pub(super) struct Trace {
     pub notes: Vec<String>,
 }
 
-pub(super) fn read(args: &TraceArgs) -> Result<Trace, Failure> {
-    let options = Options {
+pub(super) fn read(args: &TraceArgs) -> Result<JobTrace, CommandFailure> {
+    let options = TraceOptions {
         resource_group: args.group.clone(),
         swf_memory: MemoryUnit::ALL
             .into_iter()
             .find(|(name, _)| *name == args.swf_memory)
             .map_or_else(MemoryUnit::default, |(_, unit)| unit),
         zone: args.timezone,
-        ..Options::default()
+        ..TraceOptions::default()
     };
     let domains = match &args.domain_map {
-        Some(file) => in_file(file, Source::open(file).and_then(|mut source| read_domain_map(&mut source)))?,
+        Some(file) => in_file(file, LineSource::open(file).and_then(|mut source| read_domain_map(&mut source)))?,
         None => DomainMap::default(),
     };
-    let mut readings = Readings { group: args.group.as_deref(), ..Readings::of(&domains) };
+    let mut readings = TraceReadings { group: args.group.as_deref(), ..TraceReadings::of(&domains) };
     for file in &args.traces {
         let format = format_of(file, args.format.as_deref())?;
-        let reader = in_file(file, Source::open(file).and_then(|source| Reader::new(format, source, &options)))?;
+        let reader =
+            in_file(file, LineSource::open(file).and_then(|source| TraceReader::new(format, source, &options)))?;
         readings.read(file, reader)?;
     }
     readings.finish()
 }
 
 /// The failure to read a file, with the name of the file.
-pub(super) fn in_file<T>(file: &Path, read: Result<T, ImportError>) -> Result<T, Failure> {
+pub(super) fn in_file<T>(file: &Path, read: Result<T, ImportError>) -> Result<T, CommandFailure> {
     read.map_err(|error| match error {
-        ImportError::Open { .. } => Failure::Unusable(error.to_string()),
-        _ => Failure::Unusable(format!("{}: {error}", file.display())),
+        ImportError::Open { .. } => CommandFailure::Unusable(error.to_string()),
+        _ => CommandFailure::Unusable(format!("{}: {error}", file.display())),
     })
 }
 
 /// The named format, otherwise the one that follows from the name of the file.
-fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failure> {
+fn format_of(file: &Path, named: Option<&str>) -> Result<&'static ImportFormat, CommandFailure> {
     let name = file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let parts: Vec<&str> = name.split('.').collect();
-    let told = named.or_else(|| parts.iter().rev().find(|part| Format::named(part).is_some()).copied());
-    told.and_then(Format::named).ok_or_else(|| {
+    let format_name = named.or_else(|| parts.iter().rev().find(|part| ImportFormat::named(part).is_some()).copied());
+    format_name.and_then(ImportFormat::named).ok_or_else(|| {
         let known: Vec<&str> = crate::cli::import::FORMATS.iter().map(|format| format.name).collect();
-        Failure::Unusable(format!(
+        CommandFailure::Unusable(format!(
             "{}: the name does not show the format; give it with --format: {}",
             file.display(),
             known.join(", ")
@@ -79,34 +80,34 @@ fn format_of(file: &Path, named: Option<&str>) -> Result<&'static Format, Failur
 }
 
 /// The jobs of the group in `--group`, and all others. If files have both, only the former are replayed.
-struct Readings<'a> {
+struct TraceReadings<'a> {
     group: Option<&'a str>,
-    of_group: Reading<'a>,
-    others: Reading<'a>,
+    of_group: TraceReading<'a>,
+    others: TraceReading<'a>,
     dropped: u64,
 }
 
-impl<'a> Readings<'a> {
+impl<'a> TraceReadings<'a> {
     fn of(domains: &'a DomainMap) -> Self {
-        Self { group: None, of_group: Reading::of(domains), others: Reading::of(domains), dropped: 0 }
+        Self { group: None, of_group: TraceReading::of(domains), others: TraceReading::of(domains), dropped: 0 }
     }
 
-    fn read(&mut self, file: &Path, mut reader: Reader) -> Result<(), Failure> {
+    fn read(&mut self, file: &Path, mut reader: TraceReader) -> Result<(), CommandFailure> {
         for row in reader.by_ref() {
             match in_file(file, row)? {
-                Row::Job(job) if self.group == Some(&job.told_group) => self.of_group.take(*job),
-                Row::Job(job) => self.others.take(*job),
-                Row::Dropped(_) => self.dropped += 1,
+                JobRow::Job(job) if self.group == Some(&job.given_group) => self.of_group.take(*job),
+                JobRow::Job(job) => self.others.take(*job),
+                JobRow::Dropped(_) => self.dropped += 1,
             }
         }
         match &reader.summary().ended_early {
-            Some(early) => Err(Failure::Unusable(format!("{}: {early}", file.display()))),
+            Some(early) => Err(CommandFailure::Unusable(format!("{}: {early}", file.display()))),
             None => Ok(()),
         }
     }
 
     /// The jobs that are replayed: those of the group, or all jobs as one group if the files have none of it.
-    fn finish(self) -> Result<Trace, Failure> {
+    fn finish(self) -> Result<JobTrace, CommandFailure> {
         let Self { group, of_group, others, dropped } = self;
         if of_group.places.is_empty() {
             return others.finish(dropped);
@@ -114,20 +115,20 @@ impl<'a> Readings<'a> {
         let left_out = others.places.len() as u64;
         let mut trace = of_group.finish(dropped)?;
         if let Some(group) = group.filter(|_| left_out > 0) {
-            let jobs = counted(left_out, "job of another resource group", "jobs of other resource groups");
+            let jobs = with_noun(left_out, "job of another resource group", "jobs of other resource groups");
             trace.notes.insert(0, format!("{jobs} left out: the replay is of {group}"));
         }
         Ok(trace)
     }
 }
 
-struct Reading<'a> {
-    trace: Trace,
+struct TraceReading<'a> {
+    trace: JobTrace,
     domains: &'a DomainMap,
-    members: Numbers<Member>,
-    size_numbers: Numbers<Amounts>,
+    members: ConsecutiveNumbers<Member>,
+    size_numbers: ConsecutiveNumbers<SlotAmounts>,
     /// The newest job of each project, and the domain that it names.
-    homes: BTreeMap<ProjectId, (Timestamp, Arc<str>)>,
+    domain_assignments: BTreeMap<ProjectId, (Timestamp, Arc<str>)>,
     /// The index of each job among those of the trace; `None` for a job without a row that has start and end.
     places: FastMap<KernelId, Option<u32>>,
     repeated: u64,
@@ -135,14 +136,14 @@ struct Reading<'a> {
     disputed: u64,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TraceReading<'a> {
     fn of(domains: &'a DomainMap) -> Self {
         Self {
-            trace: Trace::default(),
+            trace: JobTrace::default(),
             domains,
-            members: Numbers::default(),
-            size_numbers: Numbers::default(),
-            homes: BTreeMap::new(),
+            members: ConsecutiveNumbers::default(),
+            size_numbers: ConsecutiveNumbers::default(),
+            domain_assignments: BTreeMap::new(),
             places: FastMap::default(),
             repeated: 0,
             disputed: 0,
@@ -169,19 +170,23 @@ impl<'a> Reading<'a> {
         if !self.trace.groups.contains(&job.resource_group) {
             self.trace.groups.insert(job.resource_group.clone());
         }
-        if !job.told_group.is_empty() && job.told_group != UNKNOWN && !self.trace.named_groups.contains(&job.told_group)
+        if !job.given_group.is_empty()
+            && job.given_group != UNKNOWN_NAME
+            && !self.trace.named_groups.contains(&job.given_group)
         {
-            self.trace.named_groups.insert(job.told_group.clone());
+            self.trace.named_groups.insert(job.given_group.clone());
         }
-        let mapped = Some(&job.domain).filter(|domain| *domain != UNKNOWN).or_else(|| self.domains.get(&job.project));
-        let domain: Arc<str> = mapped.map_or(UNKNOWN, String::as_str).into();
-        let home = self.homes.entry(member.project).or_insert_with(|| (submitted_at, Arc::clone(&domain)));
-        if submitted_at >= home.0 {
-            *home = (submitted_at, Arc::clone(&domain));
+        let mapped =
+            Some(&job.domain).filter(|domain| *domain != UNKNOWN_NAME).or_else(|| self.domains.get(&job.project));
+        let domain: Arc<str> = mapped.map_or(UNKNOWN_NAME, String::as_str).into();
+        let assigned_domain =
+            self.domain_assignments.entry(member.project).or_insert_with(|| (submitted_at, Arc::clone(&domain)));
+        if submitted_at >= assigned_domain.0 {
+            *assigned_domain = (submitted_at, Arc::clone(&domain));
         }
-        let Trace { owners, sizes, jobs, .. } = &mut self.trace;
+        let JobTrace { owners, sizes, jobs, .. } = &mut self.trace;
         let owner = self.members.of(member, |_| {
-            owners.push(Person {
+            owners.push(TraceUser {
                 member,
                 user: job.user.as_str().into(),
                 project: job.project.as_str().into(),
@@ -189,7 +194,7 @@ impl<'a> Reading<'a> {
             });
         });
         let size = self.size_numbers.of(job.slots, |size| sizes.push(size.clone()));
-        let job = Job {
+        let job = TraceJob {
             id: job.job_key.into_boxed_str(),
             owner,
             size,
@@ -207,22 +212,22 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn finish(self, dropped: u64) -> Result<Trace, Failure> {
-        let Self { mut trace, homes, places, repeated, disputed, .. } = self;
+    fn finish(self, dropped: u64) -> Result<JobTrace, CommandFailure> {
+        let Self { mut trace, domain_assignments, places, repeated, disputed, .. } = self;
         let unfinished = places.values().filter(|place| place.is_none()).count() as u64;
         for person in &mut trace.owners {
-            if let Some((_, domain)) = homes.get(&person.member.project) {
+            if let Some((_, domain)) = domain_assignments.get(&person.member.project) {
                 person.domain = Arc::clone(domain);
             }
         }
         trace.jobs.sort_by(|a, b| (a.submitted_at, &a.id).cmp(&(b.submitted_at, &b.id)));
         let jobs = trace.jobs.len() as u64;
         if jobs == 0 {
-            return Err(Failure::Unusable("the trace has no job that has started and ended".to_owned()));
+            return Err(CommandFailure::Unusable("the trace has no job that has started and ended".to_owned()));
         }
         if trace.groups.len() > 1 {
             let some: Vec<&str> = trace.groups.iter().take(3).map(String::as_str).collect();
-            return Err(Failure::Unusable(format!(
+            return Err(CommandFailure::Unusable(format!(
                 "the trace has jobs of {} resource groups ({}{}), and a replay is of one; --group NAME replays those of one, \
                  or all as one group if it has another name",
                 trace.groups.len(),
@@ -233,7 +238,7 @@ impl<'a> Reading<'a> {
         let notes = &mut trace.notes;
         let mut note = |count: u64, one: &str, many: &str| {
             if count > 0 {
-                notes.push(counted(count, one, many));
+                notes.push(with_noun(count, one, many));
             }
         };
         note(
@@ -274,22 +279,22 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl Trace {
+impl JobTrace {
     /// The owner of the job at index `place`.
     fn owner(&self, place: usize) -> Member {
         self.owners[self.jobs[place].owner as usize].member
     }
 
     /// The history that is replayed on a cluster with these offers.
-    pub fn history(&mut self, offers: Vec<Offer>) -> Result<History, Failure> {
-        let mut history = History {
+    pub fn history(&mut self, offers: Vec<CapacityOffer>) -> Result<ReplayHistory, CommandFailure> {
+        let mut history = ReplayHistory {
             jobs: std::mem::take(&mut self.jobs),
             owners: std::mem::take(&mut self.owners),
             sizes: std::mem::take(&mut self.sizes),
             offers,
         };
         let most = history.most_offered();
-        let unit: Amounts = most.iter().map(|(slot, _)| (slot, Amount::ONE)).collect();
+        let unit: SlotAmounts = most.iter().map(|(slot, _)| (slot, Amount::ONE)).collect();
         let mut bare = vec![false; history.sizes.len()];
         for (size, bare) in history.sizes.iter_mut().zip(&mut bare) {
             *size = size.iter().filter(|(slot, _)| most.get(*slot).is_some()).collect();
@@ -301,7 +306,8 @@ impl Trace {
         if bare > 0 {
             self.notes.push(format!("{bare} jobs name no slot that the cluster offers: each counts as one of each"));
         }
-        let fits = |size: &Amounts| size.iter().all(|(slot, amount)| most.get(slot).is_some_and(|most| amount <= most));
+        let fits =
+            |size: &SlotAmounts| size.iter().all(|(slot, amount)| most.get(slot).is_some_and(|most| amount <= most));
         let fit: Vec<bool> = history.sizes.iter().map(fits).collect();
         let before = history.jobs.len();
         history.jobs.retain(|job| fit[job.size as usize]);
@@ -312,14 +318,14 @@ impl Trace {
             ));
         }
         if history.jobs.is_empty() {
-            return Err(Failure::Unusable("no job of the trace fits into the cluster".to_owned()));
+            return Err(CommandFailure::Unusable("no job of the trace fits into the cluster".to_owned()));
         }
         Ok(history)
     }
 
     /// The usage of all jobs, in slot-seconds by slot.
-    pub fn used(&self) -> Usages {
-        let mut sum = Usages::default();
+    pub fn used(&self) -> SlotUsages {
+        let mut sum = SlotUsages::default();
         for job in &self.jobs {
             sum.add(&self.sizes[job.size as usize].for_micros(job.ran));
         }
@@ -327,8 +333,8 @@ impl Trace {
     }
 
     /// The largest request of each slot.
-    pub fn largest(&self) -> Amounts {
-        let mut most = Amounts::default();
+    pub fn largest(&self) -> SlotAmounts {
+        let mut most = SlotAmounts::default();
         // The size of a row that was replaced by a later one belongs to no job.
         for (slot, amount) in self.jobs.iter().flat_map(|job| self.sizes[job.size as usize].iter()) {
             if most.get(slot).is_none_or(|known| known < amount) {

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::Client;
-use super::command::Command;
-use super::failure::{Failure, Outcome};
-use super::list::List;
+use super::client::ApiClient;
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome};
+use super::list::EndpointList;
 use super::output::OutputArgs;
 use crate::config::Config;
 
@@ -17,7 +17,7 @@ use crate::config::Config;
 /// or months
 #[derive(Parser)]
 #[command(name = "usage")]
-pub struct Usage {
+pub struct UsageArgs {
     /// The resource group; with --by there may be several, whose usage is summed
     #[arg(required = true)]
     groups: Vec<String>,
@@ -58,19 +58,19 @@ pub struct Usage {
 
 const COLUMNS: &[&str] = &["kernel_id", "period_start", "period_end", "charge_class", "resource_usage", "compacted"];
 
-impl Command for Usage {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for UsageArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         if self.by.is_some() {
             report::run(self, &config).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let [group] = &self.groups[..] else {
-            return Err(Failure::Unusable("records are of one resource group; several go with --by".to_owned()));
+            return Err(CommandFailure::Unusable("records are of one resource group; several go with --by".to_owned()));
         };
-        let call = Client::of(&config).await?.get(["resource-groups", group, "usage-records"]);
+        let call = ApiClient::of(&config).await?.get(["resource-groups", group, "usage-records"]);
         let call = call.maybe("from", self.from).maybe("to", self.to);
         let call = call.maybe("user", self.user).maybe("project", self.project).maybe("domain", self.domain);
-        List::of(call, self.limit).print(self.output.output, COLUMNS).await?;
+        EndpointList::of(call, self.limit).print(self.output.output, COLUMNS).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

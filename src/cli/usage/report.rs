@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::Usage;
-use crate::cli::client::{Call, Client};
-use crate::cli::failure::Failure;
-use crate::cli::list::List;
-use crate::cli::output::{Format, percent, print_list};
+use super::UsageArgs;
+use crate::cli::client::{ApiClient, EndpointCall};
+use crate::cli::failure::CommandFailure;
+use crate::cli::list::EndpointList;
+use crate::cli::output::{OutputFormat, percent_text, print_list};
 use crate::config::Config;
 use crate::domain::time::Day;
-use crate::domain::usage_report::Period;
+use crate::domain::usage_report::ReportPeriod;
 use crate::service::{Clock, SystemClock};
 
 /// The columns that may precede the hours of slots, in this order.
-const NAMES: [&str; 11] = [
+const NAME_COLUMNS: [&str; 11] = [
     "resource_group",
     "first_day",
     "last_day",
@@ -29,29 +29,29 @@ const NAMES: [&str; 11] = [
     "entitled_share",
 ];
 /// The words that a report may be grouped by, and the columns that show them.
-const BY: [(&str, &str); 4] =
+const GROUPING_COLUMNS: [(&str, &str); 4] =
     [("domain", "domain_name"), ("project", "project_name"), ("user", "user_name"), ("charge_class", "charge_class")];
-const DAYS: [&str; 2] = ["first_day", "last_day"];
-const SHARES: [&str; 2] = ["used_share", "entitled_share"];
+const DAY_COLUMNS: [&str; 2] = ["first_day", "last_day"];
+const SHARE_COLUMNS: [&str; 2] = ["used_share", "entitled_share"];
 /// Ids, and the names that replace them in tables.
-const NAMED: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", "user_name")];
+const NAMED_COLUMNS: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", "user_name")];
 
-pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
+pub async fn run(usage: UsageArgs, config: &Config) -> Result<(), CommandFailure> {
     let format = usage.output.output;
     let (limit, by) = (usage.limit, usage.by.clone().unwrap_or_default());
     let call = call(usage, config).await?;
-    let list = if limit.is_none() { List::whole(call) } else { List::of(call, limit) };
-    if matches!(format, Format::Json | Format::Ndjson) {
+    let list = if limit.is_none() { EndpointList::whole(call) } else { EndpointList::of(call, limit) };
+    if matches!(format, OutputFormat::Json | OutputFormat::Ndjson) {
         return list.print(format, &[]).await;
     }
     let (mut rows, totals) = list.rows_and_totals().await?;
     let slots: BTreeSet<String> =
         rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
-    let hours: Vec<(String, String)> = slots.iter().map(|slot| (heading(slot), slot.clone())).collect();
+    let hours: Vec<(String, String)> = slots.iter().map(|slot| (slot_heading(slot), slot.clone())).collect();
     // Tables have no room for these columns, and for some days no capacity is known.
     let has_part = |slot: &String| rows.iter().any(|row| row["capacity_share"].get(slot).is_some());
     let parts: Vec<(String, String)> = match format {
-        Format::Table => Vec::new(),
+        OutputFormat::Table => Vec::new(),
         _ => slots.into_iter().filter(has_part).map(|slot| (format!("{slot}_capacity_share"), slot)).collect(),
     };
     for row in &mut rows {
@@ -61,18 +61,22 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
         for (heading, slot) in &hours {
             row[heading] = row["slot_hours"].get(slot).cloned().unwrap_or_else(|| json!("0"));
         }
-        if format == Format::Table {
+        if format == OutputFormat::Table {
             shorten(row, &hours);
         }
     }
     // The heading of a report without rows.
-    let of_tier = by.split(',').filter_map(|by| BY.iter().find(|(known, _)| *known == by)).map(|(_, column)| *column);
+    let of_tier = by
+        .split(',')
+        .filter_map(|by| GROUPING_COLUMNS.iter().find(|(known, _)| *known == by))
+        .map(|(_, column)| *column);
     let of_tier: Vec<&str> = of_tier.collect();
-    let is_always_there = |name: &str| DAYS.contains(&name) || (rows.is_empty() && of_tier.contains(&name));
+    let is_always_there = |name: &str| DAY_COLUMNS.contains(&name) || (rows.is_empty() && of_tier.contains(&name));
     let has_any = |name: &str| rows.iter().any(|row| row.get(name).is_some());
-    let mut columns: Vec<&str> = NAMES.into_iter().filter(|name| is_always_there(name) || has_any(name)).collect();
+    let mut columns: Vec<&str> =
+        NAME_COLUMNS.into_iter().filter(|name| is_always_there(name) || has_any(name)).collect();
     columns.extend(hours.iter().chain(&parts).map(|(heading, _)| heading.as_str()));
-    if format == Format::Table && !rows.is_empty() {
+    if format == OutputFormat::Table && !rows.is_empty() {
         rows.push(total_row(&totals, columns[0], &hours));
     }
     print_list(format, &columns, rows)
@@ -90,9 +94,9 @@ fn total_row(totals: &Value, first_column: &str, hours: &[(String, String)]) -> 
 
 /// Converts a row for people: names instead of ids, shares in percent, short numbers.
 fn shorten(row: &mut Value, hours: &[(String, String)]) {
-    for share in SHARES {
+    for share in SHARE_COLUMNS {
         if row.get(share).is_some_and(Value::is_string) {
-            row[share] = Value::from(percent(&row[share]));
+            row[share] = Value::from(percent_text(&row[share]));
         }
     }
     for figure in hours.iter().map(|(heading, _)| heading.as_str()) {
@@ -100,7 +104,7 @@ fn shorten(row: &mut Value, hours: &[(String, String)]) {
             row[figure] = Value::from(format!("{exact:.3}"));
         }
     }
-    for (id, name) in NAMED {
+    for (id, name) in NAMED_COLUMNS {
         let Some(shown) = row.as_object_mut().and_then(|row| row.remove(id)) else { continue };
         if row.get(name).is_none() {
             row[name] = shown;
@@ -109,11 +113,11 @@ fn shorten(row: &mut Value, hours: &[(String, String)]) {
 }
 
 /// The heading of the hours of a slot.
-fn heading(slot: &str) -> String {
+fn slot_heading(slot: &str) -> String {
     if slot == "mem" { "mem_gib_hours".to_owned() } else { format!("{slot}_hours") }
 }
 
-async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
+async fn call(usage: UsageArgs, config: &Config) -> Result<EndpointCall, CommandFailure> {
     let (from, to) = match usage.month {
         Some(month) => {
             let (first, last) = days_of(&month)?;
@@ -121,7 +125,7 @@ async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
         }
         None => (usage.from, usage.to),
     };
-    let client = Client::of(config).await?;
+    let client = ApiClient::of(config).await?;
     let call = match &usage.groups[..] {
         [group] => client.get(["resource-groups", group, "usage-report"]),
         groups => groups.iter().fold(client.get(["usage-report"]), |call, group| call.with("group", group)),
@@ -132,10 +136,10 @@ async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
 }
 
 /// The days of a month, up to today.
-fn days_of(month: &str) -> Result<(Day, Day), Failure> {
-    let unusable = || Failure::Unusable(format!("{month:?} is not a month like 2026-10"));
+fn days_of(month: &str) -> Result<(Day, Day), CommandFailure> {
+    let unusable = || CommandFailure::Unusable(format!("{month:?} is not a month like 2026-10"));
     let first: Day = format!("{month}-01").parse().map_err(|_| unusable())?;
-    let last = Period::Month.last(first);
+    let last = ReportPeriod::Month.last(first);
     let today = SystemClock.now().day();
     // The server refuses days in the future.
     Ok((first, if first <= today { last.min(today) } else { last }))

@@ -11,23 +11,23 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::ask::{confirm, is_terminal};
-use super::client::{Client, no_json};
-use super::command::Command;
-use super::failure::{FAILED, Failure, Outcome, eprint_line};
-use super::list::List;
+use super::client::{ApiClient, no_json};
+use super::command::CommandArgs;
+use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
+use super::list::EndpointList;
 use super::open::{input_name, read_input};
-use super::output::{Format, percent, print, print_answer, print_bytes, print_list, warn};
-use super::simulated;
+use super::output::{OutputFormat, percent_text, print, print_answer, print_bytes, print_list, warn};
+use super::simulation_answer;
 use super::tier::tier;
 use crate::config::Config;
 use crate::domain::tier::Tier;
 use crate::domain::weight::Weight;
-use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
+use crate::rest::configuration::view::{GroupConfiguration, UserEntry, WeightText};
 
 /// Read and write fair-share weights, one by one or as a file
 #[derive(Parser)]
 #[command(name = "weights")]
-pub struct Weights {
+pub struct WeightsArgs {
     #[command(subcommand)]
     command: WeightsCommand,
 }
@@ -97,8 +97,8 @@ struct FileArgs {
     #[arg(long)]
     prune: bool,
     /// Form of the changes
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    output: Format,
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
+    output: OutputFormat,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -109,42 +109,44 @@ enum GetFormat {
     Csv,
 }
 
-impl Command for Weights {
-    async fn run(self, config: Config) -> Outcome {
+impl CommandArgs for WeightsArgs {
+    async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            WeightsCommand::Get { group, output } => get(&group, output, &Client::of(&config).await?).await?,
+            WeightsCommand::Get { group, output } => get(&group, output, &ApiClient::of(&config).await?).await?,
             WeightsCommand::Set(args) => set(args, &config).await?,
             WeightsCommand::Apply { file, dry_run, yes, reason } => {
-                apply(&Plan::read(file, &config).await?, dry_run, yes, reason).await?;
+                apply(&WeightsFile::read(file, &config).await?, dry_run, yes, reason).await?;
             }
-            WeightsCommand::Diff { file, ranks: false } => return diff(&Plan::read(file, &config).await?).await,
-            WeightsCommand::Diff { file, ranks: true } => return ranks(&Plan::read(file, &config).await?).await,
+            WeightsCommand::Diff { file, ranks: false } => return diff(&WeightsFile::read(file, &config).await?).await,
+            WeightsCommand::Diff { file, ranks: true } => {
+                return show_ranks(&WeightsFile::read(file, &config).await?).await;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Failure> {
+async fn get(group: &str, output: GetFormat, client: &ApiClient) -> Result<(), CommandFailure> {
     let path = |last| ["resource-groups", group, last];
     let weights = || client.get(path("fair-share-weights"));
     match output {
         GetFormat::Yaml => {
-            let document: Configuration = client.get(path("configuration")).send().await?.json().await?;
+            let document: GroupConfiguration = client.get(path("configuration")).send().await?.json().await?;
             print(file::to_yaml(&document)?.trim_end())
         }
         GetFormat::Json => print_answer(weights().send().await?).await,
         GetFormat::Table => {
-            let rows = List::whole(weights()).rows().await?;
+            let rows = EndpointList::whole(weights()).rows().await?;
             let named = rows.iter().map(|row| {
                 let shown = |name: &str, id: &str| row.get(name).or_else(|| row.get(id)).cloned().unwrap_or_default();
                 json!({
                     "target_type": row["target_type"], "target": shown("target_name", "target_id"),
                     "project": shown("project_name", "project_id"), "weight": row["weight"],
-                    "entitled": percent(&row["entitled_share"]), "of_parent": percent(&row["entitled_share_of_parent"]),
+                    "entitled": percent_text(&row["entitled_share"]), "of_parent": percent_text(&row["entitled_share_of_parent"]),
                 })
             });
             let columns = &["target_type", "target", "project", "weight", "entitled", "of_parent"];
-            print_list(Format::Table, columns, named)
+            print_list(OutputFormat::Table, columns, named)
         }
         GetFormat::Csv => {
             let columns = &[
@@ -157,66 +159,68 @@ async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Fail
                 "entitled_share",
                 "entitled_share_of_parent",
             ];
-            List::whole(weights()).print(Format::Csv, columns).await
+            EndpointList::whole(weights()).print(OutputFormat::Csv, columns).await
         }
     }
 }
 
-async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
+async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
     let weight = match args.weight.as_str() {
         "unset" => None,
-        text => {
-            Some(Weight::parse(text).map_err(|e| Failure::Unusable(format!("the weight {text:?} {e}")))?.to_string())
-        }
+        text => Some(
+            Weight::parse(text).map_err(|e| CommandFailure::Unusable(format!("the weight {text:?} {e}")))?.to_string(),
+        ),
     };
     if args.project.is_some() && args.tier != Tier::User {
-        return Err(Failure::Unusable("--project belongs to the weight of a user".to_owned()));
+        return Err(CommandFailure::Unusable("--project belongs to the weight of a user".to_owned()));
     }
     let weight = WeightText::written(weight);
-    let mut document = Configuration::default();
+    let mut document = GroupConfiguration::default();
     match args.tier {
         Tier::Domain => document.domains.0.push((args.name, weight)),
         Tier::Project => document.projects.0.push((args.name, weight)),
         Tier::User => document.users.push(UserEntry { user: args.name, project: args.project, weight }),
     }
-    let client = Client::of(config).await?;
+    let client = ApiClient::of(config).await?;
     let call = client.put(["resource-groups", &args.group, "configuration"]).maybe("reason", args.reason);
-    let answer = call.json(&document)?.send().await.map_err(Failure::without_places)?;
-    say(&answer.json().await?, "");
+    let answer = call.json(&document)?.send().await.map_err(CommandFailure::without_places)?;
+    write_count(&answer.json().await?, "");
     Ok(())
 }
 
 /// A file of weights, and its group.
-struct Plan {
+struct WeightsFile {
     args: FileArgs,
     group: String,
-    document: Configuration,
-    client: Client,
+    document: GroupConfiguration,
+    client: ApiClient,
 }
 
-impl Plan {
-    async fn read(args: FileArgs, config: &Config) -> Result<Self, Failure> {
+impl WeightsFile {
+    async fn read(args: FileArgs, config: &Config) -> Result<Self, CommandFailure> {
         let name = input_name(&args.file);
         let document = file::read(&read_input(&args.file)?, &name)?;
         // A failed program may write an empty file, which must not unset everything.
         if document.is_none() && args.prune {
-            return Err(Failure::Unusable(format!("{name} is empty; with --prune, a file without weights is {{}}")));
+            return Err(CommandFailure::Unusable(format!(
+                "{name} is empty; with --prune, a file without weights is {{}}"
+            )));
         }
         let document = document.unwrap_or_default();
         let group = match (&args.group, &document.resource_group) {
-            (Some(group), Some(other)) if group != other => Err(Failure::Unusable(format!(
+            (Some(group), Some(other)) if group != other => Err(CommandFailure::Unusable(format!(
                 "{name}: /resource_group: the file is for the resource group {other:?}, not for {group:?}"
             ))),
             (Some(group), _) | (None, Some(group)) => Ok(group.clone()),
-            (None, None) => {
-                Err(Failure::Unusable("name the resource group, here or in the file as resource_group".to_owned()))
-            }
+            (None, None) => Err(CommandFailure::Unusable(
+                "name the resource group, here or in the file as resource_group".to_owned(),
+            )),
         }?;
-        Ok(Self { args, group, document, client: Client::of(config).await? })
+        Ok(Self { args, group, document, client: ApiClient::of(config).await? })
     }
 
     /// The changes that the file makes, or would make.
-    async fn send(&self, dry_run: bool, reason: Option<&str>) -> Result<Bytes, Failure> {
+    async fn send(&self, dry_run: bool, reason: Option<&str>) -> Result<Bytes, CommandFailure> {
         let call = self.client.put(["resource-groups", &self.group, "configuration"]);
         let call = call.flag("prune", self.args.prune).flag("dry_run", dry_run).maybe("reason", reason);
         let sent = call.json(&self.document)?.bytes().await;
@@ -224,10 +228,10 @@ impl Plan {
     }
 
     /// Writes the changes that the file makes, or would make, in the requested format.
-    async fn show(&self, dry_run: bool, reason: Option<&str>) -> Result<Value, Failure> {
+    async fn show(&self, dry_run: bool, reason: Option<&str>) -> Result<Value, CommandFailure> {
         let bytes = self.send(dry_run, reason).await?;
         let changed = read(&bytes)?;
-        if self.args.output == Format::Json {
+        if self.args.output == OutputFormat::Json {
             print_bytes(&bytes)?;
         } else {
             let columns = &["target_type", "target", "project", "key", "from", "to"];
@@ -237,7 +241,7 @@ impl Plan {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Value, Failure> {
+fn read(bytes: &[u8]) -> Result<Value, CommandFailure> {
     serde_json::from_slice(bytes).map_err(|_| no_json())
 }
 
@@ -245,10 +249,10 @@ fn items(changed: &Value) -> impl Iterator<Item = &Value> {
     changed["items"].as_array().into_iter().flatten()
 }
 
-async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) -> Result<(), Failure> {
+async fn apply(plan: &WeightsFile, dry_run: bool, yes: bool, reason: Option<String>) -> Result<(), CommandFailure> {
     if plan.args.prune && !dry_run {
         let changed = read(&plan.send(true, None).await?)?;
-        let lost: Vec<String> = items(&changed).filter_map(loss).collect();
+        let lost: Vec<String> = items(&changed).filter_map(prune_loss).collect();
         for line in &lost {
             eprint_line(line);
         }
@@ -256,19 +260,19 @@ async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) ->
             confirm("Go on?")?;
         }
     }
-    say(&plan.show(dry_run, reason.as_deref()).await?, if dry_run { "would be " } else { "" });
+    write_count(&plan.show(dry_run, reason.as_deref()).await?, if dry_run { "would be " } else { "" });
     Ok(())
 }
 
-async fn diff(plan: &Plan) -> Outcome {
+async fn diff(plan: &WeightsFile) -> CommandOutcome {
     let changed = plan.show(true, None).await?;
     warn(&changed);
     let differs = items(&changed).next().is_some();
-    Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(if differs { ExitCode::from(EXIT_FAULT_FOUND) } else { ExitCode::SUCCESS })
 }
 
 /// Shows the effects of the weights in the file on ranks and factors.
-async fn ranks(plan: &Plan) -> Outcome {
+async fn show_ranks(plan: &WeightsFile) -> CommandOutcome {
     let changed = read(&plan.send(true, None).await?)?;
     let weights = items(&changed).filter(|item| item["key"] == "weight").map(|item| {
         let mut weight =
@@ -280,12 +284,15 @@ async fn ranks(plan: &Plan) -> Outcome {
     });
     let changes = json!({"weights": weights.collect::<Vec<_>>()});
     let differs = changes["weights"].as_array().is_some_and(|weights| !weights.is_empty());
-    simulated::show(&simulated::ask(&plan.client, &plan.group, &changes).await?, plan.args.output)?;
-    Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    simulation_answer::write_answer(
+        &simulation_answer::request_effects(&plan.client, &plan.group, &changes).await?,
+        plan.args.output,
+    )?;
+    Ok(if differs { ExitCode::from(EXIT_FAULT_FOUND) } else { ExitCode::SUCCESS })
 }
 
 /// Writes the number of changes to standard error. `verb` precedes every participle.
-fn say(changed: &Value, verb: &str) {
+fn write_count(changed: &Value, verb: &str) {
     warn(changed);
     let count = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
     let [set, unset, unchanged] = ["set", "unset", "unchanged"].map(|key| count(changed, key));
@@ -298,7 +305,7 @@ fn say(changed: &Value, verb: &str) {
 }
 
 /// The loss that comes with a change by `--prune`.
-fn loss(change: &Value) -> Option<String> {
+fn prune_loss(change: &Value) -> Option<String> {
     if !change["to"].is_null() {
         return None;
     }

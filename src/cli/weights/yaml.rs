@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde_norway::Value;
 
 /// Words that YAML 1.1 reads as truth values or null, in lower case; upper case is read in the same way.
-const RESERVED: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
+const RESERVED_WORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 /// Marks that are allowed inside a plain word.
 const PLAIN_MARKS: [char; 6] = ['-', '_', '.', '/', '@', '+'];
 
@@ -108,7 +108,7 @@ fn is_plain(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !text.ends_with(' ')
         && text.chars().all(is_inner)
-        && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
+        && !RESERVED_WORDS.contains(&text.to_ascii_lowercase().as_str())
 }
 
 /// True for a character that may stand between single quotes in both editions.

@@ -3,9 +3,9 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::types::{ApiKey, WhoAmI};
-use crate::service::input::page::{Key, cut};
+use crate::service::input::page::{CursorKey, cut_window};
 
 #[derive(Default)]
 pub struct AccessQuery;
@@ -26,12 +26,17 @@ impl AccessQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<ApiKey>> {
+    ) -> Result<FactsList<ApiKey>> {
         const LIST: &str = "keys";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, "")?;
         let rows = service(ctx)?.keys(caller(ctx)?).await?;
-        let created = |micros: i64| Key::Number(micros.unsigned_abs());
-        let page = cut(LIST, &rows, |k| vec![created(k.created_at.micros()), Key::Text(k.id.to_string())], &window);
+        let created = |micros: i64| CursorKey::Number(micros.unsigned_abs());
+        let page = cut_window(
+            LIST,
+            &rows,
+            |k| vec![created(k.created_at.micros()), CursorKey::Text(k.id.to_string())],
+            &window,
+        );
         let people = service(ctx)?.people();
         Ok(connect(ctx, "", page, |key| ApiKey::new(key, &people))?)
     }

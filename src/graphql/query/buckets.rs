@@ -5,7 +5,7 @@ use async_graphql::{Context, Object, OutputType, Result};
 use super::{caller, service};
 use crate::domain::filter::Filter;
 use crate::domain::tier::Tier;
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::filters::{DomainUsageBucketFilter, ProjectUsageBucketFilter, UserUsageBucketFilter};
 use crate::graphql::guard;
 use crate::graphql::orders::{DomainUsageBucketOrderBy, ProjectUsageBucketOrderBy, UserUsageBucketOrderBy};
@@ -18,7 +18,7 @@ use crate::service::{Error, Result as ServiceResult};
 const NEWEST: (BucketField, bool) = (BucketField::PeriodStart, true);
 
 /// The properties that distinguish one list of buckets from another.
-struct Wanted {
+struct BucketListKey {
     tier: Tier,
     filter: Filter<BucketCondition>,
     order: (BucketField, bool),
@@ -28,11 +28,11 @@ struct Wanted {
 async fn list<N: OutputType>(
     ctx: &Context<'_>,
     group: &str,
-    wanted: Wanted,
+    wanted: BucketListKey,
     node: fn(&str, BucketRow) -> Option<N>,
-) -> ServiceResult<List<N>> {
+) -> ServiceResult<FactsList<N>> {
     guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
-    let Wanted { tier, filter, order: (field, descending), page } = wanted;
+    let BucketListKey { tier, filter, order: (field, descending), page } = wanted;
     let window = page.window(&bucket_list_name(tier, field, descending), group)?;
     let list = BucketList { tier, filter, field, descending, window };
     let found = service(ctx)?.usage_buckets(caller(ctx)?, group, list).await?;
@@ -43,11 +43,11 @@ async fn list<N: OutputType>(
 }
 
 #[derive(Default)]
-pub struct BucketQuery;
+pub struct BucketQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl BucketQuery {
+impl BucketQueries {
     /// The usage of domains by period; by default the newest first.
     async fn domain_usage_buckets(
         &self,
@@ -60,8 +60,8 @@ impl BucketQuery {
         offset: Option<i64>,
         filter: Option<DomainUsageBucketFilter>,
         order: Option<DomainUsageBucketOrderBy>,
-    ) -> Result<List<DomainUsageBucketNode>> {
-        let wanted = Wanted {
+    ) -> Result<FactsList<DomainUsageBucketNode>> {
+        let wanted = BucketListKey {
             tier: Tier::Domain,
             filter: DomainUsageBucketFilter::read(filter)?,
             order: order.map_or(NEWEST, |o| (o.field.into(), o.descending())),
@@ -82,8 +82,8 @@ impl BucketQuery {
         offset: Option<i64>,
         filter: Option<ProjectUsageBucketFilter>,
         order: Option<ProjectUsageBucketOrderBy>,
-    ) -> Result<List<ProjectUsageBucketNode>> {
-        let wanted = Wanted {
+    ) -> Result<FactsList<ProjectUsageBucketNode>> {
+        let wanted = BucketListKey {
             tier: Tier::Project,
             filter: ProjectUsageBucketFilter::read(filter)?,
             order: order.map_or(NEWEST, |o| (o.field.into(), o.descending())),
@@ -104,8 +104,8 @@ impl BucketQuery {
         offset: Option<i64>,
         filter: Option<UserUsageBucketFilter>,
         order: Option<UserUsageBucketOrderBy>,
-    ) -> Result<List<UserUsageBucketNode>> {
-        let wanted = Wanted {
+    ) -> Result<FactsList<UserUsageBucketNode>> {
+        let wanted = BucketListKey {
             tier: Tier::User,
             filter: UserUsageBucketFilter::read(filter)?,
             order: order.map_or(NEWEST, |o| (o.field.into(), o.descending())),

@@ -3,7 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, JsonString};
 use crate::graphql::types::{Division, DivisionDayNode};
@@ -13,11 +13,11 @@ use crate::service::plans::PlanRequest;
 use crate::service::{Error, Fault, Service};
 
 #[derive(Default)]
-pub struct DivisionQuery;
+pub struct DivisionQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl DivisionQuery {
+impl DivisionQueries {
     /// The amounts that every queue of a resource group deserves now, by the group's option `division`.
     async fn division(
         &self,
@@ -42,7 +42,7 @@ impl DivisionQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<DivisionDayNode>> {
+    ) -> Result<FactsList<DivisionDayNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let (from, to) = (from.map(|d| d.0), to.map(|d| d.0));
         if from.zip(to).is_some_and(|(from, to)| to < from) {
@@ -66,14 +66,15 @@ impl DivisionQuery {
     ) -> Result<JsonString> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
-        let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes()).map_err(|e| below(e.into()))?;
-        let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await.map_err(below)?;
+        let request =
+            json::read::<PlanRequest>(workload.0.to_string().as_bytes()).map_err(|e| move_faults(e.into()))?;
+        let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await.map_err(move_faults)?;
         Ok(JsonString::of(&planned.plan))
     }
 }
 
 /// Faults of a workload, at the argument that holds it.
-fn below(error: Error) -> Error {
+fn move_faults(error: Error) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let moved = faults.into_iter().map(|f| Fault { pointer: format!("/workload{}", f.pointer), ..f });
     Error::Invalid(moved.collect())

@@ -16,11 +16,11 @@ use crate::service::sequence::SequenceInput;
 use crate::service::sequence::request::SequenceRequest;
 
 #[derive(Default)]
-pub struct ExplainQuery;
+pub struct ExplainQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the parameters of the endpoint")]
-impl ExplainQuery {
+impl ExplainQueries {
     /// Why a domain, a project or a user stands where it stands, and what would change that. The shape is that of
     /// `GET /resource-groups/{rg}/explain`. Users and projects are named by UUID or by name.
     async fn explain_fair_share(
@@ -63,20 +63,20 @@ impl ExplainQuery {
             Some(JsonString(input)) => {
                 let (body, key) = (input.to_string(), caller.key_id);
                 let work = || {
-                    let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| below(e.into()))?;
+                    let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| move_faults(e.into()))?;
                     if request.workloads.is_none() {
                         let detail = "`workloads` is missing; without `input`, the reported workloads are ordered";
                         return Err(Error::invalid("/input/workloads", "missing_field", detail));
                     }
                     let asked: SequenceInput = request.into();
                     let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
-                    let sequenced = service.sequence(&caller, &resource_group, asked).map_err(below)?;
+                    let sequenced = service.sequence(&caller, &resource_group, asked).map_err(move_faults)?;
                     Ok(Sequence::new(&sequenced, &[], None, first))
                 };
                 service.permits.run(key, work).await?
             }
         };
-        guard::spend(ctx, shown.items.len())?;
+        guard::spend_rows(ctx, shown.items.len())?;
         Ok(shown)
     }
 }
@@ -86,7 +86,7 @@ fn none_of(pointer: &str, known: &str) -> Error {
 }
 
 /// Faults of the input, at the argument that holds it.
-fn below(error: Error) -> Error {
+fn move_faults(error: Error) -> Error {
     let Error::Invalid(faults) = error else { return error };
     Error::Invalid(faults.into_iter().map(|fault| fault.below("/input")).collect())
 }

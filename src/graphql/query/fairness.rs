@@ -3,22 +3,22 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareDayOrder, FairnessTier};
 use crate::graphql::scalars::Date;
 use crate::graphql::types::{FairShareDayNode, Fairness, FairnessDayNode};
 use crate::service::Service;
 use crate::service::fairness::days::FairnessFilter;
-use crate::service::fairness::window::Window;
-use crate::service::share_history::HistoryQuery;
+use crate::service::fairness::window::ReportWindow;
+use crate::service::share_history::ShareHistoryQuery;
 
 #[derive(Default)]
-pub struct FairnessQuery;
+pub struct FairnessQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl FairnessQuery {
+impl FairnessQueries {
     /// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
     /// The window is `now` (running kernels
     /// instead of usage), `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
@@ -29,7 +29,7 @@ impl FairnessQuery {
         #[graphql(default = "7d")] window: String,
         #[graphql(default_with = "FairnessTier::Domain")] tier: FairnessTier,
     ) -> Result<Fairness> {
-        let window = Window::read(&window)?;
+        let window = ReportWindow::read(&window)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         guard::charge_rows(ctx, group.count_users())?;
         Ok(Fairness(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
@@ -48,7 +48,7 @@ impl FairnessQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<FairnessDayNode>> {
+    ) -> Result<FactsList<FairnessDayNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window =
             PageArgs { first, last, before, after, offset }.window(Service::FAIRNESS_HISTORY, &resource_group)?;
@@ -76,11 +76,11 @@ impl FairnessQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<FairShareDayNode>> {
+    ) -> Result<FactsList<FairShareDayNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let list = Service::share_history_list(tier.into(), order.into());
         let window = PageArgs { first, last, before, after, offset }.window(&list, &resource_group)?;
-        let query = HistoryQuery {
+        let query = ShareHistoryQuery {
             tier: tier.into(),
             domain: domain.as_deref(),
             project: project.as_deref(),

@@ -3,30 +3,30 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::filters::{FairShareWeightFilter, WeightCondition};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareWeightOrderBy, FairShareWeightOrderField};
 use crate::graphql::types::{Agent, FairShareWeightNode, ScalingGroup, weight_rows};
-use crate::service::input::page::{Key, cut, cut_ordered};
+use crate::service::input::page::{CursorKey, cut_ordered, cut_window};
 
 /// The sort key of a weight in ascending order: the field, then what identifies the row.
-fn weight_key(field: FairShareWeightOrderField, node: &FairShareWeightNode) -> Vec<Key> {
-    let kind = Key::Number(node.target_type() as u64);
-    let project = node.project_id().map(|p| Key::Text(p.to_string()));
-    let id = Key::Text(node.target_id());
+fn weight_key(field: FairShareWeightOrderField, node: &FairShareWeightNode) -> Vec<CursorKey> {
+    let kind = CursorKey::Number(node.target_type() as u64);
+    let project = node.project_id().map(|p| CursorKey::Text(p.to_string()));
+    let id = CursorKey::Text(node.target_id());
     let mut key = match field {
         FairShareWeightOrderField::TargetType => vec![kind, id],
         FairShareWeightOrderField::TargetId => vec![id, kind],
         FairShareWeightOrderField::Weight => {
-            vec![Key::Number(node.weight.ten_thousandths().unsigned_abs()), kind, id]
+            vec![CursorKey::Number(node.weight.ten_thousandths().unsigned_abs()), kind, id]
         }
     };
     key.extend(project);
     key
 }
 
-fn holds(condition: &WeightCondition, node: &FairShareWeightNode) -> bool {
+fn condition_holds(condition: &WeightCondition, node: &FairShareWeightNode) -> bool {
     match condition {
         WeightCondition::Type(kinds) => kinds.contains(&node.target_type()),
         WeightCondition::Id(text) => text.holds(&node.target_id()),
@@ -48,7 +48,7 @@ impl GroupQuery {
     async fn resource_groups(&self, ctx: &Context<'_>) -> Result<Vec<ScalingGroup>> {
         caller(ctx)?;
         let groups = service(ctx)?.groups(caller(ctx)?);
-        guard::spend(ctx, groups.len())?;
+        guard::spend_rows(ctx, groups.len())?;
         Ok(groups.into_iter().map(ScalingGroup).collect())
     }
 
@@ -63,11 +63,11 @@ impl GroupQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<Agent>> {
+    ) -> Result<FactsList<Agent>> {
         const LIST: &str = "agents";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let rows = service(ctx)?.agents(caller(ctx)?, &resource_group).await?;
-        let page = cut(LIST, &rows, |a| vec![Key::Text(a.agent_id.clone())], &window);
+        let page = cut_window(LIST, &rows, |a| vec![CursorKey::Text(a.agent_id.clone())], &window);
         Ok(connect(ctx, &resource_group, page, |row| Agent { group: resource_group.clone(), row })?)
     }
 
@@ -84,7 +84,7 @@ impl GroupQuery {
         offset: Option<i64>,
         filter: Option<FairShareWeightFilter>,
         order: Option<FairShareWeightOrderBy>,
-    ) -> Result<List<FairShareWeightNode>> {
+    ) -> Result<FactsList<FairShareWeightNode>> {
         let (field, descending) =
             order.map_or((FairShareWeightOrderField::TargetType, false), |o| (o.field, o.descending()));
         let name = format!("fair-share-weights/{field:?}/{}", if descending { "desc" } else { "asc" });
@@ -95,7 +95,7 @@ impl GroupQuery {
         guard::charge_rows(ctx, group.count_users())?;
         let page = || {
             let mut rows = weight_rows(&group, facts.weights());
-            rows.retain(|node| filter.matches(&|c| holds(c, node)));
+            rows.retain(|node| filter.matches(&|c| condition_holds(c, node)));
             rows.sort_by_cached_key(|node| weight_key(field, node));
             Ok(cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending))
         };

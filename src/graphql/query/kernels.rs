@@ -3,8 +3,8 @@
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
-use crate::domain::kernel::Phase;
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::domain::kernel::KernelPhase;
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{KernelNode, UsageGapNode};
@@ -21,7 +21,7 @@ pub enum KernelStatus {
     Terminated,
 }
 
-impl From<KernelStatus> for Phase {
+impl From<KernelStatus> for KernelPhase {
     fn from(status: KernelStatus) -> Self {
         match status {
             KernelStatus::Pending => Self::Pending,
@@ -33,11 +33,11 @@ impl From<KernelStatus> for Phase {
 }
 
 #[derive(Default)]
-pub struct KernelQuery;
+pub struct KernelQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl KernelQuery {
+impl KernelQueries {
     /// Kernels of a resource group by id; pages go forwards only.
     async fn kernels(
         &self,
@@ -49,7 +49,7 @@ impl KernelQuery {
         user_uuid: Option<Uuid>,
         first: Option<i64>,
         after: Option<String>,
-    ) -> Result<List<KernelNode>> {
+    ) -> Result<FactsList<KernelNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let args = PageArgs { first, after, ..PageArgs::default() };
         let window = args.window(Service::KERNEL_LIST, &resource_group)?;
@@ -58,7 +58,7 @@ impl KernelQuery {
             user: user_uuid.map(|id| service.people().user_of_uuid(id.0)),
             project: project_id.map(|id| service.people().project_of_uuid(id.0)),
             domain: domain_name,
-            phase: status.map(Phase::from),
+            phase: status.map(KernelPhase::from),
         };
         let caller = caller(ctx)?;
         let page = service.kernels(caller, &resource_group, filter, &window).await?;
@@ -76,7 +76,7 @@ impl KernelQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<UsageGapNode>> {
+    ) -> Result<FactsList<UsageGapNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::GAP_LIST, &resource_group)?;
         let page = service(ctx)?.gaps(caller(ctx)?, &resource_group, &window).await?;

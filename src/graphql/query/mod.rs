@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, MergedObject};
 
-use super::anonymous;
+use super::missing_key_error;
 use crate::service::{Caller, Error, Result, Service};
 
 /// Everything that can be read. Queries are merged in groups: one long row of them would need more stack for each request.
@@ -33,19 +33,19 @@ pub struct Query(ShareQueries, PlanQueries, UsageQueries, PeopleQueries);
 struct ShareQueries(
     groups::GroupQuery,
     shares::ShareQuery,
-    buckets::BucketQuery,
-    fairness::FairnessQuery,
-    explain::ExplainQuery,
+    buckets::BucketQueries,
+    fairness::FairnessQueries,
+    explain::ExplainQueries,
 );
 
 /// Queries of running kernels, of kernels that are to run, and of simulations.
 #[derive(MergedObject, Default)]
 struct PlanQueries(
     queues::QueueQuery,
-    division::DivisionQuery,
+    division::DivisionQueries,
     simulations::SimulationQuery,
-    kernels::KernelQuery,
-    workloads::WorkloadQuery,
+    kernels::KernelQueries,
+    workloads::WorkloadQueries,
 );
 
 /// Queries of usage.
@@ -54,7 +54,7 @@ struct UsageQueries(usage_records::UsageRecordQuery, usage_report::UsageReportQu
 
 /// People and keys, and anything by its global id.
 #[derive(MergedObject, Default)]
-struct PeopleQueries(people::PeopleQuery, access::AccessQuery, nodes::NodeQuery);
+struct PeopleQueries(people::PersonQueries, access::AccessQuery, nodes::NodeQuery);
 
 /// The service behind the schema.
 pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
@@ -63,5 +63,5 @@ pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
 
 /// The caller of the request.
 pub fn caller<'a>(ctx: &Context<'a>) -> Result<&'a Caller> {
-    ctx.data_opt().ok_or_else(anonymous)
+    ctx.data_opt().ok_or_else(missing_key_error)
 }

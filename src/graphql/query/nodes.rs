@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{caller, service};
-use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
+use crate::domain::filter::{CompareOperator, DayMatch, Filter, PatternPlace, TextMatch};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::tier::Tier;
 use crate::graphql::global_id;
@@ -17,7 +17,7 @@ use crate::graphql::types::{
     ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow};
-use crate::service::input::page::Window;
+use crate::service::input::page::PageWindow;
 use crate::service::shares::FoundShares;
 use crate::service::{Error, Result as ServiceResult};
 
@@ -25,7 +25,7 @@ use crate::service::{Error, Result as ServiceResult};
 const MAX_IDS: usize = 100;
 
 /// The parts of a global id.
-type Key = (String, Vec<String>);
+type IdParts = (String, Vec<String>);
 
 #[derive(Default)]
 pub struct NodeQuery;
@@ -43,30 +43,30 @@ impl NodeQuery {
             let said = format!("names more than {MAX_IDS} ids");
             return Err(Error::about("/ids", "invalid_page_size", said).into());
         }
-        guard::spend(ctx, ids.len())?;
+        guard::spend_rows(ctx, ids.len())?;
         Ok(find(ctx, &ids).await?)
     }
 }
 
 async fn find(ctx: &Context<'_>, ids: &[ID]) -> ServiceResult<Vec<Option<Node>>> {
-    let keys: Vec<Option<Key>> = ids.iter().map(global_id::decode).collect();
-    let mut rows = Rows::load(ctx, keys.iter().flatten()).await?;
+    let keys: Vec<Option<IdParts>> = ids.iter().map(global_id::decode).collect();
+    let mut rows = NodeRows::load(ctx, keys.iter().flatten()).await?;
     keys.into_iter().map(|key| key.map_or(Ok(None), |(kind, key)| rows.take(ctx, &kind, &key))).collect()
 }
 
 /// The rows that need SQL, read for all ids at once.
 #[derive(Default)]
-struct Rows {
-    buckets: HashMap<Key, BucketRow>,
-    agents: HashMap<Vec<String>, crate::service::agents::Agent>,
+struct NodeRows {
+    buckets: HashMap<IdParts, BucketRow>,
+    agents: HashMap<Vec<String>, crate::service::agents::StoredAgent>,
     job_runs: HashMap<String, crate::service::jobs::JobRun>,
     audit: HashMap<String, crate::service::audit_log::AuditEntry>,
     /// By group.
     shares: HashMap<String, FoundShares>,
 }
 
-impl Rows {
-    async fn load(ctx: &Context<'_>, keys: impl Iterator<Item = &Key>) -> ServiceResult<Self> {
+impl NodeRows {
+    async fn load(ctx: &Context<'_>, keys: impl Iterator<Item = &IdParts>) -> ServiceResult<Self> {
         let (service, caller) = (service(ctx)?, caller(ctx)?);
         let mut rows = Self::default();
         let mut buckets: BTreeMap<(&'static str, &str), Vec<Filter<BucketCondition>>> = BTreeMap::new();
@@ -127,7 +127,7 @@ impl Rows {
         }
         let list = BucketList {
             tier: tier(kind),
-            window: Window::forward(u32::try_from(filters.len()).unwrap_or(u32::MAX), None),
+            window: PageWindow::forward(u32::try_from(filters.len()).unwrap_or(u32::MAX), None),
             filter: Filter::Any(filters),
             field: BucketField::PeriodStart,
             descending: false,
@@ -244,7 +244,7 @@ fn bucket_filter(kind: &str, key: &[String]) -> Option<(&'static str, Filter<Buc
     let (start, owner) = key.split_last()?;
     let (kind, mut all) = match (kind, owner) {
         (DomainUsageBucketNode::KIND, [name]) => {
-            let own = TextMatch::Like { place: Place::Whole, pattern: name.clone(), ignore_case: false };
+            let own = TextMatch::Like { place: PatternPlace::Whole, pattern: name.clone(), ignore_case: false };
             (DomainUsageBucketNode::KIND, vec![BucketCondition::Domain(own)])
         }
         (ProjectUsageBucketNode::KIND, [project]) => {
@@ -256,7 +256,7 @@ fn bucket_filter(kind: &str, key: &[String]) -> Option<(&'static str, Filter<Buc
         }
         _ => return None,
     };
-    let day = DayMatch { day: start.parse().ok()?, compare: Compare::Equal };
+    let day = DayMatch { day: start.parse().ok()?, compare: CompareOperator::Equal };
     all.push(BucketCondition::PeriodStart(day));
     Some((kind, Filter::All(all.into_iter().map(Filter::Is).collect())))
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::types::{AuditEntry, Job, JobRun, Metadata};
 use crate::service::audit_log::AuditQuery;
 use crate::service::jobs::{JobControl, RunFilter};
-use crate::service::metadata::Metadata as ServiceMetadata;
+use crate::service::metadata::ServerMetadata as ServiceMetadata;
 use crate::service::{Error, Result as ServiceResult, Service};
 
 /// The runner of jobs.
@@ -27,7 +27,7 @@ impl OperationsQuery {
     /// The jobs of the service, with their schedules and last runs.
     async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
         let jobs = service(ctx)?.jobs(caller(ctx)?, &**jobs(ctx)?).await?;
-        guard::spend(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;
+        guard::spend_rows(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;
         Ok(jobs.into_iter().map(Job::from).collect())
     }
 
@@ -49,7 +49,7 @@ impl OperationsQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<JobRun>> {
+    ) -> Result<FactsList<JobRun>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST, "")?;
         let filter = RunFilter { job: job.as_deref(), group: resource_group.as_deref(), failed };
@@ -74,7 +74,7 @@ impl OperationsQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<AuditEntry>> {
+    ) -> Result<FactsList<AuditEntry>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
         let filter = AuditQuery { resource_group, action, actor, target, from, to }.read(&service(ctx)?.people())?;

@@ -3,23 +3,23 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{Domain, Project, User};
 use crate::service::Service;
 use crate::service::people::{PeopleFilter, PeopleList};
 
-fn wanted(archived: Option<bool>, search: Option<String>) -> PeopleFilter {
+fn people_filter(archived: Option<bool>, search: Option<String>) -> PeopleFilter {
     PeopleFilter { archived: archived.unwrap_or(false), search }
 }
 
 #[derive(Default)]
-pub struct PeopleQuery;
+pub struct PersonQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl PeopleQuery {
+impl PersonQueries {
     /// Domains of the server by name; with `archived` those that are archived instead of those that are not.
     async fn domains(
         &self,
@@ -31,9 +31,9 @@ impl PeopleQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<Domain>> {
+    ) -> Result<FactsList<Domain>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::DOMAIN_LIST, "")?;
-        let list = PeopleList { filter: wanted(archived, search), window };
+        let list = PeopleList { filter: people_filter(archived, search), window };
         Ok(connect(ctx, "", service(ctx)?.domains(caller(ctx)?, &list)?, Domain)?)
     }
 
@@ -49,10 +49,10 @@ impl PeopleQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<Project>> {
+    ) -> Result<FactsList<Project>> {
         let scope = domain_name.clone().unwrap_or_default();
         let window = PageArgs { first, last, before, after, offset }.window(Service::PROJECT_LIST, &scope)?;
-        let list = PeopleList { filter: wanted(archived, search), window };
+        let list = PeopleList { filter: people_filter(archived, search), window };
         guard::charge_rows(ctx, service(ctx)?.people().projects().len())?;
         let page = service(ctx)?.projects(caller(ctx)?, domain_name.as_deref(), &list).await?;
         Ok(connect(ctx, &scope, page, Project)?)
@@ -69,9 +69,9 @@ impl PeopleQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<User>> {
+    ) -> Result<FactsList<User>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::USER_LIST, "")?;
-        let list = PeopleList { filter: wanted(archived, search), window };
+        let list = PeopleList { filter: people_filter(archived, search), window };
         guard::charge_rows(ctx, service(ctx)?.people().users().len())?;
         Ok(connect(ctx, "", service(ctx)?.users(caller(ctx)?, &list).await?, User)?)
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::types::Queue;
-use crate::service::input::page::{Key, cut};
+use crate::service::input::page::{CursorKey, cut_window};
 
 #[derive(Default)]
 pub struct QueueQuery;
@@ -25,12 +25,12 @@ impl QueueQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<Queue>> {
+    ) -> Result<FactsList<Queue>> {
         const LIST: &str = "queues";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let rows: Vec<_> = group.whole()?.queues.values().collect();
-        let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
+        let page = cut_window(LIST, &rows, |queue| vec![CursorKey::Text(queue.name.clone())], &window);
         Ok(connect(ctx, &resource_group, page, |queue| Queue {
             group: Arc::clone(&group.name),
             config: Arc::clone(queue),

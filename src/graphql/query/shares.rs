@@ -3,7 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, UserFairShareFilter};
 use crate::graphql::guard;
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
@@ -30,7 +30,7 @@ impl ShareQuery {
         offset: Option<i64>,
         filter: Option<DomainFairShareFilter>,
         order: Option<DomainFairShareOrderBy>,
-    ) -> Result<List<DomainFairShare>> {
+    ) -> Result<FactsList<DomainFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map(|o| (o.field.into(), o.descending()));
@@ -64,7 +64,7 @@ impl ShareQuery {
         offset: Option<i64>,
         filter: Option<ProjectFairShareFilter>,
         order: Option<ProjectFairShareOrderBy>,
-    ) -> Result<List<ProjectFairShare>> {
+    ) -> Result<FactsList<ProjectFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(ProjectFairShare::list(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page).await?)
@@ -95,7 +95,7 @@ impl ShareQuery {
         offset: Option<i64>,
         filter: Option<UserFairShareFilter>,
         order: Option<UserFairShareOrderBy>,
-    ) -> Result<List<UserFairShare>> {
+    ) -> Result<FactsList<UserFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(UserFairShare::list(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page).await?)

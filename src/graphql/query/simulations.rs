@@ -18,7 +18,7 @@ pub struct SimulationQuery;
 impl SimulationQuery {
     /// Divides the capacity that the input brings along over its queues; the shapes are those of `POST /division/simulate`.
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        simulated::<division::Simulation>(ctx, input).await
+        simulated::<division::DivisionSimulation>(ctx, input).await
     }
 
     /// The effects that changes of weights, options, capacity and people would have in a live group; the shapes are
@@ -42,7 +42,7 @@ impl SimulationQuery {
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.
     async fn simulate_reclaim(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
-        simulated::<reclaim::Simulation>(ctx, input).await
+        simulated::<reclaim::ReclaimSimulation>(ctx, input).await
     }
 
     /// Decides what would start now in the input's snapshot, and why the rest waits; the shapes are those of

@@ -3,11 +3,11 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::UsageRecordNode;
-use crate::service::usage_records::{Period, RECORD_LIST, RecordQuery};
+use crate::service::usage_records::{RECORD_LIST, RecordPeriod, RecordQuery};
 
 #[derive(Default)]
 pub struct UsageRecordQuery;
@@ -31,7 +31,7 @@ impl UsageRecordQuery {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<UsageRecordNode>> {
+    ) -> Result<FactsList<UsageRecordNode>> {
         guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
         let (user, project) = {
@@ -39,7 +39,7 @@ impl UsageRecordQuery {
             let user = user_uuid.map(|id| people.user_of_uuid(id.0).to_string());
             (user, project_id.map(|id| people.project_of_uuid(id.0).to_string()))
         };
-        let period = Period::read(&from, &to)?;
+        let period = RecordPeriod::read(&from, &to)?;
         let (user, project, domain) = (user.as_deref(), project.as_deref(), domain_name.as_deref());
         let query = RecordQuery { user, project, domain, period };
         let page = service(ctx)?.usage_records(caller(ctx)?, &resource_group, query, &window).await?;

@@ -5,7 +5,7 @@ use async_graphql::{Context, Enum, Object, Result};
 use super::{caller, service};
 use crate::domain::workloads::WorkloadStatus;
 use crate::domain::workloads::occupancy::OccupancyBy;
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{Occupancy, WorkloadNode, WorkloadStatusName};
@@ -36,11 +36,11 @@ pub enum OccupancyByName {
 }
 
 #[derive(Default)]
-pub struct WorkloadQuery;
+pub struct WorkloadQueries;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
-impl WorkloadQuery {
+impl WorkloadQueries {
     /// Workloads of a resource group: what waits, in the order in which it would start, unless another status or order is asked
     /// for. Those that have ended have one order: the last to end first. `reason` is that of `waiting`, `waiting_longer_than` a
     /// number of seconds. Pages go forwards only.
@@ -58,7 +58,7 @@ impl WorkloadQuery {
         order: Option<WorkloadOrderName>,
         first: Option<i64>,
         after: Option<String>,
-    ) -> Result<List<WorkloadNode>> {
+    ) -> Result<FactsList<WorkloadNode>> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let (service, caller) = (service(ctx)?, caller(ctx)?);
         let (status, order) =
@@ -104,7 +104,7 @@ impl WorkloadQuery {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let occupancy = service(ctx)?.occupancy(caller(ctx)?, &resource_group, by.into()).await?;
         let shown = Occupancy::from(occupancy);
-        guard::spend(ctx, shown.items.len())?;
+        guard::spend_rows(ctx, shown.items.len())?;
         Ok(shown)
     }
 }

@@ -10,7 +10,7 @@ use crate::service::agents;
 /// A node of a resource group.
 pub struct Agent {
     pub group: String,
-    pub row: agents::Agent,
+    pub row: agents::StoredAgent,
 }
 
 impl Agent {

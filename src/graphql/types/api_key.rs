@@ -7,7 +7,7 @@ use async_graphql::{Enum, SimpleObject};
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::Role;
 use crate::service::keys;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 
 /// The rights of a key.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    pub fn new(key: keys::ApiKey, people: &Directory) -> Self {
+    pub fn new(key: keys::StoredKey, people: &PeopleDirectory) -> Self {
         Self {
             key_id: Uuid(key.id),
             role: key.role,

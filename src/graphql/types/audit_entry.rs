@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 use crate::graphql::global_id;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
-use crate::service::audit_names::names;
+use crate::service::audit_names::names_by_id;
 use crate::service::undo::is_undoable;
 use crate::service::{Error, Result, audit_log};
 
@@ -83,7 +83,7 @@ impl AuditEntry {
     /// The names of the users and projects that `target`, `before` and `after` call by their ids.
     async fn names(&self, ctx: &Context<'_>) -> Result<Vec<LabelName>> {
         let service = service(ctx)?;
-        let found = names(&self.0, &service.people());
+        let found = names_by_id(&self.0, &service.people());
         Ok(found.into_iter().map(|(label, name)| LabelName { label, name }).collect())
     }
 

@@ -2,8 +2,8 @@
 
 use async_graphql::{Context, Object, Result};
 
-use crate::domain::explain::count::Count;
-use crate::domain::explain::exact;
+use crate::domain::explain::count::BucketContribution;
+use crate::domain::explain::exact_text;
 use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::buckets::BucketRow;
@@ -15,7 +15,7 @@ pub struct BucketFacts {
 }
 
 impl BucketFacts {
-    fn count(&self, ctx: &Context<'_>) -> Result<Count> {
+    fn count(&self, ctx: &Context<'_>) -> Result<BucketContribution> {
         let (service, row) = (service(ctx)?, &self.row);
         let group = service.group(caller(ctx)?, &self.group)?;
         let scale = group.scale(service.clock().now());
@@ -60,12 +60,12 @@ impl BucketFacts {
 
     /// By how much the bucket counts now; "0" once it has left the look-back window.
     async fn decay_weight(&self, ctx: &Context<'_>) -> Result<String> {
-        Ok(exact(self.count(ctx)?.decay_weight))
+        Ok(exact_text(self.count(ctx)?.decay_weight))
     }
 
     /// The part that it adds to the normalised usage of its owner, as a part of the window's capacity.
     async fn contribution(&self, ctx: &Context<'_>) -> Result<String> {
-        Ok(exact(self.count(ctx)?.contribution))
+        Ok(exact_text(self.count(ctx)?.contribution))
     }
 
     async fn created_at(&self) -> DateTime {

@@ -51,7 +51,7 @@ impl Division {
 
     async fn queues(&self, ctx: &Context<'_>) -> Result<Vec<QueueDivision>> {
         let division = &self.0.division;
-        guard::spend(ctx, division.report.queues.len())?;
+        guard::spend_rows(ctx, division.report.queues.len())?;
         let queue = |at| QueueDivision { of: self.0.clone(), at, figures: division.figures(at) };
         Ok((0..division.report.queues.len()).map(queue).collect())
     }
@@ -77,13 +77,13 @@ impl Division {
     /// Null unless asked for with `explain`.
     async fn trace(&self, ctx: &Context<'_>) -> Result<Option<Vec<QueueTrace>>> {
         let Some(trace) = &self.0.division.report.trace else { return Ok(None) };
-        guard::spend(ctx, trace.len())?;
-        let told = trace.iter().map(|t| QueueTrace {
+        guard::spend_rows(ctx, trace.len())?;
+        let queue_traces = trace.iter().map(|t| QueueTrace {
             queue: t.queue.clone(),
             sentence: t.sentence.clone(),
             steps: JsonString::of(&t.steps),
         });
-        Ok(Some(told.collect()))
+        Ok(Some(queue_traces.collect()))
     }
 }
 

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ProjectFairShare, ShareFacts};
-use crate::domain::filter::{Filter, Place, TextMatch};
+use crate::domain::filter::{Filter, PatternPlace, TextMatch};
 use crate::domain::ids::Owner;
-use crate::domain::ranking::Placed;
-use crate::graphql::connection::{List, PageArgs};
+use crate::domain::ranking::PlacedRow;
+use crate::graphql::connection::{FactsList, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::ProjectFairShareOrderBy;
 use crate::service::VisibleGroup;
-use crate::service::group::published::rows::DomainShare;
+use crate::service::group::snapshots::rows::DomainShare;
 use crate::service::shares::ShareCondition;
 
 /// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.
 pub struct DomainFairShare {
-    row: Placed<DomainShare>,
+    row: PlacedRow<DomainShare>,
     facts: ShareFacts,
 }
 
 impl DomainFairShare {
     pub const KIND: &str = "DomainFairShare";
 
-    pub fn new(group: &VisibleGroup, row: Placed<DomainShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: PlacedRow<DomainShare>) -> Self {
         let owner = Owner::Domain(Arc::clone(&row.domain_name));
         let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
@@ -59,9 +59,12 @@ impl DomainFairShare {
         offset: Option<i64>,
         filter: Option<ProjectFairShareFilter>,
         order: Option<ProjectFairShareOrderBy>,
-    ) -> Result<List<ProjectFairShare>> {
-        let own =
-            TextMatch::Like { place: Place::Whole, pattern: self.row.domain_name.to_string(), ignore_case: false };
+    ) -> Result<FactsList<ProjectFairShare>> {
+        let own = TextMatch::Like {
+            place: PatternPlace::Whole,
+            pattern: self.row.domain_name.to_string(),
+            ignore_case: false,
+        };
         let filter = ProjectFairShareFilter::read(filter)?;
         let filter = Filter::All(vec![Filter::Is(ShareCondition::Domain(own)), filter]);
         let page = PageArgs { first, last, before, after, offset };

@@ -11,7 +11,7 @@ use crate::graphql::orders::FairShareWeightTargetType;
 use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::VisibleGroup;
-use crate::service::group::published::entitlements::Entitlement;
+use crate::service::group::snapshots::entitlements::Entitlement;
 use crate::service::weights::WeightRow;
 
 /// A weight of a domain, a project, or a user in a project.

@@ -3,14 +3,14 @@
 use async_graphql::{Context, Object, Result};
 
 use crate::domain::decimal::{f64_text, signed_text};
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::orders::FairnessTier;
 use crate::graphql::scalars::{Date, DateTime, Uuid};
 use crate::service::fairness::days::FairnessDay;
-use crate::service::fairness::report::{self, FairnessRow, Who, list_name};
+use crate::service::fairness::report::{self, FairnessRow, ReportedOwner, list_name};
 
 /// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
-pub struct Fairness(pub report::Fairness);
+pub struct Fairness(pub report::TierFairness);
 
 #[Object(rename_fields = "snake_case")]
 impl Fairness {
@@ -64,7 +64,7 @@ impl Fairness {
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
-    ) -> Result<List<FairnessEntryNode>> {
+    ) -> Result<FactsList<FairnessEntryNode>> {
         let scope = &self.0.group.name;
         let window = PageArgs { first, last, before, after, offset }.window(&list_name(self.0.tier), scope)?;
         Ok(connect(ctx, scope, self.0.page(&window), FairnessEntryNode)?)
@@ -78,41 +78,41 @@ pub struct FairnessEntryNode(pub FairnessRow);
 impl FairnessEntryNode {
     async fn domain_name(&self) -> &str {
         match &self.0.who {
-            Who::Domain(row) => &row.domain_name,
-            Who::Project(row) => &row.domain_name,
-            Who::User(row) => &row.domain_name,
+            ReportedOwner::Domain(row) => &row.domain_name,
+            ReportedOwner::Project(row) => &row.domain_name,
+            ReportedOwner::User(row) => &row.domain_name,
         }
     }
 
     /// Null of domains.
     async fn project_id(&self) -> Option<Uuid> {
         match &self.0.who {
-            Who::Domain(_) => None,
-            Who::Project(row) => Some(Uuid(row.project_id.0)),
-            Who::User(row) => Some(Uuid(row.member.project.0)),
+            ReportedOwner::Domain(_) => None,
+            ReportedOwner::Project(row) => Some(Uuid(row.project_id.0)),
+            ReportedOwner::User(row) => Some(Uuid(row.member.project.0)),
         }
     }
 
     async fn project_name(&self) -> Option<&str> {
         match &self.0.who {
-            Who::Domain(_) => None,
-            Who::Project(row) => row.project_name.as_deref(),
-            Who::User(row) => row.project_name.as_deref(),
+            ReportedOwner::Domain(_) => None,
+            ReportedOwner::Project(row) => row.project_name.as_deref(),
+            ReportedOwner::User(row) => row.project_name.as_deref(),
         }
     }
 
     /// Null of domains and projects.
     async fn user_uuid(&self) -> Option<Uuid> {
         match &self.0.who {
-            Who::User(row) => Some(Uuid(row.member.user.0)),
-            Who::Domain(_) | Who::Project(_) => None,
+            ReportedOwner::User(row) => Some(Uuid(row.member.user.0)),
+            ReportedOwner::Domain(_) | ReportedOwner::Project(_) => None,
         }
     }
 
     async fn user_name(&self) -> Option<&str> {
         match &self.0.who {
-            Who::User(row) => row.user_name.as_deref(),
-            Who::Domain(_) | Who::Project(_) => None,
+            ReportedOwner::User(row) => row.user_name.as_deref(),
+            ReportedOwner::Domain(_) | ReportedOwner::Project(_) => None,
         }
     }
 

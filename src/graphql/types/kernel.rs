@@ -8,7 +8,7 @@ use crate::domain::ids::KernelKey;
 use crate::domain::kernel::Kernel;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::Caller;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 
 /// A kernel as it is known.
 #[derive(SimpleObject)]
@@ -53,7 +53,7 @@ pub struct KernelNode {
 }
 
 impl KernelNode {
-    pub fn new(kernel: Kernel, people: &Directory, caller: &Caller) -> Self {
+    pub fn new(kernel: Kernel, people: &PeopleDirectory, caller: &Caller) -> Self {
         // It would reveal how many kernels others have.
         let known_order = kernel.key.filter(|_| caller.only_user().is_none()).map(KernelKey::in_group);
         let report = kernel.report;

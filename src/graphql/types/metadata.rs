@@ -2,10 +2,10 @@
 
 use async_graphql::SimpleObject;
 
-use crate::domain::choices::Choice as DomainChoice;
+use crate::domain::choices::NamedChoice as DomainChoice;
 use crate::domain::metadata::{OptionEntry, QueueKeyEntry, SchedulerFacts as DomainScheduler};
 use crate::graphql::scalars::JsonString;
-use crate::service::metadata::{JobFacts, Metadata as ServiceMetadata};
+use crate::service::metadata::{JobFacts, ServerMetadata as ServiceMetadata};
 
 /// A name to choose, with its meaning.
 #[derive(SimpleObject)]

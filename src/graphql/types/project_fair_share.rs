@@ -5,28 +5,28 @@ use async_graphql::{Context, ID, Object, Result};
 use super::{ShareFacts, UserFairShare};
 use crate::domain::filter::Filter;
 use crate::domain::ids::Owner;
-use crate::domain::ranking::Placed;
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::domain::ranking::PlacedRow;
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::{ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
 use crate::graphql::shared_scans::page_of_shares;
-use crate::service::group::published::rows::ProjectShare;
+use crate::service::group::snapshots::rows::ProjectShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
 pub struct ProjectFairShare {
-    row: Placed<ProjectShare>,
+    row: PlacedRow<ProjectShare>,
     facts: ShareFacts,
 }
 
 impl ProjectFairShare {
     pub const KIND: &str = "ProjectFairShare";
 
-    pub fn new(group: &VisibleGroup, row: Placed<ProjectShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: PlacedRow<ProjectShare>) -> Self {
         let owner = Owner::Project(row.project_id);
         let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
@@ -39,7 +39,7 @@ impl ProjectFairShare {
         filter: Filter<ShareCondition>,
         order: Option<ProjectFairShareOrderBy>,
         page: &PageArgs,
-    ) -> ServiceResult<List<Self>> {
+    ) -> ServiceResult<FactsList<Self>> {
         let order = order.map(|o| (o.field.into(), o.descending()));
         let list = share_list("project", order, filter, page, &group.name)?;
         let scan = || group.project_shares(&list);
@@ -84,7 +84,7 @@ impl ProjectFairShare {
         offset: Option<i64>,
         filter: Option<UserFairShareFilter>,
         order: Option<UserFairShareOrderBy>,
-    ) -> Result<List<UserFairShare>> {
+    ) -> Result<FactsList<UserFairShare>> {
         let filter = UserFairShareFilter::read(filter)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.row.project_id), filter, order, &page).await?)

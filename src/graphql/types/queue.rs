@@ -6,9 +6,9 @@ use async_graphql::{ID, Object, SimpleObject};
 
 use super::queue_values::QueueValue;
 use crate::domain::decimal::Amount;
-use crate::domain::division::Warning;
+use crate::domain::division::DivisionWarning;
 use crate::domain::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueMode, queue_keys};
-use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::slots::{SlotAmounts, SlotMap};
 use crate::domain::time::Timestamp;
 use crate::graphql::global_id;
 use crate::service::queues::QueuesChanged;
@@ -57,8 +57,8 @@ pub struct QueueWarning {
     detail: String,
 }
 
-impl From<Warning> for QueueWarning {
-    fn from(Warning { code, queue, slot, detail }: Warning) -> Self {
+impl From<DivisionWarning> for QueueWarning {
+    fn from(DivisionWarning { code, queue, slot, detail }: DivisionWarning) -> Self {
         Self { code, queue, slot, detail }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::decimal::Amount;
 use crate::domain::queues::{self, Bound, OverQuotaWeight};
-use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::slots::{SlotAmounts, SlotMap};
 use crate::domain::time::Timestamp;
 use crate::graphql::scalars::{DateTime, Decimal, JsonString};
 
@@ -58,7 +58,7 @@ queue_values! {
     Option<Timestamp>: Option<DateTime> = |time| time.map(DateTime), DateTime = |time| time.0.to_string().into();
     Amount: String = ToString::to_string, Decimal = |decimal| decimal.0.into();
     SlotMap<Bound>: JsonString = JsonString::of, JsonString = |map| map.0;
-    Amounts: JsonString = JsonString::of, JsonString = |map| map.0;
+    SlotAmounts: JsonString = JsonString::of, JsonString = |map| map.0;
     OverQuotaWeight: JsonString = JsonString::of, JsonString = |weight| weight.0;
     queues::QueueMode: QueueMode = |mode| (*mode).into(), QueueMode = |mode| json!(queues::QueueMode::from(mode));
     queues::OverQuotaBy: OverQuotaBy = |by| (*by).into(), OverQuotaBy = |by| json!(queues::OverQuotaBy::from(by));

@@ -3,24 +3,24 @@
 use async_graphql::{Context, Object, Result as Answer};
 
 use super::UserFairShare;
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::graphql::guard;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, Uuid};
 use crate::service::Result;
-use crate::service::group::published::rows::UserShare;
-use crate::service::rank_movement::{DayMovers, Movers, RankMove};
+use crate::service::group::snapshots::rows::UserShare;
+use crate::service::rank_movement::{DayMovers, RankMove, UserMovers};
 
 /// The users whose rank moved most since the day before.
-pub struct RankMovers(Movers);
+pub struct RankMovers(UserMovers);
 
 impl RankMovers {
-    pub fn new(ctx: &Context<'_>, movers: Movers) -> Result<Self> {
-        guard::spend(ctx, movers.up.len() + movers.down.len())?;
+    pub fn new(ctx: &Context<'_>, movers: UserMovers) -> Result<Self> {
+        guard::spend_rows(ctx, movers.up.len() + movers.down.len())?;
         Ok(Self(movers))
     }
 
-    fn shares(&self, rows: &[Placed<UserShare>]) -> Vec<UserFairShare> {
+    fn shares(&self, rows: &[PlacedRow<UserShare>]) -> Vec<UserFairShare> {
         rows.iter().map(|row| UserFairShare::new(&self.0.group, row.clone())).collect()
     }
 }
@@ -48,7 +48,7 @@ pub struct RankMoversOfDay(DayMovers);
 
 impl RankMoversOfDay {
     pub fn new(ctx: &Context<'_>, movers: DayMovers) -> Result<Self> {
-        guard::spend(ctx, movers.up.len() + movers.down.len())?;
+        guard::spend_rows(ctx, movers.up.len() + movers.down.len())?;
         Ok(Self(movers))
     }
 }

@@ -3,7 +3,7 @@
 use async_graphql::{Context, ID, Object, Result};
 
 use super::InputWarning;
-use crate::domain::explain::exact;
+use crate::domain::explain::exact_text;
 use crate::graphql::global_id;
 use crate::graphql::guard;
 use crate::graphql::orders::SliceGapPolicy;
@@ -45,8 +45,8 @@ impl ScalingGroup {
     /// How much usage counts by its age: one number for each day of the look-back, the first for usage of today.
     async fn decay_weights(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
         let weights = self.0.options.decay_weights();
-        guard::spend(ctx, weights.len())?;
-        Ok(weights.into_iter().map(exact).collect())
+        guard::spend_rows(ctx, weights.len())?;
+        Ok(weights.into_iter().map(exact_text).collect())
     }
 
     async fn gap_policy(&self) -> SliceGapPolicy {

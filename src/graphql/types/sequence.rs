@@ -5,9 +5,9 @@ use async_graphql::SimpleObject;
 use super::{InputWarning, WorkloadWaiting, input_warnings};
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
-use crate::service::sequence::Sequenced;
+use crate::service::sequence::SequencedWorkloads;
 use crate::service::workloads::answer::WaitingState;
 
 /// Workloads in the order in which they would start now.
@@ -70,12 +70,17 @@ pub struct SequenceItem {
 
 impl Sequence {
     /// The first of them, or of those of one user; `requested` is what kernels among the workloads ask for.
-    pub fn new(sequenced: &Sequenced<'_>, requested: &[Amounts], only: Option<UserId>, first: u32) -> Self {
+    pub fn new(
+        sequenced: &SequencedWorkloads<'_>,
+        requested: &[SlotAmounts],
+        only: Option<UserId>,
+        first: u32,
+    ) -> Self {
         let (group, rows) = (&sequenced.group, sequenced.rows());
         let latest_first = group.scheduler.latest_first();
         let never = |impediment: &_| WorkloadWaiting::of(&WaitingState::of(impediment, sequenced.at));
         let item = |((at, explained), position): ((&u32, &_), u64)| {
-            let explained: &crate::service::sequence::Explained = explained;
+            let explained: &crate::service::sequence::ExplainedWorkload = explained;
             let workload = &sequenced.workloads[*at as usize];
             let row = rows.user(workload.owner);
             let project = rows.project(workload.owner.project);
@@ -96,7 +101,7 @@ impl Sequence {
                 ahead: position - 1,
                 owners_ahead: explained.owners_ahead,
                 decided_by: explained.decision.as_str().to_owned(),
-                because: explained.decision.because(latest_first).to_owned(),
+                because: explained.decision.reason_text(latest_first).to_owned(),
                 waiting: sequenced.impediments.get(*at as usize).and_then(Option::as_ref).map(never),
                 entitled_share: entitled.map(|part| f64_text(part.of_group)),
                 entitled_share_of_parent: entitled.map(|part| f64_text(part.of_parent)),

@@ -8,8 +8,8 @@ use crate::domain::ids::Owner;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::VisibleGroup;
-use crate::service::group::published::entitlements::Entitlement;
-use crate::service::group::published::profile::Calculation;
+use crate::service::group::snapshots::entitlements::Entitlement;
+use crate::service::group::snapshots::profile::LastCalculation;
 
 /// The fields that the fair shares of all three tiers have in common.
 pub struct ShareFacts {
@@ -25,7 +25,7 @@ impl ShareFacts {
         self.group.entitlement(&self.owner)
     }
 
-    fn calculation(&self) -> Option<&Calculation> {
+    fn calculation(&self) -> Option<&LastCalculation> {
         self.group.calculation.as_ref()
     }
 }

@@ -3,7 +3,7 @@
 use async_graphql::SimpleObject;
 
 use crate::graphql::scalars::{DateTime, JsonString};
-use crate::service::gaps::Gap;
+use crate::service::gaps::DowntimeGap;
 
 /// A time in which nothing served, and what it did to the usage of running kernels.
 #[derive(SimpleObject)]
@@ -23,8 +23,8 @@ pub struct UsageGapNode {
     dropped_usage: JsonString,
 }
 
-impl From<Gap> for UsageGapNode {
-    fn from(gap: Gap) -> Self {
+impl From<DowntimeGap> for UsageGapNode {
+    fn from(gap: DowntimeGap) -> Self {
         Self {
             started_at: DateTime(gap.downtime.start),
             ended_at: DateTime(gap.downtime.end),

@@ -5,10 +5,10 @@ use async_graphql::{Context, Object};
 use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::Result;
-use crate::service::kernels::Record;
+use crate::service::kernels::StoredRecord;
 
 /// The usage of one kernel in one slice, or in several slices that were merged.
-pub struct UsageRecordNode(pub Record);
+pub struct UsageRecordNode(pub StoredRecord);
 
 #[Object(rename_fields = "snake_case")]
 impl UsageRecordNode {

@@ -7,7 +7,7 @@ use async_graphql::{Object, SimpleObject};
 use crate::domain::decimal::f64_text;
 use crate::domain::slots::SlotMap;
 use crate::graphql::scalars::{Date, JsonString, Uuid};
-use crate::service::usage_report::{ReportRow, ReportTotals, hours};
+use crate::service::usage_report::{ReportRow, ReportTotals, slot_hours};
 
 fn share_texts(shares: &SlotMap<f64>) -> JsonString {
     let parts = shares.iter().map(|(slot, part)| (slot.as_str(), f64_text(part)));
@@ -35,7 +35,7 @@ impl UsageReportTotals {
 
     /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
     async fn slot_hours(&self) -> JsonString {
-        JsonString::of(&hours(&self.0.usage))
+        JsonString::of(&slot_hours(&self.0.usage))
     }
 
     /// The part of what there was to use in all days and groups of the report, today until now.
@@ -96,7 +96,7 @@ impl UsageReportRowNode {
 
     /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
     async fn slot_hours(&self) -> JsonString {
-        JsonString::of(&hours(&self.0.usage))
+        JsonString::of(&slot_hours(&self.0.usage))
     }
 
     /// The part of what there was to use, today until now.

@@ -5,27 +5,27 @@ use async_graphql::{Context, ID, Object};
 use super::ShareFacts;
 use crate::domain::filter::Filter;
 use crate::domain::ids::{Owner, ProjectId};
-use crate::domain::ranking::Placed;
-use crate::graphql::connection::{List, PageArgs, connect};
+use crate::domain::ranking::PlacedRow;
+use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::global_id;
 use crate::graphql::orders::UserFairShareOrderBy;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
 use crate::graphql::shared_scans::page_of_shares;
-use crate::service::group::published::rows::UserShare;
+use crate::service::group::snapshots::rows::UserShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A user in one project of a resource group: decayed usage, factor and rank among all the group's users.
 pub struct UserFairShare {
-    row: Placed<UserShare>,
+    row: PlacedRow<UserShare>,
     facts: ShareFacts,
 }
 
 impl UserFairShare {
     pub const KIND: &str = "UserFairShare";
 
-    pub fn new(group: &VisibleGroup, row: Placed<UserShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: PlacedRow<UserShare>) -> Self {
         let owner = Owner::User(row.member);
         let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
@@ -39,7 +39,7 @@ impl UserFairShare {
         filter: Filter<ShareCondition>,
         order: Option<UserFairShareOrderBy>,
         page: &PageArgs,
-    ) -> ServiceResult<List<Self>> {
+    ) -> ServiceResult<FactsList<Self>> {
         let order = order.map(|o| (o.field.into(), o.descending()));
         let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
         let list = share_list("user", order, filter, page, &scope)?;

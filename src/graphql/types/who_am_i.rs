@@ -6,7 +6,7 @@ use async_graphql::SimpleObject;
 
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::Caller;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 
 /// The key that asks, or that signed in.
 #[derive(SimpleObject)]
@@ -29,7 +29,7 @@ pub struct WhoAmI {
 }
 
 impl WhoAmI {
-    pub fn new(caller: &Caller, people: &Directory) -> Self {
+    pub fn new(caller: &Caller, people: &PeopleDirectory) -> Self {
         Self {
             key_id: caller.key_id.map(Uuid),
             label: caller.actor.to_string(),

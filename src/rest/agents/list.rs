@@ -10,7 +10,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 
 /// Agents of a group by id.
@@ -28,5 +28,5 @@ pub async fn handle(
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let mut agents = service.agents(&caller, &path.rg).await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
-    Ok(Json(cursor.cut(&agents, |a| vec![Key::Text(a.agent_id.clone())], &window)))
+    Ok(Json(cursor.cut(&agents, |a| vec![CursorKey::Text(a.agent_id.clone())], &window)))
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::defaults::yes;
+use crate::domain::defaults::default_true;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::{ReadOnly, at_most};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::Error;
-use crate::service::agents::{Agent, AgentSpec, MAX_AGENTS, collect_specs, name_warnings};
+use crate::service::agents::{AgentSpec, MAX_AGENTS, StoredAgent, collect_specs, name_warnings};
 use crate::service::input::warning::InputWarning;
 
 /// A node.
@@ -23,7 +23,7 @@ use crate::service::input::warning::InputWarning;
 pub struct AgentView {
     pub agent_id: String,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     pub alive: bool,
     pub schedulable: bool,
     pub labels: Labels,
@@ -32,9 +32,9 @@ pub struct AgentView {
     pub updated_at: Timestamp,
 }
 
-impl From<Agent> for AgentView {
-    fn from(agent: Agent) -> Self {
-        let Agent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at } = agent;
+impl From<StoredAgent> for AgentView {
+    fn from(agent: StoredAgent) -> Self {
+        let StoredAgent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at } = agent;
         Self { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
     }
 }
@@ -62,10 +62,10 @@ pub struct AgentWritten {
 pub struct AgentBody {
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
     #[schema(schema_with = crate::domain::schemas::quantities)]
-    pub available_slots: Amounts,
-    #[serde(default = "yes")]
+    pub available_slots: SlotAmounts,
+    #[serde(default = "default_true")]
     pub alive: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub schedulable: bool,
     #[serde(default)]
     /// At most 64.

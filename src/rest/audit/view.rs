@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
-use crate::service::accounting::conservation::Conservation;
+use crate::service::accounting::conservation::ConservationResult;
 
 /// The result of an audit of one group.
 #[derive(Debug, Serialize, ToSchema)]
@@ -13,7 +13,7 @@ use crate::service::accounting::conservation::Conservation;
     "ok": true, "difference": null, "buckets": 3,
     "totals": {"users": {"cpu": "3600"}, "projects": {"cpu": "3600"}, "domains": {"cpu": "3600"}}, "records_from": null
 }))]
-pub struct Audit {
+pub struct AuditReport {
     /// Nothing is lost and nothing counted twice.
     pub ok: bool,
     pub difference: Option<DifferenceView>,
@@ -37,15 +37,15 @@ pub struct DifferenceView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TierTotals {
     #[schema(value_type = BTreeMap<String, String>)]
-    pub users: Usages,
+    pub users: SlotUsages,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub projects: Usages,
+    pub projects: SlotUsages,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub domains: Usages,
+    pub domains: SlotUsages,
 }
 
-impl From<Conservation> for Audit {
-    fn from(found: Conservation) -> Self {
+impl From<ConservationResult> for AuditReport {
+    fn from(found: ConservationResult) -> Self {
         let [users, projects, domains] = found.totals;
         Self {
             ok: found.difference.is_none(),

@@ -17,7 +17,7 @@ use crate::service::{Caller, Service};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct Parameters {
+pub struct AuditLogParameters {
     /// Only changes of this group.
     pub resource_group: Option<String>,
     /// Only changes of this kind, like `weights.put`.
@@ -45,16 +45,16 @@ pub struct Parameters {
 /// Changes, newest first.
 #[utoipa::path(
     get, path = "/audit-log", operation_id = "list_audit_log", tag = "Operations",
-    params(Parameters), responses((status = 200, body = List<AuditEntryView>))
+    params(AuditLogParameters), responses((status = 200, body = List<AuditEntryView>))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
-    QueryParams(query): QueryParams<Parameters>,
+    QueryParams(query): QueryParams<AuditLogParameters>,
 ) -> Result<Json<List<AuditEntryView>>> {
     let cursor = ListCursor::new(Service::AUDIT_LIST, "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let Parameters { resource_group, action, actor, target, from, to, .. } = query;
+    let AuditLogParameters { resource_group, action, actor, target, from, to, .. } = query;
     let filter = AuditQuery { resource_group, action, actor, target, from, to }.read(&service.people())?;
     let page = service.audit_log(&caller, &filter, &window).await?;
     let people = service.people();

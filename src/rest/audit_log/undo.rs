@@ -18,7 +18,7 @@ use crate::service::{Caller, Service};
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "the grant was not prolonged"}))]
-pub struct Undo {
+pub struct UndoRequest {
     /// For the audit log.
     pub reason: Option<String>,
 }
@@ -26,7 +26,7 @@ pub struct Undo {
 /// That a change was undone.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"audit_id": 8, "warnings": []}))]
-pub struct Undone {
+pub struct UndoResult {
     /// The undo in the audit log, which can be undone as well.
     pub audit_id: i64,
     /// Likely mistakes in the options of the group since then; usage that does not count any more, because it was purged; and
@@ -38,9 +38,9 @@ pub struct Undone {
 /// body may be left out.
 #[utoipa::path(
     post, path = "/audit-log/{id}/undo", operation_id = "undo_change", tag = "Operations",
-    params(AuditPath), request_body = Option<Undo>,
+    params(AuditPath), request_body = Option<UndoRequest>,
     responses(
-        (status = 200, body = Undone),
+        (status = 200, body = UndoResult),
         (status = 409, description = "A value is not what the change left; `audit_id`, `actor` and `at` say by which entry. Or a queue that \
             was new has children now.",
             body = crate::rest::problem::ProblemView, content_type = "application/problem+json",
@@ -57,11 +57,11 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<AuditPath>,
     request: Request,
-) -> Result<Json<Undone>> {
+) -> Result<Json<UndoResult>> {
     caller.require_admin()?;
     let kind = media_type(request.headers(), &["application/json"]);
     let bytes = read_body(request).await?;
-    let body = if bytes.is_empty() { Undo::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
+    let body = if bytes.is_empty() { UndoRequest::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
     let UndoneChange { audit_id, warnings } = service.undo(caller, path.id, body.reason).await?;
-    Ok(Json(Undone { audit_id, warnings }))
+    Ok(Json(UndoResult { audit_id, warnings }))
 }

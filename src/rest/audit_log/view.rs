@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
 use crate::service::audit_log::AuditEntry;
-use crate::service::audit_names::names;
-use crate::service::people::Directory;
+use crate::service::audit_names::names_by_id;
+use crate::service::people::PeopleDirectory;
 use crate::service::undo::is_undoable;
 
 /// One change.
@@ -45,8 +45,8 @@ pub struct AuditEntryView {
 }
 
 impl AuditEntryView {
-    pub fn new(entry: AuditEntry, people: &Directory) -> Self {
-        let (names, undoable) = (names(&entry, people), is_undoable(&entry));
+    pub fn new(entry: AuditEntry, people: &PeopleDirectory) -> Self {
+        let (names, undoable) = (names_by_id(&entry, people), is_undoable(&entry));
         let AuditEntry { id, at, actor, key_id, request_id, action, resource_group, target, before, after, reason } =
             entry;
         Self {

@@ -10,7 +10,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 
 /// The capacity of every day of which one is known, by date.
@@ -27,5 +27,5 @@ pub async fn handle(
     let cursor = ListCursor::new("capacity-days", &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let days = service.capacity_days(&caller, &path.rg).await?;
-    Ok(Json(cursor.cut(&days, |(day, _)| vec![Key::Text(day.to_string())], &window)))
+    Ok(Json(cursor.cut(&days, |(day, _)| vec![CursorKey::Text(day.to_string())], &window)))
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Day;
-use crate::service::{Error, Fault, Faults};
+use crate::service::{Error, Fault, RequestFaults};
 
 /// The largest number of days in one request.
 pub const MAX_DAYS: usize = 5_000;
@@ -21,11 +21,11 @@ pub struct CapacityDay {
     pub date: Day,
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
 }
 
-impl From<(Day, Amounts)> for CapacityDay {
-    fn from((date, capacity): (Day, Amounts)) -> Self {
+impl From<(Day, SlotAmounts)> for CapacityDay {
+    fn from((date, capacity): (Day, SlotAmounts)) -> Self {
         Self { date, capacity }
     }
 }
@@ -39,8 +39,8 @@ pub struct CapacitiesGiven {
 }
 
 /// The capacities by day. The error lists the first faults.
-pub fn days(body: Vec<CapacityDay>, today: Day) -> Result<BTreeMap<Day, Amounts>, Error> {
-    let (mut days, mut faults) = (BTreeMap::new(), Faults::default());
+pub fn days(body: Vec<CapacityDay>, today: Day) -> Result<BTreeMap<Day, SlotAmounts>, Error> {
+    let (mut days, mut faults) = (BTreeMap::new(), RequestFaults::default());
     for (at, CapacityDay { date, capacity }) in body.into_iter().enumerate() {
         let pointer = format!("/{at}/date");
         if date >= today {

@@ -7,16 +7,16 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::names::Names;
-use super::queue_entry::{keys, said};
-use crate::domain::division::Warning;
+use super::names::GroupNames;
+use super::queue_entry::{changed_keys, keys};
+use crate::domain::division::DivisionWarning;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::queues::QueueConfig;
 use crate::domain::weight::Weight;
 use crate::service::configuration::ConfigurationChanged;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::queues::{QueueChange, QueuesChanged};
-use crate::service::weights::WeightChange;
+use crate::service::weights::WeightUpdate;
 
 /// The changes of a write, made or simulated.
 #[derive(Debug, Serialize, ToSchema)]
@@ -72,7 +72,7 @@ pub struct ConfigurationChange {
 }
 
 impl ConfigurationChange {
-    fn of_weight(names: &Names, change: &WeightChange) -> Self {
+    fn of_weight(names: &GroupNames, change: &WeightUpdate) -> Self {
         let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));
         let (target_type, target, target_id, member_of) = match &change.target {
             Owner::Domain(name) => ("domain", name.to_string(), name.to_string(), None),
@@ -94,7 +94,7 @@ impl ConfigurationChange {
 
 impl ConfigurationWritten {
     /// The result of a write. `written` are the queues in the document.
-    pub fn of(names: &Names, changed: &ConfigurationChanged, written: &[QueueConfig]) -> Self {
+    pub fn of(names: &GroupNames, changed: &ConfigurationChanged, written: &[QueueConfig]) -> Self {
         let set = changed.weights.iter().filter(|change| change.to.is_some()).count();
         let weights = changed.weights.iter().map(|change| ConfigurationChange::of_weight(names, change));
         let queues = changed.queues.iter().flat_map(|queues| rows(queues, written));
@@ -117,8 +117,8 @@ fn queue_warnings(changed: &ConfigurationChanged, written: &[QueueConfig]) -> Ve
     let places: BTreeMap<&str, usize> =
         written.iter().enumerate().map(|(at, queue)| (queue.name.as_str(), at)).collect();
     let warnings = changed.queues.iter().flat_map(|queues| &queues.warnings);
-    let warning = |warning: &Warning| {
-        let Warning { code, queue, slot, detail } = warning;
+    let warning = |warning: &DivisionWarning| {
+        let DivisionWarning { code, queue, slot, detail } = warning;
         let names: Vec<&str> = queue.as_deref().into_iter().chain(*slot).collect();
         let detail = if names.is_empty() { detail.clone() } else { format!("{}: {detail}", names.join(", ")) };
         let place = queue.as_deref().and_then(|name| places.get(name));
@@ -146,7 +146,7 @@ fn rows_of(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<Configura
         from,
         to,
     };
-    let whole = |queue: &QueueConfig| Value::Object(said(queue));
+    let whole = |queue: &QueueConfig| Value::Object(changed_keys(queue));
     match (&change.from, &change.to) {
         (Some(from), Some(to)) => {
             let (from, to) = (keys(from), keys(to));

@@ -6,4 +6,4 @@ mod names;
 pub mod put;
 mod queue_entry;
 pub mod view;
-mod wanted;
+mod wanted_configuration;

@@ -9,16 +9,16 @@ use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
 use crate::service::Service;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// Ids by display name; `None` if several have the same one.
-struct Directory<'a> {
+struct NameDirectory<'a> {
     kind: &'static str,
     ids: HashMap<&'a str, Option<Uuid>>,
     names: HashMap<Uuid, &'a str>,
 }
 
-impl<'a> Directory<'a> {
+impl<'a> NameDirectory<'a> {
     fn new(kind: &'static str, named: impl Iterator<Item = (Uuid, Option<&'a Arc<str>>)>) -> Self {
         let mut directory = Self { kind, ids: HashMap::new(), names: HashMap::new() };
         for (id, name) in named {
@@ -62,20 +62,20 @@ impl<'a> Directory<'a> {
 }
 
 /// The names of the projects and users of one group.
-pub struct Names<'a> {
-    projects: Directory<'a>,
-    users: Directory<'a>,
+pub struct GroupNames<'a> {
+    projects: NameDirectory<'a>,
+    users: NameDirectory<'a>,
     service: &'a Service,
 }
 
-impl<'a> Names<'a> {
+impl<'a> GroupNames<'a> {
     pub fn of(service: &'a Service, facts: &'a GroupSnapshotData) -> Self {
         Self {
-            projects: Directory::new(
+            projects: NameDirectory::new(
                 "project",
                 facts.rows.projects().map(|p| (p.project_id.0, p.project_name.as_ref())),
             ),
-            users: Directory::new("user", facts.rows.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
+            users: NameDirectory::new("user", facts.rows.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
             service,
         }
     }

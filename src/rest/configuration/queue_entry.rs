@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::domain::queues::QueueConfig;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// A queue in a configuration, without the keys that have their defaults.
 #[derive(Clone, Debug, Deserialize)]
@@ -13,7 +13,7 @@ pub struct QueueEntry(pub QueueConfig);
 
 impl Serialize for QueueEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut keys = said(&self.0);
+        let mut keys = changed_keys(&self.0);
         // The name is the first key.
         let name = keys.remove("name");
         serializer.collect_map(name.iter().map(|name| ("name", name)).chain(keys.iter().map(|(k, v)| (k.as_str(), v))))
@@ -28,13 +28,13 @@ pub fn keys(queue: &QueueConfig) -> Map<String, Value> {
 }
 
 /// The keys whose values differ from the defaults.
-pub fn said(queue: &QueueConfig) -> Map<String, Value> {
+pub fn changed_keys(queue: &QueueConfig) -> Map<String, Value> {
     let defaults = keys(&QueueConfig::default());
     keys(queue).into_iter().filter(|(key, value)| defaults.get(key) != Some(value)).collect()
 }
 
 /// All queues of a group; `None` if there are none.
-pub fn entries(group: &GroupSnapshotData) -> Option<Vec<QueueEntry>> {
+pub fn queue_entries(group: &GroupSnapshotData) -> Option<Vec<QueueEntry>> {
     let queues: Vec<_> = group.queues.values().map(|queue| QueueEntry(QueueConfig::clone(queue))).collect();
     Some(queues).filter(|queues| !queues.is_empty())
 }

@@ -6,15 +6,15 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::names::Names;
-use super::queue_entry::{QueueEntry, entries};
+use super::names::GroupNames;
+use super::queue_entry::{QueueEntry, queue_entries};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::queues::MAX_QUEUES;
 use crate::domain::queues::QueueConfig;
 use crate::domain::reading::{at_most, at_most_if_any, too_long};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::Service;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::weight_input::MAX_ITEMS;
 use crate::service::weights::WeightRow;
 
@@ -26,16 +26,16 @@ use crate::service::weights::WeightRow;
     "users": [{"user": "alice", "project": "climate", "weight": "3"}],
     "queues": [{"name": "research", "quota": {"cuda.device": "10"}}]
 }))]
-pub struct Configuration {
+pub struct GroupConfiguration {
     /// The group of the path, if it is named at all.
     pub resource_group: Option<String>,
     #[serde(default)]
     #[schema(value_type = std::collections::BTreeMap<String, WeightText>)]
-    pub domains: Named,
+    pub domains: WeightsByName,
     /// By name or UUID.
     #[serde(default)]
     #[schema(value_type = std::collections::BTreeMap<String, WeightText>)]
-    pub projects: Named,
+    pub projects: WeightsByName,
     #[serde(default, deserialize_with = "at_most::<MAX_ITEMS, _, _>")]
     #[schema(max_items = 250_000)]
     pub users: Vec<UserEntry>,
@@ -83,25 +83,25 @@ impl WeightText {
 
 /// A map that keeps its order and duplicate names, so that a check can refuse the duplicates.
 #[derive(Debug, Default)]
-pub struct Named(pub Vec<(String, WeightText)>);
+pub struct WeightsByName(pub Vec<(String, WeightText)>);
 
-impl Serialize for Named {
+impl Serialize for WeightsByName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, weight)| (name, weight)))
     }
 }
 
-impl<'de> Deserialize<'de> for Named {
+impl<'de> Deserialize<'de> for WeightsByName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Named;
+        struct WeightEntries;
+        impl<'de> Visitor<'de> for WeightEntries {
+            type Value = WeightsByName;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a map from names to weights")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WeightsByName, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     if entries.len() == MAX_ITEMS {
@@ -109,23 +109,23 @@ impl<'de> Deserialize<'de> for Named {
                     }
                     entries.push(entry);
                 }
-                Ok(Named(entries))
+                Ok(WeightsByName(entries))
             }
 
-            fn visit_unit<E>(self) -> Result<Named, E> {
-                Ok(Named::default())
+            fn visit_unit<E>(self) -> Result<WeightsByName, E> {
+                Ok(WeightsByName::default())
             }
         }
-        deserializer.deserialize_any(Entries)
+        deserializer.deserialize_any(WeightEntries)
     }
 }
 
-impl Configuration {
+impl GroupConfiguration {
     /// The document with these weights, and with the current queues of the group.
     pub fn of(service: &Service, group: &GroupSnapshotData, weights: &[WeightRow]) -> Self {
-        let names = Names::of(service, group);
+        let names = GroupNames::of(service, group);
         let mut document =
-            Self { resource_group: Some(group.name.to_string()), queues: entries(group), ..Self::default() };
+            Self { resource_group: Some(group.name.to_string()), queues: queue_entries(group), ..Self::default() };
         for row in weights {
             let Some(weight) = row.weight.map(WeightText::set) else { continue };
             match &row.target {

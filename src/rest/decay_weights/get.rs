@@ -7,7 +7,7 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::explain::exact;
+use crate::domain::explain::exact_text;
 use crate::rest::extract::PathParams;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -41,6 +41,6 @@ pub async fn handle(
         decay: options.decay.name(),
         half_life_days: options.half_life_days,
         lookback_days: options.lookback_days,
-        weights: options.decay_weights().into_iter().map(exact).collect(),
+        weights: options.decay_weights().into_iter().map(exact_text).collect(),
     }))
 }

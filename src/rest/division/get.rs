@@ -9,8 +9,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::view::DivisionView;
-use crate::rest::etag::{Seen, fresh_or};
-use crate::rest::extract::{PathParams, QueryParams, json_answer, written};
+use crate::rest::etag::{SeenTags, fresh_or};
+use crate::rest::extract::{PathParams, QueryParams, json_answer, json_response};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -38,7 +38,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<DivisionQuery>,
-    seen: Seen,
+    seen: SeenTags,
 ) -> Result<Response> {
     let found = service.division(&caller, &path.rg, query.explain).await?;
     let view = || DivisionView::new(&found);
@@ -46,5 +46,5 @@ pub async fn handle(
         return Ok(json_answer(&view())?);
     }
     let answers = found.group.answers()?;
-    Ok(fresh_or(&seen, &found.group.etag(), || written(answers.division.json(view))))
+    Ok(fresh_or(&seen, &found.group.etag(), || json_response(answers.division.json(view))))
 }

@@ -19,7 +19,7 @@ use crate::service::{Caller, Error, Service};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct HistoryQuery {
+pub struct DivisionHistoryQuery {
     /// The first day, inclusive.
     #[param(value_type = Option<String>, format = Date)]
     pub from: Option<Day>,
@@ -38,15 +38,15 @@ pub struct HistoryQuery {
 /// The amounts that queues got on the days before: the last division of each day, by day and queue.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/division/history", operation_id = "get_division_history", tag = "Queues",
-    params(GroupPath, HistoryQuery), responses((status = 200, body = List<DivisionDayView>))
+    params(GroupPath, DivisionHistoryQuery), responses((status = 200, body = List<DivisionDayView>))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    QueryParams(query): QueryParams<HistoryQuery>,
+    QueryParams(query): QueryParams<DivisionHistoryQuery>,
 ) -> Result<Json<List<DivisionDayView>>> {
-    let HistoryQuery { from, to, queue, limit, cursor } = query;
+    let DivisionHistoryQuery { from, to, queue, limit, cursor } = query;
     if from.zip(to).is_some_and(|(from, to)| to < from) {
         return Err(Error::about("/to", "contradiction", "lies before `from`").into());
     }

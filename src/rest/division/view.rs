@@ -7,10 +7,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::division::report::{QueueReport, QueueTrace, RatioReport};
-use crate::domain::division::{Fraction, Warning, saturation_ratios};
+use crate::domain::division::{DivisionWarning, Fraction, saturation_ratios};
 use crate::domain::options::DivisionChoice;
 use crate::domain::queues::Bound;
-use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::slots::{SlotAmounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
 
@@ -50,14 +50,14 @@ pub struct DivisionView<'a> {
     #[schema(value_type = DivisionChoice)]
     options: Value,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    capacity: Amounts,
+    capacity: SlotAmounts,
     queues: Vec<QueueDivision<'a>>,
     /// Siblings in the queue order, depth first.
     order: &'a [String],
     score_order: &'a [String],
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    remaining: &'a Amounts,
-    warnings: &'a [Warning],
+    remaining: &'a SlotAmounts,
+    warnings: &'a [DivisionWarning],
     /// Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a [QueueTrace]>,
@@ -77,15 +77,15 @@ pub struct QueueDivision<'a> {
     limit: SlotMap<Bound>,
     /// Allocated and pending.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    request: Amounts,
+    request: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    allocated: Amounts,
+    allocated: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    allocated_non_preemptible: Amounts,
+    allocated_non_preemptible: SlotAmounts,
     /// With a history gain: the decayed usage that it looks at, in parts of the capacity; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
-    usage: Option<Amounts>,
+    usage: Option<SlotAmounts>,
 }
 
 impl<'a> DivisionView<'a> {
@@ -125,11 +125,11 @@ pub struct DivisionDayView {
     pub queue: String,
     pub algorithm: String,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub fair_share: Amounts,
+    pub fair_share: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub allocated: Amounts,
+    pub allocated: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub request: Amounts,
+    pub request: SlotAmounts,
     #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
     /// Allocated / fair share.

@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Domain, DomainChange, Set};
+use crate::service::people::{Domain, DomainChange, KeyUpdate};
 
 /// A domain.
 #[derive(Debug, Serialize, ToSchema)]
@@ -66,7 +66,7 @@ pub struct DomainRequest {
     /// Shown beside the name; `null` takes it away.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub display_name: Set<String>,
+    pub display_name: KeyUpdate<String>,
     pub archived: Option<bool>,
     #[serde(default)]
     #[schema(inline)]

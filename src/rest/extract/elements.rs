@@ -1,17 +1,17 @@
 //! Splits a JSON array that arrives in pieces into its elements. Only the current element is kept in memory.
 
-use crate::service::input::json::{MAX_DEPTH, Unreadable, too_deep};
+use crate::service::input::json::{JsonError, MAX_DEPTH, too_deep};
 
 /// One element of the array.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Element<'a> {
+pub enum ArrayElement<'a> {
     Whole(&'a [u8]),
     /// The element is longer than the limit.
     TooLong,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ArrayPlace {
     /// Between `[` and the first element, or `]`.
     Start,
     /// After a comma, where an element has to begin.
@@ -23,7 +23,7 @@ enum Place {
 
 /// The position relative to JSON strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
+enum StringPlace {
     Outside,
     Inside,
     /// After a backslash.
@@ -31,10 +31,10 @@ enum Text {
 }
 
 /// Reads an array. The opening bracket has been read before.
-pub struct Elements {
-    place: Place,
+pub struct ArrayElements {
+    place: ArrayPlace,
     depth: usize,
-    text: Text,
+    text: StringPlace,
     /// The beginning of an element that has not ended yet.
     kept: Vec<u8>,
     /// `kept` has been returned, and is cleared by the next call.
@@ -43,13 +43,13 @@ pub struct Elements {
     most: usize,
 }
 
-impl Elements {
+impl ArrayElements {
     /// Reads elements of at most `most` bytes.
     pub fn new(most: usize) -> Self {
         Self {
-            place: Place::Start,
+            place: ArrayPlace::Start,
             depth: 0,
-            text: Text::Outside,
+            text: StringPlace::Outside,
             kept: Vec::new(),
             spent: false,
             too_long: false,
@@ -58,7 +58,7 @@ impl Elements {
     }
 
     /// The next element that ends in `rest`. The bytes that were read are removed from `rest`.
-    pub fn next<'a, 'r: 'a>(&'a mut self, rest: &mut &'r [u8]) -> Result<Option<Element<'a>>, Unreadable> {
+    pub fn next<'a, 'r: 'a>(&'a mut self, rest: &mut &'r [u8]) -> Result<Option<ArrayElement<'a>>, JsonError> {
         if std::mem::take(&mut self.spent) {
             self.kept.clear();
         }
@@ -66,28 +66,28 @@ impl Elements {
         let mut begin = 0;
         for (at, byte) in piece.iter().enumerate() {
             match self.place {
-                Place::Inside => {
+                ArrayPlace::Inside => {
                     if !self.ends_with(*byte)? {
                         continue;
                     }
-                    self.place = if *byte == b',' { Place::Before } else { Place::End };
+                    self.place = if *byte == b',' { ArrayPlace::Before } else { ArrayPlace::End };
                     *rest = &piece[at + 1..];
                     return Ok(Some(self.hand_out(&piece[begin..at])));
                 }
                 _ if byte.is_ascii_whitespace() => {}
-                Place::Start if *byte == b']' => self.place = Place::End,
-                Place::End => return Err(broken("something follows the array")),
-                Place::Start | Place::Before => {
+                ArrayPlace::Start if *byte == b']' => self.place = ArrayPlace::End,
+                ArrayPlace::End => return Err(broken_json("something follows the array")),
+                ArrayPlace::Start | ArrayPlace::Before => {
                     if matches!(byte, b',' | b']') {
-                        return Err(broken("an element of the array is missing"));
+                        return Err(broken_json("an element of the array is missing"));
                     }
-                    self.place = Place::Inside;
+                    self.place = ArrayPlace::Inside;
                     begin = at;
                     self.ends_with(*byte)?;
                 }
             }
         }
-        if self.place == Place::Inside {
+        if self.place == ArrayPlace::Inside {
             self.keep(&piece[begin..]);
         }
         *rest = &[];
@@ -95,17 +95,19 @@ impl Elements {
     }
 
     /// Fails if the array has not ended.
-    pub fn finish(&self) -> Result<(), Unreadable> {
-        if self.place == Place::End { Ok(()) } else { Err(broken("the array ends early")) }
+    pub fn finish(&self) -> Result<(), JsonError> {
+        if self.place == ArrayPlace::End { Ok(()) } else { Err(broken_json("the array ends early")) }
     }
 
     /// Processes a byte of an element. Returns true if it is the first byte after the element.
-    fn ends_with(&mut self, byte: u8) -> Result<bool, Unreadable> {
+    fn ends_with(&mut self, byte: u8) -> Result<bool, JsonError> {
         match byte {
-            _ if self.text == Text::Escaped => self.text = Text::Inside,
-            b'\\' if self.text == Text::Inside => self.text = Text::Escaped,
-            b'"' => self.text = if self.text == Text::Inside { Text::Outside } else { Text::Inside },
-            _ if self.text == Text::Inside => {}
+            _ if self.text == StringPlace::Escaped => self.text = StringPlace::Inside,
+            b'\\' if self.text == StringPlace::Inside => self.text = StringPlace::Escaped,
+            b'"' => {
+                self.text = if self.text == StringPlace::Inside { StringPlace::Outside } else { StringPlace::Inside }
+            }
+            _ if self.text == StringPlace::Inside => {}
             b'[' | b'{' => {
                 self.depth += 1;
                 if self.depth >= MAX_DEPTH {
@@ -115,7 +117,7 @@ impl Elements {
             b',' | b']' if self.depth == 0 => return Ok(true),
             b']' | b'}' => {
                 self.depth =
-                    self.depth.checked_sub(1).ok_or_else(|| broken("a bracket is closed that was not open"))?;
+                    self.depth.checked_sub(1).ok_or_else(|| broken_json("a bracket is closed that was not open"))?;
             }
             _ => {}
         }
@@ -131,16 +133,16 @@ impl Elements {
         }
     }
 
-    fn hand_out<'a>(&'a mut self, end: &'a [u8]) -> Element<'a> {
+    fn hand_out<'a>(&'a mut self, end: &'a [u8]) -> ArrayElement<'a> {
         if self.kept.is_empty() && !self.too_long && end.len() <= self.most {
-            return Element::Whole(end);
+            return ArrayElement::Whole(end);
         }
         self.keep(end);
         self.spent = true;
-        if std::mem::take(&mut self.too_long) { Element::TooLong } else { Element::Whole(&self.kept) }
+        if std::mem::take(&mut self.too_long) { ArrayElement::TooLong } else { ArrayElement::Whole(&self.kept) }
     }
 }
 
-fn broken(what: &str) -> Unreadable {
-    Unreadable::Malformed { code: "malformed_json", detail: format!("the JSON document is no array: {what}") }
+fn broken_json(what: &str) -> JsonError {
+    JsonError::Malformed { code: "malformed_json", detail: format!("the JSON document is no array: {what}") }
 }

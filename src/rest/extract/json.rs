@@ -16,16 +16,16 @@ use tower_http::timeout::TimeoutError;
 
 use super::super::problem::Problem;
 use crate::service::Error;
-use crate::service::input::json::{Unreadable, read};
+use crate::service::input::json::{JsonError, read};
 
 /// The longest time in which a whole body may arrive.
-const ARRIVAL: Duration = Duration::from_mins(1);
+const BODY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A JSON body.
 pub struct JsonBody<T>(pub T);
 
-impl From<Unreadable> for Problem {
-    fn from(error: Unreadable) -> Self {
+impl From<JsonError> for Problem {
+    fn from(error: JsonError) -> Self {
         Error::from(error).into()
     }
 }
@@ -42,10 +42,10 @@ pub fn media_type<'a>(headers: &HeaderMap, kinds: &[&'a str]) -> Result<&'a str,
     kinds.iter().find(|k| k.eq_ignore_ascii_case(essence)).copied().ok_or_else(unsupported)
 }
 
-/// Reads the whole body. Fails if it exceeds the limit of the route, or [`ARRIVAL`].
+/// Reads the whole body. Fails if it exceeds the limit of the route, or [`BODY_TIMEOUT`].
 pub async fn read_body(request: Request<Body>) -> Result<Bytes, Problem> {
     let late = || Problem::from(Error::TimedOut("the body did not arrive in time".to_owned()));
-    let arrived = tokio::time::timeout(ARRIVAL, whole(request.into_limited_body())).await;
+    let arrived = tokio::time::timeout(BODY_TIMEOUT, collect_body(request.into_limited_body())).await;
     arrived.map_err(|_| late())?.map_err(|error| {
         if is_silence(&error) {
             return late();
@@ -59,7 +59,7 @@ pub async fn read_body(request: Request<Body>) -> Result<Bytes, Problem> {
 
 /// The body in one piece. Each piece is dropped as soon as it is copied, because it may be a view of a much larger
 /// buffer.
-async fn whole(body: Body) -> Result<Bytes, axum::Error> {
+async fn collect_body(body: Body) -> Result<Bytes, axum::Error> {
     let mut pieces = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(piece) = pieces.next().await {
@@ -78,19 +78,19 @@ pub fn json_text(value: &impl Serialize) -> Result<Bytes, Error> {
 
 /// A response that is serialised by the thread that computed `value`.
 pub fn json_answer(value: &impl Serialize) -> Result<Response, Error> {
-    Ok(written(Ok(json_text(value)?)))
+    Ok(json_response(Ok(json_text(value)?)))
 }
 
 /// The capacity for the headers of a response. It is enough for a response with an entity tag, so that the table does
 /// not grow.
-const HEADERS: usize = 12;
+const HEADER_CAPACITY: usize = 12;
 
 /// A response with a body that is JSON text.
-pub fn written(body: Result<Bytes, Error>) -> Response {
+pub fn json_response(body: Result<Bytes, Error>) -> Response {
     match body {
         Ok(body) => {
             let mut response = Response::new(body.into());
-            response.headers_mut().reserve(HEADERS);
+            response.headers_mut().reserve(HEADER_CAPACITY);
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             response
         }

@@ -7,10 +7,10 @@ mod path;
 mod query;
 mod reason;
 
-pub use elements::{Element, Elements};
-pub use json::{JsonBody, is_silence, json_answer, json_text, media_type, read_body, written};
+pub use elements::{ArrayElement, ArrayElements};
+pub use json::{JsonBody, is_silence, json_answer, json_response, json_text, media_type, read_body};
 pub use path::PathParams;
 pub use query::{GroupParams, QueryParams};
 pub use reason::WithReason;
 
-pub use crate::service::input::json::{Unreadable, read};
+pub use crate::service::input::json::{JsonError, read};

@@ -43,7 +43,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for GroupParams<T>
 fn text_of(parts: &Parts) -> Result<&str, Problem> {
     let query = parts.uri.query().unwrap_or_default();
     // Without percent signs it is valid UTF-8.
-    if query.contains('%') && std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
+    if query.contains('%') && std::str::from_utf8(&percent_decode(query.as_bytes())).is_err() {
         return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
     }
     Ok(query)
@@ -62,7 +62,7 @@ pub fn pairs<'a, T: DeserializeOwned>(pairs: impl Iterator<Item = (&'a str, &'a 
 }
 
 /// The bytes after percent decoding.
-fn decoded(query: &[u8]) -> Vec<u8> {
+fn percent_decode(query: &[u8]) -> Vec<u8> {
     let hex = |byte: Option<&u8>| byte.and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
     let mut bytes = Vec::with_capacity(query.len());
     let mut at = 0;

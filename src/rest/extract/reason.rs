@@ -11,7 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-const KEY: &str = "reason";
+const REASON_KEY: &str = "reason";
 
 /// The value that consists of the other keys, and `reason`.
 pub struct WithReason<T> {
@@ -22,13 +22,13 @@ pub struct WithReason<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for WithReason<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Keys(PhantomData))
+        deserializer.deserialize_map(BodyKeys(PhantomData))
     }
 }
 
-struct Keys<T>(PhantomData<T>);
+struct BodyKeys<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for BodyKeys<T> {
     type Value = WithReason<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,11 +60,11 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherKeys<'_, A> {
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         while let Some(key) = self.parts.next_key::<Cow<'de, str>>()? {
-            if key != KEY {
+            if key != REASON_KEY {
                 return seed.deserialize(key.into_deserializer()).map(Some);
             }
             if self.reason_field.seen {
-                return Err(A::Error::duplicate_field(KEY));
+                return Err(A::Error::duplicate_field(REASON_KEY));
             }
             *self.reason_field = ReasonField { seen: true, reason: self.parts.next_value()? };
         }
@@ -81,7 +81,7 @@ impl<T: ToSchema> PartialSchema for WithReason<T> {
         let mut schema = T::schema();
         if let RefOr::T(Schema::Object(Object { properties, .. })) = &mut schema {
             let text = ObjectBuilder::new().schema_type(Type::String).description(Some("Why, for the audit log."));
-            properties.insert(KEY.to_owned(), text.build().into());
+            properties.insert(REASON_KEY.to_owned(), text.build().into());
         }
         schema
     }

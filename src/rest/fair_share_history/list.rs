@@ -14,7 +14,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::share_history::{HistoryQuery, ShareOrder};
+use crate::service::share_history::{ShareHistoryQuery, ShareOrder};
 use crate::service::{Caller, Service};
 
 /// The order of the rows of a day.
@@ -84,7 +84,7 @@ pub async fn handle(
     let window = list.window(limit, cursor.as_deref())?;
     let (domain, project, user) = (domain.as_deref(), project.as_deref(), user.as_deref());
     let search = search.as_deref();
-    let query = HistoryQuery { tier, domain, project, user, from, to, search, order };
+    let query = ShareHistoryQuery { tier, domain, project, user, from, to, search, order };
     let rows = service.share_history(&caller, &path.rg, query, &window).await?;
     let people = service.people();
     Ok(Json(list.answer(rows.map(|row| ShareDayView::new(&people, row)))))

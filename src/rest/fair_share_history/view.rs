@@ -10,7 +10,7 @@ use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 use crate::rest::owner::ProjectAndUser;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 use crate::service::share_history::ShareDay;
 
 /// The share of a domain, project or user after the last run of a day.
@@ -44,7 +44,7 @@ pub struct ShareDayView {
 }
 
 impl ShareDayView {
-    pub fn new(people: &Directory, row: ShareDay) -> Self {
+    pub fn new(people: &PeopleDirectory, row: ShareDay) -> Self {
         let (tier, domain_name, project, user) = match row.owner {
             Owner::Domain(name) => (Tier::Domain, Some(name), None, None),
             Owner::Project(id) => (Tier::Project, None, Some(id), None),

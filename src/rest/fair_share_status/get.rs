@@ -12,14 +12,14 @@ use uuid::Uuid;
 use super::tiers::{Ranking, page};
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::ranking::Placed;
-use crate::rest::etag::{Seen, fresh_or};
-use crate::rest::extract::{PathParams, QueryParams, json_text, written};
+use crate::domain::ranking::PlacedRow;
+use crate::rest::etag::{SeenTags, fresh_or};
+use crate::rest::extract::{PathParams, QueryParams, json_response, json_text};
 use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::group::published::rows::UserShare;
-use crate::service::people::{RequestNames, who};
+use crate::service::group::snapshots::rows::UserShare;
+use crate::service::people::{RequestNames, lookup};
 use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
 
@@ -55,36 +55,40 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<StatusQuery>,
-    seen: Seen,
+    seen: SeenTags,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
     if let Ok(answers) = group.answers()
         && query.is_everything()
     {
         let rows = if answers.ranking.is_written() { 0 } else { group.count_users() };
-        let answer = || Ok(fresh_or(&seen, &group.etag(), || written(answers.ranking.json(|| whole(&group)))));
+        let answer =
+            || Ok(fresh_or(&seen, &group.etag(), || json_response(answers.ranking.json(|| all_users(&group)))));
         return Ok(service.permits.scan(caller.key_id, rows, answer).await?);
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
-        let user = who::some_user(&people, query.user_uuid.map(UserId), query.user.as_deref()).map_err(fault)?;
-        (user, who::some_project(&people, query.project_id.map(ProjectId), query.project.as_deref()).map_err(fault)?)
+        let user = lookup::some_user(&people, query.user_uuid.map(UserId), query.user.as_deref()).map_err(fault)?;
+        (user, lookup::some_project(&people, query.project_id.map(ProjectId), query.project.as_deref()).map_err(fault)?)
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
             let mut called = RequestNames::by(&caller);
             called.user("", "user_uuid", query.user.as_deref());
             called.project("", "project_id", query.project.as_deref());
-            let place = single(&service, &group, user, project).await;
-            FairShareStatus::User(Box::new(place.map_err(|error| called.retell(error, &service.people()))?))
+            let place = single_user(&service, &group, user, project).await;
+            FairShareStatus::User(Box::new(place.map_err(|error| called.with_given_names(error, &service.people()))?))
         }
         (Some(_), _) => {
-            return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
+            return Err(contradiction_problem(
+                "/user_uuid",
+                "does not go with `limit` and `cursor`: one user has no pages",
+            ));
         }
-        (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
-        (None, None) => FairShareStatus::Ranking(ranking(&service, &group, &query).await?),
+        (None, Some(_)) => return Err(contradiction_problem("/project_id", "goes with `user_uuid` only")),
+        (None, None) => FairShareStatus::Ranking(tier_ranking(&service, &group, &query).await?),
     };
-    Ok(fresh_or(&seen, &group.etag(), || written(json_text(&status))))
+    Ok(fresh_or(&seen, &group.etag(), || json_response(json_text(&status))))
 }
 
 impl StatusQuery {
@@ -100,26 +104,27 @@ impl StatusQuery {
 }
 
 /// The rows of all users that the caller may see.
-fn whole(group: &VisibleGroup) -> Ranking<UserStatus> {
+fn all_users(group: &VisibleGroup) -> Ranking<UserStatus> {
     Ranking::new(group, List::whole(group.ranking().map(|row| UserStatus::new(group, &row, None)).collect()))
 }
 
-fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
+fn contradiction_problem(pointer: &str, said: &str) -> crate::rest::problem::Problem {
     Error::about(pointer, "contradiction", said).into()
 }
 
-async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<Ranking<UserStatus>> {
+async fn tier_ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<Ranking<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
-        return Ok(service.permits.scan(group.access().key(), group.count_users(), || Ok(whole(group))).await?);
+        return Ok(service.permits.scan(group.access().key(), group.count_users(), || Ok(all_users(group))).await?);
     }
     let (of, window) = (("user", group.count_users()), (query.limit, query.cursor.as_deref()));
     let rows = page(service, group, of, window, |list| Ok(group.user_shares(None, list).page(&list.window))).await?;
     let before = service.previous_ranks(group).await;
-    let status = |row: Placed<UserShare>| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied());
+    let status =
+        |row: PlacedRow<UserShare>| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied());
     Ok(Ranking::new(group, rows.map(status)))
 }
 
-async fn single(
+async fn single_user(
     service: &Service,
     group: &VisibleGroup,
     user: UserId,

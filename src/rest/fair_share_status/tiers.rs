@@ -6,17 +6,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::decimal::Computed;
+use crate::domain::decimal::ComputedNumber;
 use crate::domain::filter::Filter;
 use crate::domain::ids::Owner;
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
-use crate::service::group::published::rows::{DomainShare, ProjectShare};
+use crate::service::group::snapshots::rows::{DomainShare, ProjectShare};
 use crate::service::input::page::Page;
-use crate::service::rank_movement::Ranks;
+use crate::service::rank_movement::RanksByOwner;
 use crate::service::share_parts::ShareParts;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
 use crate::service::{self, Service, VisibleGroup};
@@ -68,10 +68,10 @@ pub struct DomainStatus {
     /// The rank that the last run of the day before left; `null`: that is not known.
     pub previous_rank: Option<u32>,
     #[schema(value_type = String)]
-    pub fair_share_factor: Computed,
+    pub fair_share_factor: ComputedNumber,
     /// Decayed usage as a part of the window's capacity.
     #[schema(value_type = String)]
-    pub effective_usage: Computed,
+    pub effective_usage: ComputedNumber,
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
     #[serde(flatten)]
@@ -79,7 +79,7 @@ pub struct DomainStatus {
 }
 
 impl DomainStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<DomainShare>, before: &Ranks) -> Self {
+    pub fn new(group: &VisibleGroup, row: &PlacedRow<DomainShare>, before: &RanksByOwner) -> Self {
         let domain_name = Arc::clone(&row.domain_name);
         let owner = Owner::Domain(Arc::clone(&domain_name));
         let (previous_rank, shares) = (before.get(&owner).copied(), group.entitlement(&owner).into());
@@ -87,8 +87,8 @@ impl DomainStatus {
             domain_name,
             rank: row.place(),
             previous_rank,
-            fair_share_factor: Computed(row.share.fair_share_factor),
-            effective_usage: Computed(row.share.history.normalized_usage),
+            fair_share_factor: ComputedNumber(row.share.fair_share_factor),
+            effective_usage: ComputedNumber(row.share.history.normalized_usage),
             effective_weight: row.share.effective_weight,
             shares,
         }
@@ -114,10 +114,10 @@ pub struct ProjectStatus {
     /// The rank that the last run of the day before left; `null`: that is not known.
     pub previous_rank: Option<u32>,
     #[schema(value_type = String)]
-    pub fair_share_factor: Computed,
+    pub fair_share_factor: ComputedNumber,
     /// Decayed usage as a part of the window's capacity.
     #[schema(value_type = String)]
-    pub effective_usage: Computed,
+    pub effective_usage: ComputedNumber,
     /// Domain weight x project weight.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -126,15 +126,15 @@ pub struct ProjectStatus {
 }
 
 impl ProjectStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<ProjectShare>, before: &Ranks) -> Self {
+    pub fn new(group: &VisibleGroup, row: &PlacedRow<ProjectShare>, before: &RanksByOwner) -> Self {
         Self {
             project_id: row.project_id.0,
             project_name: row.project_name.clone(),
             domain_name: Arc::clone(&row.domain_name),
             rank: row.place(),
             previous_rank: before.get(&Owner::Project(row.project_id)).copied(),
-            fair_share_factor: Computed(row.share.fair_share_factor),
-            effective_usage: Computed(row.share.history.normalized_usage),
+            fair_share_factor: ComputedNumber(row.share.fair_share_factor),
+            effective_usage: ComputedNumber(row.share.history.normalized_usage),
             effective_weight: row.share.effective_weight,
             shares: group.entitlement(&Owner::Project(row.project_id)).into(),
         }

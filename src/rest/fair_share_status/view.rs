@@ -7,16 +7,16 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::tiers::Ranking;
-use crate::domain::decimal::Computed;
+use crate::domain::decimal::ComputedNumber;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, UserId};
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
 use crate::service::VisibleGroup;
-use crate::service::group::published::entitlements::Entitlement;
-use crate::service::group::published::rows::UserShare;
-use crate::service::rank_movement::Ranks;
+use crate::service::group::snapshots::entitlements::Entitlement;
+use crate::service::group::snapshots::rows::UserShare;
+use crate::service::rank_movement::RanksByOwner;
 use crate::service::share_parts::ShareParts;
 use crate::service::shares::UserPlace;
 
@@ -32,7 +32,7 @@ pub struct UserStatus {
     pub user_uuid: Uuid,
     /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
     #[schema(value_type = String)]
-    pub fair_share_factor: Computed,
+    pub fair_share_factor: ComputedNumber,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
@@ -43,7 +43,7 @@ pub struct UserStatus {
     pub domain_name: Arc<str>,
     /// Decayed usage as a part of the window's capacity.
     #[schema(value_type = String)]
-    pub effective_usage: Computed,
+    pub effective_usage: ComputedNumber,
     /// Domain weight x project weight x own weight.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -58,15 +58,15 @@ pub struct UserStatus {
 }
 
 impl UserStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<UserShare>, previous_rank: Option<u32>) -> Self {
+    pub fn new(group: &VisibleGroup, row: &PlacedRow<UserShare>, previous_rank: Option<u32>) -> Self {
         Self {
             user_uuid: row.member.user.0,
-            fair_share_factor: Computed(row.share.fair_share_factor),
+            fair_share_factor: ComputedNumber(row.share.fair_share_factor),
             rank: row.place(),
             previous_rank,
             project_id: row.member.project.0,
             domain_name: Arc::clone(&row.domain_name),
-            effective_usage: Computed(row.share.history.normalized_usage),
+            effective_usage: ComputedNumber(row.share.history.normalized_usage),
             effective_weight: row.share.effective_weight,
             user_name: row.user_name.clone(),
             project_name: row.project_name.clone(),
@@ -81,7 +81,7 @@ pub struct PlaceOfUser {
     pub user_uuid: Uuid,
     /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
     #[schema(value_type = String)]
-    pub fair_share_factor: Computed,
+    pub fair_share_factor: ComputedNumber,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
@@ -94,7 +94,7 @@ pub struct PlaceOfUser {
     pub domain_name: Option<Arc<str>>,
     /// Decayed usage as a part of the window's capacity.
     #[schema(value_type = String)]
-    pub effective_usage: Computed,
+    pub effective_usage: ComputedNumber,
     /// Domain weight x project weight x own weight; the default weight stands for each that is not known.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -112,12 +112,12 @@ impl PlaceOfUser {
     fn without_project(user: UserId, user_name: Option<Arc<str>>, share: &Share) -> Self {
         Self {
             user_uuid: user.0,
-            fair_share_factor: Computed(share.fair_share_factor),
+            fair_share_factor: ComputedNumber(share.fair_share_factor),
             rank: None,
             previous_rank: None,
             project_id: None,
             domain_name: None,
-            effective_usage: Computed(share.history.normalized_usage),
+            effective_usage: ComputedNumber(share.history.normalized_usage),
             effective_weight: share.effective_weight,
             user_name,
             project_name: None,
@@ -163,11 +163,11 @@ impl SingleUserStatus {
         group: &VisibleGroup,
         user: UserId,
         place: UserPlace,
-        memberships: &[Placed<UserShare>],
-        before: &Ranks,
+        memberships: &[PlacedRow<UserShare>],
+        before: &RanksByOwner,
     ) -> Self {
         let status =
-            |row: &Placed<UserShare>| UserStatus::new(group, row, before.get(&Owner::User(row.member)).copied());
+            |row: &PlacedRow<UserShare>| UserStatus::new(group, row, before.get(&Owner::User(row.member)).copied());
         let (in_group, place) = match place {
             UserPlace::Row(row) => (row.place().is_some(), status(&row).into()),
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),

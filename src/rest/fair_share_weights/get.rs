@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::view::{WeightList, WeightView};
-use crate::rest::extract::{PathParams, written};
+use crate::rest::extract::{PathParams, json_response};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -31,5 +31,5 @@ pub async fn handle(
     };
     let weights = &group.answers()?.weights;
     let rows = if weights.is_written() { 0 } else { group.count_users() };
-    Ok(service.permits.scan(caller.key_id, rows, || Ok(written(weights.json(list)))).await?)
+    Ok(service.permits.scan(caller.key_id, rows, || Ok(json_response(weights.json(list)))).await?)
 }

@@ -9,7 +9,7 @@ use super::view::{WeightChanges, WeightsWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::input::terms::Terms;
+use crate::service::input::terms::WriteTerms;
 use crate::service::weights::WeightsChanged;
 use crate::service::{Caller, Service};
 
@@ -28,11 +28,11 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     JsonBody(mut body): JsonBody<WeightChanges>,
 ) -> Result<Json<WeightsWritten>> {
-    let terms = Terms { reason: body.reason.take(), if_revision: body.if_revision.take() };
+    let terms = WriteTerms { reason: body.reason.take(), if_revision: body.if_revision.take() };
     let called = body.called();
     let items = body.into_items(&service.people())?;
     let changed = service.put_weights(caller, path.rg, items, terms).await;
-    let changed = changed.map_err(|error| called.retell(error, &service.people()))?;
+    let changed = changed.map_err(|error| called.with_given_names(error, &service.people()))?;
     let WeightsChanged { upserted, deleted, warnings, .. } = changed;
     Ok(Json(WeightsWritten { ok: true, upserted, deleted, warnings }))
 }

@@ -11,7 +11,7 @@ use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Directory, RequestNames};
+use crate::service::people::{PeopleDirectory, RequestNames};
 use crate::service::share_parts::ShareParts;
 use crate::service::weight_input::{TargetType, WeightChange, check_all, names_in};
 use crate::service::weights::{WeightItem, WeightRow};
@@ -49,7 +49,7 @@ pub struct WeightView {
 }
 
 impl WeightView {
-    pub fn new(group: &VisibleGroup, people: &Directory, row: WeightRow) -> Self {
+    pub fn new(group: &VisibleGroup, people: &PeopleDirectory, row: WeightRow) -> Self {
         let shares = group.entitlement(&row.target).into();
         let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}/{}", group.name, label(&row.target)).as_bytes());
         let names = match &row.target {
@@ -111,7 +111,7 @@ pub struct WeightChanges {
 
 impl WeightChanges {
     /// Checks the rules that the types do not enforce. The error lists the first faults.
-    pub fn into_items(self, people: &Directory) -> Result<Vec<WeightItem>, Error> {
+    pub fn into_items(self, people: &PeopleDirectory) -> Result<Vec<WeightItem>, Error> {
         check_all(self.items, "items", people)
     }
 

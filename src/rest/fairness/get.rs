@@ -15,8 +15,8 @@ use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::fairness::report::list_name;
-use crate::service::fairness::window::Window;
-use crate::service::work::blocking;
+use crate::service::fairness::window::ReportWindow;
+use crate::service::work::run_blocking;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -49,14 +49,14 @@ pub async fn handle(
 ) -> Result<Response> {
     let FairnessQuery { window, tier, limit, cursor } = query;
     let tier = tier.unwrap_or(Tier::Domain);
-    let window = Window::read(window.as_deref().unwrap_or("7d"))?;
+    let window = ReportWindow::read(window.as_deref().unwrap_or("7d"))?;
     let list = ListCursor::new(list_name(tier), path.rg.clone());
     let is_whole = limit.is_none() && cursor.is_none();
     let page = list.window(limit, cursor.as_deref())?;
     let fairness = service.fairness(&caller, &path.rg, window, tier).await?;
     if is_whole {
         let rows = List::whole(fairness.rows.iter().cloned().map(From::from).collect());
-        return Ok(blocking(|| Json(FairnessView::new(&fairness, rows)).into_response()));
+        return Ok(run_blocking(|| Json(FairnessView::new(&fairness, rows)).into_response()));
     }
     Ok(Json(FairnessView::new(&fairness, list.answer(fairness.page(&page)))).into_response())
 }

@@ -11,7 +11,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::rest::list::List;
 use crate::rest::owner::ProjectAndUser;
 use crate::service::fairness::days::FairnessDay;
-use crate::service::fairness::report::{Fairness, FairnessRow, Who};
+use crate::service::fairness::report::{FairnessRow, ReportedOwner, TierFairness};
 
 /// The usage of a domain, project or user in the window, beside the share that it is entitled to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -44,12 +44,12 @@ pub struct FairnessEntry {
 impl From<FairnessRow> for FairnessEntry {
     fn from(FairnessRow { who, received }: FairnessRow) -> Self {
         let (domain_name, of) = match who {
-            Who::Domain(row) => (Arc::clone(&row.domain_name), ProjectAndUser::default()),
-            Who::Project(row) => {
+            ReportedOwner::Domain(row) => (Arc::clone(&row.domain_name), ProjectAndUser::default()),
+            ReportedOwner::Project(row) => {
                 let (project_id, project_name) = (Some(row.project_id.0), row.project_name.clone());
                 (Arc::clone(&row.domain_name), ProjectAndUser { project_id, project_name, ..Default::default() })
             }
-            Who::User(row) => {
+            ReportedOwner::User(row) => {
                 let of = ProjectAndUser {
                     project_id: Some(row.member.project.0),
                     project_name: row.project_name.clone(),
@@ -128,7 +128,7 @@ pub struct FairnessView {
 }
 
 impl FairnessView {
-    pub fn new(of: &Fairness, list: List<FairnessEntry>) -> Self {
+    pub fn new(of: &TierFairness, list: List<FairnessEntry>) -> Self {
         Self {
             resource_group: of.group.name.to_string(),
             tier: of.tier,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::upkeep::health::Reason;
+use crate::service::upkeep::health::LastingCondition;
 
 /// The health of the process.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,9 +45,9 @@ pub struct ReasonView {
     pub refuses_writes: bool,
 }
 
-impl From<Vec<Reason>> for Readiness {
-    fn from(reasons: Vec<Reason>) -> Self {
-        let view = |Reason { condition, since }| ReasonView {
+impl From<Vec<LastingCondition>> for Readiness {
+    fn from(reasons: Vec<LastingCondition>) -> Self {
+        let view = |LastingCondition { condition, since }| ReasonView {
             code: condition.code,
             detail: condition.detail,
             since,

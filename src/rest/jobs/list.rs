@@ -9,7 +9,7 @@ use super::view::JobView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Service};
 
@@ -28,5 +28,5 @@ pub async fn handle(
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let mut jobs: Vec<JobView> = service.jobs(&caller, &*jobs).await?.into_iter().map(JobView::from).collect();
     jobs.sort_by_key(|job| job.name);
-    Ok(Json(cursor.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
+    Ok(Json(cursor.cut(&jobs, |job| vec![CursorKey::Text(job.name.to_owned())], &window)))
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
 use crate::service::jobs::{JobRun, JobScope, JobStatus};
-use crate::service::upkeep::clock_trust::Trusted;
+use crate::service::upkeep::clock_trust::ClockOverride;
 
 /// One run of a job over one resource group, or over what belongs to none.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -112,8 +112,8 @@ pub struct TrustedClock {
     pub reference: Option<Timestamp>,
 }
 
-impl From<Trusted> for TrustedClock {
-    fn from(Trusted { trusted_at, doubt }: Trusted) -> Self {
+impl From<ClockOverride> for TrustedClock {
+    fn from(ClockOverride { trusted_at, doubt }: ClockOverride) -> Self {
         Self { trusted_at, was_doubted: doubt.is_some(), reference: doubt.map(|d| d.reference) }
     }
 }

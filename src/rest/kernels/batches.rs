@@ -13,62 +13,62 @@ use super::view::{EarlierKernels, IngestAnswer, IngestWarning, RejectedItem};
 use crate::domain::ids::KernelId;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
-use crate::rest::extract::{self, Unreadable};
+use crate::rest::extract::{self, JsonError};
 use crate::rest::problem::Problem;
-use crate::service::ingest::batch::{Delivery, Ingested, batch_of};
-use crate::service::ingest::earlier::HISTORY;
-use crate::service::ingest::homes::Warning;
-use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
-use crate::service::ingest::merging::Rehearsal;
+use crate::service::ingest::batch::{IngestResult, ReportDelivery, batch_of};
+use crate::service::ingest::domain_assignment::BatchWarning;
+use crate::service::ingest::earlier::EARLIER_HISTORY;
+use crate::service::ingest::incoming::{IncomingReport, KernelInput, RefusedReport};
+use crate::service::ingest::merging::DryRunKernels;
 use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
 /// The largest number of rejected items that an answer lists.
-const NAMED_REJECTIONS: usize = 10_000;
-/// The code of a rejected item that is not a JSON object. It is used beyond [`NAMED_REJECTIONS`], where faults are
+const MAX_LISTED_REJECTIONS: usize = 10_000;
+/// The code of a rejected item that is not a JSON object. It is used beyond [`MAX_LISTED_REJECTIONS`], where faults are
 /// counted but not listed.
 const UNNAMED_CODE: &str = "invalid_value";
 /// The largest number of warnings that an answer lists.
-const NAMED_WARNINGS: usize = 1_000;
+const MAX_LISTED_WARNINGS: usize = 1_000;
 
 /// The approximate size of a row in a body, in bytes.
 const ROW_BYTES: u64 = 256;
 
 /// The numbers by which the answer identifies rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
+pub enum RowCounting {
     /// Places in an array, from 0.
     Index,
     /// Lines of a stream, from 1.
     Line,
 }
 
-const NDJSON: &str = "application/x-ndjson";
+const NDJSON_MEDIA_TYPE: &str = "application/x-ndjson";
 
-impl Counting {
+impl RowCounting {
     /// The counting for the content type of a body.
     pub fn of(headers: &HeaderMap) -> std::result::Result<Self, Problem> {
-        let kind = extract::media_type(headers, &["application/json", NDJSON])?;
-        Ok(if kind == NDJSON { Self::Line } else { Self::Index })
+        let kind = extract::media_type(headers, &["application/json", NDJSON_MEDIA_TYPE])?;
+        Ok(if kind == NDJSON_MEDIA_TYPE { Self::Line } else { Self::Index })
     }
 }
 
 /// The kernels in the rows of a snapshot, rejected rows included.
-pub struct Present {
-    counting: Counting,
+pub struct PresentKernels {
+    counting: RowCounting,
     ids: HashSet<KernelId>,
     /// The first row without an id.
     nameless: Option<u64>,
 }
 
-impl Present {
+impl PresentKernels {
     /// All kernels of the snapshot. Fails if a row has no id, because it could be about any kernel.
     pub fn all(self) -> Result<HashSet<KernelId>> {
         let Some(place) = self.nameless else { return Ok(self.ids) };
         let (pointer, row) = match self.counting {
-            Counting::Index => (format!("/{place}/kernel_id"), "element"),
-            Counting::Line => (String::new(), "line"),
+            RowCounting::Index => (format!("/{place}/kernel_id"), "element"),
+            RowCounting::Line => (String::new(), "line"),
         };
         let detail = format!("{row} {place} names no kernel_id; nothing was ended, and the other rows were taken");
         Err(Error::Invalid(vec![Fault::new(pointer, "incomplete_snapshot", detail)]))
@@ -76,13 +76,13 @@ impl Present {
 }
 
 /// An ingest in progress.
-pub struct Batches {
+pub struct IngestBatches {
     service: Arc<Service>,
     caller: Caller,
     group: String,
-    counting: Counting,
+    counting: RowCounting,
     places: Vec<u64>,
-    batch: Vec<Incoming>,
+    batch: Vec<IncomingReport>,
     /// The number of rows rejected since the last batch was sent.
     rejected: u64,
     /// The number of rows read so far.
@@ -90,10 +90,10 @@ pub struct Batches {
     /// The approximate number of rows, estimated from the length of the body; 0 if that is unknown.
     expected: u64,
     /// The results of a dry run.
-    rehearsal: Option<Rehearsal>,
+    rehearsal: Option<DryRunKernels>,
     /// The time of the snapshot; `None` for reports.
     taken_at: Option<Timestamp>,
-    present: Present,
+    present: PresentKernels,
     /// True if a project that a report identifies by name moves to the domain in the report.
     moves_projects: bool,
     /// The batch before, which is written to the database while the next one is read.
@@ -108,12 +108,12 @@ pub struct Batches {
 
 struct UnderWay {
     rows: BatchRows,
-    done: JoinHandle<Result<Ingested>>,
+    done: JoinHandle<Result<IngestResult>>,
 }
 
-impl Batches {
+impl IngestBatches {
     /// Fails if the caller may not ingest, or the group does not exist.
-    pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
+    pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: RowCounting) -> Result<Self> {
         caller.require_scheduler()?;
         let profile = service.group(&caller, &group)?;
         let slot_names = caller.slot_name_source(&group);
@@ -132,7 +132,7 @@ impl Batches {
             expected: 0,
             rehearsal: None,
             taken_at: None,
-            present: Present { counting, ids: HashSet::new(), nameless: None },
+            present: PresentKernels { counting, ids: HashSet::new(), nameless: None },
             moves_projects: false,
             under_way: None,
             answer: IngestAnswer::default(),
@@ -140,8 +140,8 @@ impl Batches {
     }
 
     /// Makes this a dry run: nothing is stored, and the answer shows what would become of each row.
-    pub fn rehearsed(self) -> Self {
-        Self { rehearsal: Some(Rehearsal::default()), ..self }
+    pub fn with_rehearsal(self) -> Self {
+        Self { rehearsal: Some(DryRunKernels::default()), ..self }
     }
 
     /// Makes projects move to the domain in a report even if it identifies them by name.
@@ -159,7 +159,7 @@ impl Batches {
         Self { expected: bytes / ROW_BYTES, ..self }
     }
 
-    pub fn counting(&self) -> Counting {
+    pub fn counting(&self) -> RowCounting {
         self.counting
     }
 
@@ -175,7 +175,7 @@ impl Batches {
     pub async fn element(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
         match self.read(place, bytes) {
             Ok(()) => {}
-            Err(Unreadable::Malformed { code, detail }) => {
+            Err(JsonError::Malformed { code, detail }) => {
                 self.read -= 1;
                 return Err(Error::Malformed { code, detail: format!("element {place}: {detail}") });
             }
@@ -184,9 +184,9 @@ impl Batches {
         self.flush_if_full().await
     }
 
-    fn read(&mut self, place: u64, bytes: &[u8]) -> std::result::Result<(), Unreadable> {
+    fn read(&mut self, place: u64, bytes: &[u8]) -> std::result::Result<(), JsonError> {
         self.read += 1;
-        let is_named = self.answer.errors.len() < NAMED_REJECTIONS;
+        let is_named = self.answer.errors.len() < MAX_LISTED_REJECTIONS;
         if !is_named && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
             // The answer lists no more faults.
             self.reject_early(place, None, Vec::new());
@@ -195,13 +195,13 @@ impl Batches {
         let input = with_slot_name_source(&self.slot_names, || extract::read::<KernelInput>(bytes))?;
         let id = input.kernel_id;
         self.note_present(place, Some(id));
-        let checked = input.check(&self.service.people(), self.service.certain_now());
+        let checked = input.check(&self.service.people(), self.service.trusted_now());
         match checked {
             Err(faults) => self.reject_early(place, Some(id), faults),
             Ok(incoming) => {
                 let project_stays = incoming.project_stays && !self.moves_projects;
                 self.places.push(place);
-                self.batch.push(Incoming { project_stays, ..incoming });
+                self.batch.push(IncomingReport { project_stays, ..incoming });
             }
         }
         Ok(())
@@ -254,21 +254,21 @@ impl Batches {
         self.answer.rejected += 1;
         let code = errors.first().map_or(UNNAMED_CODE, |fault| fault.code);
         *self.answer.rejected_codes.entry(code).or_default() += 1;
-        if self.answer.errors.len() >= NAMED_REJECTIONS {
+        if self.answer.errors.len() >= MAX_LISTED_REJECTIONS {
             return;
         }
         let at = |counting| (self.counting == counting).then_some(place);
-        let (index, line) = (at(Counting::Index), at(Counting::Line));
+        let (index, line) = (at(RowCounting::Index), at(RowCounting::Line));
         self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
     }
 
     /// Adds a warning. If there is one of the same project and text from an earlier batch, their kernels are added up.
-    fn warn(&mut self, warning: Warning) {
-        let Warning { code, detail, project, kernels } = warning;
+    fn warn(&mut self, warning: BatchWarning) {
+        let BatchWarning { code, detail, project, kernels } = warning;
         let same = |known: &&mut IngestWarning| known.project_id == Some(project.0) && known.detail == detail;
         if let Some(known) = self.answer.warnings.iter_mut().find(same) {
             known.kernels += kernels;
-        } else if self.answer.warnings.len() < NAMED_WARNINGS {
+        } else if self.answer.warnings.len() < MAX_LISTED_WARNINGS {
             let project_name = self.service.people().project_name(project);
             let project_id = Some(project.0);
             let of_project =
@@ -293,7 +293,7 @@ impl Batches {
             return Ok(());
         }
         let (service, caller, group) = (Arc::clone(&self.service), self.caller.clone(), self.group.clone());
-        let delivery = Delivery { reports: batch, rejected, taken_at: self.taken_at };
+        let delivery = ReportDelivery { reports: batch, rejected, taken_at: self.taken_at };
         let done = tokio::spawn(async move { service.ingest_counted(&caller, &group, delivery).await });
         self.under_way = Some(UnderWay { rows, done });
         Ok(())
@@ -302,11 +302,11 @@ impl Batches {
     /// Waits for the batch that is being written.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { rows, done }) = self.under_way.take() else { return Ok(()) };
-        let Ingested { changed, refused, warnings, earlier, earlier_before } =
+        let IngestResult { changed, refused, warnings, earlier, earlier_before } =
             done.await.map_err(|e| Error::failed("a batch was not taken", e))??;
         self.answer.changed += changed;
         if let Some(before) = earlier_before {
-            let source = HISTORY;
+            let source = EARLIER_HISTORY;
             let known = self.answer.earlier.get_or_insert(EarlierKernels { kernels: 0, before, source });
             known.kernels += earlier;
             known.before = known.before.max(before);
@@ -318,7 +318,7 @@ impl Batches {
         Ok(())
     }
 
-    fn count(&mut self, rows: BatchRows, refused: Vec<Refused>) {
+    fn count(&mut self, rows: BatchRows, refused: Vec<RefusedReport>) {
         let BatchRows { places, ids, mistakes } = rows;
         let refused_at: HashSet<usize> = refused.iter().map(|row| row.at).collect();
         for (at, mistake) in mistakes.into_iter().filter(|(at, _)| !refused_at.contains(at)) {
@@ -333,7 +333,7 @@ impl Batches {
 
     /// Ends the ingest after its last row, or after an error in `outcome`. In both cases the rows that were sent are
     /// stored and in the audit log.
-    pub async fn finish(mut self, outcome: Result<()>) -> Result<(IngestAnswer, Present)> {
+    pub async fn finish(mut self, outcome: Result<()>) -> Result<(IngestAnswer, PresentKernels)> {
         let flushed = match self.flush().await {
             Ok(()) => self.settle().await,
             Err(error) => Err(error),
@@ -348,10 +348,10 @@ impl Batches {
 }
 
 /// A warning about rows, with the place of the first one and their number. Some warnings have no place.
-fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: Counting) -> IngestWarning {
+fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: RowCounting) -> IngestWarning {
     let InputWarning { code, pointer, detail, .. } = warning;
     let at = |wanted| place.filter(|_| counting == wanted);
-    let (index, line) = (at(Counting::Index), at(Counting::Line));
+    let (index, line) = (at(RowCounting::Index), at(RowCounting::Line));
     IngestWarning { code, detail, index, line, pointer, kernels, ..IngestWarning::default() }
 }
 
@@ -364,9 +364,9 @@ struct BatchRows {
 }
 
 impl BatchRows {
-    fn of(places: Vec<u64>, batch: &[Incoming], group: &VisibleGroup) -> Self {
+    fn of(places: Vec<u64>, batch: &[IncomingReport], group: &VisibleGroup) -> Self {
         let ids = batch.iter().map(|incoming| incoming.report.id.0).collect();
-        let doubts_at = |(at, incoming): (usize, &Incoming)| {
+        let doubts_at = |(at, incoming): (usize, &IncomingReport)| {
             ReportMistake::find(group, &incoming.report).map(move |mistake| (at, mistake)).collect::<Vec<_>>()
         };
         Self { places, ids, mistakes: batch.iter().enumerate().flat_map(doubts_at).collect() }
@@ -376,8 +376,8 @@ impl BatchRows {
 /// The id in a row that is otherwise invalid.
 fn id_in(bytes: &[u8]) -> Option<Uuid> {
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedRows {
         kernel_id: Uuid,
     }
-    serde_json::from_slice::<Named>(bytes).ok().map(|n| n.kernel_id)
+    serde_json::from_slice::<NamedRows>(bytes).ok().map(|n| n.kernel_id)
 }

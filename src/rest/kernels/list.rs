@@ -10,13 +10,13 @@ use uuid::Uuid;
 
 use super::view::KernelView;
 use crate::domain::ids::{ProjectId, UserId};
-use crate::domain::kernel::Phase;
+use crate::domain::kernel::KernelPhase;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::kernels::KernelFilter;
-use crate::service::people::{Directory, who};
+use crate::service::people::{PeopleDirectory, lookup};
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -40,17 +40,17 @@ pub struct KernelQuery {
 }
 
 impl KernelQuery {
-    fn filter(&self, people: &Directory, caller: &Caller) -> Result<KernelFilter> {
+    fn filter(&self, people: &PeopleDirectory, caller: &Caller) -> Result<KernelFilter> {
         let fault = |fault| Error::Invalid(vec![fault]);
         let phase = self.status.as_deref().map(|status| {
             let known = "is not one of PENDING, RUNNING, SUSPENDED, TERMINATED";
-            Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
+            KernelPhase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
-        let user = who::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
-        who::require_known_user(people, caller, user, called).map_err(fault)?;
-        let project = who::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
-        who::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        let user = lookup::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
+        lookup::require_known_user(people, caller, user, called).map_err(fault)?;
+        let project = lookup::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
+        lookup::require_known_project(people, caller, project, of_project).map_err(fault)?;
         Ok(KernelFilter { user, project, domain: self.domain_name.clone(), phase: phase.transpose()? })
     }
 }

@@ -7,10 +7,10 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::batches::{Batches, Counting};
+use super::batches::{IngestBatches, RowCounting};
 use super::rows;
 use super::view::{IngestAnswer, KernelsBody};
-use crate::rest::Limits;
+use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -40,17 +40,17 @@ pub struct IngestQuery {
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
-    State(limits): State<Limits>,
+    State(limits): State<RequestLimits>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<IngestQuery>,
     request: Request,
 ) -> Result<Json<IngestAnswer>> {
-    let counting = Counting::of(request.headers())?;
-    let batches = Batches::new(service, caller, path.rg, counting)?;
-    let batches = if query.dry_run { batches.rehearsed() } else { batches };
+    let counting = RowCounting::of(request.headers())?;
+    let batches = IngestBatches::new(service, caller, path.rg, counting)?;
+    let batches = if query.dry_run { batches.with_rehearsal() } else { batches };
     let batches = if query.moves_projects { batches.moving_projects() } else { batches };
     // In a task of its own, so that a client that disconnects leaves no batch half written.
-    let (answer, _) = run_to_completion(rows::take(batches, request, limits.bulk_bytes)).await?;
+    let (answer, _) = run_to_completion(rows::take_rows(batches, request, limits.bulk_bytes)).await?;
     Ok(Json(answer))
 }

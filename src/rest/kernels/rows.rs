@@ -9,9 +9,9 @@ use futures::StreamExt;
 use memchr::memchr;
 use serde_json::value::RawValue;
 
-use super::batches::{Batches, Counting, Present};
+use super::batches::{IngestBatches, PresentKernels, RowCounting};
 use super::view::IngestAnswer;
-use crate::rest::extract::{Element, Elements, is_silence, read};
+use crate::rest::extract::{ArrayElement, ArrayElements, is_silence, read};
 use crate::service::input::json::{BYTE_ORDER_MARK, without_mark};
 use crate::service::{Error, Result};
 
@@ -19,13 +19,17 @@ use crate::service::{Error, Result};
 const MAX_ROW: usize = 1 << 20;
 /// Takes all rows of the request's body. If a stream of lines breaks off, all complete lines are kept; of an array, the
 /// batches that have been sent are.
-pub async fn take(batches: Batches, request: Request, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
+pub async fn take_rows(
+    batches: IngestBatches,
+    request: Request,
+    most_bytes: usize,
+) -> Result<(IngestAnswer, PresentKernels)> {
     let mut batches = batches.expecting(length(request.headers()).unwrap_or(0));
-    let mut pieces = Pieces::new(request.into_body().into_data_stream());
+    let mut pieces = BodyPieces::new(request.into_body().into_data_stream());
     let most = MAX_ROW.min(most_bytes);
     let outcome = match batches.counting() {
-        Counting::Line => take_lines(&mut batches, &mut pieces, most).await,
-        Counting::Index => match take_document(&mut batches, &mut pieces, most).await {
+        RowCounting::Line => take_lines(&mut batches, &mut pieces, most).await,
+        RowCounting::Index => match take_document(&mut batches, &mut pieces, most).await {
             Ok(()) => Ok(()),
             Err(error) => Err(batches.discard(error)),
         },
@@ -39,12 +43,12 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The pieces of a body, without the byte order mark at the beginning.
-struct Pieces {
+struct BodyPieces {
     stream: BodyDataStream,
     is_begun: bool,
 }
 
-impl Pieces {
+impl BodyPieces {
     fn new(stream: BodyDataStream) -> Self {
         Self { stream, is_begun: false }
     }
@@ -76,9 +80,9 @@ impl Pieces {
 }
 
 /// Takes the elements of an array, or one object.
-async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> Result<()> {
+async fn take_document(batches: &mut IngestBatches, pieces: &mut BodyPieces, most: usize) -> Result<()> {
     let too_large = || Error::TooLarge(format!("a kernel takes at most {most} bytes"));
-    let mut array: Option<Elements> = None;
+    let mut array: Option<ArrayElements> = None;
     // A body that is not an array is read as a whole. White space before it counts towards the limit.
     let (mut document, mut place, mut space) = (Vec::new(), 0, 0);
     while let Some(piece) = pieces.next().await? {
@@ -89,7 +93,7 @@ async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) 
                 space += piece.len() - rest.len();
             }
             if let Some((b'[', elements)) = rest.split_first().filter(|_| document.is_empty()) {
-                array = Some(Elements::new(most));
+                array = Some(ArrayElements::new(most));
                 rest = elements;
             } else {
                 document.extend_from_slice(rest);
@@ -101,8 +105,8 @@ async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) 
         let Some(elements) = &mut array else { continue };
         while let Some(element) = elements.next(&mut rest)? {
             match element {
-                Element::Whole(bytes) => batches.element(place, bytes).await?,
-                Element::TooLong => batches.reject_unread(place, "too_large", "the element is longer than 1 MiB"),
+                ArrayElement::Whole(bytes) => batches.element(place, bytes).await?,
+                ArrayElement::TooLong => batches.reject_unread(place, "too_large", "the element is longer than 1 MiB"),
             }
             place += 1;
         }
@@ -118,7 +122,7 @@ async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) 
     }
 }
 
-async fn take_lines(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> Result<()> {
+async fn take_lines(batches: &mut IngestBatches, pieces: &mut BodyPieces, most: usize) -> Result<()> {
     let mut line = Vec::new();
     let (mut number, mut too_long) = (1, false);
     while let Some(piece) = pieces.next().await.map_err(|error| in_line(error, number))? {
@@ -156,7 +160,7 @@ fn in_line(error: Error, number: u64) -> Error {
     }
 }
 
-async fn end_line(batches: &mut Batches, number: u64, line: &[u8], too_long: bool) -> Result<()> {
+async fn end_line(batches: &mut IngestBatches, number: u64, line: &[u8], too_long: bool) -> Result<()> {
     if too_long {
         batches.reject_unread(number, "too_large", "the line is longer than 1 MiB");
         return Ok(());

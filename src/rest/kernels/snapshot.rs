@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::batches::{Batches, Counting};
+use super::batches::{IngestBatches, RowCounting};
 use super::rows;
 use super::view::{IngestAnswer, KernelsBody};
 use crate::domain::time::Timestamp;
-use crate::rest::Limits;
+use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::ingest::inferred::{NAMED_ENDS, Snapshot};
+use crate::service::ingest::inferred::{MAX_LISTED_ENDS, RunningSnapshot};
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Service};
 
@@ -83,21 +83,22 @@ pub struct SnapshotAnswer {
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
-    State(limits): State<Limits>,
+    State(limits): State<RequestLimits>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<SnapshotQuery>,
     request: Request,
 ) -> Result<Json<SnapshotAnswer>> {
     let SnapshotQuery { taken_at, ended_at, force } = query;
-    let counting = Counting::of(request.headers())?;
+    let counting = RowCounting::of(request.headers())?;
     service.check_snapshot(&caller, &path.rg, taken_at).await?;
-    let batches = Batches::new(Arc::clone(&service), caller.clone(), path.rg.clone(), counting)?.of_snapshot(taken_at);
-    let snapshot = Snapshot { taken_at, at_last_seen: ended_at == EndedAt::LastSeen, force };
+    let batches =
+        IngestBatches::new(Arc::clone(&service), caller.clone(), path.rg.clone(), counting)?.of_snapshot(taken_at);
+    let snapshot = RunningSnapshot { taken_at, at_last_seen: ended_at == EndedAt::LastSeen, force };
     let answer = run_to_completion(async move {
-        let (rows, present) = rows::take(batches, request, limits.bulk_bytes).await?;
+        let (rows, present) = rows::take_rows(batches, request, limits.bulk_bytes).await?;
         let ended = service.end_missing(caller, &path.rg, snapshot, present.all()?).await?;
-        let ended_ids = ended.iter().take(NAMED_ENDS).map(|id| id.0).collect();
+        let ended_ids = ended.iter().take(MAX_LISTED_ENDS).map(|id| id.0).collect();
         Ok(SnapshotAnswer { rows, ended: ended.len() as u64, ended_ids })
     });
     Ok(Json(answer.await?))

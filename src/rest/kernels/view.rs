@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::kernel::{Kernel, Report};
+use crate::domain::kernel::{Kernel, KernelReport};
 use crate::domain::placement_rules::{Affinity, Labels, PlacementRules, Toleration};
-use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::slots::{SlotAmounts, SlotUsages};
+use crate::domain::time::{Day, TimeSpan, Timestamp};
 use crate::service::Fault;
 use crate::service::ingest::incoming::KernelInput;
-use crate::service::kernels::Record;
-use crate::service::people::Directory;
+use crate::service::kernels::StoredRecord;
+use crate::service::people::PeopleDirectory;
 
 /// A kernel as it is known.
 #[derive(Debug, Serialize, ToSchema)]
@@ -43,7 +43,7 @@ pub struct KernelView {
     pub project_name: Option<Arc<str>>,
     pub domain_name: String,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub occupied_slots: Amounts,
+    pub occupied_slots: SlotAmounts,
     /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
     pub status: &'static str,
     /// Since when it is suspended, or runs again; `null` if it never was suspended.
@@ -78,7 +78,7 @@ pub struct KernelView {
 }
 
 impl KernelView {
-    pub fn new(kernel: Kernel, people: &Directory) -> Self {
+    pub fn new(kernel: Kernel, people: &PeopleDirectory) -> Self {
         let Kernel { report, cursor, end_inferred, .. } = kernel;
         let (user_name, project_name) = people.names(report.owner);
         let traits = report.traits;
@@ -132,14 +132,14 @@ pub struct SliceView {
     pub charge_class: Arc<str>,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// True if it stands for several merged slices of the same slots and class.
     pub compacted: bool,
 }
 
-impl From<Record> for SliceView {
-    fn from(record: Record) -> Self {
-        let Span { start, end } = record.span();
+impl From<StoredRecord> for SliceView {
+    fn from(record: StoredRecord) -> Self {
+        let TimeSpan { start, end } = record.span();
         let (resource_usage, compacted) = (record.usage(), record.is_compacted());
         let charge_class = Arc::clone(&record.dimensions.charge_class);
         Self { period_start: start, period_end: end, charge_class, resource_usage, compacted }
@@ -157,8 +157,8 @@ pub struct SuspensionView {
 
 impl SuspensionView {
     pub fn of(kernel: &Kernel) -> Vec<Self> {
-        let Report { started_at, terminated_at, changes, .. } = &*kernel.report;
-        let whole = started_at.and_then(|start| Span::new(start, terminated_at.unwrap_or(Timestamp::MAX)));
+        let KernelReport { started_at, terminated_at, changes, .. } = &*kernel.report;
+        let whole = started_at.and_then(|start| TimeSpan::new(start, terminated_at.unwrap_or(Timestamp::MAX)));
         let spans = whole.into_iter().flat_map(|whole| changes.suspended(whole));
         spans.map(|span| Self { from: span.start, until: Some(span.end).filter(|t| *t < Timestamp::MAX) }).collect()
     }

@@ -9,8 +9,8 @@ use super::view::KeyView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
-use crate::service::input::page::{Key, cut};
-use crate::service::keys::ApiKey;
+use crate::service::input::page::{CursorKey, cut_window};
+use crate::service::keys::StoredKey;
 use crate::service::{Caller, Service};
 
 const LIST: &str = "keys";
@@ -30,9 +30,9 @@ pub async fn handle(
     let mut keys = service.keys(&caller).await?;
     keys.sort_by_key(|k| (k.created_at, k.id));
     let people = service.people();
-    Ok(Json(cursor.answer(cut(LIST, &keys, sort_key, &window).map(|key| KeyView::new(key, &people)))))
+    Ok(Json(cursor.answer(cut_window(LIST, &keys, sort_key, &window).map(|key| KeyView::new(key, &people)))))
 }
 
-fn sort_key(key: &ApiKey) -> Vec<Key> {
-    vec![Key::Number(key.created_at.micros().unsigned_abs()), Key::Text(key.id.to_string())]
+fn sort_key(key: &StoredKey) -> Vec<CursorKey> {
+    vec![CursorKey::Number(key.created_at.micros().unsigned_abs()), CursorKey::Text(key.id.to_string())]
 }

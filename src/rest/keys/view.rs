@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
-use crate::service::keys::{ApiKey, NewKey};
-use crate::service::people::{Directory, who};
+use crate::service::keys::{NewKey, StoredKey};
+use crate::service::people::{PeopleDirectory, lookup};
 use crate::service::{Error, Role};
 
 /// A key, without its text.
@@ -46,8 +46,8 @@ pub struct KeyView {
 }
 
 impl KeyView {
-    pub fn new(key: ApiKey, people: &Directory) -> Self {
-        let ApiKey { id, role, label, user, created_at, expires_at, revoked_at, last_used_at, groups } = key;
+    pub fn new(key: StoredKey, people: &PeopleDirectory) -> Self {
+        let StoredKey { id, role, label, user, created_at, expires_at, revoked_at, last_used_at, groups } = key;
         let (user_uuid, resource_groups) = (user.map(|u| u.0), groups);
         let user_name = user.and_then(|user| people.user_name(user));
         Self {
@@ -94,11 +94,11 @@ pub struct KeyRequest {
 }
 
 impl KeyRequest {
-    pub fn into_key(self, people: &Directory) -> Result<NewKey, Error> {
+    pub fn into_key(self, people: &PeopleDirectory) -> Result<NewKey, Error> {
         let known: Vec<_> = Role::ALL.into_iter().map(Role::as_str).collect();
         let said = || format!("is not one of {}", known.join(", "));
         let role = Role::parse(&self.role).ok_or_else(|| Error::about("/role", "unknown_role", said()))?;
-        let user = who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref());
+        let user = lookup::some_user(people, self.user_uuid.map(UserId), self.user.as_deref());
         let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
         Ok(NewKey { role, label: self.label, user, expires_at: self.expires_at, groups: self.resource_groups })
     }

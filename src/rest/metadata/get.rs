@@ -6,13 +6,13 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::service::jobs::JobControl;
-use crate::service::metadata::Metadata;
+use crate::service::metadata::ServerMetadata;
 
 /// Everything that can be chosen or set: names with their sentences, and options with type, range, default, unit and sentence. For
 /// every role.
 #[utoipa::path(
-    get, path = "/metadata", operation_id = "get_metadata", tag = "Operations", responses((status = 200, body = Metadata))
+    get, path = "/metadata", operation_id = "get_metadata", tag = "Operations", responses((status = 200, body = ServerMetadata))
 )]
-pub async fn handle(State(jobs): State<Arc<dyn JobControl>>) -> Json<Metadata> {
-    Json(Metadata::collect(&*jobs))
+pub async fn handle(State(jobs): State<Arc<dyn JobControl>>) -> Json<ServerMetadata> {
+    Json(ServerMetadata::collect(&*jobs))
 }

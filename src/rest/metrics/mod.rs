@@ -3,4 +3,4 @@
 pub mod get;
 mod recorder;
 
-pub use recorder::{describe, observe};
+pub use recorder::{describe, record_request};

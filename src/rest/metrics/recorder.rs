@@ -52,12 +52,12 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
 }
 
 /// The metrics of the requests of one method, route and status.
-struct Figures {
+struct RequestMetrics {
     requests: Counter,
     latency: Histogram,
 }
 
-impl Figures {
+impl RequestMetrics {
     fn of(method: &'static str, route: &str, status: u16) -> Self {
         let route = route.to_owned();
         Self {
@@ -73,26 +73,26 @@ impl Figures {
 }
 
 /// The metrics by method and status, then by route. The recorder takes many times longer to find them.
-type Known = HashMap<(&'static str, u16), HashMap<Box<str>, Figures>>;
+type KnownMetrics = HashMap<(&'static str, u16), HashMap<Box<str>, RequestMetrics>>;
 
 /// The methods with a label of their own. Others are counted together, because clients may invent methods.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// Counts an answered request.
-pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
-    static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+pub fn record_request(method: &str, route: &str, status: u16, took: Duration) {
+    static KNOWN_METRICS: LazyLock<RwLock<KnownMetrics>> = LazyLock::new(RwLock::default);
     if HANDLE.get().is_none() {
         return;
     }
     let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let known = KNOWN_METRICS.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(figures) = known.get(&(method, status)).and_then(|routes| routes.get(route)) {
         return figures.count(took);
     }
     drop(known);
-    let figures = Figures::of(method, route, status);
+    let figures = RequestMetrics::of(method, route, status);
     figures.count(took);
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN_METRICS.write().unwrap_or_else(PoisonError::into_inner);
     known.entry((method, status)).or_default().insert(route.into(), figures);
 }
 
@@ -100,7 +100,7 @@ pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
 pub(super) fn render(service: &Service) -> String {
     let Some(handle) = describe() else { return String::new() };
     let groups = service.groups(&Caller::internal("metrics"));
-    let (now, certain) = (service.clock().now(), service.certain_now());
+    let (now, trusted_time) = (service.clock().now(), service.trusted_now());
     counter!(STATEMENTS).absolute(service.store().statements());
     gauge!(GROUPS).set(groups.len() as f64);
     gauge!(STRAYS).set(service.store().known_strays() as f64);
@@ -108,7 +108,7 @@ pub(super) fn render(service: &Service) -> String {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
-        for known in service.known_fairness(&group, certain) {
+        for known in service.known_fairness(&group, trusted_time) {
             let (name, tier, window) = (group.name.to_string(), known.tier.as_str(), format!("{}d", known.days));
             let gauge = gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window);
             gauge.set(known.misallocated_share);

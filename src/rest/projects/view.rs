@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Project, ProjectChange, Set};
+use crate::service::people::{KeyUpdate, Project, ProjectChange};
 
 /// A project with the domain that it is in now.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,20 +79,20 @@ pub struct ProjectRequest {
     /// Unique among projects; `null` takes it away.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub name: Set<String>,
+    pub name: KeyUpdate<String>,
     /// Shown where there is no name; `null` takes it away.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub display_name: Set<String>,
+    pub display_name: KeyUpdate<String>,
     /// Moves the project there and pins it, unless `domain_pinned` is false; `null` lets reports move it again. A new
     /// project needs one.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub domain_name: Set<String>,
+    pub domain_name: KeyUpdate<String>,
     /// True if reports may not move it; by default true where `domain_name` is given. `null` is false.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
-    pub domain_pinned: Set<bool>,
+    pub domain_pinned: KeyUpdate<bool>,
     pub archived: Option<bool>,
     #[serde(default)]
     #[schema(inline)]
@@ -113,9 +113,9 @@ impl ProjectRequest {
             display_name: self.display_name,
             domain_name: self.domain_name,
             domain_pinned: match self.domain_pinned {
-                Set::Keep => None,
-                Set::Clear => Some(false),
-                Set::To(pinned) => Some(pinned),
+                KeyUpdate::Keep => None,
+                KeyUpdate::Clear => Some(false),
+                KeyUpdate::To(pinned) => Some(pinned),
             },
             archived: self.archived,
             reason: self.reason,

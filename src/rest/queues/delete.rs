@@ -10,7 +10,7 @@ use super::view::RemovalQuery;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::QueuePath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::input::terms::Terms;
+use crate::service::input::terms::WriteTerms;
 use crate::service::{Caller, Service};
 
 /// Removes a queue that has no children; the division follows at once.
@@ -28,7 +28,7 @@ pub async fn handle(
     PathParams(path): PathParams<QueuePath>,
     QueryParams(query): QueryParams<RemovalQuery>,
 ) -> Result<StatusCode> {
-    let terms = Terms { reason: query.reason, if_revision: query.if_revision };
+    let terms = WriteTerms { reason: query.reason, if_revision: query.if_revision };
     service.delete_queue(caller, path.rg, path.queue, terms).await?;
     Ok(StatusCode::NO_CONTENT)
 }

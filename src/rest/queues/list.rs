@@ -7,12 +7,12 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
 use crate::domain::queues::QueueConfig;
-use crate::rest::etag::{Seen, fresh_or};
+use crate::rest::etag::{SeenTags, fresh_or};
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::input::page::{Key, cut};
+use crate::service::input::page::{CursorKey, cut_window};
 use crate::service::{Caller, Service};
 
 const LIST: &str = "queues";
@@ -31,13 +31,13 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
-    seen: Seen,
+    seen: SeenTags,
 ) -> Result<Response> {
     let group = service.group_for_readers(&caller, &path.rg)?;
     let cursor = ListCursor::new(LIST, path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let rows: Vec<&Arc<QueueConfig>> = group.whole()?.queues.values().collect();
-    let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(Arc::clone);
+    let page = cut_window(LIST, &rows, |q| vec![CursorKey::Text(q.name.clone())], &window).map(Arc::clone);
     let answer: List<Arc<QueueConfig>> = cursor.answer(page);
     Ok(fresh_or(&seen, &group.etag(), || Json(answer).into_response()))
 }

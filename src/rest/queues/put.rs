@@ -10,7 +10,7 @@ use super::view::{QueueBody, QueueWritten, RevisionQuery};
 use crate::rest::extract::{JsonBody, PathParams, QueryParams};
 use crate::rest::paths::{QueuePath, same_as_path};
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::input::terms::Terms;
+use crate::service::input::terms::WriteTerms;
 use crate::service::{Caller, Service};
 
 /// Creates or replaces a queue: what the body leaves out gets its default. The division follows at once.
@@ -33,7 +33,8 @@ pub async fn handle(
 ) -> Result<(StatusCode, Json<QueueWritten>)> {
     same_as_path("/name", Some(&*queue.name).filter(|name| !name.is_empty()), &path.queue)?;
     queue.name.clone_from(&path.queue);
-    let changed = service.put_queue(caller, path.rg, queue, Terms { reason, if_revision: query.if_revision }).await?;
+    let changed =
+        service.put_queue(caller, path.rg, queue, WriteTerms { reason, if_revision: query.if_revision }).await?;
     let is_new = changed.changes.first().is_some_and(|change| change.from.is_none());
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(QueueWritten::of(&path.queue, changed)?)))

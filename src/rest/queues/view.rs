@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::domain::division::Warning;
+use crate::domain::division::DivisionWarning;
 use crate::domain::queues::{MAX_QUEUES, QueueConfig};
 use crate::domain::reading::at_most;
 use crate::rest::extract::WithReason;
@@ -35,7 +35,7 @@ pub struct QueueWritten {
     #[schema(value_type = QueueConfig)]
     pub queue: Arc<QueueConfig>,
     /// Likely mistakes in the group's queues; never a refusal.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DivisionWarning>,
 }
 
 impl QueueWritten {
@@ -104,7 +104,7 @@ pub struct QueuesWritten {
     pub changed: u64,
     pub deleted: u64,
     /// Likely mistakes in the group's queues; never a refusal.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DivisionWarning>,
 }
 
 impl From<QueuesChanged> for QueuesWritten {

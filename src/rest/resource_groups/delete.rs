@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::groups::Deletion;
+use crate::service::groups::GroupDeletion;
 use crate::service::{Caller, Service};
 
 /// How surely the group should go.
@@ -54,6 +54,6 @@ pub async fn handle(
     QueryParams(query): QueryParams<DeletionQuery>,
 ) -> Result<StatusCode> {
     let DeletionQuery { confirm, force, reason } = query;
-    service.delete_group(caller, path.rg, Deletion { confirm, force, reason }).await?;
+    service.delete_group(caller, path.rg, GroupDeletion { confirm, force, reason }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -9,7 +9,7 @@ use super::view::ResourceGroup;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 
 /// All resource groups by name.
@@ -24,5 +24,5 @@ pub async fn handle(
 ) -> Result<Json<List<ResourceGroup>>> {
     let cursor = ListCursor::new("resource-groups", "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(cursor.cut(&service.groups(&caller), |g| vec![Key::Text(g.name.to_string())], &window)))
+    Ok(Json(cursor.cut(&service.groups(&caller), |g| vec![CursorKey::Text(g.name.to_string())], &window)))
 }

@@ -37,7 +37,7 @@ pub async fn handle(
     headers: HeaderMap,
     JsonBody(body): JsonBody<SchedulerOptionsPatch>,
 ) -> Result<(StatusCode, Json<ResourceGroup>)> {
-    let if_match = etag::required(&headers, || service.group(&caller, &path.rg).ok().map(|g| g.options_etag()))?;
+    let if_match = etag::required_tag(&headers, || service.group(&caller, &path.rg).ok().map(|g| g.options_etag()))?;
     let patch = body.into_patch(&path.rg, if_match)?;
     let (group, is_new) = service.put_group(caller, path.rg, patch).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

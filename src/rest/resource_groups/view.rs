@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::VisibleGroup;
 use crate::service::input::warning::InputWarning;
@@ -32,7 +32,7 @@ pub struct ResourceGroup {
     pub scheduler_opts: Map<String, Value>,
     /// The total capacity of its alive and schedulable agents.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     /// When factors and ranks were last calculated.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
 use super::view::SchedulerOptions;
-use crate::rest::etag::{Seen, fresh_or};
+use crate::rest::etag::{SeenTags, fresh_or};
 use crate::rest::extract::PathParams;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -26,7 +26,7 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    seen: Seen,
+    seen: SeenTags,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
     Ok(fresh_or(&seen, &group.options_etag(), || Json(SchedulerOptions::from(&group)).into_response()))

@@ -34,8 +34,8 @@ pub async fn handle(
     headers: HeaderMap,
     JsonBody(body): JsonBody<SchedulerOptionsPatch>,
 ) -> Result<Response> {
-    let if_match = etag::required(&headers, || service.group(&caller, &path.rg).ok().map(|g| g.options_etag()))?;
+    let if_match = etag::required_tag(&headers, || service.group(&caller, &path.rg).ok().map(|g| g.options_etag()))?;
     let patch = body.into_patch(&path.rg, if_match)?;
     let group = service.patch_scheduler_options(caller, path.rg, patch).await?;
-    Ok(etag::tagged(Json(SchedulerOptions::from(&group)).into_response(), &group.options_etag()))
+    Ok(etag::with_etag(Json(SchedulerOptions::from(&group)).into_response(), &group.options_etag()))
 }

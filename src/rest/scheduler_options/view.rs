@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
 use crate::service::groups::SchedulerPatch;
-use crate::service::input::json::Unread;
+use crate::service::input::json::UnparsedObject;
 use crate::service::input::warning::InputWarning;
 use crate::service::{Result, VisibleGroup};
 
@@ -53,7 +53,7 @@ pub struct SchedulerOptionsPatch {
     pub scheduler: Option<String>,
     /// `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]
-    pub scheduler_opts: Option<Unread>,
+    pub scheduler_opts: Option<UnparsedObject>,
     /// Why, for the audit log.
     pub reason: Option<String>,
     /// The `config_revision` that the change is based on; another one refuses it with 409 `config_changed`.

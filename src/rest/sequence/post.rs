@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::view::SequenceAnswer;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
-use crate::rest::extract::{PathParams, json_text, media_type, read, read_body, written};
+use crate::rest::extract::{PathParams, json_response, json_text, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::group::visible::VisibleGroup;
@@ -54,7 +54,7 @@ pub async fn handle(
     } else {
         tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("the order was not computed", e))?
     }?;
-    Ok(written(Ok(answer)))
+    Ok(json_response(Ok(answer)))
 }
 
 /// False for a body without the key `workloads`. The text is only searched, because parsing it twice would take long; a key

@@ -6,12 +6,12 @@ use utoipa::ToSchema;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
-use crate::domain::ranking::Walk;
+use crate::domain::ranking::RankWalk;
 use crate::domain::time::Timestamp;
 use crate::service::explain::answer::WaitingReason;
-use crate::service::group::published::rows::UserShare;
+use crate::service::group::snapshots::rows::UserShare;
 use crate::service::input::warning::InputWarning;
-use crate::service::sequence::Sequenced;
+use crate::service::sequence::SequencedWorkloads;
 use crate::service::workloads::answer::WaitingState;
 
 /// The same workloads, or the first of them, in the order in which they should start.
@@ -81,7 +81,7 @@ pub struct SequenceItem<'a> {
 }
 
 impl<'a> SequenceAnswer<'a> {
-    pub fn of(sequenced: &'a Sequenced<'a>) -> Self {
+    pub fn of(sequenced: &'a SequencedWorkloads<'a>) -> Self {
         let group = &sequenced.group;
         Self {
             sequencer: group.scheduler.name(),
@@ -95,7 +95,7 @@ impl<'a> SequenceAnswer<'a> {
 }
 
 /// The items of a sequence, which exist only while they are written.
-pub struct SequenceItems<'a>(&'a Sequenced<'a>);
+pub struct SequenceItems<'a>(&'a SequencedWorkloads<'a>);
 
 impl Serialize for SequenceItems<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -106,7 +106,7 @@ impl Serialize for SequenceItems<'_> {
 
 impl<'a> SequenceItem<'a> {
     /// The workload at a place of the order.
-    fn at(sequenced: &'a Sequenced<'a>, ranks: &mut Walk<'_, UserShare>, place: usize) -> Self {
+    fn at(sequenced: &'a SequencedWorkloads<'a>, ranks: &mut RankWalk<'_, UserShare>, place: usize) -> Self {
         let at = sequenced.order[place] as usize;
         let (workload, known) = (&sequenced.workloads[at], sequenced.known[at]);
         let charged = sequenced.charged.get(place);

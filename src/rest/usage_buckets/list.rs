@@ -9,14 +9,14 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::view::{TierName, UsageBucket};
-use crate::domain::filter::{Compare, DayMatch, Filter, Place as TextPlace, TextMatch};
+use crate::domain::filter::{CompareOperator, DayMatch, Filter, PatternPlace as TextPlace, TextMatch};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, bucket_list_name};
-use crate::service::people::{Directory, who};
+use crate::service::people::{PeopleDirectory, lookup};
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -32,7 +32,7 @@ pub struct TierPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct BucketQuery {
+pub struct BucketListQuery {
     /// The first day, inclusive: buckets that end on it or later.
     #[param(value_type = Option<String>, format = Date)]
     pub from: Option<Day>,
@@ -55,17 +55,17 @@ pub struct BucketQuery {
     pub cursor: Option<String>,
 }
 
-impl BucketQuery {
-    fn filter(&self, people: &Directory, caller: &Caller, tier: TierName) -> Result<Filter<BucketCondition>> {
+impl BucketListQuery {
+    fn filter(&self, people: &PeopleDirectory, caller: &Caller, tier: TierName) -> Result<Filter<BucketCondition>> {
         let fault = |fault| Error::Invalid(vec![fault]);
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
-        let user = who::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
-        who::require_known_user(people, caller, user, called).map_err(fault)?;
+        let user = lookup::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
+        lookup::require_known_user(people, caller, user, called).map_err(fault)?;
         if let Some(user) = user {
             caller.require_user(user)?;
         }
-        let project = who::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
-        who::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        let project = lookup::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
+        lookup::require_known_project(people, caller, project, of_project).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
         if user.is_some() && tier != TierName::Users {
             return refuse("/user_uuid", "does not go with buckets of domains and projects");
@@ -81,8 +81,8 @@ impl BucketQuery {
             BucketCondition::Domain(TextMatch::Like { place: TextPlace::Whole, pattern, ignore_case: false })
         };
         let conditions = [
-            self.from.map(|day| BucketCondition::PeriodEnd(DayMatch { day, compare: Compare::GreaterOrEqual })),
-            self.to.map(|day| BucketCondition::PeriodStart(DayMatch { day, compare: Compare::LessOrEqual })),
+            self.from.map(|day| BucketCondition::PeriodEnd(DayMatch { day, compare: CompareOperator::GreaterOrEqual })),
+            self.to.map(|day| BucketCondition::PeriodStart(DayMatch { day, compare: CompareOperator::LessOrEqual })),
             self.domain_name.as_ref().map(whole),
             project.map(|id| BucketCondition::Project(vec![id.0])),
             user.map(|id| BucketCondition::User(vec![id.0])),
@@ -94,13 +94,13 @@ impl BucketQuery {
 /// Buckets of one tier by their first day.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/usage-buckets/{tier}", operation_id = "list_usage_buckets", tag = "Usage",
-    params(TierPath, BucketQuery), responses((status = 200, body = List<UsageBucket>))
+    params(TierPath, BucketListQuery), responses((status = 200, body = List<UsageBucket>))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<TierPath>,
-    QueryParams(query): QueryParams<BucketQuery>,
+    QueryParams(query): QueryParams<BucketListQuery>,
 ) -> Result<Json<List<UsageBucket>>> {
     let (tier, field) = (path.tier.into(), BucketField::PeriodStart);
     let cursor = ListCursor::new(bucket_list_name(tier, field, false), &path.rg);

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::explain::count::Scale;
-use crate::domain::explain::exact;
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::explain::count::ContributionScale;
+use crate::domain::explain::exact_text;
+use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::buckets::BucketRow;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 
 /// A tier of the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
@@ -64,10 +64,10 @@ pub struct UsageBucket {
     pub decay_unit_days: u32,
     /// Slot-seconds.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// The group's capacity by which the usage is divided.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub capacity_snapshot: Amounts,
+    pub capacity_snapshot: SlotAmounts,
     /// By how much the bucket counts now; "0" once it has left the look-back window.
     pub decay_weight: String,
     /// The part that it adds to the normalised usage of its owner, as a part of the window's capacity.
@@ -79,11 +79,11 @@ pub struct UsageBucket {
 }
 
 impl UsageBucket {
-    pub fn new(row: BucketRow, scale: Scale, people: &Directory) -> Self {
+    pub fn new(row: BucketRow, scale: ContributionScale, people: &PeopleDirectory) -> Self {
         let count = scale.count(row.period_start, &row.resource_usage, &row.capacity_snapshot);
         Self {
-            decay_weight: exact(count.decay_weight),
-            contribution: exact(count.contribution),
+            decay_weight: exact_text(count.decay_weight),
+            contribution: exact_text(count.contribution),
             user_uuid: row.user.map(|u| u.0),
             project_id: row.project.map(|p| p.0),
             user_name: row.user.and_then(|user| people.user_name(user)),

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::gaps::Gap;
+use crate::service::gaps::DowntimeGap;
 
 /// A time in which nothing served, and what it did to the usage of running kernels.
 #[derive(Debug, Serialize, ToSchema)]
@@ -30,14 +30,14 @@ pub struct UsageGap {
     pub kernels: u64,
     /// Slot-seconds within the gap that were recorded.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub recorded_usage: Usages,
+    pub recorded_usage: SlotUsages,
     /// Slot-seconds within the gap that were dropped.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub dropped_usage: Usages,
+    pub dropped_usage: SlotUsages,
 }
 
-impl From<Gap> for UsageGap {
-    fn from(gap: Gap) -> Self {
+impl From<DowntimeGap> for UsageGap {
+    fn from(gap: DowntimeGap) -> Self {
         Self {
             id: gap.id,
             started_at: gap.downtime.start,

@@ -10,7 +10,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 
 /// The histories of a group by name.
@@ -29,5 +29,5 @@ pub async fn handle(
     let mut histories = service.usage_histories(&caller, &path.rg).await?;
     // By bytes, as cursors compare names: the order of the database may be different.
     histories.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Json(cursor.cut(&histories, |history| vec![Key::Text(history.name.clone())], &window)))
+    Ok(Json(cursor.cut(&histories, |history| vec![CursorKey::Text(history.name.clone())], &window)))
 }

@@ -9,7 +9,7 @@ use super::view::{HistoryAnswer, HistoryBody, HistoryPath};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::problem::{ProblemView, Result};
 use crate::service::usage_history::HistoryRows;
-use crate::service::{Caller, Faults, Service};
+use crate::service::{Caller, RequestFaults, Service};
 
 /// Adds day totals of years gone by to a history, for reports. They make no kernels and change no share. Rows come in any
 /// number of requests; the last one says `complete`. A history that is complete takes no more.
@@ -34,7 +34,7 @@ pub async fn handle(
     JsonBody(body): JsonBody<HistoryBody>,
 ) -> Result<Json<HistoryAnswer>> {
     caller.require_admin()?;
-    let (today, mut rows, mut faults) = (service.certain_now().day(), Vec::new(), Faults::default());
+    let (today, mut rows, mut faults) = (service.trusted_now().day(), Vec::new(), RequestFaults::default());
     for (at, row) in body.rows.0.into_iter().enumerate() {
         match row.check(&service.people(), today, &format!("/rows/{at}")) {
             Ok(row) => rows.push(row),

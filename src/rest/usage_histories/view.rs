@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::domain::reading::AtMost;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::usage_history::incoming::HistoryInput;
-use crate::service::usage_history::{History, HistoryTaken};
+use crate::service::usage_history::{StoredHistory, StoredHistoryCounts};
 
 /// The largest number of rows in one request.
 pub const MAX_ROWS: usize = 5_000;
@@ -55,9 +55,9 @@ pub struct HistoryAnswer {
     pub recorded_from: Option<Day>,
 }
 
-impl From<HistoryTaken> for HistoryAnswer {
-    fn from(taken: HistoryTaken) -> Self {
-        let HistoryTaken { stored, left_out, recorded_from } = taken;
+impl From<StoredHistoryCounts> for HistoryAnswer {
+    fn from(taken: StoredHistoryCounts) -> Self {
+        let StoredHistoryCounts { stored, left_out, recorded_from } = taken;
         Self { stored, left_out, recorded_from }
     }
 }
@@ -73,8 +73,8 @@ pub struct UsageHistory {
     pub created_at: Timestamp,
 }
 
-impl From<History> for UsageHistory {
-    fn from(history: History) -> Self {
+impl From<StoredHistory> for UsageHistory {
+    fn from(history: StoredHistory) -> Self {
         Self { source: history.name, complete: history.is_complete, created_at: history.created_at }
     }
 }

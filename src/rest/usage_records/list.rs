@@ -12,13 +12,13 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::usage_records::{self as records, Period, RECORD_LIST};
+use crate::service::usage_records::{self as records, RECORD_LIST, RecordPeriod};
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct RecordQuery {
+pub struct UsageRecordsQuery {
     /// A user's name or UUID.
     pub user: Option<String>,
     /// A project's name or UUID.
@@ -41,17 +41,17 @@ pub struct RecordQuery {
 /// The usage records of a period, by kernel and then by time.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/usage-records", operation_id = "list_usage_records", tag = "Usage",
-    params(GroupPath, RecordQuery), responses((status = 200, body = List<UsageRecordView>))
+    params(GroupPath, UsageRecordsQuery), responses((status = 200, body = List<UsageRecordView>))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    QueryParams(query): QueryParams<RecordQuery>,
+    QueryParams(query): QueryParams<UsageRecordsQuery>,
 ) -> Result<Json<List<UsageRecordView>>> {
     let cursor = ListCursor::new(RECORD_LIST, &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let period = Period::read(&query.from, &query.to)?;
+    let period = RecordPeriod::read(&query.from, &query.to)?;
     let (user, project, domain) = (query.user.as_deref(), query.project.as_deref(), query.domain.as_deref());
     let wanted = records::RecordQuery { user, project, domain, period };
     Ok(Json(cursor.answer(service.usage_records(&caller, &path.rg, wanted, &window).await?)))

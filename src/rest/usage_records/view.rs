@@ -6,9 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::Timestamp;
-use crate::service::kernels::Record;
+use crate::service::kernels::StoredRecord;
 
 /// The usage of one kernel in one slice, or in several slices that were merged.
 #[derive(Debug, Serialize, ToSchema)]
@@ -25,13 +25,13 @@ pub struct UsageRecordView {
     pub charge_class: Arc<str>,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// True if slices of the same slots and class were merged.
     pub compacted: bool,
 }
 
-impl From<Record> for UsageRecordView {
-    fn from(record: Record) -> Self {
+impl From<StoredRecord> for UsageRecordView {
+    fn from(record: StoredRecord) -> Self {
         Self {
             kernel_id: record.kernel.0,
             period_start: record.span().start,

@@ -1,5 +1,5 @@
 //! The usage over a range of days.
 
 pub mod get;
-pub mod several;
+pub mod report_groups;
 pub mod view;

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::domain::decimal::{Amount, f64_text};
-use crate::domain::slots::{SlotMap, Usages};
+use crate::domain::slots::{SlotMap, SlotUsages};
 use crate::domain::time::Day;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::owner::ProjectAndUser;
 use crate::rest::problem::Result;
-use crate::service::input::page::Window;
-use crate::service::usage_report::{Question, ReportRequest, ReportRow, ReportTotals, UsageReport, hours};
+use crate::service::input::page::PageWindow;
+use crate::service::usage_report::{ReportQuestion, ReportRequest, ReportRow, ReportTotals, UsageReport, slot_hours};
 
 /// The parameters of a report.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -62,7 +62,7 @@ impl ReportQuery {
     }
 
     /// The page in the query; `None`: all rows.
-    pub fn page(&self, question: &Question) -> Result<Option<ReportPage>> {
+    pub fn page(&self, question: &ReportQuestion) -> Result<Option<ReportPage>> {
         if self.limit.is_none() && self.cursor.is_none() {
             return Ok(None);
         }
@@ -75,7 +75,7 @@ impl ReportQuery {
 /// A page of a report.
 pub struct ReportPage {
     cursor: ListCursor,
-    window: Window,
+    window: PageWindow,
 }
 
 /// A report, or a page of it.
@@ -92,7 +92,7 @@ pub struct UsageReportAnswer {
 pub struct UsageReportTotals {
     /// Slot-seconds, exactly.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
     #[schema(value_type = BTreeMap<String, String>)]
     pub slot_hours: SlotMap<Amount>,
@@ -103,7 +103,7 @@ pub struct UsageReportTotals {
 impl From<&ReportTotals> for UsageReportTotals {
     fn from(totals: &ReportTotals) -> Self {
         Self {
-            slot_hours: hours(&totals.usage),
+            slot_hours: slot_hours(&totals.usage),
             capacity_share: share_texts(&totals.capacity_share),
             resource_usage: totals.usage.clone(),
         }
@@ -152,7 +152,7 @@ pub struct UsageReportRow {
     pub of: ProjectAndUser,
     /// Slot-seconds, exactly.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
     #[schema(value_type = BTreeMap<String, String>)]
     pub slot_hours: SlotMap<Amount>,
@@ -170,7 +170,7 @@ pub struct UsageReportRow {
 impl From<ReportRow> for UsageReportRow {
     fn from(row: ReportRow) -> Self {
         Self {
-            slot_hours: hours(&row.usage),
+            slot_hours: slot_hours(&row.usage),
             capacity_share: share_texts(&row.capacity_share),
             resource_group: row.key.resource_group,
             first_day: row.first_day,

@@ -38,7 +38,7 @@ pub async fn handle(
     // A caller who may not write must not learn anything about names.
     caller.require_admin()?;
     let id = path.user(&service)?;
-    let change = body.into_change(id, path.told(&service, id))?;
+    let change = body.into_change(id, path.given_name(&service, id))?;
     let (row, is_new) = service.put_user(caller, id, change).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let warnings = service.user_warnings(&row);

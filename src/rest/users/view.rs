@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::{Set, User, UserChange};
+use crate::service::people::{KeyUpdate, User, UserChange};
 
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
@@ -73,11 +73,11 @@ pub struct UserRequest {
     /// Unique among users; `null` takes it away.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub name: Set<String>,
+    pub name: KeyUpdate<String>,
     /// Shown where there is no name; `null` takes it away.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub display_name: Set<String>,
+    pub display_name: KeyUpdate<String>,
     pub archived: Option<bool>,
     #[serde(default)]
     #[schema(inline)]

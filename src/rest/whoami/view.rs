@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
 use crate::service::Caller;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 
 /// The key that asks.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,7 +37,7 @@ pub struct WhoAmI {
 }
 
 impl WhoAmI {
-    pub fn new(caller: Caller, people: &Directory) -> Self {
+    pub fn new(caller: Caller, people: &PeopleDirectory) -> Self {
         Self {
             key_id: caller.key_id,
             role: caller.role.as_str(),

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::work::background;
-use crate::service::{Error, Result, Service, Work};
+use crate::service::work::run_in_background;
+use crate::service::{Error, LeasedWork, Result, Service};
 use crate::store::records::NewRecord;
-use crate::store::records::ranges::{self, Range};
+use crate::store::records::ranges::{self, RecordWindow};
 use crate::store::{self, ConnectionTrait};
 
 /// The number of records in one step. Steps are small so that no other writer waits for long.
-const STEP: u64 = 50_000;
+const STEP_RECORDS: u64 = 50_000;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compacted {
+pub struct CompactionResult {
     pub days: u64,
     /// The number of records that were merged into others.
     pub records_saved: u64,
 }
 
 /// The result of one step.
-struct Step {
+struct CompactionStep {
     saved: u64,
     /// The start of the next step; `None` if the day is done.
     next: Option<Timestamp>,
@@ -39,15 +39,15 @@ impl Service {
         skip_all,
         err(level = "debug")
     )]
-    pub async fn compact(self: &Arc<Self>, work: impl Into<Work>, raw_days: u32) -> Result<Compacted> {
+    pub async fn compact(self: &Arc<Self>, work: impl Into<LeasedWork>, raw_days: u32) -> Result<CompactionResult> {
         self.check_clock()?;
         let work = work.into();
-        let mut done = Compacted::default();
+        let mut done = CompactionResult::default();
         while let Some(day) = self.next_closed_day(&work.group, raw_days).await? {
             let mut from = Some(day.start().plus_micros(1));
             while let Some(at) = from {
                 let change = async move |session: &mut GroupTransaction| compact_from(session, day, at).await;
-                let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+                let step = run_in_background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
                 done.records_saved += step.saved;
                 from = step.next;
             }
@@ -77,21 +77,21 @@ impl Service {
 }
 
 /// Compacts some records of a day, from `at` on, together with records of earlier steps that they continue.
-async fn compact_from(session: &mut GroupTransaction, day: Day, at: Timestamp) -> Result<Step> {
-    let whole = Range { from: at, to: day.plus(1).start() };
+async fn compact_from(session: &mut GroupTransaction, day: Day, at: Timestamp) -> Result<CompactionStep> {
+    let whole = RecordWindow { from: at, to: day.plus(1).start() };
     let (group, tx) = (session.key(), session.read());
-    let part = ranges::first_part(tx, group, whole, STEP).await?;
+    let part = ranges::first_part(tx, group, whole, STEP_RECORDS).await?;
     let mut records = ranges::read(tx, group, part).await?;
-    let earlier = Range { from: day.start().plus_micros(1), to: part.from.plus_micros(-1) };
-    let continued = continued(tx, group, earlier, &records).await?;
+    let earlier = RecordWindow { from: day.start().plus_micros(1), to: part.from.plus_micros(-1) };
+    let continued = continued_records(tx, group, earlier, &records).await?;
     let keys: Vec<_> = continued.iter().map(key).collect();
     records.extend(continued);
-    let before = held(&records);
+    let before = held_time(&records);
     let count = records.len();
     let merged = merge(records);
     let saved = (count - merged.len()) as u64;
     if saved > 0 {
-        if held(&merged) != before {
+        if held_time(&merged) != before {
             return Err(Error::internal(format!("records of {day} would not add up to what they were")));
         }
         let taken = if keys.is_empty() { 0 } else { ranges::take_out(session.write(), group, earlier, &keys).await? };
@@ -106,14 +106,14 @@ async fn compact_from(session: &mut GroupTransaction, day: Day, at: Timestamp) -
     if is_last {
         session.state_mut().group.compacted_before = Some(day.plus(1));
     }
-    Ok(Step { saved, next: (!is_last).then_some(part.to) })
+    Ok(CompactionStep { saved, next: (!is_last).then_some(part.to) })
 }
 
 /// The records in `earlier` that some of `records` continue: of the same kernel and kind, and ending where these begin.
-async fn continued(
+async fn continued_records(
     db: &impl ConnectionTrait,
     group: GroupKey,
-    earlier: Range,
+    earlier: RecordWindow,
     records: &[NewRecord],
 ) -> Result<Vec<NewRecord>> {
     let begun_earlier = records.iter().filter(|record| (earlier.from..=earlier.to).contains(&record.span.start));
@@ -153,7 +153,7 @@ fn key(record: &NewRecord) -> (Timestamp, KernelKey) {
 }
 
 /// For each kernel and kind: the total time, in microseconds, and the number of slices.
-fn held(records: &[NewRecord]) -> BTreeMap<(KernelKey, i32), (u64, u64)> {
+fn held_time(records: &[NewRecord]) -> BTreeMap<(KernelKey, i32), (u64, u64)> {
     let mut held = BTreeMap::new();
     for record in records {
         let (micros, slices): &mut (u64, u64) = held.entry((record.kernel, record.kind)).or_default();

@@ -4,27 +4,27 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::difference::Difference;
-use super::{day_totals, folding, recalculation, shown};
+use super::difference::UsageDifference;
+use super::{day_totals, folding, recalculation, snapshot_audit};
 use crate::domain::bucket::Bucket;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
 use crate::service::audit::label;
 use crate::service::group::state::GroupState;
-use crate::service::work::{blocking, run_to_completion};
+use crate::service::work::{run_blocking, run_to_completion};
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
 
 /// The result of an audit.
 #[derive(Clone, Debug)]
-pub struct Conservation {
+pub struct ConservationResult {
     /// The first row that differs; `None` proves conservation.
-    pub difference: Option<Difference>,
+    pub difference: Option<UsageDifference>,
     pub buckets: u64,
     /// The total usage in the user, project and domain tiers.
-    pub totals: [Usages; 3],
+    pub totals: [SlotUsages; 3],
     /// The day before which records are purged. Earlier days are compared between tiers only.
     pub records_from: Option<Day>,
 }
@@ -38,7 +38,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn audit_conservation(self: &Arc<Self>, caller: &Caller, group: &str) -> Result<Conservation> {
+    pub async fn audit_conservation(self: &Arc<Self>, caller: &Caller, group: &str) -> Result<ConservationResult> {
         caller.require_reader()?;
         caller.require_group(group)?;
         let (service, group) = (Arc::clone(self), group.to_owned());
@@ -50,7 +50,7 @@ impl Service {
             let mut state = GroupState::load(&tx, &service.people, stored).await?;
             state.load_back_to(&tx, Day::MIN).await?;
             let stored = state.ledger.clone();
-            let mut found = Conservation {
+            let mut found = ConservationResult {
                 difference: None,
                 buckets: 0,
                 totals: Default::default(),
@@ -63,17 +63,23 @@ impl Service {
                 }
             }
             found.difference = match store::records::first_overlap(&tx, state.group.key).await? {
-                Some((kernel, at)) => {
-                    Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
-                }
-                None => blocking(|| {
+                Some((kernel, at)) => Some(UsageDifference {
+                    row: format!("kernel:{kernel}"),
+                    detail: format!("two records overlap at {at}"),
+                }),
+                None => run_blocking(|| {
                     tiers_differ(&stored, found.records_from).or_else(|| {
                         let mut hierarchy = state.hierarchy.clone();
                         let weighed = hierarchy.weigh(state.options.default_weight);
                         let today = service.clock.now().day();
                         recalculation::first_difference(&mut state, &hierarchy, &weighed, today).or_else(|| {
-                            let picture = service.published.get(&group)?;
-                            shown::first_difference(&picture, &state.group, &hierarchy, &service.people.read())
+                            let group_snapshot = service.published.get(&group)?;
+                            snapshot_audit::first_difference(
+                                &group_snapshot,
+                                &state.group,
+                                &hierarchy,
+                                &service.people.read(),
+                            )
                         })
                     })
                 }),
@@ -89,7 +95,7 @@ impl Service {
                         ledger.bucket(&entity, start).map(|b| (b.usage.filtered(|u| !u.is_zero()), b.end, b.records))
                     };
                     let (is, should) = (usage(&stored), usage(&state.ledger));
-                    (is != should).then(|| Difference {
+                    (is != should).then(|| UsageDifference {
                         row: format!("{name} {day}"),
                         detail: format!(
                             "the bucket holds {}; its records sum to {}",
@@ -111,7 +117,7 @@ impl Service {
 /// Compares the tiers for every range of days that no bucket crosses; with one-day buckets this is every day. Where
 /// records are purged, a bucket of several days may be purged in one tier and kept in another, so such days are not
 /// compared.
-fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference> {
+fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<UsageDifference> {
     let mut buckets: Vec<(usize, &Bucket)> = Vec::new();
     for (entity, series) in ledger.all_series() {
         buckets.extend(series.buckets().iter().map(|bucket| (tier(entity), bucket)));
@@ -121,7 +127,7 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
     while let Some((_, first)) = rest.first() {
         let mut last_day = first.end;
         let mut one_day = true;
-        let mut sums: [Usages; 3] = Default::default();
+        let mut sums: [SlotUsages; 3] = Default::default();
         let mut taken = 0;
         for (tier, bucket) in rest {
             if bucket.start > last_day {
@@ -138,7 +144,7 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
         if let (false, Some((name, other))) =
             (may_be_purged, [("project", projects), ("domain", domains)].into_iter().find(|(_, other)| *other != users))
         {
-            return Some(Difference {
+            return Some(UsageDifference {
                 row: format!("tier:{name} {}", first.start),
                 detail: format!(
                     "from {} to {last_day} users sum to {}, this tier to {}",
@@ -160,7 +166,7 @@ fn tier(entity: &Owner) -> usize {
     }
 }
 
-fn describe(bucket: Option<&(Usages, Day, u64)>) -> String {
+fn describe(bucket: Option<&(SlotUsages, Day, u64)>) -> String {
     bucket.map_or_else(
         || "nothing".to_owned(),
         |(usage, end, records)| format!("{} to {end} from {records} records", usage.to_json()),

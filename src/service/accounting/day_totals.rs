@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::day_usage::{DayUsageSource, UnsavedUsage};
-use super::difference::Difference;
-use crate::domain::bucket::Daily;
+use super::difference::UsageDifference;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{Member, Owner, UserId};
-use crate::domain::increments::Sums;
+use crate::domain::increments::IncrementSums;
 use crate::domain::ledger::Ledger;
 use crate::domain::time::Day;
 use crate::domain::usage_dimensions::UsageDimensions;
@@ -16,14 +16,14 @@ use crate::service::audit::label;
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
 use crate::store::ConnectionTrait;
-use crate::store::day_totals::{self, OfDay, Place};
+use crate::store::day_totals::{self, MemberDomain, OfDay};
 use crate::store::records::day_sums;
 
 /// Stores the changes of a run to the totals.
-pub async fn save(session: &GroupTransaction, added: &Sums, removed: &Sums) -> Result<()> {
+pub async fn save(session: &GroupTransaction, added: &IncrementSums, removed: &IncrementSums) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
     for day in days {
-        let touched: BTreeSet<Place> = (added.places(day).chain(removed.places(day)))
+        let touched: BTreeSet<MemberDomain> = (added.places(day).chain(removed.places(day)))
             .map(|(member, dimensions)| (member, dimensions.clone()))
             .collect();
         let mut users: Vec<UserId> = touched.iter().map(|(member, _)| member.user).collect();
@@ -38,7 +38,7 @@ pub async fn save(session: &GroupTransaction, added: &Sums, removed: &Sums) -> R
 
 /// Computes the totals of a group that has none yet: from its records, and from buckets for days whose records are
 /// purged. This happens before a run, while the stored records and buckets agree.
-pub async fn make_missing(session: &mut GroupTransaction) -> Result<()> {
+pub async fn backfill(session: &mut GroupTransaction) -> Result<()> {
     if session.state().group.day_totals_made {
         return Ok(());
     }
@@ -69,7 +69,7 @@ pub async fn rebuild(db: &impl ConnectionTrait, state: &GroupState) -> Result<()
 /// several days goes to the first of them, because its days are not known, and neither is its charge class.
 async fn make_purged(session: &GroupTransaction, before: Day) -> Result<()> {
     let (key, mut from) = (session.key(), Day::MIN);
-    let mut crossing: BTreeMap<(Day, Day), Vec<(Member, Daily)>> = BTreeMap::new();
+    let mut crossing: BTreeMap<(Day, Day), Vec<(Member, DayUsage)>> = BTreeMap::new();
     while let Some((start, buckets)) = day_totals::buckets(session.read(), session.group(), from, before).await? {
         let mut totals = OfDay::new();
         for bucket in buckets {
@@ -83,7 +83,7 @@ async fn make_purged(session: &GroupTransaction, before: Day) -> Result<()> {
         from = start.plus(1);
     }
     for ((start, end), buckets) in crossing {
-        let mut rest: BTreeMap<Member, Daily> = buckets.into_iter().collect();
+        let mut rest: BTreeMap<Member, DayUsage> = buckets.into_iter().collect();
         let mut day = before;
         while day <= end {
             for ((member, _), daily) in day_totals::of_day(session.read(), key, day).await? {
@@ -99,7 +99,7 @@ async fn make_purged(session: &GroupTransaction, before: Day) -> Result<()> {
     Ok(())
 }
 
-fn place_now(session: &GroupTransaction, member: Member) -> Option<Place> {
+fn place_now(session: &GroupTransaction, member: Member) -> Option<MemberDomain> {
     let people = session.people();
     let domain = Arc::clone(&people.project(member.project)?.domain_name);
     Some((member, UsageDimensions::of_domain(domain)))
@@ -111,7 +111,7 @@ pub async fn first_difference(
     db: &impl ConnectionTrait,
     state: &GroupState,
     stored: &Ledger,
-) -> Result<Option<Difference>> {
+) -> Result<Option<UsageDifference>> {
     let group = state.group.key;
     if !state.group.day_totals_made {
         return Ok(None);
@@ -129,26 +129,34 @@ pub async fn first_difference(
     other_bucket(db, state, stored).await
 }
 
-fn other_total((day, place): (Day, &Place), is: Option<&Daily>, should: Option<&Daily>) -> Difference {
+fn other_total(
+    (day, place): (Day, &MemberDomain),
+    is: Option<&DayUsage>,
+    should: Option<&DayUsage>,
+) -> UsageDifference {
     let (member, UsageDimensions { domain, charge_class }) = place;
     let class = if charge_class.is_empty() { String::new() } else { format!(" with the class {charge_class}") };
-    let described = |daily: Option<&Daily>| {
+    let described = |daily: Option<&DayUsage>| {
         daily.map_or_else(
             || "nothing".to_owned(),
             |daily| format!("{} from {} records", daily.usage.to_json(), daily.records),
         )
     };
-    Difference {
+    UsageDifference {
         row: format!("day total of {} in {domain}{class} {day}", label(&Owner::User(*member))),
         detail: format!("it holds {}; its records sum to {}", described(is), described(should)),
     }
 }
 
 /// The first bucket of a user that differs from the sum of the totals of its days.
-async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Ledger) -> Result<Option<Difference>> {
+async fn other_bucket(
+    db: &impl ConnectionTrait,
+    state: &GroupState,
+    stored: &Ledger,
+) -> Result<Option<UsageDifference>> {
     let group = state.group.key;
     let mut next = day_totals::next_day(db, group, Day::MIN).await?;
-    let mut sums: BTreeMap<(Day, Member), Daily> = BTreeMap::new();
+    let mut sums: BTreeMap<(Day, Member), DayUsage> = BTreeMap::new();
     while let Some(day) = next.take() {
         for ((member, _), daily) in day_totals::of_day(db, group, day).await? {
             let start = stored.start_of(&Owner::User(member), day).unwrap_or(day);
@@ -158,12 +166,12 @@ async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Le
     }
     let buckets = stored.all_series().filter_map(|(owner, series)| match owner {
         Owner::User(member) => Some(series.buckets().iter().map(|bucket| {
-            let daily = Daily { usage: bucket.usage.filtered(|usage| !usage.is_zero()), records: bucket.records };
+            let daily = DayUsage { usage: bucket.usage.filtered(|usage| !usage.is_zero()), records: bucket.records };
             ((bucket.start, *member), daily)
         })),
         _ => None,
     });
-    let buckets: BTreeMap<(Day, Member), Daily> = buckets.flatten().collect();
+    let buckets: BTreeMap<(Day, Member), DayUsage> = buckets.flatten().collect();
     // A bucket of several days is purged as a whole, while totals are purged day by day.
     let may_be_purged = |(start, member): &&(Day, Member)| {
         let bucket = stored.bucket(&Owner::User(*member), *start);
@@ -173,9 +181,10 @@ async fn other_bucket(db: &impl ConnectionTrait, state: &GroupState, stored: &Le
     let rows = sums.keys().chain(buckets.keys()).filter(|row| !may_be_purged(row));
     let differs = rows.filter(|row| sums.get(*row) != buckets.get(*row)).min();
     Ok(differs.map(|row| {
-        let usage =
-            |of: &BTreeMap<_, Daily>| of.get(row).map_or_else(|| "nothing".to_owned(), |daily| daily.usage.to_json());
-        Difference {
+        let usage = |of: &BTreeMap<_, DayUsage>| {
+            of.get(row).map_or_else(|| "nothing".to_owned(), |daily| daily.usage.to_json())
+        };
+        UsageDifference {
             row: format!("{} {}", label(&Owner::User(row.1)), row.0),
             detail: format!("the bucket holds {}; its day totals sum to {}", usage(&buckets), usage(&sums)),
         }

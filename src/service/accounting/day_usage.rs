@@ -2,7 +2,7 @@
 //! `keep_buckets_days`, far longer than records, so that buckets can be summed up again after a purge.
 
 use crate::domain::ids::GroupKey;
-use crate::domain::increments::{Increments, Sums};
+use crate::domain::increments::{IncrementSums, UsageIncrements};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Result;
 use crate::service::group::state::GroupState;
@@ -13,8 +13,8 @@ use crate::store::records::{day_sums, ranges};
 /// Usage that a run has recorded and taken back. The database has the records already, but not the day totals.
 #[derive(Clone, Copy)]
 pub struct UnsavedUsage<'a> {
-    pub added: &'a Sums,
-    pub removed: &'a Sums,
+    pub added: &'a IncrementSums,
+    pub removed: &'a IncrementSums,
 }
 
 impl UnsavedUsage<'_> {
@@ -76,8 +76,8 @@ impl<'a> DayUsageSource<'a> {
     }
 
     /// The usage of a day by owner of each tier.
-    pub async fn sums_of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<Sums> {
-        let mut sums = Increments::default();
+    pub async fn sums_of_day(&self, db: &impl ConnectionTrait, day: Day) -> Result<IncrementSums> {
+        let mut sums = UsageIncrements::default();
         for ((member, dimensions), daily) in self.of_day(db, day).await? {
             sums.add_daily(member, &dimensions, day, &daily);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::day_totals;
 use super::day_usage::{DayUsageSource, UnsavedUsage};
-use crate::domain::bucket::Daily;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
@@ -14,18 +14,18 @@ use crate::domain::time::Day;
 use crate::service::Result;
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::work::background;
-use crate::service::{Service, Work};
+use crate::service::work::run_in_background;
+use crate::service::{LeasedWork, Service};
 use crate::store;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// The number of records that are in memory at the same time.
-const PAGE: u64 = 20_000;
+const PAGE_RECORDS: u64 = 20_000;
 
 impl Service {
     /// Folds the group's buckets again from its records. Returns the number of buckets that differed.
     #[tracing::instrument(name = "service.accounting.folding.rebuild", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
+    pub async fn rebuild(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<u64> {
         self.check_clock()?;
         let change = async |session: &mut GroupTransaction| {
             let (tx, state) = session.parts();
@@ -39,7 +39,7 @@ impl Service {
             session.store_all_shares();
             Ok(changed)
         };
-        background(Arc::clone(self).change_in_run(work.into(), change)).await
+        run_in_background(Arc::clone(self).change_in_run(work.into(), change)).await
     }
 }
 
@@ -78,7 +78,7 @@ pub async fn refold_entities(
     Ok(())
 }
 
-type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;
+type DailySums = FastMap<Owner, BTreeMap<Day, DayUsage>>;
 
 /// Sums the records since `from` by owner and day, for the wanted owners.
 async fn fold_records(
@@ -90,7 +90,7 @@ async fn fold_records(
     let mut sums = DailySums::default();
     let mut position = None;
     loop {
-        let (records, next) = store::records::page(db, group, from, position, PAGE).await?;
+        let (records, next) = store::records::page(db, group, from, position, PAGE_RECORDS).await?;
         if records.is_empty() {
             return Ok(sums);
         }

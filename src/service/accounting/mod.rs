@@ -1,18 +1,18 @@
 //! Accounting turns kernels into usage: runs record usage and fold it into buckets, and an audit proves that nothing is
 //! lost.
 
-mod ahead;
 pub mod compaction;
 pub mod conservation;
 pub(in crate::service) mod day_totals;
 mod day_usage;
 pub mod difference;
 pub(in crate::service) mod folding;
+mod future_records;
 mod placement;
 pub mod purge;
 mod recalculation;
 mod recount;
 pub mod run;
 pub(in crate::service) mod shorter_lookback;
-mod shown;
+mod snapshot_audit;
 mod source;

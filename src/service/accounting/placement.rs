@@ -11,23 +11,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::folding::refold_entities;
-use crate::domain::bucket::Daily;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Day;
 use crate::service::Result;
 use crate::service::group::transaction::GroupTransaction;
 use crate::store;
-use crate::store::day_totals::placeholder::{self, Totals};
+use crate::store::day_totals::placeholder::{self, TotalsByPlace};
 use crate::store::records::{self, NewRecord};
 
 /// The number of records that are read together.
-const PAGE: u64 = 20_000;
+const PAGE_RECORDS: u64 = 20_000;
 
 /// Projects that have left the placeholder, each with its domain.
 type PlacedProjects = BTreeMap<ProjectId, Arc<str>>;
 /// Usage that counted for the placeholder, by the domain for which it counts now.
-type PlacedUsage = BTreeMap<Arc<str>, BTreeMap<Day, Daily>>;
+type PlacedUsage = BTreeMap<Arc<str>, BTreeMap<Day, DayUsage>>;
 
 /// Moves usage that counted for the placeholder to the domains of projects that have one now.
 pub async fn place_usage(session: &mut GroupTransaction) -> Result<()> {
@@ -50,7 +50,7 @@ pub async fn place_usage(session: &mut GroupTransaction) -> Result<()> {
         "what projects used while their domain was not known counts for their domains now"
     );
     for domain in projects.values() {
-        session.know(|state| state.know_domain(domain));
+        session.apply_to_state(|state| state.know_domain(domain));
     }
     let usage = move_totals_and_kernels(session, &projects).await?;
     move_records(session, &projects).await?;
@@ -80,11 +80,11 @@ fn by_domain(projects: &PlacedProjects) -> BTreeMap<&Arc<str>, Vec<ProjectId>> {
 async fn move_totals_and_kernels(session: &mut GroupTransaction, projects: &PlacedProjects) -> Result<PlacedUsage> {
     let (db, group) = (session.write(), session.key());
     let mut usage = PlacedUsage::new();
-    let mut sources: BTreeMap<i32, Totals> = BTreeMap::new();
+    let mut sources: BTreeMap<i32, TotalsByPlace> = BTreeMap::new();
     for (source, day, (member, dimensions), daily) in placeholder::rows(db, group, UNKNOWN_DOMAIN).await? {
         let Some(domain) = projects.get(&member.project) else { continue };
         if source == placeholder::RECORDED {
-            let sum: &mut Daily = usage.entry(Arc::clone(domain)).or_default().entry(day).or_default();
+            let sum: &mut DayUsage = usage.entry(Arc::clone(domain)).or_default().entry(day).or_default();
             sum.add_records(&daily.usage, daily.records);
         }
         sources.entry(source).or_default().insert((day, (member, dimensions.moved_to(domain))), daily);
@@ -107,7 +107,7 @@ async fn move_records(session: &mut GroupTransaction, projects: &PlacedProjects)
     let mut kinds = state.take_kinds(tx).await?;
     let mut after = None;
     loop {
-        let (page, next) = records::page_of_domain(tx, group, UNKNOWN_DOMAIN, after, PAGE).await?;
+        let (page, next) = records::page_of_domain(tx, group, UNKNOWN_DOMAIN, after, PAGE_RECORDS).await?;
         if page.is_empty() {
             break;
         }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::published::GroupSnapshot;
+use crate::service::group::snapshots::GroupSnapshot;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::work::background;
-use crate::service::{Result, Service, Work};
-use crate::store::retention::STEP;
+use crate::service::work::run_in_background;
+use crate::service::{LeasedWork, Result, Service};
+use crate::store::retention::STEP_ROWS;
 use crate::store::{self, buckets, day_totals, records, run_times, slice_kinds};
 
 /// The number of days for which ended kernels are kept beyond every look-back.
@@ -26,7 +26,7 @@ pub struct PurgeLimits {
 
 /// The rows of a group that are past their retention.
 #[derive(Clone, Copy)]
-enum Past {
+enum ExpiredRows {
     Records(Day),
     /// Kinds of records, if all records of a kind are purged.
     Kinds(Day),
@@ -35,17 +35,17 @@ enum Past {
     Days(Day),
 }
 
-impl Past {
-    /// Removes about [`STEP`] rows at most. Returns their number, and true if some are left.
+impl ExpiredRows {
+    /// Removes about [`STEP_ROWS`] rows at most. Returns their number, and true if some are left.
     async fn remove_some(self, session: &mut GroupTransaction) -> Result<(u64, bool)> {
         let (db, key) = (session.write(), session.key());
         let removed = match self {
-            Self::Records(before) => records::remove(db, key, before, STEP).await?,
-            Self::Kinds(before) => slice_kinds::purge(db, key, before, STEP).await?,
-            Self::RunTimes(before) => run_times::purge(db, key, before, STEP).await?,
+            Self::Records(before) => records::remove(db, key, before, STEP_ROWS).await?,
+            Self::Kinds(before) => slice_kinds::purge(db, key, before, STEP_ROWS).await?,
+            Self::RunTimes(before) => run_times::purge(db, key, before, STEP_ROWS).await?,
             Self::Days(before) => return remove_days(session, before).await,
         };
-        Ok((removed, removed == STEP))
+        Ok((removed, removed == STEP_ROWS))
     }
 }
 
@@ -53,10 +53,10 @@ impl Past {
 /// after each step.
 async fn remove_days(session: &mut GroupTransaction, before: Day) -> Result<(u64, bool)> {
     let (db, group, key) = (session.write(), session.group(), session.key());
-    let longest = buckets::longest(db, group).await?.cast_signed();
+    let longest = buckets::longest_bucket_days(db, group).await?.cast_signed();
     let ends = [
-        buckets::nth_day(db, group, before, STEP).await?.map(|start| start.plus(longest)),
-        day_totals::nth_day(db, key, before, STEP).await?.map(|day| day.plus(1)),
+        buckets::nth_day(db, group, before, STEP_ROWS).await?.map(|start| start.plus(longest)),
+        day_totals::nth_day(db, key, before, STEP_ROWS).await?.map(|day| day.plus(1)),
     ];
     let until = ends.into_iter().flatten().fold(before, Day::min);
     let removed = buckets::purge(db, group, until).await?;
@@ -70,7 +70,7 @@ impl Service {
     /// Removes records that no look-back can reach any more, and buckets and day totals of days before
     /// `keep_buckets_days`.
     #[tracing::instrument(name = "service.accounting.purge.purge", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
+    pub async fn purge(self: &Arc<Self>, work: impl Into<LeasedWork>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
         let work = work.into();
         let PurgeLimits { records: before, usage: kept_from, .. } = self.purge_limits(keep_buckets_days, 0);
@@ -86,13 +86,13 @@ impl Service {
             }
             Ok((records, from))
         };
-        let (records, from) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+        let (records, from) = run_in_background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
         if let Some(from) = from {
-            self.remove_in_steps(&work, Past::Records(from)).await?;
-            self.remove_in_steps(&work, Past::Kinds(from)).await?;
+            self.remove_in_steps(&work, ExpiredRows::Records(from)).await?;
+            self.remove_in_steps(&work, ExpiredRows::Kinds(from)).await?;
         }
-        self.remove_in_steps(&work, Past::RunTimes(before)).await?;
-        let buckets = self.remove_in_steps(&work, Past::Days(kept_from)).await?;
+        self.remove_in_steps(&work, ExpiredRows::RunTimes(before)).await?;
+        let buckets = self.remove_in_steps(&work, ExpiredRows::Days(kept_from)).await?;
         if let Err(error) = self.store.drop_purged_days(before).await {
             // Usually a reader holds the table. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
@@ -101,11 +101,11 @@ impl Service {
     }
 
     /// Removes rows of a group, in steps so that no other writer waits for long. Returns their number.
-    async fn remove_in_steps(self: &Arc<Self>, work: &Work, past: Past) -> Result<u64> {
+    async fn remove_in_steps(self: &Arc<Self>, work: &LeasedWork, past: ExpiredRows) -> Result<u64> {
         let mut removed = 0;
         loop {
             let change = async move |session: &mut GroupTransaction| past.remove_some(session).await;
-            let (step, more) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            let (step, more) = run_in_background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += step;
             if !more {
                 return Ok(removed);
@@ -121,7 +121,7 @@ impl Service {
         skip_all,
         err(level = "debug")
     )]
-    pub async fn purge_kernels(self: &Arc<Self>, work: impl Into<Work>, keep_days: u32) -> Result<u64> {
+    pub async fn purge_kernels(self: &Arc<Self>, work: impl Into<LeasedWork>, keep_days: u32) -> Result<u64> {
         self.check_clock()?;
         let work = work.into();
         let keep = self.keep_kernels_days(keep_days);
@@ -138,7 +138,8 @@ impl Service {
                     return Ok(Vec::new());
                 }
                 let before = day.start();
-                let ended = store::kernels::ended_before(session.read(), session.key(), before, after, STEP).await?;
+                let ended =
+                    store::kernels::ended_before(session.read(), session.key(), before, after, STEP_ROWS).await?;
                 if !ended.is_empty() {
                     store::kernels::remove(session.write(), &ended).await?;
                     let group = &mut session.state_mut().group;
@@ -146,10 +147,10 @@ impl Service {
                 }
                 Ok(ended)
             };
-            let ended = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            let ended = run_in_background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += ended.len() as u64;
             after = ended.last().copied();
-            if (ended.len() as u64) < STEP {
+            if (ended.len() as u64) < STEP_ROWS {
                 return Ok(removed);
             }
         }
@@ -165,42 +166,42 @@ impl Service {
     )]
     pub async fn purge_service_runs(&self) -> Result<u64> {
         let today = self.clock.now().day();
-        let before = today.back(self.longest_reach()).start();
+        let before = today.back(self.longest_look_back()).start();
         Ok(store::runs::purge(self.store.write(), before).await?)
     }
 
     /// The number of days for which ended kernels are kept: at least `keep_days`; 0 stands for the longest look-back
     /// and a week more.
     fn keep_kernels_days(&self, keep_days: u32) -> u32 {
-        let reach = self.longest_reach();
-        if keep_days == 0 { reach + SPARE_DAYS } else { keep_days.max(reach) }
+        let reach_days = self.longest_look_back();
+        if keep_days == 0 { reach_days + SPARE_DAYS } else { keep_days.max(reach_days) }
     }
 
     /// The days before which a purge removes rows.
     pub fn purge_limits(&self, keep_buckets_days: u32, keep_kernels_days: u32) -> PurgeLimits {
-        let (today, reach) = (self.clock.now().day(), self.longest_reach());
+        let (today, reach_days) = (self.clock.now().day(), self.longest_look_back());
         PurgeLimits {
-            records: today.back(reach),
+            records: today.back(reach_days),
             kernels: today.back(self.keep_kernels_days(keep_kernels_days)),
-            usage: today.back(keep_buckets_days.max(reach)),
+            usage: today.back(keep_buckets_days.max(reach_days)),
         }
     }
 
     /// The first day whose buckets and day totals are kept at `now`.
     pub(in crate::service) fn usage_kept_from(&self, now: Timestamp) -> Day {
-        now.day().back(self.keep_buckets_days().max(self.longest_reach()))
+        now.day().back(self.keep_buckets_days().max(self.longest_look_back()))
     }
 
     /// The largest number of days that the calculation of any group looks back.
-    pub(in crate::service) fn longest_reach(&self) -> u32 {
-        self.longest_reach_but("")
+    pub(in crate::service) fn longest_look_back(&self) -> u32 {
+        self.longest_look_back_except("")
     }
 
     /// [`Service::longest_reach`] without one group. No group has an empty name.
-    pub(super) fn longest_reach_but(&self, group: &str) -> u32 {
-        let reach =
+    pub(super) fn longest_look_back_except(&self, group: &str) -> u32 {
+        let reach_days =
             |group: &Arc<GroupSnapshot>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
         let groups = self.published_groups();
-        groups.iter().filter(|other| *other.facts.name != *group).map(reach).max().unwrap_or(0)
+        groups.iter().filter(|other| *other.facts.name != *group).map(reach_days).max().unwrap_or(0)
     }
 }

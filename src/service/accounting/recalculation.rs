@@ -1,38 +1,38 @@
 //! The audit of shares: runs calculate only the shares that may have changed, and this proves that a calculation of all
 //! shares gives the same result (FAIR_SHARE §6, §7).
 
-use super::difference::Difference;
-use crate::domain::factor::{Decayer, fair_share_factor};
-use crate::domain::hierarchy::{Hierarchy, Weighed};
+use super::difference::UsageDifference;
+use crate::domain::factor::{HistoryDecayer, fair_share_factor};
+use crate::domain::hierarchy::{Hierarchy, WeighingResult};
 use crate::domain::ids::Owner;
 use crate::domain::time::Day;
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::audit::label;
-use crate::service::group::state::{Calculation, GroupState};
+use crate::service::group::state::{GroupState, LastCalculation};
 
 /// The first share of a loaded state that differs from what its buckets and weights give. `should` is its hierarchy
 /// after weighing, and `weighed` has the changes that weighing made.
 pub fn first_difference(
     state: &mut GroupState,
     should: &Hierarchy,
-    weighed: &Weighed,
+    weighed: &WeighingResult,
     today: Day,
-) -> Option<Difference> {
+) -> Option<UsageDifference> {
     other_history(state, today).or_else(|| other_factor(state, should, weighed))
 }
 
-fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
+fn other_history(state: &mut GroupState, today: Day) -> Option<UsageDifference> {
     // For purged buckets the former result is not known. No bucket is purged that a calculation of today reaches.
     let purged = |start| state.group.records_from.is_some_and(|from| start < from);
-    let is_known = |last: &&Calculation| last.lookback_end == today || !purged(last.lookback_start);
+    let is_known = |last: &&LastCalculation| last.lookback_end == today || !purged(last.lookback_start);
     let calculation = state.calculation.as_ref().filter(is_known)?;
     let (ledger, hierarchy) = (&mut state.ledger, &state.hierarchy);
-    let decayer = Decayer::new(&calculation.options, calculation.lookback_end);
+    let decayer = HistoryDecayer::new(&calculation.options, calculation.lookback_end);
     ledger.normalize(&decayer);
     hierarchy.owners().find_map(|owner| {
         let known = &hierarchy.share(&owner)?.history;
         let should = ledger.history(&owner, &decayer);
-        (**known != should).then(|| Difference {
+        (**known != should).then(|| UsageDifference {
             row: format!("share of {}", label(&owner)),
             detail: format!(
                 "its decayed usage is {} ({}), and that of its buckets is {} ({})",
@@ -45,11 +45,11 @@ fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
     })
 }
 
-fn other_factor(state: &GroupState, should: &Hierarchy, weighed: &Weighed) -> Option<Difference> {
+fn other_factor(state: &GroupState, should: &Hierarchy, weighed: &WeighingResult) -> Option<UsageDifference> {
     let (hierarchy, default) = (&state.hierarchy, state.options.default_weight);
     weighed.refactored.iter().find(|owner| !is_of_another_domain(hierarchy, owner, default)).map(|owner| {
         let factor = |of: &Hierarchy| of.share(owner).map_or(1.0, |share| share.fair_share_factor);
-        Difference {
+        UsageDifference {
             row: format!("share of {}", label(owner)),
             detail: format!("its factor is {}, and that of its usage and weight {}", factor(hierarchy), factor(should)),
         }

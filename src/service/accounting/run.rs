@@ -5,7 +5,7 @@
 //! crashes come between two runs, and other writers of the group must not wait long for it.
 //!
 //! A run therefore consists of steps, each in one transaction. The first step looks at all open kernels; if new kernels
-//! bring more than [`MOST_NEW_SUMS`] sums or [`MOST_NEW_RECORDS`] records, it leaves the others to the next step
+//! bring more than [`MAX_NEW_SUMS`] sums or [`MAX_NEW_RECORDS`] records, it leaves the others to the next step
 //! ([`RemainingKernels`]). A step makes the records of one part of the kernels while the database inserts those of the part before,
 //! then moves cursors, and finally books the sums in the ledger, from which factors and ranks follow.
 //!
@@ -22,50 +22,50 @@ use std::sync::Arc;
 use futures::future::join;
 use serde_json::{Value, json};
 
-use super::ahead;
 use super::day_totals;
 use super::day_usage::UnsavedUsage;
 use super::folding::refold_entities;
+use super::future_records;
 use super::placement::place_usage;
-use super::source::{RemainingKernels, Source};
-use crate::domain::bucket::Daily;
+use super::source::{OpenKernelSource, RemainingKernels};
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{GroupKey, KernelKey};
-use crate::domain::increments::Increments;
-use crate::domain::kernel::{Advance, Phase, Unsettled};
-use crate::domain::outstanding::Outstanding;
-use crate::domain::slice::{self, GapPolicy, Run};
-use crate::domain::slots::Usages;
-use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
+use crate::domain::increments::UsageIncrements;
+use crate::domain::kernel::{KernelAdvance, KernelPhase, OpenKernel};
+use crate::domain::outstanding::OutstandingKernels;
+use crate::domain::slice::{self, GapPolicy, RunParameters};
+use crate::domain::slots::SlotUsages;
+use crate::domain::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
 use crate::service::Result;
-use crate::service::group::state::{GroupState, Occupancy, occupy};
+use crate::service::group::state::{GroupState, UserOccupancy, add_occupied};
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::ingest::inferred::time_out;
-use crate::service::work::{background, blocking, join_with_compute};
-use crate::service::{Service, Work};
+use crate::service::work::{join_with_compute, run_blocking, run_in_background};
+use crate::service::{LeasedWork, Service};
 use crate::store;
-use crate::store::cursors::Progress;
+use crate::store::cursors::RunProgress;
 use crate::store::records::{NewRecord, RecordRange};
-use crate::store::runs::Gap;
+use crate::store::runs::DowntimeGap;
 use crate::store::slice_kinds::SliceKinds;
 
 /// The number of cursors that are moved at once.
-const MOVES: usize = 20_000;
+const CURSOR_BATCH: usize = 20_000;
 /// The number of kernels, and of their records, that are processed together.
-const PART: usize = 5_000;
+const PART_KERNELS: usize = 5_000;
 /// The number of sums (by user, day and dimensions) from new kernels after which a step leaves the other new kernels to the
 /// next step. The changes of a step are in memory until it is stored, and other writers wait for it.
-const MOST_NEW_SUMS: usize = 50_000;
+const MAX_NEW_SUMS: usize = 50_000;
 /// The number of records from new kernels after which a step does the same.
-const MOST_NEW_RECORDS: usize = 80_000;
+const MAX_NEW_RECORDS: usize = 80_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 /// The number of future days that the database is prepared for.
 const DAYS_AHEAD: i32 = 3;
 /// The number of days back from today that get a partition of their own at most, however far look-backs reach.
-const MOST_DAYS: i32 = 400;
+const MAX_PARTITION_DAYS: i32 = 400;
 
 /// The result of one `aggregate` run for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Aggregated {
+pub struct AggregationResult {
     pub kernels: u64,
     pub slices_created: u64,
     /// The number of records that were removed or shortened, because a kernel's end was reported late.
@@ -75,7 +75,7 @@ pub struct Aggregated {
     pub gaps: u64,
 }
 
-impl AddAssign for Aggregated {
+impl AddAssign for AggregationResult {
     fn add_assign(&mut self, more: Self) {
         self.kernels += more.kernels;
         self.slices_created += more.slices_created;
@@ -85,7 +85,7 @@ impl AddAssign for Aggregated {
     }
 }
 
-impl Aggregated {
+impl AggregationResult {
     pub fn to_json(self) -> Value {
         json!({
             "kernels": self.kernels, "slices_created": self.slices_created, "slices_corrected": self.slices_corrected,
@@ -102,7 +102,7 @@ pub(super) struct AggregateRun {
     kinds: SliceKinds,
     pub(super) policy: GapPolicy,
     max_gap_hours: u32,
-    pub(super) downtimes: Vec<Span>,
+    pub(super) downtimes: Vec<TimeSpan>,
     /// A kernel that is recorded beyond this time was recorded under a clock that was ahead.
     limit: Timestamp,
     /// Kernels whose records of the future were taken back.
@@ -114,36 +114,36 @@ pub(super) struct AggregateRun {
     new_records: usize,
     /// The first new kernel that is left to the next step.
     left: Option<KernelKey>,
-    pub(super) added: Increments,
-    pub(super) removed: Increments,
+    pub(super) added: UsageIncrements,
+    pub(super) removed: UsageIncrements,
     gaps: BTreeMap<usize, GapTally>,
-    occupancy: Occupancy,
-    outstanding: Outstanding,
+    occupancy: UserOccupancy,
+    outstanding: OutstandingKernels,
     /// Records that are not stored yet.
     records: Vec<NewRecord>,
-    pub(super) done: Aggregated,
+    pub(super) done: AggregationResult,
 }
 
 #[derive(Default)]
 struct GapTally {
     kernels: u64,
-    recorded: Usages,
-    dropped: Usages,
+    recorded: SlotUsages,
+    dropped: SlotUsages,
 }
 
 impl Service {
     /// Records usage up to now and recomputes all factors and ranks.
     #[tracing::instrument(name = "service.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
+    pub async fn aggregate(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<AggregationResult> {
         let work = work.into();
-        let (mut done, mut rest) = (Aggregated::default(), None);
+        let (mut done, mut rest) = (AggregationResult::default(), None);
         loop {
             self.check_clock()?;
             self.close_day(work.clone()).await?;
             self.prepare_days(&work.group).await?;
             let change = async move |session: &mut GroupTransaction| AggregateRun::step(session, rest).await;
             let part;
-            (part, rest) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            (part, rest) = run_in_background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             done += part;
             if rest.is_none() {
                 return Ok(done);
@@ -159,12 +159,13 @@ impl Service {
         let Some(group) = store::groups::find(self.store.read(), group).await? else { return Ok(()) };
         let today = self.clock.now().day();
         // This process may not know kernels yet that another process has taken.
-        let picture = self.published.get(&group.name);
-        let behind = blocking(|| picture.and_then(|picture| picture.facts.outstanding.first_behind()));
+        let group_snapshot = self.published.get(&group.name);
+        let behind =
+            run_blocking(|| group_snapshot.and_then(|group_snapshot| group_snapshot.facts.outstanding.first_behind()));
         let first = behind.into_iter().chain(group.recorded_until).map(Timestamp::day).min().unwrap_or(today);
         // Records that are older than every look-back go to the default partition, until they are purged.
-        let reach = self.longest_reach().cast_signed().min(MOST_DAYS);
-        let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach)).min(today);
+        let reach_days = self.longest_look_back().cast_signed().min(MAX_PARTITION_DAYS);
+        let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach_days)).min(today);
         if let Err(error) = self.store.prepare_days(first, today.plus(DAYS_AHEAD)).await {
             // Usually a reader holds the table. A later run moves records for which there was no partition.
             tracing::info!(%error, "no partitions were made for the days of a run");
@@ -179,10 +180,10 @@ impl AggregateRun {
     async fn step(
         session: &mut GroupTransaction,
         rest: Option<RemainingKernels>,
-    ) -> Result<(Aggregated, Option<RemainingKernels>)> {
+    ) -> Result<(AggregationResult, Option<RemainingKernels>)> {
         if rest.is_none() {
-            day_totals::make_missing(session).await?;
-            ahead::come_back(session).await?;
+            day_totals::backfill(session).await?;
+            future_records::come_back(session).await?;
             Box::pin(place_usage(session)).await?;
         }
         let mut run = Self::new(session, rest).await?;
@@ -210,24 +211,24 @@ impl AggregateRun {
             policy: options.gap_policy,
             max_gap_hours: options.max_gap_hours,
             downtimes: session.service().downtimes(shortest),
-            limit: ahead::limit(session.now),
+            limit: future_records::latest_trusted_end(session.now),
             came_back: BTreeSet::new(),
             rest,
             new_sums: 0,
             new_records: 0,
             left: None,
-            added: Increments::default(),
-            removed: Increments::default(),
+            added: UsageIncrements::default(),
+            removed: UsageIncrements::default(),
             gaps: BTreeMap::new(),
-            occupancy: Occupancy::default(),
-            outstanding: Outstanding::default(),
+            occupancy: UserOccupancy::default(),
+            outstanding: OutstandingKernels::default(),
             records: Vec::new(),
-            done: Aggregated::default(),
+            done: AggregationResult::default(),
         })
     }
 
     /// The record of `span`, which is within one day.
-    pub(super) fn record_of(&mut self, kernel: &Unsettled, span: Span) -> NewRecord {
+    pub(super) fn record_of(&mut self, kernel: &OpenKernel, span: TimeSpan) -> NewRecord {
         let kind = self.kinds.number(&kernel.dimensions, &kernel.slots, span.start.day());
         NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
@@ -237,14 +238,14 @@ impl AggregateRun {
         let now = session.now;
         let leads = self.rest.is_none()
             && session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
-        let mut source = Source::new(session, self.rest);
-        let anew = source.anew;
-        if !anew {
+        let mut source = OpenKernelSource::new(session, self.rest);
+        let is_full = source.is_full;
+        if !is_full {
             // Kernels that no report has changed since the last run are as that run left them.
             self.outstanding = session.state().outstanding.clone();
             self.occupancy = session.state().occupancy.clone();
         }
-        let (mut progress, mut is_last) = (Progress::default(), false);
+        let (mut progress, mut is_last) = (RunProgress::default(), false);
         while !is_last {
             // The database inserts the records of one part while those of the next part are made.
             let records = take(&mut self.records);
@@ -255,14 +256,14 @@ impl AggregateRun {
             (part, self.records) = next?;
             is_last = source.has_ended(session).await?;
             for mut kernel in part {
-                let mut other = anew || !kernel.keeps_step();
+                let mut other = is_full || !kernel.keeps_step();
                 if kernel.applied.is_some() {
                     progress.recounted.push(kernel.key);
                     kernel.recounted();
                     other = true;
                 }
                 match kernel.advance(now) {
-                    Advance::Settled => {
+                    KernelAdvance::Settled => {
                         if let Some((day, times)) = kernel.run_times() {
                             session.state_mut().ended(kernel.owner, day, times);
                         }
@@ -274,36 +275,36 @@ impl AggregateRun {
                         source.forget(kernel.key);
                         continue;
                     }
-                    Advance::Moved if !leads => progress.apart.push(kernel.key),
-                    Advance::Moved if !kernel.in_step => {
+                    KernelAdvance::Moved if !leads => progress.apart.push(kernel.key),
+                    KernelAdvance::Moved if !kernel.in_step => {
                         progress.in_step.push(kernel.key);
                         kernel.in_step = true;
                     }
                     // Nothing is left of what was recorded since the clock was last right.
-                    Advance::Stayed if self.came_back.contains(&kernel.key) => {
+                    KernelAdvance::Stayed if self.came_back.contains(&kernel.key) => {
                         let cursor =
                             if kernel.cursor.is_some() { &mut progress.apart } else { &mut progress.unrecorded };
                         cursor.push(kernel.key);
                         kernel.in_step = false;
                     }
-                    Advance::Moved | Advance::Stayed => {}
+                    KernelAdvance::Moved | KernelAdvance::Stayed => {}
                 }
                 if other || !kernel.keeps_step() {
                     self.outstanding.put(&kernel);
                 }
                 source.keep(kernel);
             }
-            if is_last || progress.count() >= MOVES {
-                store::cursors::advance(session.write(), &take(&mut progress), now).await?;
+            if is_last || progress.count() >= CURSOR_BATCH {
+                store::cursors::advance_cursors(session.write(), &take(&mut progress), now).await?;
             }
         }
         let mut kinds = take(&mut self.kinds);
         kinds.save(session.write(), self.key).await?;
         let state = session.state_mut();
         state.keep_kinds(kinds);
-        state.keep_unsettled(source.kept());
+        state.keep_unsettled(source.take_kept());
         state.occupancy = take(&mut self.occupancy);
-        if anew {
+        if is_full {
             self.outstanding.remember(&state.outstanding, now);
         } else {
             self.outstanding.forget_ended(now);
@@ -322,16 +323,16 @@ impl AggregateRun {
     async fn record(
         &mut self,
         session: &GroupTransaction,
-        source: &mut Source,
-    ) -> Result<(Vec<Unsettled>, Vec<NewRecord>)> {
+        source: &mut OpenKernelSource,
+    ) -> Result<(Vec<OpenKernel>, Vec<NewRecord>)> {
         let (mut part, mut records) = (Vec::new(), Vec::new());
-        while part.len() < PART
-            && records.len() < PART
+        while part.len() < PART_KERNELS
+            && records.len() < PART_KERNELS
             && let Some(mut kernel) = source.next(session).await?
         {
             let is_new = !kernel.in_step && kernel.cursor.is_none() && kernel.applied.is_none();
             let is_due = is_new && kernel.started_at < session.now;
-            let is_full = self.new_sums >= MOST_NEW_SUMS || self.new_records >= MOST_NEW_RECORDS;
+            let is_full = self.new_sums >= MAX_NEW_SUMS || self.new_records >= MAX_NEW_RECORDS;
             let is_left = if is_due { is_full } else { self.rest.is_some() };
             if is_left {
                 self.left = self.left.or(is_due.then_some(kernel.key));
@@ -366,8 +367,8 @@ impl AggregateRun {
     }
 
     /// Leaves a kernel unchanged.
-    fn leave(&mut self, kernel: Unsettled, source: &mut Source) {
-        if source.anew {
+    fn leave(&mut self, kernel: OpenKernel, source: &mut OpenKernelSource) {
+        if source.is_full {
             self.count_running(&kernel, source);
             self.outstanding.put(&kernel);
             source.keep(kernel);
@@ -377,14 +378,14 @@ impl AggregateRun {
         }
     }
 
-    fn count_running(&mut self, kernel: &Unsettled, source: &Source) {
-        if kernel.phase == Phase::Running && source.anew {
-            occupy(&mut self.occupancy, kernel.owner.user, &kernel.slots);
+    fn count_running(&mut self, kernel: &OpenKernel, source: &OpenKernelSource) {
+        if kernel.phase == KernelPhase::Running && source.is_full {
+            add_occupied(&mut self.occupancy, kernel.owner.user, &kernel.slots);
         }
     }
 
-    fn slice(&mut self, session: &GroupTransaction, kernel: &Unsettled, records: &mut Vec<NewRecord>) {
-        let run = Run {
+    fn slice(&mut self, session: &GroupTransaction, kernel: &OpenKernel, records: &mut Vec<NewRecord>) {
+        let run = RunParameters {
             now: session.now,
             gap_policy: self.policy,
             max_gap_hours: self.max_gap_hours,
@@ -393,7 +394,7 @@ impl AggregateRun {
         let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
         let Some(slices) = planned else { return };
         let active = slices.recorded().flat_map(|span| kernel.changes.active(span));
-        for span in active.flat_map(Span::by_day) {
+        for span in active.flat_map(TimeSpan::by_day) {
             let usage = kernel.slots.for_micros(span.micros());
             self.added.add(kernel.owner, &kernel.dimensions, span.start.day(), &usage);
             records.push(self.record_of(kernel, span));
@@ -403,13 +404,13 @@ impl AggregateRun {
         }
     }
 
-    fn tally_gap(&mut self, kernel: &Unsettled, slices: &slice::Slices) {
+    fn tally_gap(&mut self, kernel: &OpenKernel, slices: &slice::KernelSlices) {
         let slots = &kernel.slots;
         let from = kernel.cursor.unwrap_or(kernel.started_at);
-        let Some(whole) = Span::new(from, slices.cursor) else { return };
-        let spanned = slice::overlapping(&self.downtimes, whole);
-        let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
-            spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
+        let Some(whole) = TimeSpan::new(from, slices.cursor) else { return };
+        let spanned = slice::overlapping_range(&self.downtimes, whole);
+        let within = |spans: &mut dyn Iterator<Item = TimeSpan>, window: Option<TimeSpan>| {
+            spans.filter_map(|s| s.overlap(window?)).map(TimeSpan::micros).sum::<u64>()
         };
         for at in spanned.clone() {
             let downtime = self.downtimes[at];
@@ -422,7 +423,7 @@ impl AggregateRun {
             let mut active = slices.recorded().flat_map(|span| kernel.changes.active(span));
             tally.recorded.add(&slots.for_micros(within(&mut active, Some(downtime))));
             let mut dropped = slices.dropped.iter().flat_map(|span| kernel.changes.active(*span));
-            tally.dropped.add(&slots.for_micros(within(&mut dropped, Span::new(from, until))));
+            tally.dropped.add(&slots.for_micros(within(&mut dropped, TimeSpan::new(from, until))));
         }
         if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
             let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
@@ -432,7 +433,7 @@ impl AggregateRun {
 
     async fn store_gaps(&mut self, session: &GroupTransaction) -> Result<()> {
         for (at, tally) in take(&mut self.gaps) {
-            let gap = Gap {
+            let gap = DowntimeGap {
                 id: 0,
                 downtime: self.downtimes[at],
                 handled_at: session.now,
@@ -448,7 +449,7 @@ impl AggregateRun {
     }
 
     /// Takes back what was recorded of a kernel for the future. Its cursor moves to the end of what is left.
-    async fn come_back(&mut self, session: &GroupTransaction, kernel: &mut Unsettled) -> Result<()> {
+    async fn come_back(&mut self, session: &GroupTransaction, kernel: &mut OpenKernel) -> Result<()> {
         self.correct(session, kernel, session.now).await?;
         let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
         let until = kernel.cursor.unwrap_or(session.now);
@@ -461,9 +462,9 @@ impl AggregateRun {
     }
 
     /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
-    async fn correct(&mut self, session: &GroupTransaction, kernel: &Unsettled, end: Timestamp) -> Result<()> {
+    async fn correct(&mut self, session: &GroupTransaction, kernel: &OpenKernel, end: Timestamp) -> Result<()> {
         let past = RecordRange { kernel: kernel.key, after: end, until: kernel.cursor.unwrap_or(end) };
-        let past = store::records::stretch(session.read(), self.key, past).await?;
+        let past = store::records::load_record_range(session.read(), self.key, past).await?;
         if past.is_empty() {
             return Ok(());
         }
@@ -473,8 +474,8 @@ impl AggregateRun {
             let day = record.span().start.day();
             let slices = u64::from(record.stored.slices);
             self.done.slices_corrected += slices;
-            let mut removed = Daily { usage: record.usage(), records: slices };
-            if let Some(span) = Span::new(record.span().start, end) {
+            let mut removed = DayUsage { usage: record.usage(), records: slices };
+            if let Some(span) = TimeSpan::new(record.span().start, end) {
                 removed.usage.subtract(&record.slots.for_micros(span.micros()));
                 removed.records = 0;
                 let shortened = NewRecord { span, ..record.stored };
@@ -487,7 +488,7 @@ impl AggregateRun {
 
     /// Stores the last records, books the sums in buckets, folds chains again where days do not simply follow, and
     /// calculates the histories.
-    async fn book(mut self, session: &mut GroupTransaction) -> Result<Aggregated> {
+    async fn book(mut self, session: &mut GroupTransaction) -> Result<AggregationResult> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
         if let Some(first) = first {

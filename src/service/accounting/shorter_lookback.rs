@@ -1,6 +1,6 @@
 //! Warns when a look-back is shortened, because the next purge then removes records that it reached before.
 
-use crate::domain::options::Options;
+use crate::domain::options::FairShareOptions;
 use crate::domain::time::Day;
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
@@ -9,7 +9,7 @@ use crate::service::{Result, Service};
 use crate::store::{ConnectionTrait, records};
 
 /// [`warnings_in`] for the state that a session has changed.
-pub async fn warnings(session: &GroupTransaction, before: &Options) -> Result<Vec<InputWarning>> {
+pub async fn warnings(session: &GroupTransaction, before: &FairShareOptions) -> Result<Vec<InputWarning>> {
     warnings_in(session.service(), session.read(), session.state(), before, session.now.day()).await
 }
 
@@ -18,12 +18,12 @@ pub async fn warnings_in(
     service: &Service,
     db: &impl ConnectionTrait,
     state: &GroupState,
-    before: &Options,
+    before: &FairShareOptions,
     today: Day,
 ) -> Result<Vec<InputWarning>> {
-    let reach = |options: &Options| options.lookback_days + options.decay_unit_days;
-    let others = service.longest_reach_but(&state.group.name);
-    let (now, then) = (reach(&state.options).max(others), reach(before).max(others));
+    let reach_days = |options: &FairShareOptions| options.lookback_days + options.decay_unit_days;
+    let others = service.longest_look_back_except(&state.group.name);
+    let (now, then) = (reach_days(&state.options).max(others), reach_days(before).max(others));
     if now >= then {
         return Ok(Vec::new());
     }

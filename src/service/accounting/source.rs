@@ -5,16 +5,16 @@ use std::ops::Bound;
 use std::vec;
 
 use crate::domain::ids::KernelKey;
-use crate::domain::kernel::Unsettled;
+use crate::domain::kernel::OpenKernel;
 use crate::service::Result;
-use crate::service::group::state::MOST_AT_HAND;
+use crate::service::group::state::MAX_OPEN_IN_MEMORY;
 use crate::service::group::transaction::GroupTransaction;
 use crate::store;
 
 /// The number of kernels that are taken from memory at once.
-const PART: usize = 5_000;
+const PART_KERNELS: usize = 5_000;
 /// The number of rows that are read at once.
-const PAGE: u64 = 20_000;
+const PAGE_ROWS: u64 = 20_000;
 
 /// The range of keys whose new kernels a step has left to the next step.
 #[derive(Clone, Copy, Debug)]
@@ -26,29 +26,29 @@ pub struct RemainingKernels {
 }
 
 /// The open kernels in the order of their keys.
-pub struct Source {
+pub struct OpenKernelSource {
     /// The kernels in memory; `None` if they are read from the database.
-    known: Option<BTreeMap<KernelKey, Unsettled>>,
+    known: Option<BTreeMap<KernelKey, OpenKernel>>,
     /// The kernels that were read from the database, if all are read and they are not too many to be kept.
-    read: Option<BTreeMap<KernelKey, Unsettled>>,
+    read: Option<BTreeMap<KernelKey, OpenKernel>>,
     /// True if all kernels are read, so that everything that follows from them is computed again.
-    pub anew: bool,
-    page: vec::IntoIter<Unsettled>,
+    pub is_full: bool,
+    page: vec::IntoIter<OpenKernel>,
     after: Option<KernelKey>,
     /// The last key that is requested.
     to: Option<KernelKey>,
     has_ended: bool,
 }
 
-impl Source {
+impl OpenKernelSource {
     /// The source of all kernels, or of those in `rest`.
     pub fn new(session: &mut GroupTransaction, rest: Option<RemainingKernels>) -> Self {
         let known = session.state_mut().take_unsettled();
-        let anew = known.is_none() && rest.is_none();
+        let is_full = known.is_none() && rest.is_none();
         Self {
             known,
-            read: anew.then(BTreeMap::new),
-            anew,
+            read: is_full.then(BTreeMap::new),
+            is_full,
             page: Vec::new().into_iter(),
             after: rest.map(|rest| KernelKey(rest.from.0 - 1)),
             to: rest.map(|rest| rest.to),
@@ -56,7 +56,7 @@ impl Source {
         }
     }
 
-    pub async fn next(&mut self, session: &GroupTransaction) -> Result<Option<Unsettled>> {
+    pub async fn next(&mut self, session: &GroupTransaction) -> Result<Option<OpenKernel>> {
         Ok(if self.has_ended(session).await? { None } else { self.page.next() })
     }
 
@@ -75,13 +75,17 @@ impl Source {
         while self.page.as_slice().is_empty() {
             let last = if let Some(known) = &self.known {
                 let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-                self.page =
-                    known.range(rest).take(PART).map(|(_, kernel)| kernel.clone()).collect::<Vec<_>>().into_iter();
+                self.page = known
+                    .range(rest)
+                    .take(PART_KERNELS)
+                    .map(|(_, kernel)| kernel.clone())
+                    .collect::<Vec<_>>()
+                    .into_iter();
                 self.page.as_slice().last().map(|kernel| kernel.key)
             } else {
                 let until = session.state().group.recorded_until;
                 let (read, last) =
-                    store::unsettled::page(session.read(), session.key(), until, self.after, PAGE).await?;
+                    store::open_kernels::page(session.read(), session.key(), until, self.after, PAGE_ROWS).await?;
                 self.page = read.into_iter();
                 last
             };
@@ -99,11 +103,11 @@ impl Source {
     }
 
     /// Stores the state in which a step leaves a kernel.
-    pub fn keep(&mut self, kernel: Unsettled) {
+    pub fn keep(&mut self, kernel: OpenKernel) {
         if let Some(kernels) = self.known.as_mut().or(self.read.as_mut()) {
             kernels.insert(kernel.key, kernel);
         }
-        if self.read.as_ref().is_some_and(|read| read.len() > MOST_AT_HAND) {
+        if self.read.as_ref().is_some_and(|read| read.len() > MAX_OPEN_IN_MEMORY) {
             self.read = None;
         }
     }
@@ -116,7 +120,7 @@ impl Source {
     }
 
     /// The kernels that the next run gets from memory.
-    pub fn kept(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
+    pub fn take_kept(&mut self) -> Option<BTreeMap<KernelKey, OpenKernel>> {
         // Collected again, because a map that has grown by appending is half empty.
         self.known.take().or_else(|| self.read.take().map(|read| read.into_iter().collect()))
     }

@@ -3,10 +3,10 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, Subject};
+use super::{Check, CheckOutcome, CheckSubject};
 use crate::domain::time::MICROS_PER_SECOND;
 use crate::service::Result;
-use crate::store::{self, clock::Held};
+use crate::store::{self, clock::WrongReading};
 
 /// The largest accepted difference between the clocks of the database and of the server, in seconds.
 const MAX_SKEW_SECONDS: i64 = 10;
@@ -18,19 +18,19 @@ impl Check for ServerClock {
         "clock"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         examine(subject).boxed()
     }
 }
 
-async fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
+async fn examine(subject: &CheckSubject<'_>) -> Result<CheckOutcome> {
     let service = subject.service;
     let remedy = "set the clock right, or say that it is: `fairshared jobs trust-clock`";
     if let Some(doubt) = service.clock.doubt() {
         return Ok(CheckOutcome::fault(doubt.detail(), remedy));
     }
     // A command does not watch the clock. A server that doubts its own clock stores this in the database.
-    if let Some(Held { wall, reference, .. }) = store::clock::read(service.store().read()).await?.held {
+    if let Some(WrongReading { wall, reference, .. }) = store::clock::read(service.store().read()).await?.held {
         let detail =
             format!("a server doubts its clock: it said {wall} where {reference} was expected, and its jobs hold");
         return Ok(CheckOutcome::fault(detail, remedy));

@@ -3,9 +3,9 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, Subject};
+use super::{Check, CheckOutcome, CheckSubject};
 use crate::service::Result;
-use crate::service::work::blocking;
+use crate::service::work::run_blocking;
 use crate::store::disk::DiskSpace;
 
 /// Below this, in bytes, writes may soon fail, because the log alone grows to about 128 MiB.
@@ -15,24 +15,24 @@ const WARNING_BYTES: u64 = 1 << 30;
 /// The free space that is needed, in percent of the database, because migrations rewrite parts of it.
 const FREE_PERCENT: u64 = 20;
 
-pub(super) struct Disk;
+pub(super) struct DiskCheck;
 
-impl Check for Disk {
+impl Check for DiskCheck {
     fn name(&self) -> &'static str {
         "disk"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { examine(subject) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
-    let Some(space) = blocking(|| subject.service.store().disk_space())? else {
+fn examine(subject: &CheckSubject<'_>) -> Result<CheckOutcome> {
+    let Some(space) = run_blocking(|| subject.service.store().disk_space())? else {
         return Ok(CheckOutcome::not_checked("the database is PostgreSQL, whose disk only its own machine sees"));
     };
     let DiskSpace { free, database } = space;
-    let detail = format!("{} are free beside a database of {}", shown(free), shown(database));
+    let detail = format!("{} are free beside a database of {}", format_bytes(free), format_bytes(database));
     let remedy = "make room, or move the database: `fairshared backup` copies it while the server runs";
     Ok(if free < FAULT_BYTES {
         CheckOutcome::fault(detail, remedy)
@@ -44,6 +44,6 @@ fn examine(subject: &Subject<'_>) -> Result<CheckOutcome> {
 }
 
 /// The bytes for a sentence: in MiB, from 10 GiB on in GiB.
-fn shown(bytes: u64) -> String {
+fn format_bytes(bytes: u64) -> String {
     if bytes >= 10 << 30 { format!("{} GiB", bytes >> 30) } else { format!("{} MiB", bytes.div_ceil(1 << 20)) }
 }

@@ -3,23 +3,23 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, CheckSubject, MAX_NAMED, list_names};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::service::Result;
 
-pub(super) struct Domains;
+pub(super) struct DomainsCheck;
 
-impl Check for Domains {
+impl Check for DomainsCheck {
     fn name(&self) -> &'static str {
         "domains"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> CheckOutcome {
+fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     let people = subject.service.people();
     let is_seen = |id| {
         subject.caller.groups.is_none() || subject.groups.iter().any(|group| group.facts.rows.project(id).is_some())
@@ -37,7 +37,7 @@ fn examine(subject: &Subject<'_>) -> CheckOutcome {
     CheckOutcome::warning(
         format!(
             "{count} in the domain `{UNKNOWN_DOMAIN}`, so that weights of domains do not reach them: {}",
-            listed(&names, NAMED)
+            list_names(&names, MAX_NAMED)
         ),
         "put them into their domains: `fairshared projects set NAME --domain DOMAIN`, or import again with `--domain-map FILE`",
     )

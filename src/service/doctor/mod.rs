@@ -22,12 +22,12 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::group::published::GroupSnapshot;
-use super::input::warning::listed;
+use super::group::snapshots::GroupSnapshot;
+use super::input::warning::list_names;
 use super::{Caller, Result, Service};
 
 /// The number of names that a sentence lists.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
@@ -88,13 +88,13 @@ impl CheckOutcome {
 }
 
 /// The subject of the checks: the service, and the groups that the caller's key reaches, by name.
-struct Subject<'a> {
+struct CheckSubject<'a> {
     service: &'a Service,
     caller: &'a Caller,
     groups: Vec<Arc<GroupSnapshot>>,
 }
 
-impl Subject<'_> {
+impl CheckSubject<'_> {
     /// The names of the groups for which `is_doubtful` is true.
     fn names(&self, is_doubtful: impl Fn(&GroupSnapshot) -> bool) -> Vec<String> {
         self.groups.iter().filter(|group| is_doubtful(group)).map(|group| group.facts.name.to_string()).collect()
@@ -104,23 +104,23 @@ impl Subject<'_> {
 trait Check: Sync {
     fn name(&self) -> &'static str;
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>>;
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>>;
 }
 
 /// All checks, in the order of the answer.
 const CHECKS: &[&dyn Check] = &[
     &schema::SchemaVersion,
-    &rights::DatabaseRights,
+    &rights::RightsCheck,
     &writes::WriteAvailability,
-    &disk::Disk,
+    &disk::DiskCheck,
     &clock::ServerClock,
-    &capacity::Capacity,
-    &slots::Slots,
-    &domains::Domains,
-    &mode::Mode,
-    &lookback::Lookback,
+    &capacity::CapacityCheck,
+    &slots::SlotsCheck,
+    &domains::DomainsCheck,
+    &mode::ModeCheck,
+    &lookback::LookbackCheck,
     &options::GroupOptions,
-    &purge::Purge,
+    &purge::PurgeCheck,
 ];
 
 /// The names of all checks, in the order of the answer.
@@ -136,7 +136,7 @@ impl Service {
         let mut groups = self.published_groups();
         groups.retain(|group| caller.reaches(&group.facts.name));
         groups.sort_unstable_by(|a, b| a.facts.name.cmp(&b.facts.name));
-        let subject = Subject { service: self, caller, groups };
+        let subject = CheckSubject { service: self, caller, groups };
         let mut results = Vec::with_capacity(CHECKS.len());
         for check in CHECKS {
             let found = check.examine(&subject).await;

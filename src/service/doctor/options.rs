@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, CheckSubject, MAX_NAMED, list_names};
 use crate::service::Result;
 
 /// Codes of warnings that the checks `look_back`, `mode` and `capacity` cover.
@@ -16,12 +16,12 @@ impl Check for GroupOptions {
         "options"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> CheckOutcome {
+fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     let warnings = subject.groups.iter().flat_map(|group| {
         let warnings = group.facts.warnings().into_iter();
         let own = warnings.filter(|warning| !OF_OTHER_CHECKS.contains(&warning.code));
@@ -31,5 +31,5 @@ fn examine(subject: &Subject<'_>) -> CheckOutcome {
     if warnings.is_empty() {
         return CheckOutcome::ok("no options look like a mistake");
     }
-    CheckOutcome::warning(listed(&warnings, NAMED), "`fairshared options get GROUP` says what each means")
+    CheckOutcome::warning(list_names(&warnings, MAX_NAMED), "`fairshared options get GROUP` says what each means")
 }

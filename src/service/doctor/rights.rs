@@ -3,26 +3,26 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, Subject};
+use super::{Check, CheckOutcome, CheckSubject};
 use crate::service::Result;
 use crate::store::rights::DatabaseRights as Rights;
 
-pub const NAME: &str = "rights";
+pub const CHECK_NAME: &str = "rights";
 
-pub(super) struct DatabaseRights;
+pub(super) struct RightsCheck;
 
-impl Check for DatabaseRights {
+impl Check for RightsCheck {
     fn name(&self) -> &'static str {
-        NAME
+        CHECK_NAME
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
-        async move { Ok(finding(Rights::of(subject.service.store().read()).await?)) }.boxed()
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+        async move { Ok(rights_outcome(Rights::of(subject.service.store().read()).await?)) }.boxed()
     }
 }
 
 /// The outcome for the rights; `None` for `SQLite`, which has none.
-pub fn finding(rights: Option<Rights>) -> CheckOutcome {
+pub fn rights_outcome(rights: Option<Rights>) -> CheckOutcome {
     match rights {
         None => CheckOutcome::ok("the database is a file of this server: its rights are those of the file"),
         Some(rights) => match rights.lacking() {

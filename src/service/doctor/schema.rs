@@ -3,29 +3,29 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, Subject};
+use super::{Check, CheckOutcome, CheckSubject};
 use crate::service::Result;
 
-pub const NAME: &str = "schema";
+pub const CHECK_NAME: &str = "schema";
 
 pub(super) struct SchemaVersion;
 
 impl Check for SchemaVersion {
     fn name(&self) -> &'static str {
-        NAME
+        CHECK_NAME
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move {
             let schema = subject.service.store().schema().await?;
-            Ok(finding(&schema.pending))
+            Ok(schema_outcome(&schema.pending))
         }
         .boxed()
     }
 }
 
 /// The outcome if the migrations in `pending` are not applied.
-pub fn finding(pending: &[String]) -> CheckOutcome {
+pub fn schema_outcome(pending: &[String]) -> CheckOutcome {
     let Some(first) = pending.first() else { return CheckOutcome::ok("every migration is applied") };
     let detail = format!("the database lacks the migrations from {first} on");
     CheckOutcome::fault(detail, "`fairshared migrate up` applies them; make a backup first: `fairshared backup`")

@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, NAMED, Subject, listed};
+use super::{Check, CheckOutcome, CheckSubject, MAX_NAMED, list_names};
 use crate::domain::slots::SlotName;
 use crate::service::Result;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
-pub(super) struct Slots;
+pub(super) struct SlotsCheck;
 
-impl Check for Slots {
+impl Check for SlotsCheck {
     fn name(&self) -> &'static str {
         "slots"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> CheckOutcome {
+fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     let of_group = |facts: &GroupSnapshotData| {
-        lacking(facts).into_iter().map(|slot| format!("`{slot}` in {}", facts.name)).collect::<Vec<_>>()
+        slots_without_agent(facts).into_iter().map(|slot| format!("`{slot}` in {}", facts.name)).collect::<Vec<_>>()
     };
     let lacking: Vec<String> = subject.groups.iter().flat_map(|group| of_group(&group.facts)).collect();
     if lacking.is_empty() {
@@ -33,14 +33,14 @@ fn examine(subject: &Subject<'_>) -> CheckOutcome {
     CheckOutcome::warning(
         format!(
             "kernels hold or ask for slots that no agent has, so that these cost nothing: {}",
-            listed(&lacking, NAMED)
+            list_names(&lacking, MAX_NAMED)
         ),
         "name the slot as the agents do, or report it for the agents: `fairshared agents list GROUP` shows what they have",
     )
 }
 
 /// The slots that kernels of the group hold, ask for or used in the look-back, and that no agent has, by name.
-fn lacking(facts: &GroupSnapshotData) -> BTreeSet<SlotName> {
+fn slots_without_agent(facts: &GroupSnapshotData) -> BTreeSet<SlotName> {
     let held = facts.demand.iter().flat_map(|(_, held)| [&held.allocated, &held.pending]);
     let held = held.flat_map(|amounts| amounts.iter().filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot));
     let used = facts.rows.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);

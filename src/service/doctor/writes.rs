@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Check, CheckOutcome, Subject};
+use super::{Check, CheckOutcome, CheckSubject};
 use crate::service::Result;
 
 pub(super) struct WriteAvailability;
@@ -13,12 +13,12 @@ impl Check for WriteAvailability {
         "writes"
     }
 
-    fn examine<'a>(&'a self, subject: &'a Subject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
+    fn examine<'a>(&'a self, subject: &'a CheckSubject<'a>) -> BoxFuture<'a, Result<CheckOutcome>> {
         async move { Ok(examine(subject)) }.boxed()
     }
 }
 
-fn examine(subject: &Subject<'_>) -> CheckOutcome {
+fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     match subject.service.health.refuses_writes() {
         None => CheckOutcome::ok("writes are taken"),
         Some(condition) => {

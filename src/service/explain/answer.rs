@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::decimal::Usage;
-use crate::domain::sequencer::Decision;
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::sequencer::OrderDecision;
+use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::share_parts::ShareParts;
@@ -140,22 +140,22 @@ pub struct Explanation {
     pub equals: u32,
     /// `flat` or `tiered`: what the place follows from.
     pub order: &'static str,
-    pub formula: Formula,
+    pub formula: FactorFormula,
     /// The weights that divide the usage, from the domain down.
     pub weights: Vec<WeightPart>,
-    pub rules: Rules,
+    pub rules: CountingRules,
     /// Every bucket that counts, ascending.
     pub buckets: Vec<BucketPart>,
-    pub unrecorded: Beside,
-    pub committed: Beside,
-    pub above: Option<Neighbour>,
-    pub below: Option<Neighbour>,
-    pub if_nothing_is_run: Outlook,
+    pub unrecorded: UnrecordedUsage,
+    pub committed: UnrecordedUsage,
+    pub above: Option<RankNeighbour>,
+    pub below: Option<RankNeighbour>,
+    pub if_nothing_is_run: RankOutlook,
     /// The weights that lead to other places, if all else stays as it is.
     pub weights_for_places: Vec<WeightForPlace>,
     /// The least usage of today that costs the place; `null`: no usage does. A user's project and domain use it too, and with
     /// `order: tiered` they are compared first.
-    pub costs: Option<Cost>,
+    pub costs: Option<PlaceCost>,
     /// The workload that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -164,7 +164,7 @@ pub struct Explanation {
 
 /// The factor, filled in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Formula {
+pub struct FactorFormula {
     /// The sum over the buckets, in their order, of `decay_weight x normalized_usage`, divided by `lookback_days`.
     pub normalized_usage: String,
     /// The product of the weights.
@@ -180,7 +180,7 @@ pub struct Formula {
 
 /// By which options the buckets count.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Rules {
+pub struct CountingRules {
     /// `null`: not calculated yet.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,
@@ -193,7 +193,7 @@ pub struct Rules {
     pub decay_unit_days: u32,
     /// Empty: every slot with capacity counts 1.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_weights: Amounts,
+    pub resource_weights: SlotAmounts,
 }
 
 /// One of the weights that are multiplied.
@@ -224,9 +224,9 @@ pub struct BucketPart {
     pub period_end: Day,
     /// Slot-seconds.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     #[schema(value_type = BTreeMap<String, String>)]
-    pub capacity_snapshot: Amounts,
+    pub capacity_snapshot: SlotAmounts,
     pub age_days: u32,
     pub decay_weight: String,
     /// The mean over the slots of `usage / (capacity x 86400)`, weighed with `resource_weights`.
@@ -239,17 +239,17 @@ pub struct BucketPart {
 
 /// Usage that no run has recorded yet, or that is still to come. The factor does not contain it; progressive sequences do.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Beside {
+pub struct UnrecordedUsage {
     /// Slot-seconds.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// As a part of the window's capacity.
     pub normalized_usage: String,
 }
 
 /// The owner right before or after. Keys of users see only the deciding difference.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Neighbour {
+pub struct RankNeighbour {
     /// The tier whose exponents differ first: `domain`, `project` or `user`.
     pub decided_by: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,17 +261,17 @@ pub struct Neighbour {
     /// The figures of the neighbour in that tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub theirs: Option<Compared>,
+    pub theirs: Option<ComparedSide>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub yours: Option<Compared>,
+    pub yours: Option<ComparedSide>,
     /// Why the one comes before the other, in plain words.
     pub because: String,
 }
 
 /// The figures of one side of a comparison.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Compared {
+pub struct ComparedSide {
     pub normalized_usage: String,
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -281,7 +281,7 @@ pub struct Compared {
 
 /// How place and factor change if nothing is run from now on: running kernels end now.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Outlook {
+pub struct RankOutlook {
     /// From when on nothing is run.
     #[schema(value_type = String, format = DateTime)]
     pub from: Timestamp,
@@ -327,7 +327,7 @@ pub struct WeightForPlace {
 
 /// Usage that costs the place.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Cost {
+pub struct PlaceCost {
     /// The place after it; in tiers a little more may pass those whose domain or project equals.
     pub place: u32,
     /// As a part of the window's capacity.
@@ -372,7 +372,7 @@ pub struct WaitingReason {
 
 impl WaitingReason {
     /// The reason of a decision. With `latest_first`, equal workloads start in reverse order.
-    pub fn of(decision: Decision, latest_first: bool) -> Self {
-        Self { decided_by: decision.as_str(), because: decision.because(latest_first) }
+    pub fn of(decision: OrderDecision, latest_first: bool) -> Self {
+        Self { decided_by: decision.as_str(), because: decision.reason_text(latest_first) }
     }
 }

@@ -1,25 +1,25 @@
 //! Explains the place of a domain, a project or a user (FAIR_SHARE §12), from one snapshot.
 
 pub mod answer;
+mod explained_row;
 mod page;
 mod standing;
 mod unrecorded;
-mod whom;
 
 use std::sync::Arc;
 
 use self::answer::{Explanation, WaitingReason, WaitingWorkload};
-use self::page::Page;
-use self::whom::{Subject, asked, owner_of_sequence, subject};
+use self::explained_row::{ExplainedRow, owner_of_sequence, requested_row, subject};
+use self::page::ExplanationData;
 use super::audit::label;
-use super::audit_log::Author;
+use super::audit_log::ChangeAuthor;
 use super::group::visible::VisibleGroup;
 use super::people::RequestNames;
-use super::sequence::Explained;
+use super::sequence::ExplainedWorkload;
 use super::sequence::waiting::PendingEntry;
 use super::workloads::answer::WaitingState;
 use super::{Caller, Error, Result, Service};
-use crate::domain::explain::count::Recount;
+use crate::domain::explain::count::OwnerContributions;
 use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
 use crate::store;
@@ -39,11 +39,11 @@ pub struct ExplainInput {
 }
 
 /// The number of times that an explanation is read again because a run came between its reads.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
-fn waits(waiting: PendingEntry) -> WaitingWorkload {
+fn waiting_workload(waiting: PendingEntry) -> WaitingWorkload {
     let PendingEntry { workload_id, sequenced_at, mode, place, of, impediment, latest_first, .. } = waiting;
-    let reason = |(_, explained): (u64, Explained)| WaitingReason::of(explained.decision, latest_first);
+    let reason = |(_, explained): (u64, ExplainedWorkload)| WaitingReason::of(explained.decision, latest_first);
     WaitingWorkload {
         workload_id,
         sequenced_at,
@@ -71,7 +71,7 @@ impl Service {
         called.user("", "user", input.user.as_deref());
         called.project("", "project", input.project.as_deref());
         let explained = self.explanation(caller, group, input).await;
-        explained.map_err(|error| called.retell(error, &self.people()))
+        explained.map_err(|error| called.with_given_names(error, &self.people()))
     }
 
     async fn explanation(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
@@ -80,15 +80,15 @@ impl Service {
             Some(id) => Some(self.waiting(&visible, id).await?),
             None => None,
         };
-        let asked = asked(self, &visible, &input, waiting.as_ref().map(|waiting| waiting.owner))?;
-        for _ in 0..TRIES {
+        let asked = requested_row(self, &visible, &input, waiting.as_ref().map(|waiting| waiting.owner))?;
+        for _ in 0..MAX_TRIES {
             let subject = subject(self, &visible, &asked, input.domain.as_deref()).await;
             let subject = if waiting.is_some() { subject.map_err(owner_of_sequence)? } else { subject? };
             let recount = self.recount(&visible, &subject).await?;
             // Buckets are read from the database, where a run may just have changed them.
             if recount.normalized_usage.to_bits() == subject.share().history.normalized_usage.to_bits() {
-                let workload = waiting.map(waits);
-                return self.put_together(visible, subject, recount, input.place, workload).await;
+                let workload = waiting.map(waiting_workload);
+                return self.assemble(visible, subject, recount, input.place, workload).await;
             }
             self.refresh().await?;
             visible = self.group(caller, group)?;
@@ -96,35 +96,37 @@ impl Service {
         Err(Error::unavailable("usage is being recorded; try again"))
     }
 
-    async fn recount(&self, group: &VisibleGroup, subject: &Subject) -> Result<Recount> {
+    async fn recount(&self, group: &VisibleGroup, subject: &ExplainedRow) -> Result<OwnerContributions> {
         let scale = group.scale(self.clock().now());
         let from = scale.options.window_start(scale.today);
         let buckets = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), from).await?;
         Ok(scale.recount(buckets))
     }
 
-    async fn put_together(
+    async fn assemble(
         &self,
         group: VisibleGroup,
-        subject: Subject,
-        recount: Recount,
+        subject: ExplainedRow,
+        recount: OwnerContributions,
         place: Option<i64>,
         workload: Option<WaitingWorkload>,
     ) -> Result<Explanation> {
         let normalized_days = self.load_normalized_days(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
-        let now = self.certain_now();
-        let work =
-            || Page { group: &group, subject: &subject, recount, normalized_days, origins, now }.write(place, workload);
+        let now = self.trusted_now();
+        let work = || {
+            ExplanationData { group: &group, subject: &subject, recount, normalized_days, origins, now }
+                .write(place, workload)
+        };
         self.permits.run(group.access().key(), work).await
     }
 
     /// The authors of the weights of the domain, the project and the user, where a weight is set.
-    async fn origins(&self, group: &VisibleGroup, subject: &Subject) -> Result<[Option<Author>; 3]> {
+    async fn origins(&self, group: &VisibleGroup, subject: &ExplainedRow) -> Result<[Option<ChangeAuthor>; 3]> {
         let rows = &group.facts().rows;
         let domain = rows.domain(subject.domain()).filter(|_| subject.tier() != Tier::Project);
         let project = subject.project().and_then(|id| rows.project(id));
-        let own = matches!(subject, Subject::User(_)).then(|| subject.owner());
+        let own = matches!(subject, ExplainedRow::User(_)).then(|| subject.owner());
         let set = [
             domain.filter(|row| row.share.weight.is_some()).map(|row| Owner::Domain(Arc::clone(&row.domain_name))),
             project.filter(|row| row.share.weight.is_some()).map(|row| Owner::Project(row.project_id)),

@@ -3,57 +3,59 @@
 use std::sync::Arc;
 
 use super::answer::{
-    Beside, BucketPart, DecayedBucket, Explanation, Formula, Outlook, OutlookDate, Rules, WaitingWorkload, WeightPart,
+    BucketPart, CountingRules, DecayedBucket, Explanation, FactorFormula, OutlookDate, RankOutlook, UnrecordedUsage,
+    WaitingWorkload, WeightPart,
 };
+use super::explained_row::ExplainedRow;
 use super::unrecorded;
-use super::whom::Subject;
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::f64_text;
-use crate::domain::explain::count::{Count, Recount, Scale};
-use crate::domain::explain::exact;
+use crate::domain::explain::count::{BucketContribution, ContributionScale, OwnerContributions};
+use crate::domain::explain::exact_text;
 use crate::domain::explain::outlook::DatedPosition;
 use crate::domain::explain::words::SummaryInput;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
-use crate::domain::options::Options;
-use crate::domain::slots::Usages;
+use crate::domain::options::FairShareOptions;
+use crate::domain::slots::SlotUsages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::Result;
-use crate::service::audit_log::Author;
-use crate::service::group::published::facts::GroupSnapshotData;
-use crate::service::group::published::normalized_days::NormalizedDaysCache;
+use crate::service::audit_log::ChangeAuthor;
+use crate::service::group::snapshots::normalized_days::NormalizedDaysCache;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
 
 /// The data of an explanation.
-pub(super) struct Page<'a> {
+pub(super) struct ExplanationData<'a> {
     pub group: &'a VisibleGroup,
-    pub subject: &'a Subject,
-    pub recount: Recount,
+    pub subject: &'a ExplainedRow,
+    pub recount: OwnerContributions,
     pub normalized_days: NormalizedDaysCache,
     /// The authors of the weights of the domain, the project and the user.
-    pub origins: [Option<Author>; 3],
+    pub origins: [Option<ChangeAuthor>; 3],
     pub now: Timestamp,
 }
 
-fn parts(usage: &Usages, facts: &GroupSnapshotData, now: Timestamp) -> Beside {
-    let scale = Scale { options: &facts.options, today: now.day() };
-    Beside { resource_usage: usage.clone(), normalized_usage: exact(scale.charge(usage, &facts.today)) }
+fn parts(usage: &SlotUsages, facts: &GroupSnapshotData, now: Timestamp) -> UnrecordedUsage {
+    let scale = ContributionScale { options: &facts.options, today: now.day() };
+    UnrecordedUsage { resource_usage: usage.clone(), normalized_usage: exact_text(scale.charge(usage, &facts.today)) }
 }
 
 fn date(then: &DatedPosition) -> OutlookDate {
-    let decayed = |(start, weight): &(Day, f64)| DecayedBucket { period_start: *start, decay_weight: exact(*weight) };
+    let decayed =
+        |(start, weight): &(Day, f64)| DecayedBucket { period_start: *start, decay_weight: exact_text(*weight) };
     OutlookDate {
         date: then.day,
         place: then.place,
-        normalized_usage: exact(then.normalized_usage),
+        normalized_usage: exact_text(then.normalized_usage),
         fair_share_factor: f64_text(then.fair_share_factor),
         decayed: then.decayed.iter().map(decayed).collect(),
     }
 }
 
-impl Page<'_> {
+impl ExplanationData<'_> {
     pub fn facts(&self) -> &GroupSnapshotData {
         self.group.facts()
     }
@@ -63,7 +65,7 @@ impl Page<'_> {
     }
 
     pub fn write(&self, place: Option<i64>, workload: Option<WaitingWorkload>) -> Result<Explanation> {
-        let Scale { today, options } = self.facts().scale(self.now);
+        let ContributionScale { today, options } = self.facts().scale(self.now);
         let standing = self.standing(place)?;
         let better = standing.outlook.as_ref().zip(standing.place);
         let story = SummaryInput {
@@ -75,12 +77,12 @@ impl Page<'_> {
             better: better.and_then(|(outlook, place)| outlook.first_better(place)),
             today: self.now.day(),
         };
-        let beside = unrecorded::Beside::of(self.facts(), &self.subject.owner(), self.now);
+        let beside = unrecorded::OpenKernelUsage::of(self.facts(), &self.subject.owner(), self.now);
         Ok(Explanation {
             resource_group: self.group.name.to_string(),
             tier: self.subject.tier().as_str(),
-            whom: self.subject.whom(),
-            summary: story.tell(),
+            whom: self.subject.entity_ref(),
+            summary: story.describe(),
             in_group: self.subject.rank().is_some(),
             rank: self.subject.rank(),
             place: standing.place,
@@ -95,7 +97,7 @@ impl Page<'_> {
             committed: parts(&beside.committed, self.facts(), self.now),
             above: standing.above,
             below: standing.below,
-            if_nothing_is_run: Outlook {
+            if_nothing_is_run: RankOutlook {
                 from: self.now,
                 next_run: standing.outlook.as_ref().map(|outlook| date(&outlook.next_run)),
                 dates: standing.outlook.iter().flat_map(|outlook| &outlook.dates).map(date).collect(),
@@ -107,20 +109,20 @@ impl Page<'_> {
         })
     }
 
-    fn formula(&self) -> Formula {
+    fn formula(&self) -> FactorFormula {
         let (used, weight) = (self.recount.normalized_usage, self.share().effective_weight);
         let factor = f64_text(self.share().fair_share_factor);
-        Formula {
-            text: format!("2 ^ -({} / {weight}) = {factor}", exact(used)),
-            normalized_usage: exact(used),
+        FactorFormula {
+            text: format!("2 ^ -({} / {weight}) = {factor}", exact_text(used)),
+            normalized_usage: exact_text(used),
             effective_weight: weight,
             exponent: f64_text(self.share().exponent.to_f64()),
             fair_share_factor: factor,
         }
     }
 
-    fn rules(&self, today: Day, options: &Options) -> Rules {
-        Rules {
+    fn rules(&self, today: Day, options: &FairShareOptions) -> CountingRules {
+        CountingRules {
             calculated_at: self.facts().calculated_at(),
             today,
             decay: options.decay.name(),
@@ -133,15 +135,15 @@ impl Page<'_> {
 
     fn buckets(&self) -> Vec<BucketPart> {
         let all = self.recount.normalized_usage;
-        let bucket = |(bucket, count): &(Bucket, Count)| BucketPart {
+        let bucket = |(bucket, count): &(Bucket, BucketContribution)| BucketPart {
             period_start: bucket.start,
             period_end: bucket.end,
             resource_usage: bucket.usage.clone(),
             capacity_snapshot: (*bucket.capacity).clone(),
             age_days: count.age_days,
-            decay_weight: exact(count.decay_weight),
-            normalized_usage: exact(count.normalized_usage),
-            contribution: exact(count.contribution),
+            decay_weight: exact_text(count.decay_weight),
+            normalized_usage: exact_text(count.normalized_usage),
+            contribution: exact_text(count.contribution),
             part: f64_text(if all > 0.0 { count.contribution / all } else { 0.0 }),
         };
         self.recount.buckets.iter().map(bucket).collect()

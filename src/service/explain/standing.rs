@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use super::answer::{Compared, Cost, EntityRef, Neighbour, WeightForPlace};
-use super::page::Page;
-use super::unrecorded::Sums;
-use super::whom::Subject;
+use super::answer::{ComparedSide, EntityRef, PlaceCost, RankNeighbour, WeightForPlace};
+use super::explained_row::ExplainedRow;
+use super::page::ExplanationData;
+use super::unrecorded::UnrecordedSums;
 use crate::domain::decimal::f64_text;
 use crate::domain::explain::candidate_order::{CandidateOrder, Siblings};
 use crate::domain::explain::comparison::{Candidate, Comparison};
-use crate::domain::explain::count::Scale;
-use crate::domain::explain::exact;
-use crate::domain::explain::future::Unrecorded;
+use crate::domain::explain::count::ContributionScale;
+use crate::domain::explain::exact_text;
+use crate::domain::explain::future::UnrecordedHistories;
 use crate::domain::explain::outlook::{self, outlook};
-use crate::domain::explain::reach::{Own, Used, cost, in_slots};
+use crate::domain::explain::place_costs::{UsageAndWeight, WeightResponse, cost_of_place, in_slots};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
-use crate::domain::ranking::Ranked;
+use crate::domain::ranking::RankedRow;
 use crate::domain::tier::Tier;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::published::contest::ComparisonSet;
-use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::group::snapshots::comparison::ComparisonSet;
+use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::{Error, Result};
 
 /// The parts of an explanation that follow from the comparison with others.
@@ -29,15 +29,15 @@ pub(super) struct OwnerPosition {
     pub place: Option<u32>,
     pub of: usize,
     pub equals: u32,
-    pub above: Option<Neighbour>,
-    pub below: Option<Neighbour>,
-    pub outlook: Option<outlook::Outlook>,
+    pub above: Option<RankNeighbour>,
+    pub below: Option<RankNeighbour>,
+    pub outlook: Option<outlook::OwnerOutlook>,
     pub weights: Vec<WeightForPlace>,
-    pub costs: Option<Cost>,
+    pub costs: Option<PlaceCost>,
 }
 
 /// A tier of the comparison with the owner that is explained, and functions that read its rows.
-struct Seen<'a, R> {
+struct ComparedTier<'a, R> {
     field: &'a ComparisonSet<R>,
     /// The number of the owner that is explained; `None` if it is not in the group.
     number: Option<usize>,
@@ -47,10 +47,10 @@ struct Seen<'a, R> {
     number_of: &'a dyn Fn(&Owner) -> Option<usize>,
 }
 
-impl Page<'_> {
+impl ExplanationData<'_> {
     /// The effective weight that another own weight would give.
     fn effective(&self, own: Weight) -> EffectiveWeight {
-        let Subject::User(row) = self.subject else { return EffectiveWeight::single(own) };
+        let ExplainedRow::User(row) = self.subject else { return EffectiveWeight::single(own) };
         let (rows, default) = (&self.facts().rows, self.facts().options.default_weight);
         let domain = rows.domain(&row.domain_name).map_or(default, |row| self.facts().weight(&row.share));
         let project = rows.project(row.member.project).map_or(default, |row| self.facts().weight(&row.share));
@@ -58,8 +58,8 @@ impl Page<'_> {
     }
 
     /// The usage of the domain and the project of a user.
-    fn outer_usage(&self) -> Option<[Used; 2]> {
-        let Subject::User(row) = self.subject else { return None };
+    fn outer_usage(&self) -> Option<[UsageAndWeight; 2]> {
+        let ExplainedRow::User(row) = self.subject else { return None };
         let rows = &self.facts().rows;
         let used = |share: &Share| (share.history.normalized_usage, share.effective_weight);
         let (domain, project) = (rows.domain(&row.domain_name)?, rows.project(row.member.project)?);
@@ -70,7 +70,7 @@ impl Page<'_> {
         let (facts, normalized_days) = (self.facts(), &self.normalized_days);
         let rows = &facts.rows;
         match self.subject {
-            Subject::User(row) => {
+            ExplainedRow::User(row) => {
                 let field = facts.contest(normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::User(member) => field.number(rows.user(*member)?),
@@ -78,10 +78,10 @@ impl Page<'_> {
                 };
                 let number = row.place().and_then(|_| field.number(row));
                 let owner = |row: &UserShare| Owner::User(row.member);
-                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                let seen = ComparedTier { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
                 self.stands(&seen, wanted)
             }
-            Subject::Project(row) => {
+            ExplainedRow::Project(row) => {
                 let field = ComparisonSet::projects(rows, &row.domain_name, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Project(id) => field.number(rows.project(*id)?),
@@ -89,10 +89,10 @@ impl Page<'_> {
                 };
                 let number = row.place().and_then(|_| field.number(row));
                 let owner = |row: &ProjectShare| Owner::Project(row.project_id);
-                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                let seen = ComparedTier { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
                 self.stands(&seen, wanted)
             }
-            Subject::Domain(row) => {
+            ExplainedRow::Domain(row) => {
                 let field = ComparisonSet::domains(rows, normalized_days);
                 let number_of = |owner: &Owner| match owner {
                     Owner::Domain(name) => field.number(rows.domain(name)?),
@@ -100,13 +100,13 @@ impl Page<'_> {
                 };
                 let number = row.place().and_then(|_| field.number(row));
                 let owner = |row: &DomainShare| Owner::Domain(Arc::clone(&row.domain_name));
-                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                let seen = ComparedTier { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
                 self.stands(&seen, wanted)
             }
         }
     }
 
-    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<i64>) -> Result<OwnerPosition> {
+    fn stands<R: RankedRow>(&self, seen: &ComparedTier<R>, wanted: Option<i64>) -> Result<OwnerPosition> {
         let candidate_order = seen.field.contest.now();
         let of = candidate_order.count();
         let is_there = |place: &u32| (1..=of).contains(&(*place as usize));
@@ -114,19 +114,19 @@ impl Page<'_> {
             || Error::about("/place", "out_of_range", format!("must be 1 to {of}, the number of compared owners"));
         let wanted = wanted.map(|place| u32::try_from(place).ok().filter(is_there).ok_or_else(fault)).transpose()?;
         let Some(number) = seen.number else { return Ok(OwnerPosition { of, ..OwnerPosition::default() }) };
-        let (place, above) = (candidate_order.place(number), candidate_order.above(number));
-        let rivals = candidate_order.rivals(number);
+        let (place, above) = (candidate_order.place(number), candidate_order.position_above(number));
+        let rivals = candidate_order.siblings_at(number);
         let next = above.map(|above| candidate_order.place(above));
         let places: Vec<u32> = match wanted {
             Some(place) => vec![place],
             None => next.into_iter().chain(next.filter(|next| *next > 1).map(|_| 1)).collect(),
         };
         let own = (self.recount.normalized_usage, self.share().effective_weight);
-        let cost = cost(&rivals, own, candidate_order.climber(number).zip(self.outer_usage()));
+        let cost = cost_of_place(&rivals, own, candidate_order.climber(number).zip(self.outer_usage()));
         Ok(OwnerPosition {
             place: Some(place),
             of,
-            equals: candidate_order.equals(number),
+            equals: candidate_order.count_equals(number),
             above: above.map(|other| self.neighbour(seen, &candidate_order, number, other, true)),
             below: candidate_order
                 .below(number)
@@ -139,7 +139,10 @@ impl Page<'_> {
 
     /// The weight that leads from `place` to `wanted`.
     fn weight_for(&self, rivals: &Siblings, place: u32, wanted: u32) -> WeightForPlace {
-        let own = Own { normalized_usage: self.recount.normalized_usage, effective: |weight| self.effective(weight) };
+        let own = WeightResponse {
+            normalized_usage: self.recount.normalized_usage,
+            effective: |weight| self.effective(weight),
+        };
         let found = if wanted <= place {
             own.least_weight(rivals, wanted)
         } else {
@@ -148,24 +151,24 @@ impl Page<'_> {
         WeightForPlace { wanted, place: found.map(|found| found.place), weight: found.map(|found| found.weight) }
     }
 
-    fn cost(&self, normalized_usage: f64, place: u32) -> Cost {
-        let Scale { today, options } = self.facts().scale(self.now);
+    fn cost(&self, normalized_usage: f64, place: u32) -> PlaceCost {
+        let ContributionScale { today, options } = self.facts().scale(self.now);
         let open = self.recount.buckets.last().filter(|(bucket, _)| bucket.takes(today));
         let decay =
             open.map_or_else(|| options.decay.weight(0, options.half_life_days), |(_, count)| count.decay_weight);
         let slots = in_slots(normalized_usage, decay, &self.facts().today, options);
         let any_of = slots.into_iter().map(|(slot, usage)| (slot.as_str(), usage)).collect();
-        Cost { place, normalized_usage: exact(normalized_usage), any_of }
+        PlaceCost { place, normalized_usage: exact_text(normalized_usage), any_of }
     }
 
-    fn outlook<R: Ranked>(&self, seen: &Seen<R>, number: usize) -> outlook::Outlook {
+    fn outlook<R: RankedRow>(&self, seen: &ComparedTier<R>, number: usize) -> outlook::OwnerOutlook {
         let (facts, contest) = (self.facts(), &seen.field.contest);
-        let Scale { today, options } = facts.scale(self.now);
+        let ContributionScale { today, options } = facts.scale(self.now);
         let future = seen.field.future(options, today.max(self.now.day()));
         let is_tiered = contest.outer.is_some();
         let tiers =
             if is_tiered { &Tier::ALL[..] } else { std::slice::from_ref(&Tier::ALL[self.subject.tier() as usize]) };
-        let sums = Sums::of(facts, tiers, self.now);
+        let sums = UnrecordedSums::of(facts, tiers, self.now);
         let unrecorded = self.not_recorded(seen, &sums);
         let own = unrecorded.entrants.iter().find(|(other, _)| *other == number);
         let normalized_days =
@@ -174,9 +177,9 @@ impl Page<'_> {
     }
 
     /// The usage histories of owners with unrecorded usage, with their numbers.
-    fn not_recorded<R: Ranked>(&self, seen: &Seen<R>, sums: &Sums) -> Unrecorded {
+    fn not_recorded<R: RankedRow>(&self, seen: &ComparedTier<R>, sums: &UnrecordedSums) -> UnrecordedHistories {
         let (facts, field) = (self.facts(), seen.field);
-        let mut unrecorded = Unrecorded::default();
+        let mut unrecorded = UnrecordedHistories::default();
         let Comparison { entrants, outer } = &field.contest;
         for owner in sums.owners() {
             let grown = |entrants: &[Candidate], at: usize| {
@@ -201,14 +204,14 @@ impl Page<'_> {
         unrecorded
     }
 
-    fn neighbour<R: Ranked>(
+    fn neighbour<R: RankedRow>(
         &self,
-        seen: &Seen<R>,
+        seen: &ComparedTier<R>,
         candidate_order: &CandidateOrder,
         number: usize,
         other: usize,
         is_above: bool,
-    ) -> Neighbour {
+    ) -> RankNeighbour {
         let own_tier = self.subject.tier();
         let decided = candidate_order.decides(number, other).filter(|_| own_tier == Tier::User).unwrap_or(own_tier);
         let order = if is_above { "less" } else { "more" };
@@ -221,7 +224,7 @@ impl Page<'_> {
         if self.group.whole().is_err() {
             let decided_by = decided.as_str();
             let (who, place, theirs, yours) = (None, None, None, None);
-            return Neighbour { decided_by, who, place, theirs, yours, because: format!("{what}.") };
+            return RankNeighbour { decided_by, who, place, theirs, yours, because: format!("{what}.") };
         }
         let theirs = self.compared(decided, &(seen.owner)(&seen.field.rows[other]));
         let yours = self.compared(decided, &self.subject.owner());
@@ -229,7 +232,7 @@ impl Page<'_> {
             "{what}: {} / {} is {order} than {} / {}.",
             theirs.normalized_usage, theirs.effective_weight, yours.normalized_usage, yours.effective_weight
         );
-        Neighbour {
+        RankNeighbour {
             decided_by: decided.as_str(),
             who: Some((seen.whom)(&seen.field.rows[other])),
             place: Some(candidate_order.place(other)),
@@ -240,7 +243,7 @@ impl Page<'_> {
     }
 
     /// The values of an owner that are compared in a tier: its own, or those of its project or domain.
-    fn compared(&self, tier: Tier, owner: &Owner) -> Compared {
+    fn compared(&self, tier: Tier, owner: &Owner) -> ComparedSide {
         let rows = &self.facts().rows;
         let project = match owner {
             Owner::User(member) => Some(member.project),
@@ -255,8 +258,8 @@ impl Page<'_> {
             _ => project.and_then(|row| rows.domain(&row.domain_name)).map(|row| &row.share),
         };
         let share = share.unwrap_or_else(|| self.share());
-        Compared {
-            normalized_usage: exact(share.history.normalized_usage),
+        ComparedSide {
+            normalized_usage: exact_text(share.history.normalized_usage),
             effective_weight: share.effective_weight,
             exponent: f64_text(share.exponent.to_f64()),
         }

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::explain::count::Scale;
+use crate::domain::explain::count::ContributionScale;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalized_days::{NormalizedDays, with_usage};
-use crate::domain::outstanding::Moment;
-use crate::domain::run_times::Expected;
-use crate::domain::slots::Usages;
+use crate::domain::outstanding::RequestMoment;
+use crate::domain::run_times::ExpectedRuntime;
+use crate::domain::slots::SlotUsages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// Unrecorded usage by owner and day.
-pub(super) struct Sums(FastMap<Owner, BTreeMap<Day, Usages>>);
+pub(super) struct UnrecordedSums(FastMap<Owner, BTreeMap<Day, SlotUsages>>);
 
-fn moment(facts: &GroupSnapshotData, now: Timestamp) -> Moment {
-    Moment { since: facts.options.window_start(now.day()).start(), now }
+fn moment(facts: &GroupSnapshotData, now: Timestamp) -> RequestMoment {
+    RequestMoment { since: facts.options.window_start(now.day()).start(), now }
 }
 
 /// The domain, project or user of the tier that a member's usage counts for.
@@ -30,10 +30,10 @@ fn counts_for(facts: &GroupSnapshotData, member: Member, tier: Tier) -> Option<O
     }
 }
 
-impl Sums {
+impl UnrecordedSums {
     /// The unrecorded usage of all owners in these tiers.
     pub fn of(facts: &GroupSnapshotData, tiers: &[Tier], now: Timestamp) -> Self {
-        let mut sums: FastMap<Owner, BTreeMap<Day, Usages>> = FastMap::default();
+        let mut sums: FastMap<Owner, BTreeMap<Day, SlotUsages>> = FastMap::default();
         let moment = moment(facts, now);
         for member in facts.outstanding.owners() {
             let owners: Vec<Owner> = tiers.iter().filter_map(|tier| counts_for(facts, member, *tier)).collect();
@@ -59,7 +59,7 @@ impl Sums {
     ) -> NormalizedDays {
         let mut grown = Arc::clone(normalized_days);
         for (day, usage) in self.0.get(owner).into_iter().flatten() {
-            let scale = Scale { options: &facts.options, today: *day };
+            let scale = ContributionScale { options: &facts.options, today: *day };
             let normalized = scale.count(*day, usage, &facts.today).normalized_usage;
             grown = with_usage(&grown, *day, facts.options.decay_unit_days, normalized);
         }
@@ -68,14 +68,14 @@ impl Sums {
 }
 
 /// The unrecorded usage of one owner's kernels, and their expected usage.
-pub(super) struct Beside {
-    pub unrecorded: Usages,
-    pub committed: Usages,
+pub(super) struct OpenKernelUsage {
+    pub unrecorded: SlotUsages,
+    pub committed: SlotUsages,
 }
 
-impl Beside {
+impl OpenKernelUsage {
     pub fn of(facts: &GroupSnapshotData, owner: &Owner, now: Timestamp) -> Self {
-        let mut beside = Self { unrecorded: Usages::default(), committed: Usages::default() };
+        let mut beside = Self { unrecorded: SlotUsages::default(), committed: SlotUsages::default() };
         match owner {
             Owner::User(member) => beside.add(facts, *member, now),
             Owner::Project(_) | Owner::Domain(_) => {
@@ -91,7 +91,7 @@ impl Beside {
 
     fn add(&mut self, facts: &GroupSnapshotData, member: Member, now: Timestamp) {
         let own = facts.rows.user(member).map(|row| row.share.run_times()).unwrap_or_default();
-        let expected = Expected::new(own, facts.run_times, &facts.options);
+        let expected = ExpectedRuntime::new(own, facts.run_times, &facts.options);
         self.unrecorded.add(&facts.outstanding.unrecorded(member, moment(facts, now)));
         self.committed.add(&facts.outstanding.committed(member, now, expected));
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::report::known_reports;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::published::GroupSnapshot;
-use crate::service::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
+use crate::service::group::snapshots::GroupSnapshot;
+use crate::service::input::page::{CursorKey, Page, PageWindow, day_key, key_day, key_page, key_window};
 use crate::service::work::run_to_completion;
-use crate::service::{Caller, Error, Result, Service, Work};
+use crate::service::{Caller, Error, LeasedWork, Result, Service};
 use crate::store;
 
 pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
@@ -37,7 +37,7 @@ impl Service {
         skip_all,
         err(level = "debug")
     )]
-    pub async fn keep_fairness(self: &Arc<Self>, work: impl Into<Work>) -> Result<usize> {
+    pub async fn keep_fairness(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<usize> {
         self.check_clock()?;
         let work = work.into();
         let group = self.group(&Caller::job(), &work.group)?;
@@ -47,12 +47,12 @@ impl Service {
     /// Stores the fairness of the day of a snapshot's calculation.
     pub(in crate::service) async fn keep_fairness_of(
         self: &Arc<Self>,
-        work: Work,
+        work: LeasedWork,
         group: Arc<GroupSnapshot>,
     ) -> Result<usize> {
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let rows = day_rows(&group, service.certain_now());
+            let rows = day_rows(&group, service.trusted_now());
             let (count, name) = (rows.len(), &group.facts.name);
             if count == 0 {
                 return Ok(0);
@@ -60,10 +60,10 @@ impl Service {
             let tx = service.store().begin().await?;
             // If the group is deleted at the same time, either the deletion finds these rows, or this write does not
             // find the group.
-            if !store::groups::hold(&tx, name).await? {
+            if !store::groups::prevent_deletion(&tx, name).await? {
                 return Err(Error::unknown_group(name));
             }
-            store::fairness_days::put(&tx, name, rows).await?;
+            store::fairness_days::replace_days(&tx, name, rows).await?;
             work.check_fence(&tx).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             Ok(count)
@@ -88,10 +88,10 @@ impl Service {
         caller: &Caller,
         group: &str,
         filter: FairnessFilter,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<FairnessDay>> {
         self.group(caller, group)?;
-        let today = self.certain_now().day();
+        let today = self.trusted_now().day();
         if filter.from.is_some_and(|from| from > today) {
             return Err(Error::about("/from", "in_future", format!("lies in the future: today is {today}")));
         }
@@ -99,11 +99,11 @@ impl Service {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));
         }
         let place = key_window(window, |key| match key {
-            [Key::Number(day), Key::Text(tier)] => Some((key_day(*day), tier.clone())),
+            [CursorKey::Number(day), CursorKey::Text(tier)] => Some((key_day(*day), tier.clone())),
             _ => None,
         })?;
         let found = store::fairness_days::page(self.store().read(), group, filter, &place).await?;
-        let key = |row: &FairnessDay| vec![day_key(row.day), Key::Text(row.tier.as_str().to_owned())];
+        let key = |row: &FairnessDay| vec![day_key(row.day), CursorKey::Text(row.tier.as_str().to_owned())];
         Ok(key_page(Self::FAIRNESS_HISTORY, found, key, window))
     }
 

@@ -4,15 +4,15 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::usage::known_uses;
-use super::window::Window;
-use crate::domain::fairness::{LENGTHS, Received, TierReport, report};
+use super::window::ReportWindow;
+use crate::domain::fairness::{ReceivedShare, SPAN_DAYS, TierReport, report};
 use crate::domain::tier::Tier;
-use crate::domain::time::{Span, Timestamp};
-use crate::service::group::published::GroupSnapshot;
-use crate::service::group::published::entitlements::Entitlements;
-use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
-use crate::service::input::page::{Key, Page, Window as PageWindow, cut};
-use crate::service::work::blocking;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::service::group::snapshots::GroupSnapshot;
+use crate::service::group::snapshots::entitlements::SnapshotEntitlements;
+use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::input::page::{CursorKey, Page, PageWindow, cut_window};
+use crate::service::work::run_blocking;
 use crate::service::{Caller, Result, Service, VisibleGroup};
 
 /// The name of the rows of a tier in page cursors.
@@ -22,10 +22,10 @@ pub fn list_name(tier: Tier) -> String {
 
 /// The fairness of one tier of a group.
 #[derive(Clone, Debug)]
-pub struct Fairness {
+pub struct TierFairness {
     pub group: VisibleGroup,
     pub tier: Tier,
-    pub span: Span,
+    pub span: TimeSpan,
     pub report: TierReport,
     /// The rows that the caller may see. Archived owners are left out, as in all lists.
     pub rows: Vec<FairnessRow>,
@@ -42,7 +42,7 @@ pub struct KnownFairness {
 
 /// An owner in a report.
 #[derive(Clone, Debug)]
-pub enum Who {
+pub enum ReportedOwner {
     Domain(Arc<DomainShare>),
     Project(Arc<ProjectShare>),
     User(Arc<UserShare>),
@@ -51,12 +51,12 @@ pub enum Who {
 /// The usage of a domain, project or user, compared with its entitled share.
 #[derive(Clone, Debug)]
 pub struct FairnessRow {
-    pub who: Who,
-    pub received: Received,
+    pub who: ReportedOwner,
+    pub received: ReceivedShare,
 }
 
-impl Who {
-    fn of(entitlements: &Entitlements, tier: Tier, place: usize) -> Self {
+impl ReportedOwner {
+    fn of(entitlements: &SnapshotEntitlements, tier: Tier, place: usize) -> Self {
         match tier {
             Tier::Domain => Self::Domain(Arc::clone(&entitlements.domains[place])),
             Tier::Project => Self::Project(Arc::clone(&entitlements.projects[place])),
@@ -82,12 +82,12 @@ impl Who {
         }
     }
 
-    fn id(&self) -> Vec<Key> {
+    fn id(&self) -> Vec<CursorKey> {
         match self {
-            Self::Domain(row) => vec![Key::Text(row.domain_name.to_string())],
-            Self::Project(row) => vec![Key::Text(row.project_id.to_string())],
+            Self::Domain(row) => vec![CursorKey::Text(row.domain_name.to_string())],
+            Self::Project(row) => vec![CursorKey::Text(row.project_id.to_string())],
             Self::User(row) => {
-                vec![Key::Text(row.member.user.to_string()), Key::Text(row.member.project.to_string())]
+                vec![CursorKey::Text(row.member.user.to_string()), CursorKey::Text(row.member.project.to_string())]
             }
         }
     }
@@ -102,24 +102,24 @@ impl FairnessRow {
     }
 
     /// The sort key: the error, then the id.
-    fn key(&self) -> Vec<Key> {
-        let mut key = vec![Key::Number(self.ascending())];
+    fn key(&self) -> Vec<CursorKey> {
+        let mut key = vec![CursorKey::Number(self.ascending())];
         key.extend(self.who.id());
         key
     }
 }
 
-impl Fairness {
-    fn of(group: VisibleGroup, tier: Tier, span: Span, report: TierReport) -> Self {
+impl TierFairness {
+    fn of(group: VisibleGroup, tier: Tier, span: TimeSpan, report: TierReport) -> Self {
         let entitlements = group.published().entitlements();
         let only = group.access().only_user();
-        let may_see = |who: &Who| match (only, who) {
+        let may_see = |who: &ReportedOwner| match (only, who) {
             (None, _) => true,
-            (Some(user), Who::User(row)) => row.member.user == user,
+            (Some(user), ReportedOwner::User(row)) => row.member.user == user,
             (Some(_), _) => false,
         };
-        let row = |received: &Received| {
-            let who = Who::of(entitlements, tier, received.place);
+        let row = |received: &ReceivedShare| {
+            let who = ReportedOwner::of(entitlements, tier, received.place);
             (!who.is_hidden() && may_see(&who)).then_some(FairnessRow { who, received: *received })
         };
         let mut rows: Vec<FairnessRow> = report.entities.iter().filter_map(row).collect();
@@ -149,7 +149,7 @@ impl Fairness {
 
     /// A page of the rows.
     pub fn page(&self, window: &PageWindow) -> Page<FairnessRow> {
-        cut(&list_name(self.tier), &self.rows, FairnessRow::key, window)
+        cut_window(&list_name(self.tier), &self.rows, FairnessRow::key, window)
     }
 }
 
@@ -167,21 +167,27 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn fairness(&self, caller: &Caller, group: &str, window: Window, tier: Tier) -> Result<Fairness> {
+    pub async fn fairness(
+        &self,
+        caller: &Caller,
+        group: &str,
+        window: ReportWindow,
+        tier: Tier,
+    ) -> Result<TierFairness> {
         let group = self.group(caller, group)?;
-        let now = self.certain_now();
+        let now = self.trusted_now();
         window.check(now.day(), self.keep_buckets_days())?;
         let _permit = self.report_permits.acquire_for(caller.key_id, group.count_users()).await?;
         let uses = self.uses(group.published(), window, now).await?;
-        Ok(blocking(|| {
+        Ok(run_blocking(|| {
             let reports = report(&group.published().entitlements().tree, &uses);
-            Fairness::of(group, tier, window.span(now), of_tier(reports, tier))
+            TierFairness::of(group, tier, window.span(now), of_tier(reports, tier))
         }))
     }
 
     /// The fairness of each tier of a group until `now`, as far as it is known without the database.
     pub fn known_fairness(&self, group: &VisibleGroup, now: Timestamp) -> Vec<KnownFairness> {
-        let known = LENGTHS.into_iter().zip(known_reports(group.published(), &LENGTHS, now));
+        let known = SPAN_DAYS.into_iter().zip(known_reports(group.published(), &SPAN_DAYS, now));
         let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
             let tiers = Tier::ALL.into_iter().zip(reports);
             tiers.map(move |(tier, TierReport { misallocated_share, jains_index, .. })| KnownFairness {
@@ -199,5 +205,5 @@ impl Service {
 /// Lengths beyond the look-back are left out.
 pub(super) fn known_reports(group: &GroupSnapshot, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
     let tree = &group.entitlements().tree;
-    blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
+    run_blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
 }

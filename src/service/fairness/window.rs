@@ -2,30 +2,30 @@
 
 use std::str::FromStr;
 
-use crate::domain::fairness::{Days, LENGTHS};
-use crate::domain::time::{Day, MICROS_PER_HOUR, Span, Timestamp};
+use crate::domain::fairness::{DaySpan, SPAN_DAYS};
+use crate::domain::time::{Day, MICROS_PER_HOUR, TimeSpan, Timestamp};
 use crate::service::{Error, Result};
 
 /// The longest period, in days.
-const MOST_DAYS: i32 = 366;
+const MAX_DAYS: i32 = 366;
 
 /// The time that a report covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Window {
+pub enum ReportWindow {
     /// The slots that are held now, in place of usage.
     Now,
     /// The last hour.
     Hour,
-    /// That number of days up to today; one of [`LENGTHS`].
+    /// That number of days up to today; one of [`SPAN_DAYS`].
     Last(u32),
     /// A period that is over or ends today.
-    Between(Days),
+    Between(DaySpan),
 }
 
-impl Window {
+impl ReportWindow {
     /// The names of the windows that end now, from short to long.
     pub fn names() -> Vec<String> {
-        let days = LENGTHS.into_iter().map(|length| format!("{length}d"));
+        let days = SPAN_DAYS.into_iter().map(|length| format!("{length}d"));
         ["now", "1h"].map(str::to_owned).into_iter().chain(days).collect()
     }
 
@@ -41,12 +41,12 @@ impl Window {
             "1h" => return Ok(Self::Hour),
             _ => {}
         }
-        if let Some(length) = LENGTHS.into_iter().find(|length| format!("{length}d") == text) {
+        if let Some(length) = SPAN_DAYS.into_iter().find(|length| format!("{length}d") == text) {
             return Ok(Self::Last(length));
         }
         let (first, last) = text.split_once("..").ok_or_else(fault)?;
         let day = |text: &str| Day::from_str(text).map_err(|_| fault());
-        let days = Days { first: day(first)?, last: day(last)? };
+        let days = DaySpan { first: day(first)?, last: day(last)? };
         if days.last < days.first {
             return Err(Error::about("/window", "contradiction", "ends before it begins"));
         }
@@ -55,7 +55,7 @@ impl Window {
 
     /// Refuses days in the future, and days of which nothing is kept any more.
     pub fn check(self, today: Day, keep_days: u32) -> Result<()> {
-        let Self::Between(Days { first, last }) = self else { return Ok(()) };
+        let Self::Between(DaySpan { first, last }) = self else { return Ok(()) };
         let fault = |said: String| Err(Error::about("/window", "out_of_range", said));
         if last > today {
             return fault(format!("ends after today, {today}"));
@@ -65,27 +65,27 @@ impl Window {
                 "begins earlier than usage is kept, which is {keep_days} days (`keep_buckets_days`)"
             ));
         }
-        if last.days_since(first) >= MOST_DAYS {
-            return fault(format!("is longer than {MOST_DAYS} days"));
+        if last.days_since(first) >= MAX_DAYS {
+            return fault(format!("is longer than {MAX_DAYS} days"));
         }
         Ok(())
     }
 
     /// The whole days of the window; `None` for the last hour and for now.
-    pub fn days(self, today: Day) -> Option<Days> {
+    pub fn days(self, today: Day) -> Option<DaySpan> {
         match self {
             Self::Now | Self::Hour => None,
-            Self::Last(count) => Some(Days::until(today, count)),
+            Self::Last(count) => Some(DaySpan::until(today, count)),
             Self::Between(days) => Some(days),
         }
     }
 
     /// The span of the window up to now.
-    pub fn span(self, now: Timestamp) -> Span {
+    pub fn span(self, now: Timestamp) -> TimeSpan {
         match self.days(now.day()) {
-            None if self == Self::Now => Span { start: now, end: now },
-            None => Span { start: now.plus_micros(-MICROS_PER_HOUR), end: now },
-            Some(days) => Span { start: days.first.start(), end: days.last.plus(1).start().min(now) },
+            None if self == Self::Now => TimeSpan { start: now, end: now },
+            None => TimeSpan { start: now.plus_micros(-MICROS_PER_HOUR), end: now },
+            Some(days) => TimeSpan { start: days.first.start(), end: days.last.plus(1).start().min(now) },
         }
     }
 }

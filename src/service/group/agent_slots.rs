@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::decimal::Amount;
-use crate::domain::slots::{Amounts, SlotName};
-use crate::service::input::warning::listed;
-use crate::store::agents::Agent;
+use crate::domain::slots::{SlotAmounts, SlotName};
+use crate::service::input::warning::list_names;
+use crate::store::agents::StoredAgent;
 
 /// The most slots that a message lists by name.
-const NAMED_SLOTS: usize = 8;
+const MAX_NAMED_SLOTS: usize = 8;
 
 /// The group's capacity: the sum over agents that are alive and schedulable.
-pub fn capacity_of(agents: &[Agent]) -> Amounts {
-    let mut sum = Amounts::default();
+pub fn capacity_of(agents: &[StoredAgent]) -> SlotAmounts {
+    let mut sum = SlotAmounts::default();
     for agent in agents.iter().filter(|a| a.offers()) {
         sum.add(&agent.available_slots);
     }
@@ -21,7 +21,7 @@ pub fn capacity_of(agents: &[Agent]) -> Amounts {
 }
 
 /// The slots of all agents, in service or not, by name.
-pub fn slots_of(agents: &[Agent]) -> Arc<[SlotName]> {
+pub fn slots_of(agents: &[StoredAgent]) -> Arc<[SlotName]> {
     let all = agents.iter().flat_map(|agent| agent.available_slots.iter());
     let named: BTreeSet<SlotName> = all.filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot).collect();
     named.into_iter().collect()
@@ -36,5 +36,5 @@ pub fn slot_not_offered(slot: SlotName, agent_slots: &[SlotName]) -> String {
 /// The names of slots as a message lists them.
 pub fn named_slots(slots: &[SlotName]) -> String {
     let names: Vec<String> = slots.iter().map(|slot| format!("`{slot}`")).collect();
-    listed(&names, NAMED_SLOTS)
+    list_names(&names, MAX_NAMED_SLOTS)
 }

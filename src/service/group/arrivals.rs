@@ -15,7 +15,7 @@ use crate::service::{Caller, Result, Service};
 use crate::store;
 
 /// The least time between the beginnings of two reads.
-const PAUSE: Duration = Duration::from_millis(100);
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The time at which the last read began. The request that reads holds the lock.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Service {
             return;
         }
         if let Some(began_at) = *last {
-            tokio::time::sleep_until(began_at + PAUSE).await;
+            tokio::time::sleep_until(began_at + MIN_READ_INTERVAL).await;
         }
         *last = Some(Instant::now());
         // Without the database, the request is answered from memory.

@@ -1,27 +1,27 @@
 //! Brings a state up to a moment: the capacity observed until then, the run times that count, and the usage that follows
 //! from the buckets (FAIR_SHARE §5, §7).
 
-use super::state::{Calculation, GroupState};
-use crate::domain::factor::Decayer;
+use super::state::{GroupState, LastCalculation};
+use crate::domain::factor::HistoryDecayer;
 use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
-use crate::domain::options::Options;
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::options::FairShareOptions;
+use crate::domain::time::{Day, TimeSpan, Timestamp};
 use crate::service::Result;
-use crate::service::work::blocking;
+use crate::service::work::run_blocking;
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
 /// All histories are calculated once more than one in four users changes, because calculating all is done in parallel and
 /// takes less time then.
-const MANY: usize = 4;
+const CALCULATE_ALL_DIVISOR: usize = 4;
 
 /// A moment of the service's clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct ClockMoment {
     pub now: Timestamp,
     /// `now`, or the latest trusted time while the clock is not trusted.
-    pub certain: Timestamp,
+    pub trusted_time: Timestamp,
     /// The time since which the service has observed capacities.
     pub started_at: Option<Timestamp>,
 }
@@ -29,11 +29,15 @@ pub struct Moment {
 impl GroupState {
     /// Counts the time since the last observation at the capacity that the group had. A group without agents observes no
     /// capacity, but its time of observation advances.
-    pub async fn observe_capacity(&mut self, db: &(impl ConnectionTrait + StreamTrait), moment: Moment) -> Result<()> {
-        let now = moment.certain;
+    pub async fn observe_capacity(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        moment: ClockMoment,
+    ) -> Result<()> {
+        let now = moment.trusted_time;
         let since = self.group.capacity_observed_at;
         if !self.agents.is_empty() {
-            let span = since.and_then(|t| Span::new(moment.started_at.map_or(t, |s| t.max(s)), now));
+            let span = since.and_then(|t| TimeSpan::new(moment.started_at.map_or(t, |s| t.max(s)), now));
             let first_change = span.map_or(now, |s| s.start).day();
             self.load_buckets_of(db, first_change, moment.now.day()).await?;
             self.ledger.observe_capacity(span, now.day(), &self.capacity);
@@ -77,14 +81,14 @@ impl GroupState {
         if !recount {
             return Ok(Vec::new());
         }
-        let times = store::run_times::since(db, self.group.key, from).await?;
+        let times = store::run_times::sums_since(db, self.group.key, from).await?;
         Ok(self.hierarchy.take_run_times(&times))
     }
 
     /// Calculates decayed usage where it may have changed. The factors follow when the hierarchy is weighed. Returns the
     /// owners whose history changed.
     pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
-        blocking(|| {
+        run_blocking(|| {
             let histories = self.begin_calculation(now);
             histories.take(&self.ledger, &mut self.hierarchy, &self.options)
         })
@@ -92,19 +96,19 @@ impl GroupState {
 
     /// Calculates the usage over capacity of every bucket. The histories are left to be calculated: those of owners whose
     /// buckets changed, or all histories if the day or an option that affects them has changed.
-    pub fn begin_calculation(&mut self, now: Timestamp) -> Histories {
+    pub fn begin_calculation(&mut self, now: Timestamp) -> PendingHistories {
         if self.ledger.has_unsettled_capacities() {
             self.ledger.settle_capacities();
         }
         let today = now.day();
         let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
-        let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
+        let others_unchanged = last.is_some_and(|last| !last.options.changes_factors(&self.options));
         let normalized_days_stand = last.is_some_and(|last| !last.options.changes_normalized_days(&self.options));
-        let all_change = !others_stand || !normalized_days_stand || !self.has_normalized_days;
+        let all_change = !others_unchanged || !normalized_days_stand || !self.has_normalized_days;
         self.has_normalized_days = true;
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
-        self.calculation = Some(Calculation {
+        self.calculation = Some(LastCalculation {
             at: now,
             lookback_start: self.options.window_start(today),
             lookback_end: today,
@@ -113,26 +117,26 @@ impl GroupState {
         let Self { ledger, hierarchy, options, .. } = self;
         // A simulation copies the ledger that it shares with the writers only if this changes something.
         let is_normalized = ledger.is_normalized(&options.resource_weights);
-        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&Decayer::new(options, today)) };
-        let most_change = stale.len() > hierarchy.users().len() / MANY;
-        Histories { today, stale: (!all_change && !most_change).then_some(stale) }
+        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&HistoryDecayer::new(options, today)) };
+        let most_change = stale.len() > hierarchy.users().len() / CALCULATE_ALL_DIVISOR;
+        PendingHistories { today, stale: (!all_change && !most_change).then_some(stale) }
     }
 }
 
 /// Histories that are still to be calculated. The state treats them as calculated already.
 #[must_use]
 #[derive(Debug)]
-pub struct Histories {
+pub struct PendingHistories {
     today: Day,
     /// The owners whose histories change; `None`: all owners.
     stale: Option<Vec<Owner>>,
 }
 
-impl Histories {
+impl PendingHistories {
     /// Calculates the histories. The buckets and options must be as they were at [`GroupState::begin_calculation`]. Returns
     /// the owners whose history changed.
-    pub fn take(self, ledger: &Ledger, hierarchy: &mut Hierarchy, options: &Options) -> Vec<Owner> {
-        let decayer = Decayer::new(options, self.today);
+    pub fn take(self, ledger: &Ledger, hierarchy: &mut Hierarchy, options: &FairShareOptions) -> Vec<Owner> {
+        let decayer = HistoryDecayer::new(options, self.today);
         match self.stale {
             Some(stale) => hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer)),
             None => hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer)),

@@ -6,18 +6,18 @@ use std::sync::atomic::Ordering;
 use futures::future::join;
 
 use super::live_kernels::LiveKernels;
-use super::published::GroupSnapshot;
+use super::snapshots::GroupSnapshot;
 use super::state::GroupState;
 use super::transaction::GroupTransaction;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
-use crate::service::work::{blocking, drop_in_background, join_with_compute};
+use crate::service::work::{drop_in_background, join_with_compute, run_blocking};
 use crate::service::{Error, Result};
 use crate::store::{self, groups};
 
 impl GroupTransaction {
     /// Runs `change` and ends the transaction: commits the changes, or rolls back if `change` failed.
-    pub async fn conclude<T>(
+    pub async fn run<T>(
         mut self,
         change: impl AsyncFnOnce(&mut Self) -> Result<T>,
     ) -> Result<(T, Option<Arc<GroupSnapshot>>)> {
@@ -25,7 +25,7 @@ impl GroupTransaction {
             // Boxed, because otherwise the future of every use-case that writes would be as large as that of the commit.
             Ok(value) => Ok((value, Box::pin(self.finish()).await?)),
             Err(error) => {
-                self.release();
+                self.rollback();
                 Err(error)
             }
         }
@@ -38,7 +38,7 @@ impl GroupTransaction {
             let seen = self.state.group.revisions();
             let shown = self.service.published.get(self.group()).filter(|shown| shown.facts.revisions() == seen);
             if shown.is_some() {
-                self.release();
+                self.rollback();
                 return Ok(shown);
             }
         }
@@ -55,7 +55,7 @@ impl GroupTransaction {
 
     /// Ends the transaction without a commit. An unchanged state stays in memory, so that a refused request causes no
     /// reload.
-    pub fn release(self) {
+    pub fn rollback(self) {
         let Self { mut slot, tx, state, touched, .. } = self;
         drop(tx);
         if !touched {
@@ -102,7 +102,7 @@ impl GroupTransaction {
             tx.commit().await.map_err(store::StoreError::from)?;
             Ok::<_, Error>(())
         });
-        let picture = |kernels: Option<LiveKernels>| match (&moved, &before) {
+        let group_snapshot = |kernels: Option<LiveKernels>| match (&moved, &before) {
             (None, Some(old)) if is_shown => old.with_queues(&state, kernels),
             (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
                 old.after(moved, &state, &service.people.read(), kernels)
@@ -118,15 +118,15 @@ impl GroupTransaction {
             // The snapshot shows people who become known only by the commit.
             save.await?;
             service.people.committed(people, lock);
-            blocking(|| picture(kernels))
+            run_blocking(|| group_snapshot(kernels))
         } else if moved.is_some() {
-            let (saved, early) = join_with_compute(save, || picture(kernels)).await;
+            let (saved, early) = join_with_compute(save, || group_snapshot(kernels)).await;
             saved?;
             // A person may have been renamed meanwhile.
             let is_right = early.facts.rows.show(&service.people.read());
-            if is_right { early } else { blocking(|| picture(early.live.known_kernels())) }
+            if is_right { early } else { run_blocking(|| group_snapshot(early.live.known_kernels())) }
         } else {
-            let (saved, same_rows) = join(save, async { picture(kernels) }).await;
+            let (saved, same_rows) = join(save, async { group_snapshot(kernels) }).await;
             saved?;
             same_rows
         };
@@ -159,7 +159,7 @@ impl GroupTransaction {
         let changes = self.state.ledger.take_changes();
         if changes.is_empty() {
             // The histories decide whether anything is stored.
-            blocking(|| self.take_histories());
+            run_blocking(|| self.take_histories());
         }
         let shares_changed = !changes.is_empty()
             || self.rows_changed

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::published::GroupSnapshot;
+use super::snapshots::GroupSnapshot;
 use super::state::GroupState;
 use crate::service::{Error, Result, Service};
 use crate::store::{Tx, groups};
 
 /// A state that no other task uses, its snapshot, and a database transaction that reads as of the same moment.
-pub struct Fork {
+pub struct StateFork {
     pub state: GroupState,
-    pub picture: Arc<GroupSnapshot>,
+    pub group_snapshot: Arc<GroupSnapshot>,
     pub snapshot: Tx,
 }
 
 impl Service {
     /// Forks the group as it is stored. Readers see the same state, or will see it once it is published.
-    pub(in crate::service) async fn fork(&self, name: &str) -> Result<Fork> {
+    pub(in crate::service) async fn fork(&self, name: &str) -> Result<StateFork> {
         let unknown = || Error::unknown_group(name);
         self.published.get(name).ok_or_else(unknown)?;
         let mut slot = self.slot(name).lock_owned().await;
@@ -30,7 +30,7 @@ impl Service {
             self.reload(&snapshot, name, &mut slot).await?;
         }
         let state = slot.as_ref().ok_or_else(unknown)?.fork();
-        let picture = self.published.get(name).ok_or_else(unknown)?;
-        Ok(Fork { state, picture, snapshot })
+        let group_snapshot = self.published.get(name).ok_or_else(unknown)?;
+        Ok(StateFork { state, group_snapshot, snapshot })
     }
 }

@@ -9,28 +9,28 @@ use crate::domain::kernel::Kernel;
 use crate::domain::queues::LiveKernel;
 
 /// All kernels that have not ended, by id.
-pub type Kernels = Arc<[Arc<LiveKernel>]>;
+pub type LiveKernelList = Arc<[Arc<LiveKernel>]>;
 
 /// The new state of a kernel; `None`: it has ended.
-pub type Change = (Uuid, Option<Arc<LiveKernel>>);
+pub type LiveKernelChange = (Uuid, Option<Arc<LiveKernel>>);
 
 /// The kernels of one snapshot: those of an earlier snapshot, and the changes since. The next snapshot takes them over
 /// without a copy; they are merged only for a plan.
 #[derive(Clone, Debug)]
 pub struct LiveKernels {
-    known: Kernels,
+    known: LiveKernelList,
     /// One part for each write, the oldest first.
-    changes: Vec<Arc<[Change]>>,
+    changes: Vec<Arc<[LiveKernelChange]>>,
 }
 
 impl LiveKernels {
-    pub fn of(known: Kernels) -> Self {
+    pub fn of(known: LiveKernelList) -> Self {
         Self { known, changes: Vec::new() }
     }
 
     /// Appends the kernel changes of one more write. Returns `None` once reading the kernels again costs less than
     /// merging all changes since the last merge.
-    pub fn after(mut self, changed: Vec<Change>) -> Option<Self> {
+    pub fn after(mut self, changed: Vec<LiveKernelChange>) -> Option<Self> {
         if !changed.is_empty() {
             self.changes.push(changed.into());
         }
@@ -38,7 +38,7 @@ impl LiveKernels {
         (count <= self.known.len() / 2 + 1_000).then_some(self)
     }
 
-    pub fn all(&self) -> Kernels {
+    pub fn all(&self) -> LiveKernelList {
         if self.changes.is_empty() {
             return Arc::clone(&self.known);
         }
@@ -52,6 +52,6 @@ impl LiveKernels {
 }
 
 /// The change that an ingest has made to a kernel.
-pub fn change(kernel: &Kernel) -> Change {
+pub fn change(kernel: &Kernel) -> LiveKernelChange {
     (kernel.report.id.0, LiveKernel::of(kernel).map(Arc::new))
 }

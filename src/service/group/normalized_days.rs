@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::published::facts::GroupSnapshotData;
-use super::published::normalized_days::NormalizedDaysCache;
+use super::snapshots::normalized_days::NormalizedDaysCache;
+use super::snapshots::snapshot_data::GroupSnapshotData;
 use crate::domain::capacity::CapacityCalendar;
-use crate::domain::explain::count::Scale;
-use crate::domain::factor::Decayer;
+use crate::domain::explain::count::ContributionScale;
+use crate::domain::factor::HistoryDecayer;
 use crate::domain::ledger::Ledger;
 use crate::service::{Result, Service};
 use crate::store::{self, ConnectionTrait, StreamTrait};
@@ -36,10 +36,10 @@ impl Service {
         db: &(impl ConnectionTrait + StreamTrait),
         facts: &GroupSnapshotData,
     ) -> Result<NormalizedDaysCache> {
-        let Scale { today, options } = facts.scale(self.clock().now());
+        let ContributionScale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
         store::buckets::load(db, &facts.name, &mut ledger, None).await?;
-        let decayer = Decayer::new(options, today);
+        let decayer = HistoryDecayer::new(options, today);
         ledger.normalize(&decayer);
         Ok(NormalizedDaysCache::Read(Arc::new(ledger.normalized_days(&decayer))))
     }

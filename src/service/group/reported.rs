@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join;
 
-use super::live_kernels::{self, Change};
+use super::live_kernels::{self, LiveKernelChange};
 use super::state::GroupState;
 use super::transaction::GroupTransaction;
 use crate::domain::ids::KernelId;
@@ -17,12 +17,16 @@ use crate::store;
 const KERNELS_BETWEEN_YIELDS: usize = 50;
 
 /// Reported kernels, each with its earlier state.
-pub type Reported = Vec<(Option<Kernel>, Kernel)>;
+pub type ReportedKernels = Vec<(Option<Kernel>, Kernel)>;
 
 impl GroupTransaction {
     /// Stores kernels that were reported at `seen_at`. Kernels that another group has claimed since this transaction read
     /// them are taken out and returned.
-    pub async fn save_kernels(&mut self, kernels: &mut Reported, seen_at: Timestamp) -> Result<BTreeSet<KernelId>> {
+    pub async fn save_kernels(
+        &mut self,
+        kernels: &mut ReportedKernels,
+        seen_at: Timestamp,
+    ) -> Result<BTreeSet<KernelId>> {
         if kernels.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -30,7 +34,7 @@ impl GroupTransaction {
         self.state.number_kernels(kernels);
         let key = self.key();
         let Self { tx, state, kernels: noted, .. } = self;
-        let note = note(state, noted.as_mut(), kernels);
+        let note = note_reports(state, noted.as_mut(), kernels);
         let (stored, ()) = join(store::kernels::upsert(tx, key, kernels), note).await;
         let mut claimed = BTreeSet::new();
         if stored? != kernels.len() as u64 {
@@ -41,7 +45,7 @@ impl GroupTransaction {
     }
 
     /// Takes out kernels that another group has claimed. Only kernels that were new can be another group's.
-    async fn take_out_claimed(&mut self, kernels: &mut Reported) -> Result<BTreeSet<KernelId>> {
+    async fn take_out_claimed(&mut self, kernels: &mut ReportedKernels) -> Result<BTreeSet<KernelId>> {
         let ids: Vec<KernelId> = kernels.iter().map(|(_, kernel)| kernel.report.id).collect();
         let found = store::kernels::find_many(&self.tx, &ids).await?;
         let elsewhere = found.into_iter().filter(|(of, _)| *of != self.state.group.name);
@@ -56,7 +60,11 @@ impl GroupTransaction {
     }
 }
 
-async fn note(state: &mut GroupState, mut noted: Option<&mut Vec<Change>>, kernels: &Reported) {
+async fn note_reports(
+    state: &mut GroupState,
+    mut noted: Option<&mut Vec<LiveKernelChange>>,
+    kernels: &ReportedKernels,
+) {
     for part in kernels.chunks(KERNELS_BETWEEN_YIELDS) {
         for (old, new) in part {
             state.kernel_changed(old.as_ref(), Some(new));

@@ -5,21 +5,21 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use crate::service::input::error::{Error, Found, Result};
-use crate::store::groups::Group;
-use crate::store::revision::Revision;
+use crate::service::input::error::{Error, PresentState, Result};
+use crate::store::groups::StoredGroup;
+use crate::store::revision::TaggedRevision;
 
 /// The configuration of one group as of one write: weights, options, agents, capacities, queues and people. Changes of
 /// kernels keep the revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigRevision {
-    revision: Revision,
+    revision: TaggedRevision,
     /// A digest that distinguishes the group from others, also from an earlier group of the same name.
     group: String,
 }
 
 impl ConfigRevision {
-    pub fn of(group: &Group) -> Self {
+    pub fn of(group: &StoredGroup) -> Self {
         let digest = Sha256::digest(format!("{}/{}", group.created_at.micros(), group.name).as_bytes());
         let tag = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
         Self { revision: group.config_revision, group: format!("{tag:08x}") }
@@ -42,7 +42,7 @@ impl ConfigRevision {
             return Ok(());
         }
         let detail = format!("the configuration has changed since the revision {seen}; now it is {self}");
-        let found = Box::new(Found { config_revision: Some(self.to_string()), ..Found::default() });
+        let found = Box::new(PresentState { config_revision: Some(self.to_string()), ..PresentState::default() });
         Err(Error::Overtaken { code: "config_changed", detail, found })
     }
 }
@@ -66,7 +66,7 @@ impl FromStr for ConfigRevision {
         let (number, tag) = revision.split_once('.').ok_or(NoRevision)?;
         let number = number.parse().map_err(|_| NoRevision)?;
         let tag = i32::from_str_radix(tag, 16).map_err(|_| NoRevision)?;
-        let revision = Self { revision: Revision::stored(number, tag), group: group.to_owned() };
+        let revision = Self { revision: TaggedRevision::stored(number, tag), group: group.to_owned() };
         // Only the text that `Display` writes is accepted.
         if revision.to_string() == text { Ok(revision) } else { Err(NoRevision) }
     }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 /// A value that clones share until one of them changes it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shared<T>(Arc<T>);
+pub struct CopyOnWrite<T>(Arc<T>);
 
-impl<T> Shared<T> {
+impl<T> CopyOnWrite<T> {
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }
 }
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for CopyOnWrite<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -22,7 +22,7 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-impl<T: Clone> DerefMut for Shared<T> {
+impl<T: Clone> DerefMut for CopyOnWrite<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(&mut self.0)
     }

@@ -22,71 +22,71 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::agent_slots::{capacity_of, slots_of};
-use super::shared::Shared;
-use crate::domain::factor::History;
+use super::shared::CopyOnWrite;
+use crate::domain::factor::DecayedHistory;
 use crate::domain::fairness::PendingCounts;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
-use crate::domain::kernel::{Changed, Common, Kernel, Phase, Unsettled};
+use crate::domain::kernel::{ChangedKernels, Kernel, KernelPhase, OpenKernel, SharedKernelValues};
 use crate::domain::ledger::Ledger;
 use crate::domain::maps::{SharedMap, get_or_default};
-use crate::domain::options::Options;
-use crate::domain::outstanding::{MEMORY, Outstanding};
-use crate::domain::queues::Queues;
-use crate::domain::queues::{Demand, Portion};
+use crate::domain::options::FairShareOptions;
+use crate::domain::outstanding::{ENDED_KERNEL_MICROS, OutstandingKernels};
+use crate::domain::queues::QueueConfigs;
+use crate::domain::queues::{DemandPortion, QueueDemand};
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Sequencer;
-use crate::domain::slots::{Amounts, SlotName, Usages};
+use crate::domain::slots::{SlotAmounts, SlotName, SlotUsages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::service::input::error::{Error, Result};
-use crate::service::people::{Directory, People};
+use crate::service::people::{CurrentDirectory, PeopleDirectory};
 use crate::store;
-use crate::store::agents::Agent;
-use crate::store::groups::Group;
-use crate::store::run_times::ByDay;
+use crate::store::agents::StoredAgent;
+use crate::store::groups::StoredGroup;
+use crate::store::run_times::RunTimesByDay;
 use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// The slots that each user's running kernels occupy. Kept as the usage of one second, because sums of amounts would
 /// saturate.
-pub type Occupancy = SharedMap<UserId, Usages>;
+pub type UserOccupancy = SharedMap<UserId, SlotUsages>;
 
-/// The addition of one kernel to [`Occupancy`].
-fn occupied(slots: &Amounts) -> Usages {
+/// The addition of one kernel to [`UserOccupancy`].
+fn occupied_slots(slots: &SlotAmounts) -> SlotUsages {
     slots.for_micros(MICROS_PER_SECOND.unsigned_abs())
 }
 
 /// Adds a running kernel of the user.
-pub fn occupy(occupancy: &mut Occupancy, user: UserId, slots: &Amounts) {
-    get_or_default(occupancy, &user).add(&occupied(slots));
+pub fn add_occupied(occupancy: &mut UserOccupancy, user: UserId, slots: &SlotAmounts) {
+    get_or_default(occupancy, &user).add(&occupied_slots(slots));
 }
 
 /// The most open kernels that stay in memory between runs. Beyond that number they are read again.
-pub const MOST_AT_HAND: usize = 100_000;
+pub const MAX_OPEN_IN_MEMORY: usize = 100_000;
 
 /// The conditions of the last calculation of factors.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Calculation {
+pub struct LastCalculation {
     pub at: Timestamp,
     pub lookback_start: Day,
     pub lookback_end: Day,
-    pub options: Options,
+    pub options: FairShareOptions,
 }
 
 /// All data of one group that its use-cases need, as of one revision.
 #[derive(Clone, Debug)]
 pub struct GroupState {
-    pub group: Group,
+    pub group: StoredGroup,
     pub scheduler: Sequencer,
-    pub options: Options,
-    pub calculation: Option<Calculation>,
-    pub agents: Arc<[Agent]>,
+    pub options: FairShareOptions,
+    pub calculation: Option<LastCalculation>,
+    pub agents: Arc<[StoredAgent]>,
     /// The sum over the agents that are alive and schedulable.
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     /// The slots that any agent has, in service or not.
     pub agent_slots: Arc<[SlotName]>,
-    pub hierarchy: Shared<Hierarchy>,
-    pub ledger: Shared<Ledger>,
+    pub hierarchy: CopyOnWrite<Hierarchy>,
+    pub ledger: CopyOnWrite<Ledger>,
     /// True once histories have their normalised days; false before the first calculation since the state was read.
     pub has_normalized_days: bool,
     /// The number of moves of projects between domains that the hierarchy has followed.
@@ -94,39 +94,47 @@ pub struct GroupState {
     /// The number of moves when a run last looked for usage of the placeholder domain; `None`: not since the state was read.
     pub placed_at: Option<u64>,
     /// As configured by admins.
-    pub queues: Arc<Queues>,
+    pub queues: Arc<QueueConfigs>,
     /// The slots that each user's running kernels occupy.
-    pub occupancy: Occupancy,
+    pub occupancy: UserOccupancy,
     /// The amounts that running and pending kernels hold and ask for, by queue.
-    pub demand: Arc<Demand>,
+    pub demand: Arc<QueueDemand>,
     /// The usage that no run has recorded yet, and the usage that running kernels are expected to add.
-    pub outstanding: Outstanding,
+    pub outstanding: OutstandingKernels,
     /// The owners of pending kernels.
     pub asking: PendingCounts,
     /// Grows whenever the set of active users may have changed for another reason than recorded usage.
     pub active_changes: u64,
     /// The run times of kernels that this transaction has recorded to the end, or takes back.
-    ended: ByDay,
+    ended: RunTimesByDay,
     /// The kernels that runs still have to record; read when first needed.
-    unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
+    unsettled: Option<BTreeMap<KernelKey, OpenKernel>>,
     /// The kinds of slices, numbered; read when first needed.
     kinds: Option<SliceKinds>,
     /// The longest stored bucket, in days; read when first needed.
     longest_bucket: Option<u32>,
     /// Values that many kernels share, stored once.
-    common: Common,
+    common: SharedKernelValues,
 }
 
 impl GroupState {
     /// Reads the state of `group`, and the people who are new.
-    pub async fn load(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
+    pub async fn load(
+        db: &(impl ConnectionTrait + StreamTrait),
+        people: &CurrentDirectory,
+        group: StoredGroup,
+    ) -> Result<Self> {
         people.sync(db).await?;
         Self::as_of(db, people, group).await
     }
 
     /// [`GroupState::load`] as of the moment of `people`. Buckets are read only when needed, because ranks follow from the
     /// stored shares.
-    pub async fn as_of(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
+    pub async fn as_of(
+        db: &(impl ConnectionTrait + StreamTrait),
+        people: &CurrentDirectory,
+        group: StoredGroup,
+    ) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
@@ -144,25 +152,25 @@ impl GroupState {
             scheduler,
             options,
             agents: agents.into(),
-            hierarchy: Shared::default(),
-            ledger: Shared::new(Ledger::new(calendar, Day::MAX)),
+            hierarchy: CopyOnWrite::default(),
+            ledger: CopyOnWrite::new(Ledger::new(calendar, Day::MAX)),
             has_normalized_days: false,
             moves,
             placed_at: None,
             queues,
-            occupancy: Occupancy::default(),
+            occupancy: UserOccupancy::default(),
             demand: Arc::default(),
-            outstanding: Outstanding::default(),
+            outstanding: OutstandingKernels::default(),
             asking: PendingCounts::default(),
             active_changes: 0,
-            ended: ByDay::new(),
+            ended: RunTimesByDay::new(),
             unsettled: None,
             kinds: None,
             longest_bucket: None,
-            common: Common::default(),
+            common: SharedKernelValues::default(),
         };
         state.load_kernels(db, None).await?;
-        state.hierarchy = Shared::new(shares.await?);
+        state.hierarchy = CopyOnWrite::new(shares.await?);
         // A project may have moved here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
             state.hierarchy.projects().values().map(|(domain, _)| Arc::clone(domain)).collect();
@@ -194,21 +202,21 @@ impl GroupState {
             has_normalized_days: self.has_normalized_days,
             asking: self.asking.clone(),
             active_changes: self.active_changes,
-            ended: ByDay::new(),
+            ended: RunTimesByDay::new(),
             unsettled: None,
             kinds: None,
             longest_bucket: None,
-            common: Common::default(),
+            common: SharedKernelValues::default(),
         }
     }
 
     /// True if projects have moved that the state still has in their old domains.
-    pub fn is_behind(&self, people: &Directory) -> bool {
+    pub fn is_behind(&self, people: &PeopleDirectory) -> bool {
         self.moves != people.moves()
     }
 
     /// Moves projects that have moved, in this process or another one, into their domains. Returns true if there was one.
-    pub fn follow(&mut self, people: &Directory) -> bool {
+    pub fn apply_people(&mut self, people: &PeopleDirectory) -> bool {
         if !self.is_behind(people) {
             return false;
         }
@@ -225,12 +233,12 @@ impl GroupState {
     }
 
     /// True if shares, options, capacities and names are as of `stored`, and `stored` is not a later group of this name.
-    pub fn is_of(&self, stored: &Group) -> bool {
+    pub fn is_of(&self, stored: &StoredGroup) -> bool {
         self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
     }
 
     /// Takes the group's row as stored, and reads the queues and kernels again that another process has changed.
-    pub async fn catch_up(&mut self, db: &(impl ConnectionTrait + StreamTrait), group: Group) -> Result<()> {
+    pub async fn catch_up(&mut self, db: &(impl ConnectionTrait + StreamTrait), group: StoredGroup) -> Result<()> {
         let known = std::mem::replace(&mut self.group, group);
         if known.queues_revision != self.group.queues_revision {
             self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
@@ -250,26 +258,31 @@ impl GroupState {
         db: &(impl ConnectionTrait + StreamTrait),
         known_until: Option<Timestamp>,
     ) -> Result<()> {
-        let mut occupancy = Occupancy::default();
-        let mut demand = Demand::default();
-        let mut outstanding = Outstanding::recorded(self.group.recorded_until);
+        let mut occupancy = UserOccupancy::default();
+        let mut demand = QueueDemand::default();
+        let mut outstanding = OutstandingKernels::recorded(self.group.recorded_until);
         let mut asking = PendingCounts::default();
-        store::live_kernels::portions(db, self.group.key, self.group.recorded_until, |user, portion, unsettled| {
-            if portion.phase == Phase::Running {
-                occupy(&mut occupancy, user, portion.slots);
-            }
-            if portion.phase == Phase::Pending {
-                asking.add(Member { user, project: portion.project });
-            }
-            demand.add(portion);
-            if let Some(kernel) = unsettled {
-                outstanding.put(&kernel);
-            }
-        })
+        store::live_kernels::load_portions(
+            db,
+            self.group.key,
+            self.group.recorded_until,
+            |user, portion, unsettled| {
+                if portion.phase == KernelPhase::Running {
+                    add_occupied(&mut occupancy, user, portion.slots);
+                }
+                if portion.phase == KernelPhase::Pending {
+                    asking.add(Member { user, project: portion.project });
+                }
+                demand.add(portion);
+                if let Some(kernel) = unsettled {
+                    outstanding.put(&kernel);
+                }
+            },
+        )
         .await?;
         if let Some(until) = self.group.recorded_until {
             outstanding.remember(&self.outstanding, until);
-            let since = until.plus_micros(-MEMORY).max(known_until.unwrap_or(Timestamp::EPOCH));
+            let since = until.plus_micros(-ENDED_KERNEL_MICROS).max(known_until.unwrap_or(Timestamp::EPOCH));
             for (id, end) in store::live_kernels::ended_since(db, self.group.key, since).await? {
                 outstanding.settled(id, end);
             }
@@ -284,19 +297,19 @@ impl GroupState {
     }
 
     /// Replaces the outstanding usage.
-    pub fn take_outstanding(&mut self, outstanding: Outstanding) {
+    pub fn take_outstanding(&mut self, outstanding: OutstandingKernels) {
         self.outstanding = outstanding;
         self.active_changes += 1;
     }
 
     /// Takes out the kernels that runs still have to record; `None`: they have to be read.
-    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
+    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelKey, OpenKernel>> {
         self.unsettled.take()
     }
 
-    /// Keeps the kernels that the next run has to look at, unless there are more than [`MOST_AT_HAND`].
-    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelKey, Unsettled>>) {
-        self.unsettled = kernels.filter(|k| k.len() <= MOST_AT_HAND);
+    /// Keeps the kernels that the next run has to look at, unless there are more than [`MAX_OPEN_IN_MEMORY`].
+    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelKey, OpenKernel>>) {
+        self.unsettled = kernels.filter(|k| k.len() <= MAX_OPEN_IN_MEMORY);
     }
 
     /// Takes out the kinds of slices, for a run that adds to them.
@@ -342,14 +355,14 @@ impl GroupState {
     }
 
     /// Takes out the run times that were noted since they were last stored.
-    pub fn take_ended(&mut self) -> ByDay {
+    pub fn take_ended(&mut self) -> RunTimesByDay {
         let mut ended = std::mem::take(&mut self.ended);
         ended.retain(|_, times| !times.is_zero());
         ended
     }
 
     /// Gives new kernels their keys.
-    pub fn number_kernels(&mut self, kernels: &mut Changed) {
+    pub fn number_kernels(&mut self, kernels: &mut ChangedKernels) {
         for (_, kernel) in kernels.iter_mut().filter(|(_, kernel)| kernel.key.is_none()) {
             self.group.kernels_made += 1;
             kernel.key = Some(self.group.key.kernel(self.group.kernels_made));
@@ -360,14 +373,14 @@ impl GroupState {
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: Option<&Kernel>) {
         let Some(kernel) = new.or(old) else { return };
         let (key, owner) = (kernel.key, kernel.report.owner);
-        let mut unsettled = new.and_then(|new| Unsettled::of(new, &mut self.common));
+        let mut unsettled = new.and_then(|new| OpenKernel::of(new, &mut self.common));
         if let (Some(known), Some(key)) = (&mut self.unsettled, key) {
             let before = known.remove(&key);
             if let Some(kernel) = &mut unsettled {
                 kernel.in_step = before.is_some_and(|k| k.in_step);
                 known.insert(key, kernel.clone());
             }
-            if known.len() > MOST_AT_HAND {
+            if known.len() > MAX_OPEN_IN_MEMORY {
                 self.unsettled = None;
             }
         }
@@ -383,23 +396,23 @@ impl GroupState {
         }
         let demand = Arc::make_mut(&mut self.demand);
         if let Some(old) = old {
-            demand.remove(Portion::of(old));
+            demand.remove(DemandPortion::of(old));
         }
         if let Some(new) = new {
-            demand.add(Portion::of(new));
+            demand.add(DemandPortion::of(new));
         }
-        if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
+        if let Some(old) = old.filter(|k| k.report.phase == KernelPhase::Running)
             && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
         {
-            sum.subtract(&occupied(&old.report.slots));
+            sum.subtract(&occupied_slots(&old.report.slots));
         }
-        if let Some(new) = new.filter(|k| k.report.phase == Phase::Running) {
-            occupy(&mut self.occupancy, new.report.owner.user, &new.report.slots);
+        if let Some(new) = new.filter(|k| k.report.phase == KernelPhase::Running) {
+            add_occupied(&mut self.occupancy, new.report.owner.user, &new.report.slots);
         }
     }
 
     /// Notes the amounts that the owner of a kernel now holds and asks for.
-    fn note_activity(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&Unsettled>) {
+    fn note_activity(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&OpenKernel>) {
         let Some(kernel) = new.or(old) else { return };
         let owner = kernel.report.owner;
         let is_active = |state: &Self| state.outstanding.holds(owner) || state.asking.waits(owner);
@@ -408,7 +421,7 @@ impl GroupState {
             Some(new) => self.outstanding.changed(new, unsettled),
             None => self.outstanding.forget(kernel),
         }
-        let waits = |kernel: Option<&Kernel>| kernel.is_some_and(|kernel| kernel.report.phase == Phase::Pending);
+        let waits = |kernel: Option<&Kernel>| kernel.is_some_and(|kernel| kernel.report.phase == KernelPhase::Pending);
         if waits(old) {
             self.asking.remove(owner);
         }
@@ -438,7 +451,7 @@ impl GroupState {
         if let Some(from) = self.group.records_from {
             let longest = match self.longest_bucket {
                 Some(longest) => longest,
-                None => *self.longest_bucket.insert(store::buckets::longest(db, &self.group.name).await?),
+                None => *self.longest_bucket.insert(store::buckets::longest_bucket_days(db, &self.group.name).await?),
             };
             if day < from.plus(longest.cast_signed()) {
                 days = days.max(longest);
@@ -448,12 +461,12 @@ impl GroupState {
     }
 
     /// Forgets the longest bucket, because buckets of another length are about to be made.
-    pub fn doubt_longest_bucket(&mut self) {
+    pub fn forget_longest_bucket(&mut self) {
         self.longest_bucket = None;
     }
 
     /// Replaces the agents, the capacity and the slots.
-    pub fn take_agents(&mut self, agents: Vec<Agent>) {
+    pub fn take_agents(&mut self, agents: Vec<StoredAgent>) {
         self.capacity = capacity_of(&agents);
         self.agent_slots = slots_of(&agents);
         self.agents = agents.into();
@@ -464,7 +477,7 @@ impl GroupState {
         if self.hierarchy.domains().contains_key(domain) {
             return Vec::new();
         }
-        self.hierarchy.put_domain(domain, Share::new(None, History::default()));
+        self.hierarchy.put_domain(domain, Share::new(None, DecayedHistory::default()));
         self.ledger.doubt(Owner::Domain(Arc::clone(domain)));
         vec![Owner::Domain(Arc::clone(domain))]
     }
@@ -475,7 +488,7 @@ impl GroupState {
         if self.hierarchy.projects().contains_key(&project) {
             self.hierarchy.move_project(project, domain);
         } else {
-            self.hierarchy.put_project(project, domain, Share::new(None, History::default()));
+            self.hierarchy.put_project(project, domain, Share::new(None, DecayedHistory::default()));
             self.ledger.doubt(Owner::Project(project));
             new.push(Owner::Project(project));
         }
@@ -486,7 +499,7 @@ impl GroupState {
     pub fn know_member(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.know_project(member.project, domain);
         if !self.hierarchy.users().contains_key(&member) {
-            self.hierarchy.put_user(member, Share::new(None, History::default()));
+            self.hierarchy.put_user(member, Share::new(None, DecayedHistory::default()));
             self.ledger.doubt(Owner::User(member));
             new.push(Owner::User(member));
         }
@@ -494,18 +507,18 @@ impl GroupState {
     }
 }
 
-fn parse_options(group: &Group) -> Result<Options> {
-    Options::parse_stored(&group.scheduler_opts)
+fn parse_options(group: &StoredGroup) -> Result<FairShareOptions> {
+    FairShareOptions::parse_stored(&group.scheduler_opts)
         .map_err(|e| Error::internal(format!("stored options of {}: {e:?}", group.name)))
 }
 
-fn calculation(group: &Group) -> Result<Option<Calculation>> {
+fn calculation(group: &StoredGroup) -> Result<Option<LastCalculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
-    let options = Options::parse_stored(with)
+    let options = FairShareOptions::parse_stored(with)
         .map_err(|e| Error::internal(format!("stored calculation of {}: {e:?}", group.name)))?;
-    Ok(Some(Calculation { at, lookback_start: options.window_start(at.day()), lookback_end: at.day(), options }))
+    Ok(Some(LastCalculation { at, lookback_start: options.window_start(at.day()), lookback_end: at.day(), options }))
 }
 
-fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {
+fn domain_of(people: &PeopleDirectory, id: ProjectId) -> Option<Arc<str>> {
     people.project(id).map(|project| Arc::clone(&project.domain_name))
 }

@@ -27,25 +27,25 @@ use std::sync::{Arc, RwLockReadGuard};
 
 use serde_json::{Map, Value};
 
-use super::calculate::{Histories, Moment};
+use super::calculate::{ClockMoment, PendingHistories};
 use super::live_kernels;
 use super::revision::ConfigRevision;
 use super::state::GroupState;
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
-use crate::domain::queues::Queues;
+use crate::domain::queues::QueueConfigs;
 use crate::domain::slots::SlotNameSource;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
-use crate::service::audit::{self, Change};
-use crate::service::people::Directory;
-use crate::service::upkeep::clock_watch::TOLERANCE;
-use crate::service::work::blocking;
-use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
-use crate::store::agents::Agent;
-use crate::store::groups::{self, Group};
-use crate::store::people::{People, PeopleLock, Project};
+use crate::service::audit::{self, AuditedChange};
+use crate::service::people::PeopleDirectory;
+use crate::service::upkeep::clock_watch::MAX_DIFFERENCE_MICROS;
+use crate::service::work::run_blocking;
+use crate::service::{Caller, Error, LeasedWork, Result, Service, SlotGuard};
+use crate::store::agents::StoredAgent;
+use crate::store::groups::{self, StoredGroup};
+use crate::store::people::{PeopleLock, PeopleRows, Project};
 use crate::store::{self, Tx};
 
 /// A write of one group: its locks, its database transaction and its state.
@@ -57,24 +57,24 @@ pub struct GroupTransaction {
     pub(super) tx: Tx,
     pub(super) state: GroupState,
     /// The group's row as it was loaded; the commit writes what differs.
-    pub(super) loaded: Group,
+    pub(super) loaded: StoredGroup,
     /// True once the state was changed: only a commit keeps it.
     pub(super) touched: bool,
     /// True once rows besides the group's own were written.
     pub(super) written: AtomicBool,
     /// Histories that are still to be calculated.
-    pub(super) histories: Option<Histories>,
+    pub(super) histories: Option<PendingHistories>,
     /// Shares that must be stored.
     pub(super) changed_shares: BTreeSet<Owner>,
     /// True if the next snapshot shows other rows although no share was changed.
     pub(super) rows_changed: bool,
     /// The changes of kernels by this transaction; `None`: the current snapshot has no list of kernels, so the next one has
     /// none either.
-    pub(super) kernels: Option<Vec<live_kernels::Change>>,
+    pub(super) kernels: Option<Vec<live_kernels::LiveKernelChange>>,
     /// The lease under which a run writes.
-    pub(super) work: Option<Work>,
+    pub(super) work: Option<LeasedWork>,
     /// People that are stored, with the lock that holds their new revision.
-    pub(super) people: Option<(PeopleLock, People)>,
+    pub(super) people: Option<(PeopleLock, PeopleRows)>,
     /// Projects whose newer starts are noted.
     pub(super) starts: Vec<Project>,
     /// True if the group itself is removed.
@@ -94,7 +94,7 @@ impl Service {
         group: String,
         change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<T> {
-        Ok(GroupTransaction::open(&self, caller, &group).await?.conclude(change).await?.0)
+        Ok(GroupTransaction::open(&self, caller, &group).await?.run(change).await?.0)
     }
 
     /// [`Service::change`], and the group as the caller sees it afterwards.
@@ -105,19 +105,19 @@ impl Service {
         change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<(T, VisibleGroup)> {
         let session = GroupTransaction::open(&self, caller.clone(), &group).await?;
-        let (value, picture) = session.conclude(change).await?;
-        Ok((value, VisibleGroup::new(&caller, &group, || picture)?))
+        let (value, group_snapshot) = session.run(change).await?;
+        Ok((value, VisibleGroup::new(&caller, &group, || group_snapshot)?))
     }
 
     /// [`Service::change`] by a run. Nothing is kept if the run has lost its lease.
     pub(in crate::service) async fn change_in_run<T>(
         self: Arc<Self>,
-        work: Work,
+        work: LeasedWork,
         change: impl AsyncFnOnce(&mut GroupTransaction) -> Result<T>,
     ) -> Result<T> {
         let mut session = GroupTransaction::open(&self, Caller::job(), &work.group).await?;
         session.work = Some(work);
-        Ok(session.conclude(change).await?.0)
+        Ok(session.run(change).await?.0)
     }
 
     /// Runs `change` and rolls back, to return the result that the change would have.
@@ -129,7 +129,7 @@ impl Service {
     ) -> Result<T> {
         let mut session = GroupTransaction::open(&self, caller, &group).await?;
         let outcome = change(&mut session).await;
-        session.release();
+        session.rollback();
         outcome
     }
 }
@@ -173,11 +173,11 @@ impl GroupTransaction {
     async fn start(service: &Arc<Service>, caller: Caller, name: &str, mut slot: SlotGuard, tx: Tx) -> Result<Self> {
         let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let now = service.clock.now();
-        let patience = service.store.patience();
-        if patience.is_some() {
+        let lock_timeout = service.store.lock_timeout();
+        if lock_timeout.is_some() {
             service.locked_elsewhere.check(name)?;
         }
-        let locked = groups::lock(&tx, name, patience).await;
+        let locked = groups::lock(&tx, name, lock_timeout).await;
         service.locked_elsewhere.note(name, &locked);
         let Some(group) = locked? else { return Err(Error::unknown_group(name)) };
         let loaded = group.clone();
@@ -259,8 +259,8 @@ impl GroupTransaction {
     }
 
     /// `now`, or the latest trusted time while the clock is not trusted.
-    fn certain_now(&self) -> Timestamp {
-        self.service.certain(self.now)
+    fn trusted_now(&self) -> Timestamp {
+        self.service.trusted_time(self.now)
     }
 
     pub fn service(&self) -> &Arc<Service> {
@@ -275,7 +275,7 @@ impl GroupTransaction {
     }
 
     /// Registers entities in the group by `know`, which returns the new ones.
-    pub fn know(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
+    pub fn apply_to_state(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
         let new = know(self.state_mut());
         self.changed_shares.extend(new);
     }
@@ -305,16 +305,18 @@ impl GroupTransaction {
     }
 
     /// Replaces the agents of the group, whose rows the caller stores. The next snapshot shows their capacity.
-    pub fn set_agents(&mut self, agents: Vec<Agent>) {
+    pub fn set_agents(&mut self, agents: Vec<StoredAgent>) {
         self.rows_changed = true;
-        let same = |(old, new): (&Agent, &Agent)| Agent { updated_at: new.updated_at, ..old.clone() } == *new;
+        let same = |(old, new): (&StoredAgent, &StoredAgent)| {
+            StoredAgent { updated_at: new.updated_at, ..old.clone() } == *new
+        };
         let before = &self.state.agents;
         self.reconfigured |= before.len() != agents.len() || !before.iter().zip(&agents).all(same);
         self.state_mut().take_agents(agents);
     }
 
     /// Replaces the queues of the group, whose rows the caller stores.
-    pub fn set_queues(&mut self, queues: Arc<Queues>) {
+    pub fn set_queues(&mut self, queues: Arc<QueueConfigs>) {
         self.reconfigured = true;
         let state = self.state_mut();
         state.queues = queues;
@@ -324,10 +326,10 @@ impl GroupTransaction {
     /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5).
     pub async fn observe_capacity(&mut self) -> Result<()> {
         let moment = self.moment();
-        let limit = moment.certain.plus_micros(TOLERANCE);
+        let limit = moment.trusted_time.plus_micros(MAX_DIFFERENCE_MICROS);
         if self.state.group.capacity_observed_at.is_some_and(|until| until > limit) {
             // The clock was set back, and no run has removed the observations of times that are in the future now.
-            self.forget_capacities_ahead(moment.certain).await?;
+            self.forget_capacities_ahead(moment.trusted_time).await?;
         }
         self.touched = true;
         self.state.observe_capacity(&self.tx, moment).await
@@ -343,8 +345,8 @@ impl GroupTransaction {
         Ok(())
     }
 
-    fn moment(&self) -> Moment {
-        Moment { now: self.now, certain: self.certain_now(), started_at: self.service.started_at() }
+    fn moment(&self) -> ClockMoment {
+        ClockMoment { now: self.now, trusted_time: self.trusted_now(), started_at: self.service.started_at() }
     }
 
     /// Loads every bucket whose capacity a change from `day` on may touch.
@@ -385,13 +387,13 @@ impl GroupTransaction {
     /// Calculates decayed usage where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
         self.begin_histories().await?;
-        blocking(|| self.take_histories());
+        run_blocking(|| self.take_histories());
         Ok(())
     }
 
     /// The first half of [`Self::recompute_histories`]. The commit does the second half while it stores buckets.
     pub async fn begin_histories(&mut self) -> Result<()> {
-        let now = self.certain_now();
+        let now = self.trusted_now();
         self.touched = true;
         // Histories that an earlier first half has left must be calculated now, because the next one does not find them
         // again.
@@ -402,7 +404,7 @@ impl GroupTransaction {
         }
         let changed = self.state.prepare(&self.tx, now, recount).await?;
         self.changed_shares.extend(changed);
-        self.histories = Some(blocking(|| self.state.begin_calculation(now)));
+        self.histories = Some(run_blocking(|| self.state.begin_calculation(now)));
         Ok(())
     }
 
@@ -432,7 +434,7 @@ impl GroupTransaction {
     }
 
     /// The directory of people. The changes of this transaction appear in it with the commit.
-    pub fn people(&self) -> RwLockReadGuard<'_, Directory> {
+    pub fn people(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
         self.service.people.read()
     }
 
@@ -451,7 +453,7 @@ impl GroupTransaction {
     }
 
     /// Stores people. They appear in the directory with the commit.
-    pub async fn save_people(&mut self, lock: PeopleLock, people: People) -> Result<()> {
+    pub async fn save_people(&mut self, lock: PeopleLock, people: PeopleRows) -> Result<()> {
         store::people::save(self.write(), &people, lock).await?;
         self.people = Some((lock, people));
         Ok(())
@@ -464,7 +466,7 @@ impl GroupTransaction {
 
     /// Moves projects that have moved elsewhere into their domains. From then on only a commit keeps the state.
     fn follow_moves(&mut self) {
-        if self.state.follow(&self.service.people.read()) {
+        if self.state.apply_people(&self.service.people.read()) {
             self.touched = true;
             self.rows_changed = true;
             self.reconfigured = true;
@@ -483,18 +485,18 @@ impl GroupTransaction {
     }
 
     /// Writes an audit entry about this transaction's change.
-    pub async fn audit(&self, entry: Change) -> Result<()> {
+    pub async fn audit(&self, entry: AuditedChange) -> Result<()> {
         self.audit_as(&self.caller, entry).await
     }
 
     /// Writes an audit entry about a change of this transaction on behalf of `caller`.
-    pub async fn audit_as(&self, caller: &Caller, entry: Change) -> Result<()> {
+    pub async fn audit_as(&self, caller: &Caller, entry: AuditedChange) -> Result<()> {
         audit::write(self.write(), caller, entry, Some(self.group()), self.now).await?;
         Ok(())
     }
 
     /// Writes an audit entry about a change of several targets, which is found by the name of each. Returns its id.
-    pub async fn audit_of(&self, entry: Change, targets: &[String]) -> Result<i64> {
+    pub async fn audit_of(&self, entry: AuditedChange, targets: &[String]) -> Result<i64> {
         let id = audit::write(self.write(), &self.caller, entry, Some(self.group()), self.now).await?;
         store::audit_targets::add(self.write(), self.group(), id, targets).await?;
         Ok(id)

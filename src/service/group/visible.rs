@@ -4,17 +4,17 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::published::GroupSnapshot;
-use super::published::answers::Answers;
-use super::published::entitlements::Entitlement;
-use super::published::facts::GroupSnapshotData;
-use super::published::profile::Profile;
-use super::published::rows::UserShare;
+use super::snapshots::GroupSnapshot;
+use super::snapshots::answers::SnapshotAnswers;
+use super::snapshots::entitlements::Entitlement;
+use super::snapshots::profile::GroupProfile;
+use super::snapshots::rows::UserShare;
+use super::snapshots::snapshot_data::GroupSnapshotData;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::queues::Held;
-use crate::domain::ranking::Placed;
-use crate::domain::slots::Amounts;
-use crate::service::input::caller::{Access, Caller, KeyReach};
+use crate::domain::queues::ClaimSums;
+use crate::domain::ranking::PlacedRow;
+use crate::domain::slots::SlotAmounts;
+use crate::service::input::caller::{Caller, CallerAccess, KeyReach};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
@@ -23,16 +23,16 @@ use crate::service::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct VisibleGroup {
     group: Arc<GroupSnapshot>,
-    access: Access,
-    reach: KeyReach,
+    access: CallerAccess,
+    key_reach: KeyReach,
     /// Likely mistakes in the write that this group is the answer to.
     of_write: Vec<InputWarning>,
 }
 
 impl Deref for VisibleGroup {
-    type Target = Profile;
+    type Target = GroupProfile;
 
-    fn deref(&self) -> &Profile {
+    fn deref(&self) -> &GroupProfile {
         self.group.facts.profile()
     }
 }
@@ -46,7 +46,7 @@ impl VisibleGroup {
     ) -> Result<Self> {
         caller.require_group(name)?;
         let group = find().ok_or_else(|| Error::unknown_group(name))?;
-        Ok(Self { group, access: caller.access(), reach: caller.reach(), of_write: Vec::new() })
+        Ok(Self { group, access: caller.access(), key_reach: caller.key_reach(), of_write: Vec::new() })
     }
 
     /// The snapshot, for the service itself.
@@ -60,13 +60,13 @@ impl VisibleGroup {
     }
 
     /// The caller's access rights.
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> CallerAccess {
         self.access
     }
 
     /// The groups that the caller's key reaches.
-    pub(in crate::service) fn reach(&self) -> &KeyReach {
-        &self.reach
+    pub(in crate::service) fn key_reach(&self) -> &KeyReach {
+        &self.key_reach
     }
 
     /// The whole data of the group, for callers who may see more than one user's rows.
@@ -76,23 +76,23 @@ impl VisibleGroup {
     }
 
     /// Whole answers, for callers who may see them.
-    pub fn answers(&self) -> Result<&Answers> {
+    pub fn answers(&self) -> Result<&SnapshotAnswers> {
         self.access.require_reader()?;
         Ok(&self.group.live.answers)
     }
 
     /// The sum of the slots that running kernels hold.
-    pub fn in_use(&self) -> Amounts {
+    pub fn in_use(&self) -> SlotAmounts {
         self.sum(|held| &held.allocated)
     }
 
     /// The sum of the slots that pending kernels ask for.
-    pub fn waiting(&self) -> Amounts {
+    pub fn waiting(&self) -> SlotAmounts {
         self.sum(|held| &held.pending)
     }
 
-    fn sum(&self, of: impl Fn(&Held) -> &Amounts) -> Amounts {
-        let mut sum = Amounts::default();
+    fn sum(&self, of: impl Fn(&ClaimSums) -> &SlotAmounts) -> SlotAmounts {
+        let mut sum = SlotAmounts::default();
         self.group.facts.demand.iter().for_each(|(_, held)| sum.add(of(held)));
         sum
     }
@@ -119,8 +119,8 @@ impl VisibleGroup {
     }
 
     /// The users' rows that the caller may see, without archived ones, by rank.
-    pub fn ranking(&self) -> impl Iterator<Item = Placed<UserShare>> {
-        self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
+    pub fn ranking(&self) -> impl Iterator<Item = PlacedRow<UserShare>> {
+        self.ranked().map(|(rank, row)| PlacedRow::new(rank, Arc::clone(row)))
     }
 
     /// [`VisibleGroup::ranking`] without a copy of each row, for code that looks at many rows and keeps few.
@@ -131,19 +131,19 @@ impl VisibleGroup {
     }
 
     /// The rows of one project's users that the caller may see, best rank first.
-    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = Placed<UserShare>> {
+    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = PlacedRow<UserShare>> {
         let only = self.access.only_user();
         self.group.facts.rows.members_of(project).filter(move |u| only.is_none_or(|user| user == u.member.user))
     }
 
     /// All projects' rows of one user, best rank first.
-    pub fn memberships(&self, user: UserId) -> Result<Vec<Placed<UserShare>>> {
+    pub fn memberships(&self, user: UserId) -> Result<Vec<PlacedRow<UserShare>>> {
         self.access.require_user(user)?;
         Ok(self.group.facts.rows.memberships(user))
     }
 
     /// A member's row, if the group has one.
-    pub fn user(&self, member: Member) -> Result<Option<Placed<UserShare>>> {
+    pub fn user(&self, member: Member) -> Result<Option<PlacedRow<UserShare>>> {
         self.access.require_user(member.user)?;
         Ok(self.group.facts.rows.placed_user(member))
     }

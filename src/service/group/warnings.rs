@@ -1,16 +1,16 @@
 //! Likely mistakes in a group's options. A warning never refuses a request, because the missing slot or capacity may come
 //! later.
 
-use super::published::facts::GroupSnapshotData;
-use crate::domain::fault::escaped;
-use crate::domain::options::{Order, SequenceMode};
+use super::snapshots::snapshot_data::GroupSnapshotData;
+use crate::domain::fault::escape_key;
+use crate::domain::options::{FairshareOrder, SequenceMode};
 use crate::domain::slots::SlotName;
 use crate::service::input::warning::InputWarning;
 
-type Rule = fn(&GroupSnapshotData, &mut Vec<InputWarning>);
+type WarningRule = fn(&GroupSnapshotData, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 7] = [
+const RULES: [WarningRule; 7] = [
     unused_slots,
     only_zeros,
     no_capacity,
@@ -55,7 +55,7 @@ fn unused_slots(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
     for (slot, _) in group.options.resource_weights.iter() {
         if !group.offers(slot) && !group.uses(slot) {
             warnings.push(InputWarning::at(
-                format!("{RESOURCE_WEIGHTS}/{}", escaped(slot.as_str())),
+                format!("{RESOURCE_WEIGHTS}/{}", escape_key(slot.as_str())),
                 "unused_slot",
                 format!("`{slot}` has a weight, but no agent offers this slot and no kernel uses it"),
             ));
@@ -76,7 +76,7 @@ fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) 
 
 /// Domains have different weights, and `order: flat` compares users only.
 fn flat_misses_domain_weights(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
-    if group.options.order != Order::Flat || !group.scheduler.compares_usage() {
+    if group.options.order != FairshareOrder::Flat || !group.scheduler.compares_usage() {
         return;
     }
     let shown = group.rows.domains.iter().filter(|domain| !domain.hidden);

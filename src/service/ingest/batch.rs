@@ -4,7 +4,7 @@
 //! many clients report at the same time, one transaction for each request would let them wait for each other.
 //!
 //! So requests put their reports into a queue of the group. The task that gets the lock takes everything that waits, up
-//! to [`BATCH`] kernels, and commits it in one transaction. Each request gets its own answer, with its own refused
+//! to [`BATCH_KERNELS`] kernels, and commits it in one transaction. Each request gets its own answer, with its own refused
 //! rows. If the common transaction fails, every request is tried alone, so that one bad request does not affect the
 //! others.
 //!
@@ -21,28 +21,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::domain_assignment::{BatchWarning, DomainOverride, IndexedReports, late_domains, settle_domains, warnings};
 use super::earlier::{EarlierReports, note_backfill};
 use super::foreign_owners::ForeignOwners;
-use super::homes::{DomainOverride, Placed, Warning, late_domains, settle_domains, warnings};
-use super::incoming::{Incoming, Named, Refused};
+use super::incoming::{IncomingReport, NamedOwner, RefusedReport};
 use super::merging::{merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::audit::INGEST;
-use crate::service::group::reported::Reported;
+use crate::service::audit::INGEST_ACTION;
+use crate::service::group::reported::ReportedKernels;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service, SlotGuard};
 use crate::store;
-use crate::store::audit::Tally;
+use crate::store::audit::DeliveryTally;
 
 /// The number of kernels in one transaction, except for large deliveries.
-pub const BATCH: usize = 5_000;
+pub const BATCH_KERNELS: usize = 5_000;
 
 /// The number of kernels in one transaction of a large delivery. Ids have no order, so a transaction writes pages all
 /// over their index, and a few large transactions write less than many small ones.
-pub const LARGEST_BATCH: usize = 10 * BATCH;
+pub const LARGEST_BATCH: usize = 10 * BATCH_KERNELS;
 
 /// After a transaction with this number of kernels, the log is copied into the database file while the next transaction
 /// begins. Otherwise one transaction in several would have to copy the log of all of them.
@@ -51,16 +51,16 @@ const FILLS_LOG: usize = LARGEST_BATCH / 2;
 /// The number of kernels in one transaction for a delivery with `rows` rows. It is limited, so that memory holds only a
 /// part of the delivery.
 pub fn batch_of(rows: u64) -> usize {
-    usize::try_from(rows).unwrap_or(usize::MAX).clamp(BATCH, LARGEST_BATCH)
+    usize::try_from(rows).unwrap_or(usize::MAX).clamp(BATCH_KERNELS, LARGEST_BATCH)
 }
 
 /// The result of one batch.
 #[derive(Clone, Debug, Default)]
-pub struct Ingested {
+pub struct IngestResult {
     /// The number of kernels that are new or changed.
     pub changed: u64,
-    pub refused: Vec<Refused>,
-    pub warnings: Vec<Warning>,
+    pub refused: Vec<RefusedReport>,
+    pub warnings: Vec<BatchWarning>,
     /// The number of kernels that ended before the server keeps usage. They count in a history.
     pub earlier: u64,
     /// The day before which these kernels ended.
@@ -69,30 +69,30 @@ pub struct Ingested {
 
 /// Checked reports, and the number of rows that could not be read.
 #[derive(Clone, Debug, Default)]
-pub struct Delivery {
-    pub reports: Vec<Incoming>,
+pub struct ReportDelivery {
+    pub reports: Vec<IncomingReport>,
     /// The number of rows that were refused before. The audit log adds them to the others.
     pub rejected: u64,
     /// The time of the snapshot that the reports belong to, if they do.
     pub taken_at: Option<Timestamp>,
 }
 
-impl From<Vec<Incoming>> for Delivery {
-    fn from(reports: Vec<Incoming>) -> Self {
+impl From<Vec<IncomingReport>> for ReportDelivery {
+    fn from(reports: Vec<IncomingReport>) -> Self {
         Self { reports, rejected: 0, taken_at: None }
     }
 }
 
 /// The delivery of one request.
 #[derive(Clone, Debug)]
-struct Part {
+struct PendingDelivery {
     caller: Caller,
-    delivery: Delivery,
+    delivery: ReportDelivery,
 }
 
 struct PendingBatch {
-    part: Part,
-    answer: oneshot::Sender<Result<Ingested>>,
+    part: PendingDelivery,
+    answer: oneshot::Sender<Result<IngestResult>>,
 }
 
 /// The deliveries that wait, by resource group, in the order of arrival.
@@ -100,22 +100,22 @@ struct PendingBatch {
 pub struct CommitQueues(Mutex<HashMap<String, VecDeque<PendingBatch>>>);
 
 impl CommitQueues {
-    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<PendingBatch>>> {
+    fn pending_batches(&self) -> MutexGuard<'_, HashMap<String, VecDeque<PendingBatch>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn join(&self, group: &str, waiting: PendingBatch) {
-        self.lines().entry(group.to_owned()).or_default().push_back(waiting);
+        self.pending_batches().entry(group.to_owned()).or_default().push_back(waiting);
     }
 
     /// The number of deliveries that wait for the group.
     pub fn waiting(&self, group: &str) -> usize {
-        self.lines().get(group).map_or(0, VecDeque::len)
+        self.pending_batches().get(group).map_or(0, VecDeque::len)
     }
 
     /// Takes waiting deliveries of one time, up to `most` kernels, but at least the first delivery.
     fn take(&self, group: &str, most: usize) -> Vec<PendingBatch> {
-        let mut lines = self.lines();
+        let mut lines = self.pending_batches();
         let Some(line) = lines.get_mut(group) else { return Vec::new() };
         let mut kernels = 0;
         let taken_at = line.front().and_then(|first| first.part.delivery.taken_at);
@@ -142,7 +142,12 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn ingest(self: &Arc<Self>, caller: &Caller, group: &str, batch: Vec<Incoming>) -> Result<Vec<Refused>> {
+    pub async fn ingest(
+        self: &Arc<Self>,
+        caller: &Caller,
+        group: &str,
+        batch: Vec<IncomingReport>,
+    ) -> Result<Vec<RefusedReport>> {
         Ok(self.ingest_counted(caller, group, batch.into()).await?.refused)
     }
 
@@ -158,17 +163,17 @@ impl Service {
         self: &Arc<Self>,
         caller: &Caller,
         group: &str,
-        delivery: Delivery,
-    ) -> Result<Ingested> {
+        delivery: ReportDelivery,
+    ) -> Result<IngestResult> {
         caller.require_scheduler()?;
-        let part = Part { caller: caller.clone(), delivery };
+        let part = PendingDelivery { caller: caller.clone(), delivery };
         let (service, group) = (Arc::clone(self), group.to_owned());
         run_to_completion(async move { enqueue(&service, &group, part).await }).await
     }
 }
 
 /// Waits in the queue until the delivery is committed, by this task or by another one.
-async fn enqueue(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
+async fn enqueue(service: &Arc<Service>, group: &str, part: PendingDelivery) -> Result<IngestResult> {
     // Only existing groups have a queue, whatever names requests contain.
     service.group(&part.caller, group)?;
     let (answer, mut answered) = oneshot::channel();
@@ -179,33 +184,33 @@ async fn enqueue(service: &Arc<Service>, group: &str, part: Part) -> Result<Inge
             answer = &mut answered => {
                 return answer.unwrap_or_else(|_| Err(Error::internal("a use-case panicked")));
             }
-            slot = service.slot(group).lock_owned() => serve(service, group, slot).await,
+            slot = service.slot(group).lock_owned() => commit_batch(service, group, slot).await,
         }
     }
 }
 
 /// Commits the deliveries that wait. There may be none, if another task took them while this one waited for the lock.
-async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
+async fn commit_batch(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     if service.lines.waiting(group) == 0 {
         return;
     }
     let begun = GroupTransaction::for_reports(service, group, slot).await;
     // Deliveries that arrived while this one waited for the database are included.
-    let waiting = service.lines.take(group, BATCH);
+    let waiting = service.lines.take(group, BATCH_KERNELS);
     let session = match begun {
         Ok(session) => session,
         Err(error) => return refuse_all(waiting, &error),
     };
-    let (mut parts, answers): (Vec<Part>, Vec<_>) = waiting.into_iter().map(|w| (w.part, w.answer)).unzip();
+    let (mut parts, answers): (Vec<PendingDelivery>, Vec<_>) = waiting.into_iter().map(|w| (w.part, w.answer)).unzip();
     let alone = parts.len() == 1;
     let again = if alone { Vec::new() } else { parts.clone() };
-    let outcome = take(session, &mut parts).await;
+    let outcome = commit_parts(session, &mut parts).await;
     if outcome.as_ref().is_ok_and(|taken| taken.kernels() >= FILLS_LOG) {
         service.save_log();
     }
     match outcome {
-        Ok(taken) => answers.into_iter().zip(taken.done).for_each(|(answer, done)| tell(answer, Ok(done))),
-        Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
+        Ok(taken) => answers.into_iter().zip(taken.done).for_each(|(answer, done)| respond(answer, Ok(done))),
+        Err(error) if alone => answers.into_iter().for_each(|answer| respond(answer, Err(error.clone()))),
         Err(error) => {
             tracing::warn!(%error, group, requests = again.len(), "a group commit failed; each request is tried alone");
             let waiting = again.into_iter().zip(answers).map(|(part, answer)| PendingBatch { part, answer }).collect();
@@ -222,61 +227,61 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<PendingBat
             service.group(&part.caller, group)?;
             let slot = service.slot(group).lock_owned().await;
             let session = GroupTransaction::for_reports(service, group, slot).await?;
-            take(session, &mut [part]).await
+            commit_parts(session, &mut [part]).await
         };
         match alone.await {
-            Ok(mut taken) => tell(answer, Ok(taken.done.pop().unwrap_or_default())),
+            Ok(mut taken) => respond(answer, Ok(taken.done.pop().unwrap_or_default())),
             // The database is not available, so the other deliveries would wait for the same error.
             Err(error @ Error::Unavailable { .. }) => {
-                tell(answer, Err(error.clone()));
+                respond(answer, Err(error.clone()));
                 return refuse_all(waiting.collect(), &error);
             }
-            Err(error) => tell(answer, Err(error)),
+            Err(error) => respond(answer, Err(error)),
         }
     }
 }
 
 fn refuse_all(waiting: Vec<PendingBatch>, error: &Error) {
     for PendingBatch { answer, .. } in waiting {
-        tell(answer, Err(error.clone()));
+        respond(answer, Err(error.clone()));
     }
 }
 
 /// Sends the answer. The client may have disconnected.
-fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
+fn respond(answer: oneshot::Sender<Result<IngestResult>>, outcome: Result<IngestResult>) {
     let _ = answer.send(outcome);
 }
 
 /// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log.
-async fn take(mut session: GroupTransaction, parts: &mut [Part]) -> Result<CommittedBatch> {
+async fn commit_parts(mut session: GroupTransaction, parts: &mut [PendingDelivery]) -> Result<CommittedBatch> {
     let taken = match take_in(&mut session, parts).await {
         Ok(taken) => taken,
         Err(error) => {
-            session.release();
+            session.rollback();
             return Err(error);
         }
     };
     let (group, now) = (session.group().to_owned(), session.now);
     if taken.is_new {
-        store::audit::tally(session.write(), INGEST, &group, &taken.tallies, now).await?;
+        store::audit::tally(session.write(), INGEST_ACTION, &group, &taken.tallies, now).await?;
         session.commit().await?;
     } else {
         // Nothing is stored, so the snapshot stays as it is, and only the audit counts are written.
         let service = Arc::clone(session.service());
-        session.release();
-        store::audit::tally(service.store().write(), INGEST, &group, &taken.tallies, now).await?;
+        session.rollback();
+        store::audit::tally(service.store().write(), INGEST_ACTION, &group, &taken.tallies, now).await?;
     }
     Ok(taken)
 }
 
 struct CommittedBatch {
     /// The answers, in the order of the parts.
-    done: Vec<Ingested>,
-    tallies: Vec<Tally>,
+    done: Vec<IngestResult>,
+    tallies: Vec<DeliveryTally>,
     /// True if anything was stored.
     is_new: bool,
     /// The data of the batch. Freeing it takes a while, so it is freed after the answers are sent.
-    batch: (Vec<Named>, Reported),
+    batch: (Vec<NamedOwner>, ReportedKernels),
 }
 
 impl CommittedBatch {
@@ -286,10 +291,11 @@ impl CommittedBatch {
     }
 }
 
-async fn take_in(session: &mut GroupTransaction, parts: &mut [Part]) -> Result<CommittedBatch> {
+async fn take_in(session: &mut GroupTransaction, parts: &mut [PendingDelivery]) -> Result<CommittedBatch> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
     let count = sizes.iter().sum();
-    let (mut names, mut reports): (Vec<Named>, Placed) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut names, mut reports): (Vec<NamedOwner>, IndexedReports) =
+        (Vec::with_capacity(count), Vec::with_capacity(count));
     for (at, part) in parts.iter_mut().enumerate() {
         let incoming = std::mem::take(&mut part.delivery.reports);
         for (named, report) in incoming.into_iter().map(|incoming| incoming.split(at)) {
@@ -315,7 +321,7 @@ async fn take_in(session: &mut GroupTransaction, parts: &mut [Part]) -> Result<C
     note_backfill(session, &merged).await?;
     store::cursors::set_seen(session.write(), &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
-    let taken: Vec<&Named> =
+    let taken: Vec<&NamedOwner> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
     let registered = register(session, &callers, &taken, &merged, &earlier).await?;
     if let Some(caller) = callers.first() {
@@ -327,18 +333,18 @@ async fn take_in(session: &mut GroupTransaction, parts: &mut [Part]) -> Result<C
     for (part, warning) in late_domains(&names, &merged) {
         done[part].warnings.push(warning);
     }
-    let tallies = tallies(parts, &sizes, &done);
+    let tallies = delivery_tallies(parts, &sizes, &done);
     Ok(CommittedBatch { done, tallies, is_new, batch: (names, merged) })
 }
 
 /// The result of each part of a batch.
 fn by_part(
     sizes: &[usize],
-    names: &[Named],
-    merged: &Reported,
+    names: &[NamedOwner],
+    merged: &ReportedKernels,
     earlier: &EarlierReports,
-    mut refused: Vec<Refused>,
-) -> Vec<Ingested> {
+    mut refused: Vec<RefusedReport>,
+) -> Vec<IngestResult> {
     refused.sort_unstable_by_key(|r| r.at);
     let changed: BTreeSet<KernelId> = if sizes.len() == 1 {
         BTreeSet::new()
@@ -352,7 +358,7 @@ fn by_part(
         let end = first + size;
         let mut own = Vec::new();
         while let Some(row) = refused.next_if(|row| row.at < end) {
-            own.push(Refused { at: row.at - first, ..row });
+            own.push(RefusedReport { at: row.at - first, ..row });
         }
         let changed = if sizes.len() == 1 {
             merged.len() + earlier.new_reports().count()
@@ -362,7 +368,7 @@ fn by_part(
         };
         let aside = earlier.places.iter().filter(|at| (first..end).contains(*at)).count() as u64;
         first = end;
-        Ingested {
+        IngestResult {
             changed: changed as u64,
             refused: own,
             warnings: Vec::new(),
@@ -374,7 +380,7 @@ fn by_part(
 }
 
 /// Adds to each part warnings about its reports that were taken in another domain than they name.
-fn warn(session: &GroupTransaction, names: &[Named], kept: &[DomainOverride], done: &mut [Ingested]) {
+fn warn(session: &GroupTransaction, names: &[NamedOwner], kept: &[DomainOverride], done: &mut [IngestResult]) {
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
         done.warnings = warnings(&session.people(), of_part(part));
@@ -382,10 +388,10 @@ fn warn(session: &GroupTransaction, names: &[Named], kept: &[DomainOverride], do
 }
 
 /// The counts of `parts` for the audit log: one sum for each key.
-fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
-    let mut sums: BTreeMap<(Option<Uuid>, &str), Tally> = BTreeMap::new();
-    for ((Part { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
-        let sum = sums.entry((caller.key_id, &*caller.actor)).or_insert_with(|| Tally {
+fn delivery_tallies(parts: &[PendingDelivery], sizes: &[usize], done: &[IngestResult]) -> Vec<DeliveryTally> {
+    let mut sums: BTreeMap<(Option<Uuid>, &str), DeliveryTally> = BTreeMap::new();
+    for ((PendingDelivery { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
+        let sum = sums.entry((caller.key_id, &*caller.actor)).or_insert_with(|| DeliveryTally {
             actor: caller.actor.to_string(),
             key_id: caller.key_id,
             request_id: caller.request_id.to_string(),
@@ -399,18 +405,18 @@ fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
 }
 
 /// True if the batch names a user or a project that this process does not know.
-fn has_unknown_owners(session: &GroupTransaction, names: &[Named]) -> bool {
+fn has_unknown_owners(session: &GroupTransaction, names: &[NamedOwner]) -> bool {
     let people = session.people();
-    let unknown = |n: &Named| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
+    let unknown = |n: &NamedOwner| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
     names.iter().any(unknown)
 }
 
 /// Stores the merged kernels. A kernel that another group has claimed since `merge` is refused.
 async fn save(
     session: &mut GroupTransaction,
-    names: &[Named],
-    merged: &mut Reported,
-    refused: &mut Vec<Refused>,
+    names: &[NamedOwner],
+    merged: &mut ReportedKernels,
+    refused: &mut Vec<RefusedReport>,
     seen_at: Timestamp,
 ) -> Result<()> {
     let claimed = session.save_kernels(merged, seen_at).await?;

@@ -15,23 +15,23 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::homes::Placed;
-use crate::domain::bucket::Daily;
+use super::domain_assignment::IndexedReports;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Report;
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::kernel::KernelReport;
+use crate::domain::time::{Day, TimeSpan, Timestamp};
 use crate::domain::usage_dimensions::UsageDimensions;
-use crate::service::audit::Change;
-use crate::service::group::reported::Reported;
+use crate::service::audit::AuditedChange;
+use crate::service::group::reported::ReportedKernels;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Result, Service};
 use crate::store::day_totals::earlier::{self, EarlierKernel};
-use crate::store::day_totals::{self, Place, RECORDED, histories};
-use crate::store::groups::Group;
+use crate::store::day_totals::{self, MemberDomain, RECORDED, histories};
+use crate::store::groups::StoredGroup;
 use crate::store::{self, ConnectionTrait};
 
 /// The name of the history in every group.
-pub const HISTORY: &str = "earlier-kernels";
+pub const EARLIER_HISTORY: &str = "earlier-kernels";
 
 /// The reports of a batch that belong to the history.
 pub struct EarlierReports {
@@ -42,13 +42,13 @@ pub struct EarlierReports {
     /// The indices in the batch of the reports that count in the history.
     pub places: Vec<usize>,
     /// By kernel: the report that counts, and the part of its time that is new.
-    reports: BTreeMap<KernelId, (Box<Report>, Option<Span>)>,
+    reports: BTreeMap<KernelId, (Box<KernelReport>, Option<TimeSpan>)>,
     /// Reports of kernels that count already. They may still name the domain of a project.
-    known: Vec<Report>,
+    known: Vec<KernelReport>,
 }
 
 /// The start of the kernel, or its end if it never started.
-fn begin(report: &Report) -> Option<Timestamp> {
+fn begin(report: &KernelReport) -> Option<Timestamp> {
     report.started_at.or(report.terminated_at)
 }
 
@@ -61,13 +61,13 @@ impl EarlierReports {
     pub async fn set_aside(
         db: &impl ConnectionTrait,
         service: &Service,
-        group: &Group,
-        reports: &mut Placed,
+        group: &StoredGroup,
+        reports: &mut IndexedReports,
         now: Timestamp,
     ) -> Result<Self> {
         let kept_from = service.usage_kept_from(now).start();
         let latest = [group.kernels_from, group.earlier_until].into_iter().flatten().fold(kept_from, Timestamp::max);
-        let is_old = |report: &Report| begin(report).is_some_and(|begin| begin < latest);
+        let is_old = |report: &KernelReport| begin(report).is_some_and(|begin| begin < latest);
         let mut ids: Vec<KernelId> = reports.iter().filter(|(_, r)| is_old(r)).map(|(_, r)| r.id).collect();
         if ids.is_empty() {
             return Ok(Self::new(kept_from, BTreeMap::new()));
@@ -84,7 +84,7 @@ impl EarlierReports {
         for (_, report) in reports.iter().filter(|(_, report)| ids.contains(&report.id)) {
             ends.extend(report.terminated_at.map(|end| (report.id, end)));
         }
-        let limit = limit(db, group, kept_from, ends.values().min().copied()).await?;
+        let limit = history_limit(db, group, kept_from, ends.values().min().copied()).await?;
         ends.retain(|id, end| *end <= limit || counted.get(id).is_some_and(|known| known.until >= *end));
         let mut earlier = Self::new(limit, counted);
         for (at, report) in reports.extract_if(.., |(_, report)| ends.contains_key(&report.id)) {
@@ -99,20 +99,20 @@ impl EarlierReports {
         Ok(earlier)
     }
 
-    fn take(&mut self, report: Box<Report>) {
+    fn take(&mut self, report: Box<KernelReport>) {
         let counted = self.counted.get(&report.id).map(|known| known.until);
         if counted >= report.terminated_at {
             self.known.push(*report);
             return;
         }
         let span = report.started_at.zip(report.terminated_at);
-        let span = span.and_then(|(start, end)| Span::new(counted.map_or(start, |until| until.max(start)), end));
+        let span = span.and_then(|(start, end)| TimeSpan::new(counted.map_or(start, |until| until.max(start)), end));
         self.reports.insert(report.id, (report, span));
     }
 
     /// Leaves to runs only the usage of new ended kernels after the limit, and takes their usage before it into the
     /// history.
-    pub fn cut(&mut self, merged: &mut Reported) {
+    pub fn cut(&mut self, merged: &mut ReportedKernels) {
         for (_, kernel) in merged.iter_mut().filter(|(old, _)| old.is_none()) {
             let (Some(start), Some(end)) = (kernel.report.started_at, kernel.report.terminated_at) else { continue };
             let counted = self.counted.get(&kernel.report.id).map(|known| known.until);
@@ -121,14 +121,14 @@ impl EarlierReports {
                 continue;
             }
             kernel.cursor = Some(until);
-            if let Some(span) = Span::new(counted.map_or(start, |counted| counted.max(start)), self.limit) {
+            if let Some(span) = TimeSpan::new(counted.map_or(start, |counted| counted.max(start)), self.limit) {
                 self.reports.insert(kernel.report.id, (kernel.report.clone(), Some(span)));
             }
         }
     }
 
     /// Drops the cut-off usage of kernels that are not in `merged` any more.
-    pub fn keep_taken(&mut self, merged: &Reported) {
+    pub fn keep_taken(&mut self, merged: &ReportedKernels) {
         let limit = self.limit;
         if self.reports.values().any(|(report, _)| report.terminated_at > Some(limit)) {
             let taken: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
@@ -137,13 +137,13 @@ impl EarlierReports {
     }
 
     /// The reports of kernels that belong completely to the history and are new to it.
-    pub fn new_reports(&self) -> impl Iterator<Item = &Report> {
+    pub fn new_reports(&self) -> impl Iterator<Item = &KernelReport> {
         let limit = Some(self.limit);
         self.reports.values().map(|(report, _)| &**report).filter(move |report| report.terminated_at <= limit)
     }
 
     /// All reports that were set aside.
-    pub fn all_reports(&self) -> impl Iterator<Item = &Report> {
+    pub fn all_reports(&self) -> impl Iterator<Item = &KernelReport> {
         self.new_reports().chain(&self.known)
     }
 
@@ -162,19 +162,19 @@ impl EarlierReports {
             return Ok(());
         }
         let key = session.key();
-        let source = match histories::find(session.read(), key, HISTORY).await? {
+        let source = match histories::find(session.read(), key, EARLIER_HISTORY).await? {
             Some(history) => history.source,
             None => create(session, caller).await?,
         };
-        let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
+        let mut totals: BTreeMap<(Day, MemberDomain), DayUsage> = BTreeMap::new();
         for (report, span) in self.reports.values() {
             let dimensions = UsageDimensions {
                 domain: Arc::from(report.domain.as_str()),
                 charge_class: Arc::from(report.charge_class.as_deref().unwrap_or_default()),
             };
             let place = (report.owner, dimensions);
-            for part in span.iter().flat_map(|span| report.changes.active(*span)).flat_map(Span::by_day) {
-                let daily = totals.entry((part.start.day(), Place::clone(&place))).or_default();
+            for part in span.iter().flat_map(|span| report.changes.active(*span)).flat_map(TimeSpan::by_day) {
+                let daily = totals.entry((part.start.day(), MemberDomain::clone(&place))).or_default();
                 daily.add(&report.slots.for_micros(part.micros()));
             }
         }
@@ -191,19 +191,19 @@ impl EarlierReports {
 /// Creates the history, which counts from its first row on. Returns its number.
 async fn create(session: &mut GroupTransaction, caller: &Caller) -> Result<i32> {
     let key = session.key();
-    let source = histories::create(session.write(), key, HISTORY, session.now).await?;
+    let source = histories::create(session.write(), key, EARLIER_HISTORY, session.now).await?;
     histories::set_complete(session.write(), key, source, true).await?;
-    let after = Some(json!({"source": HISTORY}));
-    let (action, target) = ("usage_history.put", HISTORY.to_owned());
-    session.audit_as(caller, Change { action, target, before: None, after, reason: None }).await?;
+    let after = Some(json!({"source": EARLIER_HISTORY}));
+    let (action, target) = ("usage_history.put", EARLIER_HISTORY.to_owned());
+    session.audit_as(caller, AuditedChange { action, target, before: None, after, reason: None }).await?;
     Ok(source)
 }
 
 /// The time before which ended kernels belong to the history. If kernels were removed, kernels that ended before
 /// everything recorded cannot be among the removed ones, so they belong to the history too.
-async fn limit(
+async fn history_limit(
     db: &impl ConnectionTrait,
-    group: &Group,
+    group: &StoredGroup,
     kept_from: Timestamp,
     first_end: Option<Timestamp>,
 ) -> Result<Timestamp> {
@@ -217,8 +217,8 @@ async fn limit(
 
 /// Notes new kernels that ended before every look-back. The purge that removes them waits a day; when they are reported
 /// again after it, they are known.
-pub async fn note_backfill(session: &mut GroupTransaction, merged: &Reported) -> Result<()> {
-    let before = session.now.day().back(session.service().longest_reach()).start();
+pub async fn note_backfill(session: &mut GroupTransaction, merged: &ReportedKernels) -> Result<()> {
+    let before = session.now.day().back(session.service().longest_look_back()).start();
     let new = merged.iter().filter(|(old, _)| old.is_none()).map(|(_, kernel)| &kernel.report);
     let old = new.filter_map(|report| Some((report.id, report.terminated_at.filter(|end| *end < before)?)));
     let old: BTreeMap<KernelId, Timestamp> = old.collect();

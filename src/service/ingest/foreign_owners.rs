@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::group::published::GroupSnapshot;
+use crate::service::group::snapshots::GroupSnapshot;
 use crate::service::{Caller, Service};
 
 /// By the index of the caller: the groups that it does not reach.

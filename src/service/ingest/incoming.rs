@@ -4,17 +4,17 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::changes::Changes;
-use crate::domain::defaults::yes;
+use crate::domain::changes::SuspensionChanges;
+use crate::domain::defaults::default_true;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name, check_name};
 use crate::domain::placement_rules::{Affinity, Labels, MAX_TAINTS, PlacementRules, Toleration};
 use crate::domain::reading::{ReadOnly, at_most, seconds};
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::Fault;
-use crate::service::people::{Directory, who};
+use crate::service::people::{PeopleDirectory, lookup};
 
 /// The longest life of a kernel, in days. A run cuts the usage of a kernel into a record for each day.
 pub const MAX_KERNEL_DAYS: i32 = 3_660;
@@ -42,7 +42,7 @@ pub struct KernelInput {
     pub project_name: Option<String>,
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
     #[schema(schema_with = crate::domain::schemas::quantities)]
-    pub occupied_slots: Amounts,
+    pub occupied_slots: SlotAmounts,
     /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
     pub status: String,
     /// Since when it is suspended, or runs; a kernel that is suspended, or was, says it.
@@ -55,7 +55,7 @@ pub struct KernelInput {
     /// How long it will run from its start, 1 to 31536000 seconds, for progressive sequences; a later report need not repeat
     /// it.
     #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::expected")]
+    #[serde(default, deserialize_with = "seconds::optional_seconds")]
     pub expected_seconds: Option<u32>,
     /// A class by which its usage is reported, besides owner and domain, such as Slurm's QOS or a priority class of Kubernetes: a
     /// name of at most 64 characters. A later report need not repeat it, may change it for usage that is recorded from then on, and takes it
@@ -77,7 +77,7 @@ pub struct KernelInput {
     pub queue: Option<String>,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     #[serde(default)]
     pub critical: bool,
@@ -111,8 +111,8 @@ pub struct OwnerNames {
 
 /// A checked report, with the names that it gives.
 #[derive(Clone, Debug)]
-pub struct Incoming {
-    pub report: Box<Report>,
+pub struct IncomingReport {
+    pub report: Box<KernelReport>,
     pub user: OwnerNames,
     pub project: OwnerNames,
     /// True if the report cannot move its project to another domain.
@@ -121,7 +121,7 @@ pub struct Incoming {
 
 /// The owner that a report names, and the names that it gives.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct NamedOwner {
     pub kernel: KernelId,
     pub owner: Member,
     pub user: OwnerNames,
@@ -134,19 +134,19 @@ pub struct Named {
     pub part: usize,
 }
 
-impl Incoming {
+impl IncomingReport {
     /// `part` is the index of the delivery that the report came with.
-    pub(super) fn split(self, part: usize) -> (Named, Box<Report>) {
+    pub(super) fn split(self, part: usize) -> (NamedOwner, Box<KernelReport>) {
         let Self { report, user, project, project_stays } = self;
         let has_domain = report.domain != UNKNOWN_DOMAIN;
         let (kernel, owner) = (report.id, report.owner);
-        (Named { kernel, owner, user, project, stays: project_stays, has_domain, part }, report)
+        (NamedOwner { kernel, owner, user, project, stays: project_stays, has_domain, part }, report)
     }
 }
 
 /// A report that contradicts what is known.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct RefusedReport {
     /// The index in the batch.
     pub at: usize,
     pub fault: Fault,
@@ -154,10 +154,13 @@ pub struct Refused {
 
 impl KernelInput {
     /// Checks what the types do not. The life of a kernel without an end is measured until `now`.
-    pub fn check(self, people: &Directory, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
+    pub fn check(self, people: &PeopleDirectory, now: Timestamp) -> std::result::Result<IncomingReport, Vec<Fault>> {
         let mut faults = Vec::new();
-        let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
-        let project = found(who::project(people, self.project_id.map(ProjectId), self.project.as_deref()), &mut faults);
+        let user = collect_fault(lookup::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
+        let project = collect_fault(
+            lookup::project(people, self.project_id.map(ProjectId), self.project.as_deref()),
+            &mut faults,
+        );
         let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
         if let Some(Err(error)) = self.domain_name.as_deref().map(|name| people.check_domain_name(name)) {
             fault("/domain_name", "invalid_name", &error.to_string());
@@ -175,42 +178,8 @@ impl KernelInput {
                 fault(pointer, "invalid_name", &error.to_string());
             }
         }
-        let phase = Phase::parse(&self.status);
-        match (phase, self.started_at, self.terminated_at) {
-            (None, ..) => fault(
-                "/status",
-                "unknown_status",
-                "is not PENDING, RUNNING, SUSPENDED or TERMINATED, nor a word of Kubernetes or Slurm for one of them",
-            ),
-            (Some(Phase::Running | Phase::Suspended), None, _) => {
-                fault("/started_at", "required", "is missing: a running kernel has one");
-            }
-            (Some(Phase::Terminated), _, None) => {
-                fault("/terminated_at", "required", "is missing: a terminated kernel has one");
-            }
-            (Some(Phase::Unknown | Phase::Pending | Phase::Running | Phase::Suspended), _, Some(_)) => {
-                fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
-            }
-            (Some(Phase::Pending), Some(_), _) => {
-                fault("/started_at", "contradiction", "does not go with a pending kernel");
-            }
-            (_, Some(start), Some(end)) if end < start => {
-                fault("/terminated_at", "end_before_start", "lies before `started_at`");
-            }
-            _ => {}
-        }
-        match (phase, self.status_at) {
-            (Some(Phase::Suspended), None) => {
-                fault("/status_at", "required", "is missing: a suspended kernel says since when");
-            }
-            (Some(Phase::Suspended | Phase::Running), Some(at)) if self.started_at.is_some_and(|start| at < start) => {
-                fault("/status_at", "contradiction", "lies before `started_at`");
-            }
-            _ => {}
-        }
-        if outlives(self.started_at, self.terminated_at, now) {
-            fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
-        }
+        let phase = KernelPhase::parse(&self.status);
+        self.check_times(phase, now, &mut fault);
         if let Some(said) = self.expected_seconds.and_then(seconds::fault) {
             fault("/expected_seconds", "out_of_range", said);
         }
@@ -223,7 +192,7 @@ impl KernelInput {
         let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
             return Err(faults);
         };
-        let report = Box::new(Report {
+        let report = Box::new(KernelReport {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
             owner: Member { user, project },
@@ -233,15 +202,15 @@ impl KernelInput {
             started_at: self.started_at,
             terminated_at: self.terminated_at,
             changes: match (phase, self.status_at) {
-                (Phase::Suspended, Some(at)) => Changes::one(at, true),
-                (Phase::Running, Some(at)) => Changes::one(at, false),
-                _ => Changes::default(),
+                (KernelPhase::Suspended, Some(at)) => SuspensionChanges::one(at, true),
+                (KernelPhase::Running, Some(at)) => SuspensionChanges::one(at, false),
+                _ => SuspensionChanges::default(),
             },
             expected_seconds: self.expected_seconds,
             charge_class: self.charge_class,
             submitted_at: self.submitted_at,
             rules,
-            traits: Traits {
+            traits: KernelTraits {
                 agent_id: self.agent_id,
                 queue: self.queue,
                 priority: self.priority,
@@ -252,17 +221,63 @@ impl KernelInput {
             },
         });
         let project_stays = self.project.is_some();
-        let user = OwnerNames { name: who::name_given_to(user.0, self.user), display_name: self.user_name };
-        let project = OwnerNames { name: who::name_given_to(project.0, self.project), display_name: self.project_name };
-        Ok(Incoming { report, user, project, project_stays })
+        let user = OwnerNames { name: lookup::name_given_to(user.0, self.user), display_name: self.user_name };
+        let project =
+            OwnerNames { name: lookup::name_given_to(project.0, self.project), display_name: self.project_name };
+        Ok(IncomingReport { report, user, project, project_stays })
+    }
+
+    /// Checks the status and the times, which have to fit each other. Each fault has a pointer, a code and a detail.
+    fn check_times(&self, phase: Option<KernelPhase>, now: Timestamp, mut fault: impl FnMut(&str, &'static str, &str)) {
+        match (phase, self.started_at, self.terminated_at) {
+            (None, ..) => fault(
+                "/status",
+                "unknown_status",
+                "is not PENDING, RUNNING, SUSPENDED or TERMINATED, nor a word of Kubernetes or Slurm for one of them",
+            ),
+            (Some(KernelPhase::Running | KernelPhase::Suspended), None, _) => {
+                fault("/started_at", "required", "is missing: a running kernel has one");
+            }
+            (Some(KernelPhase::Terminated), _, None) => {
+                fault("/terminated_at", "required", "is missing: a terminated kernel has one");
+            }
+            (
+                Some(KernelPhase::Unknown | KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended),
+                _,
+                Some(_),
+            ) => {
+                fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
+            }
+            (Some(KernelPhase::Pending), Some(_), _) => {
+                fault("/started_at", "contradiction", "does not go with a pending kernel");
+            }
+            (_, Some(start), Some(end)) if end < start => {
+                fault("/terminated_at", "end_before_start", "lies before `started_at`");
+            }
+            _ => {}
+        }
+        match (phase, self.status_at) {
+            (Some(KernelPhase::Suspended), None) => {
+                fault("/status_at", "required", "is missing: a suspended kernel says since when");
+            }
+            (Some(KernelPhase::Suspended | KernelPhase::Running), Some(at))
+                if self.started_at.is_some_and(|start| at < start) =>
+            {
+                fault("/status_at", "contradiction", "lies before `started_at`");
+            }
+            _ => {}
+        }
+        if is_too_long(self.started_at, self.terminated_at, now) {
+            fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
+        }
     }
 }
 
-fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
+fn collect_fault<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
     outcome.map_err(|fault| faults.push(fault)).ok()
 }
 
 /// True if a kernel from `start` to `end`, or to `now` if it still runs, lives longer than [`MAX_KERNEL_DAYS`].
-pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
+pub fn is_too_long(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
     start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
 }

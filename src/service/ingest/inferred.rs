@@ -7,24 +7,24 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::domain::ids::KernelId;
-use crate::domain::slice::overlapping;
-use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
-use crate::service::audit::{Change, INFERRED};
-use crate::service::group::reported::Reported;
+use crate::domain::slice::overlapping_range;
+use crate::domain::time::{MICROS_PER_SECOND, TimeSpan, Timestamp};
+use crate::service::audit::{AuditedChange, INFERRED_END_ACTION};
+use crate::service::group::reported::ReportedKernels;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store;
-use crate::store::running::Running;
+use crate::store::running::RunningKernel;
 
 /// The largest time that a snapshot may be ahead of the server's clock, in seconds.
-const AHEAD: i64 = 60;
+const MAX_AHEAD_SECONDS: i64 = 60;
 /// The largest number of kernels that an answer or an audit entry lists.
-pub const NAMED_ENDS: usize = 1_000;
+pub const MAX_LISTED_ENDS: usize = 1_000;
 
 /// All running kernels of a group at one moment, as its scheduler knows them.
 #[derive(Clone, Copy, Debug)]
-pub struct Snapshot {
+pub struct RunningSnapshot {
     pub taken_at: Timestamp,
     /// True if missing kernels end at their last report, instead of at `taken_at`.
     pub at_last_seen: bool,
@@ -44,7 +44,7 @@ impl Service {
     pub async fn check_snapshot(&self, caller: &Caller, group: &str, taken_at: Timestamp) -> Result<()> {
         caller.require_scheduler()?;
         self.group(caller, group)?;
-        if taken_at > self.clock().now().plus_micros(AHEAD * MICROS_PER_SECOND) {
+        if taken_at > self.clock().now().plus_micros(MAX_AHEAD_SECONDS * MICROS_PER_SECOND) {
             return Err(Error::about("/taken_at", "out_of_range", "lies ahead of the server's clock"));
         }
         let known =
@@ -65,7 +65,7 @@ impl Service {
         self: &Arc<Self>,
         caller: Caller,
         group: &str,
-        snapshot: Snapshot,
+        snapshot: RunningSnapshot,
         present: HashSet<KernelId>,
     ) -> Result<Vec<KernelId>> {
         caller.require_scheduler()?;
@@ -73,13 +73,13 @@ impl Service {
         let change = async move |session: &mut GroupTransaction| {
             let before = session.state().group.snapshot_at;
             check_order(before, snapshot.taken_at)?;
-            let running = store::running::all(session.read(), session.key()).await?;
+            let running = store::running::load_running_kernels(session.read(), session.key()).await?;
             let count = running.len();
             let missing = running.into_iter().filter(|kernel| {
                 let unseen = kernel.seen_at.max(before).is_none_or(|at| at < snapshot.taken_at);
                 kernel.started_at <= snapshot.taken_at && unseen && !present.contains(&kernel.id)
             });
-            let end = |kernel: &Running| match kernel.seen_at.max(before).filter(|_| snapshot.at_last_seen) {
+            let end = |kernel: &RunningKernel| match kernel.seen_at.max(before).filter(|_| snapshot.at_last_seen) {
                 Some(seen) => seen,
                 None => snapshot.taken_at,
             };
@@ -123,11 +123,11 @@ pub(in crate::service) async fn time_out(session: &mut GroupTransaction) -> Resu
     let downtimes = session.service().downtimes(1);
     let limit = u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs();
     let silent = |from: Timestamp| {
-        let Some(whole) = Span::new(from, reported_at) else { return 0 };
-        let served = whole.without(&downtimes[overlapping(&downtimes, whole)]);
-        served.into_iter().map(Span::micros).sum::<u64>()
+        let Some(whole) = TimeSpan::new(from, reported_at) else { return 0 };
+        let served = whole.without(&downtimes[overlapping_range(&downtimes, whole)]);
+        served.into_iter().map(TimeSpan::micros).sum::<u64>()
     };
-    let running = store::running::all(session.read(), state.group.key).await?;
+    let running = store::running::load_running_kernels(session.read(), state.group.key).await?;
     let seen = running.iter().filter_map(|kernel| Some((kernel.id, kernel.seen_at.max(snapshot_at)?)));
     let ends: BTreeMap<KernelId, Timestamp> = seen.filter(|(_, seen)| silent(*seen) >= limit).collect();
     end_all(session, &Caller::internal("aggregate"), &ends, "kernel_timeout_seconds").await?;
@@ -146,16 +146,16 @@ async fn end_all(
     }
     let ids: Vec<KernelId> = ends.keys().copied().collect();
     let now = session.now;
-    let mut changed: Reported = Vec::with_capacity(ids.len());
+    let mut changed: ReportedKernels = Vec::with_capacity(ids.len());
     for (_, kernel) in store::kernels::find_many(session.read(), &ids).await? {
         let Some(end) = ends.get(&kernel.report.id) else { continue };
         changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
     }
     changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
     session.save_kernels(&mut changed, now).await?;
-    let named: Vec<String> = ids.iter().take(NAMED_ENDS).map(ToString::to_string).collect();
-    let change = Change {
-        action: INFERRED,
+    let named: Vec<String> = ids.iter().take(MAX_LISTED_ENDS).map(ToString::to_string).collect();
+    let change = AuditedChange {
+        action: INFERRED_END_ACTION,
         target: session.group().to_owned(),
         before: None,
         after: Some(json!({"ended": ids.len(), "kernel_ids": named, "why": why})),

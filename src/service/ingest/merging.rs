@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::domain_assignment::{IndexedReports, settle_domains};
 use super::earlier::EarlierReports;
 use super::foreign_owners::ForeignOwners;
-use super::homes::{Placed, settle_domains};
-use super::incoming::{Incoming, Named, Refused};
+use super::incoming::{IncomingReport, NamedOwner, RefusedReport};
 use crate::domain::ids::{KernelId, KernelKey};
-use crate::domain::kernel::{InferredEndRule, Kernel, Report};
+use crate::domain::kernel::{InferredEndRule, Kernel, KernelReport};
 use crate::domain::names::UNKNOWN_DOMAIN;
-use crate::domain::options::Options;
+use crate::domain::options::FairShareOptions;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
-use crate::service::group::reported::Reported;
+use crate::service::group::reported::ReportedKernels;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
-use crate::store::groups::Group;
+use crate::store::groups::StoredGroup;
 use crate::store::{self, ConnectionTrait};
 
 /// The stored time of a kernel's last report may be older than the real one by this, in seconds.
@@ -25,14 +25,14 @@ const SEEN_WITHIN: u32 = 300;
 type ById = BTreeMap<KernelId, Kernel>;
 
 /// The kernels of a batch that the database has.
-struct Known {
+struct StoredKernels {
     here: ById,
     /// Kernels of other groups.
     elsewhere: BTreeSet<KernelId>,
 }
 
-impl Known {
-    async fn look_up(db: &impl ConnectionTrait, group: &str, reports: &Placed) -> Result<Self> {
+impl StoredKernels {
+    async fn look_up(db: &impl ConnectionTrait, group: &str, reports: &IndexedReports) -> Result<Self> {
         let mut ids: Vec<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -51,15 +51,15 @@ impl Known {
     /// by id, each with its state before.
     fn merge(
         mut self,
-        mut reports: Placed,
-        names: &[Named],
+        mut reports: IndexedReports,
+        names: &[NamedOwner],
         rule: InferredEndRule,
         kept: RetentionLimits,
-        refused: &mut Vec<Refused>,
-    ) -> Reported {
+        refused: &mut Vec<RefusedReport>,
+    ) -> ReportedKernels {
         // The sort is stable, so reports of one kernel stay in their order.
         reports.sort_by_key(|(_, report)| report.id);
-        let mut merged = Reported::with_capacity(reports.len());
+        let mut merged = ReportedKernels::with_capacity(reports.len());
         for (at, mut report) in reports {
             let id = report.id;
             if self.elsewhere.contains(&id) {
@@ -71,10 +71,10 @@ impl Known {
             if !names[at].has_domain {
                 keep_domain(known, &mut report);
             }
-            match (take(known, report, rule, kept), current) {
+            match (merge_report(known, report, rule, kept), current) {
                 (Ok(kernel), Some(current)) => *current = kernel,
                 (Ok(kernel), None) => merged.push((self.here.remove(&id), kernel)),
-                (Err(fault), _) => refused.push(Refused { at, fault }),
+                (Err(fault), _) => refused.push(RefusedReport { at, fault }),
             }
         }
         refused.sort_by_key(|refused| refused.at);
@@ -83,7 +83,7 @@ impl Known {
 }
 
 /// A kernel that has ended stays in its domain if a report names none, even if its project has moved.
-fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
+fn keep_domain(known: Option<&Kernel>, report: &mut KernelReport) {
     let ended = known.filter(|known| known.report.terminated_at.is_some() && known.report.domain != UNKNOWN_DOMAIN);
     if let Some(known) = ended {
         report.domain.clone_from(&known.report.domain);
@@ -91,9 +91,9 @@ fn keep_domain(known: Option<&Kernel>, report: &mut Report) {
 }
 
 /// The kernel after `report`.
-fn take(
+fn merge_report(
     known: Option<&Kernel>,
-    report: Box<Report>,
+    report: Box<KernelReport>,
     rule: InferredEndRule,
     kept: RetentionLimits,
 ) -> std::result::Result<Kernel, Fault> {
@@ -104,9 +104,9 @@ fn take(
     merged.map_err(|conflict| Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()))
 }
 
-pub(super) fn of_another_group(at: usize) -> Refused {
+pub(super) fn of_another_group(at: usize) -> RefusedReport {
     let detail = "the kernel belongs to another resource group";
-    Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
+    RefusedReport { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
 }
 
 /// The times from which on a group has kept its rows.
@@ -119,7 +119,7 @@ struct RetentionLimits {
 }
 
 impl RetentionLimits {
-    fn of(group: &Group) -> Self {
+    fn of(group: &StoredGroup) -> Self {
         Self {
             records_from: group.records_from.map(Day::start).max(group.earlier_until).unwrap_or(Timestamp::EPOCH),
             kernels_from: group.kernels_from.unwrap_or(Timestamp::EPOCH),
@@ -128,7 +128,7 @@ impl RetentionLimits {
 
     /// Refuses usage of a kernel that may have been counted and removed: its start is not known, and it ended, or may
     /// have ended, before the removed kernels did.
-    fn check(self, known: Option<&Kernel>, report: &Report) -> std::result::Result<(), Fault> {
+    fn check(self, known: Option<&Kernel>, report: &KernelReport) -> std::result::Result<(), Fault> {
         let from = self.kernels_from;
         if known.is_some_and(|known| known.report.started_at.is_some()) {
             return Ok(());
@@ -159,13 +159,13 @@ impl RetentionLimits {
 /// time of report has to be stored. For a snapshot, the group notes its time.
 pub(super) async fn merge(
     session: &GroupTransaction,
-    reports: Placed,
-    names: &[Named],
+    reports: IndexedReports,
+    names: &[NamedOwner],
     taken_at: Option<Timestamp>,
-    refused: &mut Vec<Refused>,
-) -> Result<(Reported, Vec<KernelKey>)> {
+    refused: &mut Vec<RefusedReport>,
+) -> Result<(ReportedKernels, Vec<KernelKey>)> {
     let group = &session.state().group;
-    let known = Known::look_up(session.read(), &group.name, &reports).await?;
+    let known = StoredKernels::look_up(session.read(), &group.name, &reports).await?;
     let rule = inferred_end_rule(&session.state().options, session.now);
     let mut merged = known.merge(reports, names, rule, RetentionLimits::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
@@ -175,7 +175,7 @@ pub(super) async fn merge(
 
 /// The kernels whose time of report has to be stored. If a whole group is reported again and again, this is not done
 /// every time. If snapshots are used it is, because they compare this time with their own.
-fn to_be_noted(session: &GroupTransaction, merged: &Reported) -> Vec<KernelKey> {
+fn to_be_noted(session: &GroupTransaction, merged: &ReportedKernels) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
         (Some(_), _) => 0,
@@ -190,7 +190,7 @@ fn to_be_noted(session: &GroupTransaction, merged: &Reported) -> Vec<KernelKey> 
 }
 
 /// The rule for the time after an inferred end.
-fn inferred_end_rule(options: &Options, now: Timestamp) -> InferredEndRule {
+fn inferred_end_rule(options: &FairShareOptions, now: Timestamp) -> InferredEndRule {
     let kept_hours = match options.gap_policy {
         GapPolicy::Interpolate => options.max_gap_hours,
         GapPolicy::Ignore => 0,
@@ -200,7 +200,7 @@ fn inferred_end_rule(options: &Options, now: Timestamp) -> InferredEndRule {
 
 /// The kernels as they would be after the batches of a dry run.
 #[derive(Default)]
-pub struct Rehearsal(ById);
+pub struct DryRunKernels(ById);
 
 impl Service {
     /// The reports of `batch` that [`Service::ingest`] would refuse after the batches of `rehearsal`. Nothing is
@@ -216,25 +216,25 @@ impl Service {
         &self,
         caller: &Caller,
         group: &str,
-        rehearsal: &mut Rehearsal,
-        batch: Vec<Incoming>,
-    ) -> Result<Vec<Refused>> {
+        rehearsal: &mut DryRunKernels,
+        batch: Vec<IncomingReport>,
+    ) -> Result<Vec<RefusedReport>> {
         caller.require_scheduler()?;
-        let picture = self.group(caller, group)?;
+        let group_snapshot = self.group(caller, group)?;
         let split = batch.into_iter().map(|incoming| incoming.split(0)).enumerate();
-        let (mut names, mut reports): (Vec<Named>, Placed) =
+        let (mut names, mut reports): (Vec<NamedOwner>, IndexedReports) =
             split.map(|(at, (named, report))| (named, (at, report))).unzip();
         let foreign = ForeignOwners::new(self, &[caller]);
         let (mut refused, _) = settle_domains(&self.people(), &foreign, &mut names, &mut reports);
         let stored = store::groups::find(self.store().read(), group).await?;
         let stored = stored.ok_or_else(|| Error::unknown_group(group))?;
-        let (db, now) = (self.store().read(), self.certain_now());
+        let (db, now) = (self.store().read(), self.trusted_now());
         Box::pin(EarlierReports::set_aside(db, self, &stored, &mut reports, now)).await?;
-        let mut known = Known::look_up(self.store().read(), group, &reports).await?;
+        let mut known = StoredKernels::look_up(self.store().read(), group, &reports).await?;
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
         let kept = RetentionLimits::of(&stored);
-        let rule = inferred_end_rule(&picture.options, self.certain_now());
+        let rule = inferred_end_rule(&group_snapshot.options, self.trusted_now());
         let merged = known.merge(reports, &names, rule, kept, &mut refused);
         rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));
         Ok(refused)

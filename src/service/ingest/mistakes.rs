@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::fault::escaped;
-use crate::domain::kernel::Report;
+use crate::domain::fault::escape_key;
+use crate::domain::kernel::KernelReport;
 use crate::domain::slots::SlotName;
 use crate::service::agents::looks_like_range;
 use crate::service::group::agent_slots::slot_not_offered;
-use crate::service::group::published::profile::Profile;
+use crate::service::group::snapshots::profile::GroupProfile;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 
 /// One kind of mistake in a report.
@@ -21,7 +21,7 @@ pub enum ReportMistake {
 
 impl ReportMistake {
     /// Probable mistakes in one report to a group. Needs no database.
-    pub fn find(group: &Profile, report: &Report) -> impl Iterator<Item = Self> {
+    pub fn find(group: &GroupProfile, report: &KernelReport) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
         let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));
         let lacking = slots.filter(|slot| group.lacks_slot(*slot)).map(Self::SlotNotOffered);
@@ -29,10 +29,10 @@ impl ReportMistake {
     }
 
     /// The warning, with a pointer into the report.
-    fn warning(&self, group: &Profile) -> InputWarning {
+    fn warning(&self, group: &GroupProfile) -> InputWarning {
         match self {
             Self::SlotNotOffered(slot) => InputWarning::at(
-                format!("/occupied_slots/{}", escaped(slot.as_str())),
+                format!("/occupied_slots/{}", escape_key(slot.as_str())),
                 "slot_not_offered",
                 slot_not_offered(*slot, &group.agent_slots),
             ),
@@ -70,7 +70,7 @@ impl ReportMistakes {
 
     /// The warnings, each with the index of the first report and the number of reports. A warning without an index is
     /// for mistakes that are not listed.
-    pub fn warnings(&self, group: &Profile) -> Vec<(InputWarning, Option<u64>, u64)> {
+    pub fn warnings(&self, group: &GroupProfile) -> Vec<(InputWarning, Option<u64>, u64)> {
         let listed =
             self.found.iter().map(|(mistake, (place, reports))| (mistake.warning(group), Some(*place), *reports));
         listed.chain(InputWarning::unlisted(self.more).map(|warning| (warning, None, self.more))).collect()

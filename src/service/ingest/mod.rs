@@ -1,9 +1,9 @@
 //! Takes kernels from schedulers: checks, merges and stores reports, and infers ends that no report names.
 
 pub mod batch;
+pub mod domain_assignment;
 pub mod earlier;
 pub mod foreign_owners;
-pub mod homes;
 pub mod incoming;
 pub mod inferred;
 pub mod merging;

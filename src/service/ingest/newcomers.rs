@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::incoming::{Named, OwnerNames};
+use super::incoming::{NamedOwner, OwnerNames};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
-use crate::domain::kernel::{Phase, Report};
+use crate::domain::kernel::{KernelPhase, KernelReport};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 use crate::store::people::{Domain, Project, User};
 
 /// A project that moves to another domain.
-pub struct Moved {
+pub struct MovedProject {
     pub id: ProjectId,
     pub from: Arc<str>,
     pub to: Arc<str>,
@@ -21,7 +21,7 @@ pub struct Moved {
 }
 
 /// An entity that is no longer archived, with the action and the target for the audit log.
-pub struct Restored {
+pub struct RestoredEntity {
     pub action: &'static str,
     pub target: String,
     pub by: KernelId,
@@ -29,22 +29,22 @@ pub struct Restored {
 
 /// The changes of a batch to people.
 #[derive(Default)]
-pub struct Changes {
+pub struct PeopleChanges {
     pub domains: BTreeMap<Arc<str>, Domain>,
     pub projects: BTreeMap<ProjectId, Project>,
     pub users: BTreeMap<UserId, User>,
     /// Projects of which only a newer start is noted.
     pub starts: BTreeMap<ProjectId, Project>,
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedProject>,
     /// Kernels whose reports name no domain.
     without_domain: HashSet<KernelId>,
     /// The kernel that put a project into its present domain.
     movers: BTreeMap<ProjectId, KernelId>,
-    pub restored: Vec<Restored>,
+    pub restored: Vec<RestoredEntity>,
 }
 
-impl Changes {
-    pub fn of(people: &Directory, taken: &[&Named], reports: &[&Report], now: Timestamp) -> Self {
+impl PeopleChanges {
+    pub fn of(people: &PeopleDirectory, taken: &[&NamedOwner], reports: &[&KernelReport], now: Timestamp) -> Self {
         let mut changes = Self { without_domain: without_domain(taken), ..Self::default() };
         for report in reports {
             changes.place(people, taken, report, now);
@@ -61,7 +61,7 @@ impl Changes {
 
     /// Puts each project into the domain of its newest kernel, so that the order of reports does not matter. A project
     /// without a domain takes the first one that is named, and a report without a domain moves no project.
-    fn place(&mut self, people: &Directory, taken: &[&Named], report: &Report, now: Timestamp) {
+    fn place(&mut self, people: &PeopleDirectory, taken: &[&NamedOwner], report: &KernelReport, now: Timestamp) {
         let id = report.owner.project;
         // A start in the future must not fix the project until then.
         let start = report.started_at.filter(|_| !self.without_domain.contains(&report.id));
@@ -92,24 +92,24 @@ impl Changes {
         }
     }
 
-    fn project(&mut self, people: &Directory, id: ProjectId, now: Timestamp, domain: &str) -> &mut Project {
+    fn project(&mut self, people: &PeopleDirectory, id: ProjectId, now: Timestamp, domain: &str) -> &mut Project {
         self.projects.entry(id).or_insert_with(|| {
             let known = people.project(id).map(|project| Project::clone(project));
             known.unwrap_or_else(|| Project::new(id, Arc::from(domain), Timestamp::EPOCH, now))
         })
     }
 
-    fn user(&mut self, people: &Directory, id: UserId, now: Timestamp) -> &mut User {
+    fn user(&mut self, people: &PeopleDirectory, id: UserId, now: Timestamp) -> &mut User {
         self.users
             .entry(id)
             .or_insert_with(|| people.user(id).map_or_else(|| User::new(id, now), |user| User::clone(user)))
     }
 
     /// Takes the names of a report. A stored name stays, because only an admin changes it.
-    fn call(&mut self, people: &Directory, named: &Named, now: Timestamp) {
+    fn call(&mut self, people: &PeopleDirectory, named: &NamedOwner, now: Timestamp) {
         let (user, project) = (named.owner.user, named.owner.project);
         let known = people.user(user);
-        let (name, shown) = fresh(
+        let (name, shown) = new_names(
             &named.user,
             known.is_none_or(|known| known.name.is_none()),
             known.and_then(|known| known.display_name.as_deref()),
@@ -130,7 +130,7 @@ impl Changes {
         else {
             return;
         };
-        let (name, shown) = fresh(&named.project, !has_name, display.as_deref(), stored.as_deref());
+        let (name, shown) = new_names(&named.project, !has_name, display.as_deref(), stored.as_deref());
         if name.is_some() || shown.is_some() {
             let name = name.filter(|name| people.project_called(name).is_none());
             let row = self.project(people, project, now, "");
@@ -140,7 +140,7 @@ impl Changes {
     }
 
     /// Separates projects without a change, projects of which only a start is noted, and projects that move.
-    fn settle(&mut self, people: &Directory) {
+    fn settle(&mut self, people: &PeopleDirectory) {
         let projects = std::mem::take(&mut self.projects);
         for (id, mut project) in projects {
             let Some(known) = people.project(id) else {
@@ -152,7 +152,7 @@ impl Changes {
             }
             if project.domain_name != known.domain_name {
                 let (from, to) = (Arc::clone(&known.domain_name), Arc::clone(&project.domain_name));
-                self.moved.push(Moved { id, from, to, by: self.movers.get(&id).copied() });
+                self.moved.push(MovedProject { id, from, to, by: self.movers.get(&id).copied() });
             }
             if project == **known {
                 continue;
@@ -165,28 +165,29 @@ impl Changes {
     }
 
     /// Ends the archiving of a user, project or domain that is used again.
-    fn restore(&mut self, people: &Directory, report: &Report, now: Timestamp) {
+    fn restore(&mut self, people: &PeopleDirectory, report: &KernelReport, now: Timestamp) {
         let used_after = |archived_at: Option<Timestamp>| {
-            let ended = (report.phase == Phase::Terminated).then_some(report.terminated_at).flatten();
+            let ended = (report.phase == KernelPhase::Terminated).then_some(report.terminated_at).flatten();
             archived_at.is_some_and(|archived_at| ended.is_none_or(|ended| ended > archived_at))
         };
         let Member { user, project } = report.owner;
         if people.user(user).is_some_and(|known| used_after(known.archived_at)) {
             let row = self.user(people, user, now);
             if row.archived_at.take().is_some() {
-                self.restored.push(Restored { action: "user.restored", target: user.to_string(), by: report.id });
+                self.restored.push(RestoredEntity { action: "user.restored", target: user.to_string(), by: report.id });
             }
         }
         if people.project(project).is_some_and(|known| used_after(known.archived_at)) {
             let row = self.project(people, project, now, &report.domain);
             if row.archived_at.take().is_some() {
                 let target = project.to_string();
-                self.restored.push(Restored { action: "project.restored", target, by: report.id });
+                self.restored.push(RestoredEntity { action: "project.restored", target, by: report.id });
             }
         }
-        let home = self.projects.get(&project).map(|row| &row.domain_name);
-        let home = home.or_else(|| people.project(project).map(|known| &known.domain_name)).cloned();
-        for name in home.iter().map(|home| &**home).chain([report.domain.as_str()]) {
+        let assigned_domain = self.projects.get(&project).map(|row| &row.domain_name);
+        let assigned_domain =
+            assigned_domain.or_else(|| people.project(project).map(|known| &known.domain_name)).cloned();
+        for name in assigned_domain.iter().map(|assigned_domain| &**assigned_domain).chain([report.domain.as_str()]) {
             if self.domains.contains_key(name) {
                 continue;
             }
@@ -198,7 +199,11 @@ impl Changes {
                 Some(known) if used_after(known.archived_at) => {
                     let row = Domain { archived_at: None, ..Domain::clone(known) };
                     self.domains.insert(Arc::clone(&known.name), row);
-                    self.restored.push(Restored { action: "domain.restored", target: name.to_owned(), by: report.id });
+                    self.restored.push(RestoredEntity {
+                        action: "domain.restored",
+                        target: name.to_owned(),
+                        by: report.id,
+                    });
                 }
                 Some(_) => {}
             }
@@ -211,7 +216,7 @@ impl Changes {
 }
 
 /// The kernels for which no report of the batch names a domain.
-fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
+fn without_domain(taken: &[&NamedOwner]) -> HashSet<KernelId> {
     let mut kernels: HashSet<KernelId> =
         taken.iter().filter(|named| !named.has_domain).map(|named| named.kernel).collect();
     if !kernels.is_empty() {
@@ -223,13 +228,13 @@ fn without_domain(taken: &[&Named]) -> HashSet<KernelId> {
 }
 
 /// The new names in a report.
-fn fresh<'a>(
-    told: &'a OwnerNames,
+fn new_names<'a>(
+    given_names: &'a OwnerNames,
     is_unnamed: bool,
     display: Option<&str>,
     stored: Option<&str>,
 ) -> (Option<&'a str>, Option<&'a str>) {
-    let name = told.name.as_deref().filter(|_| is_unnamed);
-    let shown = told.display_name.as_deref().filter(|new| Some(*new) != display && Some(*new) != stored);
+    let name = given_names.name.as_deref().filter(|_| is_unnamed);
+    let shown = given_names.display_name.as_deref().filter(|new| Some(*new) != display && Some(*new) != stored);
     (name, shown)
 }

@@ -6,32 +6,33 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::earlier::EarlierReports;
-use super::incoming::Named;
-use super::newcomers::{Changes, Moved, Restored};
+use super::incoming::NamedOwner;
+use super::newcomers::{MovedProject, PeopleChanges, RestoredEntity};
 use crate::domain::ids::{KernelId, Member};
-use crate::domain::kernel::{Changed, Report};
-use crate::service::audit::Change;
+use crate::domain::kernel::{ChangedKernels, KernelReport};
+use crate::service::audit::AuditedChange;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Result};
 use crate::store;
-use crate::store::people::{People, PeopleLock, Project};
+use crate::store::people::{PeopleLock, PeopleRows, Project};
 
 /// Registers the people that the taken reports name. `callers` are those of the parts. Returns true if anything
 /// changed.
 pub async fn register(
     session: &mut GroupTransaction,
     callers: &[&Caller],
-    taken: &[&Named],
-    merged: &Changed,
+    taken: &[&NamedOwner],
+    merged: &ChangedKernels,
     earlier: &EarlierReports,
 ) -> Result<bool> {
-    let reports: Vec<&Report> = merged.iter().map(|(_, kernel)| &*kernel.report).chain(earlier.all_reports()).collect();
-    let mut changes = Changes::of(&session.people(), taken, &reports, session.now);
+    let reports: Vec<&KernelReport> =
+        merged.iter().map(|(_, kernel)| &*kernel.report).chain(earlier.all_reports()).collect();
+    let mut changes = PeopleChanges::of(&session.people(), taken, &reports, session.now);
     let mut lock = None;
     if !changes.is_empty() {
         lock = Some(session.lock_people().await?);
         // Other processes may have registered the same people meanwhile.
-        changes = Changes::of(&session.people(), taken, &reports, session.now);
+        changes = PeopleChanges::of(&session.people(), taken, &reports, session.now);
     }
     let hierarchy = &session.state().hierarchy;
     let owners = merged.iter().map(|(_, kernel)| kernel.report.owner);
@@ -51,32 +52,39 @@ pub async fn register(
     if !changes.moved.is_empty() {
         session.reconfigure();
     }
-    know(session, &changes, &members, &domains);
+    add_people(session, &changes, &members, &domains);
     if let Some(lock) = lock.filter(|_| !changes.is_empty()) {
-        book(session, lock, callers, taken, changes).await?;
+        store_people_changes(session, lock, callers, taken, changes).await?;
     }
     Ok(true)
 }
 
 /// Adds new people to the group, and moves projects in it.
-fn know(session: &mut GroupTransaction, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
-    let homes: Vec<Option<Arc<str>>> = {
+fn add_people(
+    session: &mut GroupTransaction,
+    changes: &PeopleChanges,
+    members: &BTreeSet<Member>,
+    domains: &BTreeSet<&str>,
+) {
+    let domain_assignments: Vec<Option<Arc<str>>> = {
         let people = session.people();
-        let home = |id| {
+        let assigned_domain = |id| {
             let row = changes.projects.get(&id).map(|project| &project.domain_name);
             row.or_else(|| people.project(id).map(|known| &known.domain_name)).cloned()
         };
-        members.iter().map(|member| home(member.project)).collect()
+        members.iter().map(|member| assigned_domain(member.project)).collect()
     };
-    session.know(|state| {
+    session.apply_to_state(|state| {
         let mut new = Vec::new();
         for project in changes.projects.values() {
             if state.hierarchy.projects().contains_key(&project.id) {
                 new.extend(state.know_project(project.id, &project.domain_name));
             }
         }
-        for (member, home) in members.iter().zip(homes) {
-            new.extend(home.map(|home| state.know_member(*member, &home)).unwrap_or_default());
+        for (member, assigned_domain) in members.iter().zip(domain_assignments) {
+            new.extend(
+                assigned_domain.map(|assigned_domain| state.know_member(*member, &assigned_domain)).unwrap_or_default(),
+            );
         }
         for domain in domains {
             new.extend(state.know_domain(&Arc::from(*domain)));
@@ -86,34 +94,36 @@ fn know(session: &mut GroupTransaction, changes: &Changes, members: &BTreeSet<Me
 }
 
 /// Stores the changes of people, with an audit entry for each change that is not merely a new name.
-async fn book(
+async fn store_people_changes(
     session: &mut GroupTransaction,
     lock: PeopleLock,
     callers: &[&Caller],
-    taken: &[&Named],
-    changes: Changes,
+    taken: &[&NamedOwner],
+    changes: PeopleChanges,
 ) -> Result<()> {
-    let Changes { domains, projects, users, moved, restored, .. } = changes;
-    let people = People {
+    let PeopleChanges { domains, projects, users, moved, restored, .. } = changes;
+    let people = PeopleRows {
         domains: domains.into_values().collect(),
         projects: projects.into_values().collect(),
         users: users.into_values().collect(),
     };
     session.save_people(lock, people).await?;
     let caller_of = |kernel: Option<KernelId>| {
-        let told = taken.iter().rev().find(|named| Some(named.kernel) == kernel);
-        told.and_then(|named| callers.get(named.part)).or(callers.first()).copied()
+        let named_report = taken.iter().rev().find(|named| Some(named.kernel) == kernel);
+        named_report.and_then(|named| callers.get(named.part)).or(callers.first()).copied()
     };
-    for Moved { id, from, to, by } in moved {
+    for MovedProject { id, from, to, by } in moved {
         let Some(caller) = caller_of(by) else { continue };
         let of = |domain: Arc<str>| Some(json!({"domain_name": domain}));
         let (before, after, target) = (of(from), of(to), id.to_string());
-        session.audit_as(caller, Change { action: "project.moved", target, before, after, reason: None }).await?;
+        session
+            .audit_as(caller, AuditedChange { action: "project.moved", target, before, after, reason: None })
+            .await?;
     }
-    for Restored { action, target, by } in restored {
+    for RestoredEntity { action, target, by } in restored {
         let Some(caller) = caller_of(Some(by)) else { continue };
         let (before, after) = (Some(json!({"archived": true})), Some(json!({"archived": false})));
-        session.audit_as(caller, Change { action, target, before, after, reason: None }).await?;
+        session.audit_as(caller, AuditedChange { action, target, before, after, reason: None }).await?;
     }
     Ok(())
 }

@@ -57,13 +57,13 @@ impl Role {
 
 /// The rights of a caller, and the rows that it may see.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct CallerAccess {
     role: Role,
     user: Option<UserId>,
     key: Option<Uuid>,
 }
 
-impl Access {
+impl CallerAccess {
     pub fn require_admin(self) -> Result<()> {
         self.require(&[Role::Admin])
     }
@@ -179,13 +179,13 @@ impl Caller {
         SlotNameSource { key: self.key_id, group: Some(Arc::from(group)), is_about_agents: false }
     }
 
-    pub fn reach(&self) -> KeyReach {
+    pub fn key_reach(&self) -> KeyReach {
         KeyReach { groups: self.groups.clone(), own_user: self.only_user() }
     }
 
     /// The rights of the caller in the groups that its key reaches.
-    pub fn access(&self) -> Access {
-        Access { role: self.role, user: self.user, key: self.key_id }
+    pub fn access(&self) -> CallerAccess {
+        CallerAccess { role: self.role, user: self.user, key: self.key_id }
     }
 
     pub fn require_admin(&self) -> Result<()> {

@@ -28,7 +28,8 @@ impl Clock for SystemClock {
 
     #[cfg(not(target_os = "linux"))]
     fn steady(&self) -> Duration {
-        static BEGINNING: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
-        BEGINNING.elapsed()
+        static PROCESS_START: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        PROCESS_START.elapsed()
     }
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 pub use crate::domain::fault::Fault;
 use crate::domain::fault::MAX_FAULTS;
 use crate::domain::names::NameError;
-use crate::store::audit_targets::Author;
-use crate::store::{Fault as Cause, StoreError};
+use crate::store::audit_targets::ChangeAuthor;
+use crate::store::{StoreError, TransientFault as Cause};
 
 /// The faults of one request, at most as many as an answer lists.
 #[derive(Debug, Default)]
-pub struct Faults(Vec<Fault>);
+pub struct RequestFaults(Vec<Fault>);
 
-impl Faults {
+impl RequestFaults {
     /// Adds a fault, unless there are [`MAX_FAULTS`] already.
     pub fn push(&mut self, fault: Fault) {
         if !self.are_enough() {
@@ -35,15 +35,15 @@ impl Faults {
 
 /// The present state, if it is not the one that a request is based on.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct PresentState {
     /// The current revision of the configuration.
     pub config_revision: Option<String>,
     /// The author of the change.
-    pub by: Option<Author>,
+    pub by: Option<ChangeAuthor>,
 }
 
 /// The cause of an error. It is shared, because one cause may fail many requests.
-pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+pub type ErrorCause = Arc<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -70,7 +70,7 @@ pub enum Error {
     Guarded { code: &'static str, detail: String, counts: BTreeMap<&'static str, u64> },
     /// 409: the state that the request is based on has changed meanwhile.
     #[error("{detail}")]
-    Overtaken { code: &'static str, detail: String, found: Box<Found> },
+    Overtaken { code: &'static str, detail: String, found: Box<PresentState> },
     /// 412.
     #[error("the resource has changed since the version that If-Match names")]
     StaleMatch,
@@ -82,10 +82,10 @@ pub enum Error {
     Invalid(Vec<Fault>),
     /// 503: a later attempt may succeed.
     #[error("{detail}")]
-    Unavailable { code: &'static str, detail: String, source: Option<Source> },
+    Unavailable { code: &'static str, detail: String, source: Option<ErrorCause> },
     /// 500: a fault of the server. The detail goes to the log, never into an answer.
     #[error("an internal error happened; its cause is in the server's log")]
-    Internal { detail: String, source: Option<Source> },
+    Internal { detail: String, source: Option<ErrorCause> },
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -143,7 +143,7 @@ impl Error {
 
     /// 500 with the cause of a failure. Writes it to the log.
     pub fn failed(what: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
-        let error = chain(&cause);
+        let error = cause_chain(&cause);
         tracing::error!(%error, "{what}");
         Self::Internal { detail: format!("{what}: {error}"), source: Some(Arc::new(cause)) }
     }
@@ -152,7 +152,7 @@ impl Error {
     pub fn cause(&self) -> String {
         match self {
             Self::Internal { detail, .. } => detail.clone(),
-            Self::Unavailable { source: Some(source), .. } => chain(&**source),
+            Self::Unavailable { source: Some(source), .. } => cause_chain(&**source),
             _ => self.to_string(),
         }
     }
@@ -198,16 +198,16 @@ impl Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let StoreError::Unavailable { fault, .. } = &error else {
-            let detail = chain(&error);
+            let detail = cause_chain(&error);
             tracing::error!(error = %detail, "database error");
             return Self::Internal { detail, source: Some(Arc::new(error)) };
         };
         // A lock concerns only this statement, so it is logged. The other faults are a condition of the service, which
         // is logged once.
         if *fault == Cause::Busy {
-            tracing::warn!(error = %chain(&error), "database unavailable");
+            tracing::warn!(error = %cause_chain(&error), "database unavailable");
         } else {
-            tracing::debug!(error = %chain(&error), "database unavailable");
+            tracing::debug!(error = %cause_chain(&error), "database unavailable");
         }
         let (code, detail) = (code_of(*fault), format!("{fault}; try again later"));
         Self::Unavailable { code, detail, source: Some(Arc::new(error)) }
@@ -215,17 +215,17 @@ impl From<StoreError> for Error {
 }
 
 /// An error and its causes as one text. A cause that repeats the words of the one above it is left out.
-pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = error.to_string();
+pub fn cause_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
     let mut below = error.source();
     while let Some(cause) = below {
         let words = cause.to_string();
-        if !told.contains(&words) {
-            told = format!("{told}: {words}");
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
         }
         below = cause.source();
     }
-    told
+    text
 }
 
 /// The code of answers to requests that failed because of `fault`.

@@ -7,38 +7,38 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
-use crate::domain::decimal::with_kept_numbers;
-use crate::domain::reading::{Misread, Unique, UniqueObject, read_from};
+use crate::domain::decimal::with_exact_numbers;
+use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from};
 
 /// The largest depth of JSON. No request needs ten levels.
 pub const MAX_DEPTH: usize = 100;
 
 /// The name of the document in sentences about all of it.
-const WHOLE: &str = "the JSON document";
+const DOCUMENT_NAME: &str = "the JSON document";
 
 /// The reason why bytes are not a `T`.
 #[derive(Debug)]
-pub enum Unreadable {
+pub enum JsonError {
     /// The text is not JSON.
     Malformed { code: &'static str, detail: String },
     /// The text is JSON, but of another form.
     Wrong(Fault),
 }
 
-impl From<Unreadable> for Error {
-    fn from(error: Unreadable) -> Self {
+impl From<JsonError> for Error {
+    fn from(error: JsonError) -> Self {
         match error {
-            Unreadable::Malformed { code, detail } => Self::Malformed { code, detail },
-            Unreadable::Wrong(fault) => Self::Invalid(vec![fault]),
+            JsonError::Malformed { code, detail } => Self::Malformed { code, detail },
+            JsonError::Wrong(fault) => Self::Invalid(vec![fault]),
         }
     }
 }
 
-impl From<Unreadable> for Fault {
-    fn from(error: Unreadable) -> Self {
+impl From<JsonError> for Fault {
+    fn from(error: JsonError) -> Self {
         match error {
-            Unreadable::Malformed { code, detail } => Self::new("", code, detail),
-            Unreadable::Wrong(fault) => fault,
+            JsonError::Malformed { code, detail } => Self::new("", code, detail),
+            JsonError::Wrong(fault) => fault,
         }
     }
 }
@@ -52,34 +52,34 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 /// Parses one JSON document.
-pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
+pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, JsonError> {
     let bytes = without_mark(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = read_from::<T, _>(&mut deserializer, "invalid_type");
     match read {
         Ok(value) if deserializer.end().is_ok() => Ok(value),
-        read => Err(why(bytes, read.err())),
+        read => Err(find_json_error(bytes, read.err())),
     }
 }
 
 /// Parses one JSON object. Decimals are kept as they are written, because values contain numbers as floats.
-pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
     let bytes = without_mark(bytes);
-    let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
+    let kept = std::str::from_utf8(bytes).map(with_exact_numbers).unwrap_or_default();
     // If it fails, the original document is parsed, so that faults have its places.
     let UniqueObject { map, repeated } = read(kept.as_bytes()).or_else(|_| read(bytes))?;
-    once(map, repeated).map_err(Unreadable::Wrong)
+    reject_repeated_keys(map, repeated).map_err(JsonError::Wrong)
 }
 
 /// Parses JSON of any form inside a text. Decimals are kept as they are written.
 pub fn read_any(text: &str) -> Result<Value, Fault> {
-    let read = serde_json::from_str(&with_kept_numbers(text)).or_else(|_| serde_json::from_str(text));
-    let Unique { value, repeated } = read.map_err(|error| Fault::new("", "invalid_json", not_json(&error)))?;
-    once(value, repeated)
+    let read = serde_json::from_str(&with_exact_numbers(text)).or_else(|_| serde_json::from_str(text));
+    let UniqueValue { value, repeated } = read.map_err(|error| Fault::new("", "invalid_json", not_json(&error)))?;
+    reject_repeated_keys(value, repeated)
 }
 
 /// The value, or a fault if an object in it repeats a key.
-fn once<T>(value: T, repeated: Option<String>) -> Result<T, Fault> {
+fn reject_repeated_keys<T>(value: T, repeated: Option<String>) -> Result<T, Fault> {
     repeated.map_or(Ok(value), |pointer| Err(Fault::about(pointer, "duplicate_field", "is given twice")))
 }
 
@@ -87,49 +87,49 @@ fn once<T>(value: T, repeated: Option<String>) -> Result<T, Fault> {
 /// numbers as floats.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub struct Unread(Box<RawValue>);
+pub struct UnparsedObject(Box<RawValue>);
 
-impl Unread {
+impl UnparsedObject {
     /// Parses the object, which is at `key` in its document.
-    pub fn into_map(self, key: &str) -> Result<Map<String, Value>, Unreadable> {
+    pub fn into_map(self, key: &str) -> Result<Map<String, Value>, JsonError> {
         let json = self.0.get();
-        let read = read_from(&mut serde_json::Deserializer::from_str(&with_kept_numbers(json)), "invalid_type");
+        let read = read_from(&mut serde_json::Deserializer::from_str(&with_exact_numbers(json)), "invalid_type");
         let UniqueObject { map, repeated } =
-            read.map_err(|misread: Misread| why(json.as_bytes(), Some(misread.below(key))))?;
-        once(map, repeated).map_err(|fault| Unreadable::Wrong(fault.below(&format!("/{key}"))))
+            read.map_err(|misread: DecodeError| find_json_error(json.as_bytes(), Some(misread.below(key))))?;
+        reject_repeated_keys(map, repeated).map_err(|fault| JsonError::Wrong(fault.below(&format!("/{key}"))))
     }
 }
 
 /// Finds the reason of a failure, which need not be fast: the text is not JSON, or one place of the document is wrong.
-fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
+fn find_json_error(bytes: &[u8], misread: Option<DecodeError>) -> JsonError {
     if let Err(error) = std::str::from_utf8(bytes) {
-        let detail = format!("{WHOLE} is not UTF-8 text from byte {} on", error.valid_up_to());
-        return Unreadable::Malformed { code: "invalid_utf8", detail };
+        let detail = format!("{DOCUMENT_NAME} is not UTF-8 text from byte {} on", error.valid_up_to());
+        return JsonError::Malformed { code: "invalid_utf8", detail };
     }
     if is_too_deep(bytes) {
         return too_deep();
     }
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        return Unreadable::Malformed { code: "malformed_json", detail: not_json(&error) };
+        return JsonError::Malformed { code: "malformed_json", detail: not_json(&error) };
     }
     match misread {
-        Some(misread) => Unreadable::Wrong(misread.fault(WHOLE)),
-        None => Unreadable::Malformed { code: "malformed_json", detail: format!("{WHOLE} cannot be read") },
+        Some(misread) => JsonError::Wrong(misread.fault(DOCUMENT_NAME)),
+        None => JsonError::Malformed { code: "malformed_json", detail: format!("{DOCUMENT_NAME} cannot be read") },
     }
 }
 
 /// The position at which a text stops being JSON.
 fn not_json(error: &serde_json::Error) -> String {
     match error.classify() {
-        Category::Eof => format!("{WHOLE} ends too early"),
-        _ => format!("{WHOLE} is not JSON from line {}, column {} on", error.line(), error.column()),
+        Category::Eof => format!("{DOCUMENT_NAME} ends too early"),
+        _ => format!("{DOCUMENT_NAME} is not JSON from line {}, column {} on", error.line(), error.column()),
     }
 }
 
 /// The error of a document that [`is_too_deep`].
-pub fn too_deep() -> Unreadable {
-    let detail = format!("{WHOLE} is nested deeper than {MAX_DEPTH} levels");
-    Unreadable::Malformed { code: "too_deep", detail }
+pub fn too_deep() -> JsonError {
+    let detail = format!("{DOCUMENT_NAME} is nested deeper than {MAX_DEPTH} levels");
+    JsonError::Malformed { code: "too_deep", detail }
 }
 
 /// True if brackets outside of texts are nested deeper than [`MAX_DEPTH`].

@@ -4,16 +4,16 @@ use super::error::{Error, Result};
 use crate::domain::time::{Day, Timestamp};
 
 /// The beginning of a period.
-pub fn beginning(pointer: &str, text: &str) -> Result<Timestamp> {
-    instant(pointer, text, 0)
+pub fn parse_beginning(pointer: &str, text: &str) -> Result<Timestamp> {
+    parse_instant(pointer, text, 0)
 }
 
 /// The end of a period; a day is included.
 pub fn end(pointer: &str, text: &str) -> Result<Timestamp> {
-    instant(pointer, text, 1)
+    parse_instant(pointer, text, 1)
 }
 
-fn instant(pointer: &str, text: &str, past: i32) -> Result<Timestamp> {
+fn parse_instant(pointer: &str, text: &str, past: i32) -> Result<Timestamp> {
     let day = text.parse::<Day>().map(|day| day.plus(past).start()).ok();
     day.or_else(|| text.parse::<Timestamp>().ok()).ok_or_else(|| {
         let said = "is neither a time like 2026-01-13T10:00:00Z nor a day like 2026-01-13";

@@ -17,7 +17,7 @@ pub const DEFAULT_PAGE: u32 = 100;
 /// A part of a sort key. The parts of one list are compared by value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Key {
+pub enum CursorKey {
     Number(u64),
     Text(String),
 }
@@ -26,27 +26,27 @@ pub enum Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub list: String,
-    pub key: Vec<Key>,
+    pub key: Vec<CursorKey>,
 }
 
 /// The name of a list of one owner, so that a cursor of another owner's list is refused.
-fn scoped(list: &str, scope: &str) -> String {
+fn scoped_list(list: &str, scope: &str) -> String {
     format!("{list}@{scope}")
 }
 
 impl Cursor {
-    pub fn new(list: impl Into<String>, key: Vec<Key>) -> Self {
+    pub fn new(list: impl Into<String>, key: Vec<CursorKey>) -> Self {
         Self { list: list.into(), key }
     }
 
     /// The cursor, valid only for the list of one owner.
     pub fn encode_scoped(&self, scope: &str) -> String {
-        Self { list: scoped(&self.list, scope), key: self.key.clone() }.encode()
+        Self { list: scoped_list(&self.list, scope), key: self.key.clone() }.encode()
     }
 
     /// Decodes a cursor of one owner's `list`.
     pub fn decode_scoped(text: &str, list: &str, scope: &str, pointer: &str) -> Result<Self> {
-        let found = Self::decode(text, &scoped(list, scope), pointer)?;
+        let found = Self::decode(text, &scoped_list(list, scope), pointer)?;
         Ok(Self { list: list.to_owned(), key: found.key })
     }
 
@@ -59,7 +59,7 @@ impl Cursor {
     pub fn decode(text: &str, list: &str, pointer: &str) -> Result<Self> {
         let fault = |said: &str| Error::about(pointer, "invalid_cursor", said);
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("is not a cursor of this service"))?;
-        let (of, key): (String, Vec<Key>) =
+        let (of, key): (String, Vec<CursorKey>) =
             serde_json::from_slice(&bytes).map_err(|_| fault("is not a cursor of this service"))?;
         if of != list {
             return Err(fault("belongs to another list or another order"));
@@ -81,7 +81,7 @@ pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
 
 /// The wanted rows of a sorted list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct PageWindow {
     /// At most [`MAX_PAGE`] unless the list allows more.
     pub limit: u32,
     /// True if the last rows are wanted instead of the first.
@@ -91,13 +91,13 @@ pub struct Window {
     pub offset: u64,
 }
 
-impl Window {
+impl PageWindow {
     /// The first `limit` rows after `after`.
     pub fn forward(limit: u32, after: Option<Cursor>) -> Self {
         Self { limit, from_end: false, after, before: None, offset: 0 }
     }
 
-    /// True if rows follow the page, and true if rows precede it. `cut` is true if reading stopped at `limit`.
+    /// True if rows follow the page, and true if rows precede it. `cut_window` is true if reading stopped at `limit`.
     pub fn neighbours(&self, cut: bool) -> (bool, bool) {
         if self.from_end {
             (self.before.is_some() || self.offset > 0, cut || self.after.is_some())
@@ -131,8 +131,8 @@ impl<T> Page<T> {
 }
 
 /// A key that ascends with the day.
-pub(in crate::service) fn day_key(day: Day) -> Key {
-    Key::Number(u64::from(day.0.cast_unsigned() ^ (1 << 31)))
+pub(in crate::service) fn day_key(day: Day) -> CursorKey {
+    CursorKey::Number(u64::from(day.0.cast_unsigned() ^ (1 << 31)))
 }
 
 pub(in crate::service) fn key_day(key: u64) -> Day {
@@ -140,7 +140,10 @@ pub(in crate::service) fn key_day(key: u64) -> Day {
 }
 
 /// A window of a list that the store reads by a key; `key` extracts it from a cursor.
-pub(in crate::service) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) -> Option<K>) -> Result<KeyWindow<K>> {
+pub(in crate::service) fn key_window<K>(
+    window: &PageWindow,
+    key: impl Fn(&[CursorKey]) -> Option<K>,
+) -> Result<KeyWindow<K>> {
     let place =
         |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(Error::other_cursor)).transpose();
     Ok(KeyWindow {
@@ -156,8 +159,8 @@ pub(in crate::service) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) ->
 pub(in crate::service) fn key_page<T>(
     list: &str,
     found: KeyPage<T>,
-    key: impl Fn(&T) -> Vec<Key>,
-    window: &Window,
+    key: impl Fn(&T) -> Vec<CursorKey>,
+    window: &PageWindow,
 ) -> Page<T> {
     let (has_next, has_previous) = window.neighbours(found.cut);
     let rows = found.rows.into_iter().map(|row| (Cursor::new(list, key(&row)), row)).collect();
@@ -165,9 +168,9 @@ pub(in crate::service) fn key_page<T>(
 }
 
 /// A window of a list with numbered rows.
-pub(in crate::service) fn id_window(window: &Window) -> Result<IdWindow> {
+pub(in crate::service) fn id_window(window: &PageWindow) -> Result<IdWindow> {
     key_window(window, |key| match key {
-        [Key::Number(n)] => i64::try_from(*n).ok(),
+        [CursorKey::Number(n)] => i64::try_from(*n).ok(),
         _ => None,
     })
 }
@@ -177,13 +180,18 @@ pub(in crate::service) fn id_page<T>(
     list: &str,
     found: KeyPage<T>,
     id: impl Fn(&T) -> i64,
-    window: &Window,
+    window: &PageWindow,
 ) -> Page<T> {
-    key_page(list, found, |row| vec![Key::Number(id(row).unsigned_abs())], window)
+    key_page(list, found, |row| vec![CursorKey::Number(id(row).unsigned_abs())], window)
 }
 
 /// The part of rows ascending by `key` that is in the window.
-pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
+pub fn cut_window<T: Clone>(
+    list: &str,
+    sorted: &[T],
+    key: impl Fn(&T) -> Vec<CursorKey>,
+    window: &PageWindow,
+) -> Page<T> {
     let mut from = window.after.as_ref().map_or(0, |c| sorted.partition_point(|row| key(row) <= c.key));
     let mut to =
         window.before.as_ref().map_or(sorted.len(), |c| sorted.partition_point(|row| key(row) < c.key)).max(from);
@@ -208,20 +216,20 @@ pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, win
 pub fn cut_ordered<T: Clone>(
     list: &str,
     ascending: &[T],
-    key: impl Fn(&T) -> Vec<Key>,
-    window: &Window,
+    key: impl Fn(&T) -> Vec<CursorKey>,
+    window: &PageWindow,
     descending: bool,
 ) -> Page<T> {
     if !descending {
-        return cut(list, ascending, key, window);
+        return cut_window(list, ascending, key, window);
     }
-    let mirrored = Window {
+    let mirrored = PageWindow {
         from_end: !window.from_end,
         after: window.before.clone(),
         before: window.after.clone(),
         ..window.clone()
     };
-    let mut page = cut(list, ascending, key, &mirrored);
+    let mut page = cut_window(list, ascending, key, &mirrored);
     page.rows.reverse();
     Page { has_next: page.has_previous, has_previous: page.has_next, ..page }
 }

@@ -52,7 +52,7 @@ impl InputWarning {
 }
 
 /// `names` in a sentence: the first `most` of them, and the number of the others.
-pub fn listed(names: &[String], most: usize) -> String {
+pub fn list_names(names: &[String], most: usize) -> String {
     let shown = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(most) {
         None | Some(0) => shown,

@@ -8,36 +8,36 @@ use uuid::Uuid;
 use crate::domain::time::Timestamp;
 use crate::process::name::name;
 use crate::service::{Error, Result, Service};
-use crate::store::holders::{BEAT_EVERY, Holder};
+use crate::store::holders::{BEAT_EVERY, JobHolder};
 use crate::store::{self, ConnectionTrait};
 
-pub use crate::store::leases::Fence;
+pub use crate::store::leases::LeaseFence;
 
 /// The object of a run: a group, and the lease under which the run writes if it has one.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct LeasedWork {
     pub group: String,
-    pub fence: Option<Fence>,
+    pub fence: Option<LeaseFence>,
 }
 
-impl From<&str> for Work {
+impl From<&str> for LeasedWork {
     fn from(group: &str) -> Self {
         Self { group: group.to_owned(), fence: None }
     }
 }
 
-impl From<&String> for Work {
+impl From<&String> for LeasedWork {
     fn from(group: &String) -> Self {
         group.as_str().into()
     }
 }
 
-impl Work {
+impl LeasedWork {
     /// Refuses the writes of a run whose lease another process has taken. From here on no process can take the lease until
     /// the transaction ends.
     pub(in crate::service) async fn check_fence(&self, tx: &impl ConnectionTrait) -> Result<()> {
         match &self.fence {
-            Some(fence) if !store::leases::holds(tx, fence).await? => Err(Error::Conflict {
+            Some(fence) if !store::leases::is_held(tx, fence).await? => Err(Error::Conflict {
                 code: "lease_lost",
                 detail: format!(
                     "another process has taken over {}; what this run had not stored was not kept",
@@ -50,12 +50,12 @@ impl Work {
 }
 
 /// The registration of this process among those that run jobs.
-pub struct Presence {
-    holder: Arc<Holder>,
+pub struct ProcessPresence {
+    holder: Arc<JobHolder>,
     _beats: AbortOnDropHandle<()>,
 }
 
-impl Presence {
+impl ProcessPresence {
     pub fn id(&self) -> Uuid {
         self.holder.id
     }
@@ -63,8 +63,8 @@ impl Presence {
 
 /// The result of a request for a lease.
 #[derive(Debug)]
-pub enum Lease {
-    Taken(Fence),
+pub enum LeaseResult {
+    Taken(LeaseFence),
     /// Another process, which is alive, holds the lease.
     Held {
         by: String,
@@ -75,9 +75,9 @@ pub enum Lease {
 impl Service {
     /// Registers this process among those that run jobs, until the value is dropped.
     #[tracing::instrument(name = "service.jobs.leases.join", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn join(&self) -> Result<Presence> {
+    pub async fn join(&self) -> Result<ProcessPresence> {
         let store = self.store().clone();
-        let holder = Arc::new(Holder::join(store.write(), name(), self.clock().now()).await?);
+        let holder = Arc::new(JobHolder::join(store.write(), name(), self.clock().now()).await?);
         // Weak, so that the heartbeats end as soon as the value is dropped.
         let beating = Arc::downgrade(&holder);
         let beats = tokio::spawn(async move {
@@ -96,18 +96,18 @@ impl Service {
                 }
             }
         });
-        Ok(Presence { holder, _beats: AbortOnDropHandle::new(beats) })
+        Ok(ProcessPresence { holder, _beats: AbortOnDropHandle::new(beats) })
     }
 
     /// Withdraws this process from those that run jobs.
     #[tracing::instrument(name = "service.jobs.leases.leave", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn leave(&self, presence: &Presence) -> Result<()> {
+    pub async fn leave(&self, presence: &ProcessPresence) -> Result<()> {
         Ok(presence.holder.leave(self.store().write()).await?)
     }
 
     /// Takes a lease. One that is held by a dead process counts as free.
     #[tracing::instrument(name = "service.jobs.leases.take_lease", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn take_lease(&self, presence: &Presence, name: &str) -> Result<Lease> {
+    pub async fn take_lease(&self, presence: &ProcessPresence, name: &str) -> Result<LeaseResult> {
         let db = self.store().write();
         loop {
             let seen = store::leases::find(db, name).await?;
@@ -116,16 +116,16 @@ impl Service {
                 && !presence.holder.is_gone(db, holder).await?
             {
                 let by = store::holders::label(db, holder).await?.unwrap_or_else(|| "another process".to_owned());
-                return Ok(Lease::Held { by, since: lease.taken_at });
+                return Ok(LeaseResult::Held { by, since: lease.taken_at });
             }
-            if let Some(fence) = store::leases::take(db, name, presence.id(), seen, self.clock().now()).await? {
-                return Ok(Lease::Taken(fence));
+            if let Some(fence) = store::leases::take_lease(db, name, presence.id(), seen, self.clock().now()).await? {
+                return Ok(LeaseResult::Taken(fence));
             }
         }
     }
 
     #[tracing::instrument(name = "service.jobs.leases.release_lease", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn release_lease(&self, fence: &Fence) -> Result<()> {
+    pub async fn release_lease(&self, fence: &LeaseFence) -> Result<()> {
         Ok(store::leases::release(self.store().write(), fence).await?)
     }
 
@@ -136,7 +136,7 @@ impl Service {
         skip_all,
         err(level = "debug")
     )]
-    pub async fn close_abandoned_runs(&self, presence: &Presence) -> Result<u64> {
+    pub async fn close_abandoned_runs(&self, presence: &ProcessPresence) -> Result<u64> {
         let open = store::jobs::open(self.store().read()).await?;
         let holders: Vec<Uuid> = open.iter().filter_map(|(_, holder)| *holder).collect();
         let gone = presence.holder.gone(self.store().read(), &holders).await?;
@@ -145,7 +145,7 @@ impl Service {
         if ids.is_empty() {
             return Ok(0);
         }
-        let closed = store::jobs::abandon(self.store().write(), ids, self.clock().now()).await?;
+        let closed = store::jobs::close_abandoned(self.store().write(), ids, self.clock().now()).await?;
         tracing::info!(runs = closed, "runs of processes that are gone were closed as abandoned");
         Ok(closed)
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::input::page::{Page, Window, id_page, id_window};
+use super::input::page::{Page, PageWindow, id_page, id_window};
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::store;
@@ -81,7 +81,7 @@ impl Service {
         caller: &Caller,
         jobs: &dyn JobControl,
         filter: RunFilter<'_>,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<JobRun>> {
         caller.require_reader()?;
         if let Some(group) = filter.group {

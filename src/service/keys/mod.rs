@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::audit::{self, Change};
-use super::keys::table::Known;
+use super::audit::{self, AuditedChange};
+use super::keys::table::KnownKey;
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Role, Service};
 use crate::domain::ids::UserId;
@@ -22,10 +22,10 @@ use crate::domain::time::Timestamp;
 use crate::process::random;
 use crate::store::{self, StoreError};
 
-pub use crate::store::keys::ApiKey;
+pub use crate::store::keys::StoredKey;
 
 /// The prefix of every key, by which a leaked key can be recognised.
-const PREFIX: &str = "fsk_";
+const KEY_PREFIX: &str = "fsk_";
 /// The time for which keys in memory are accepted while the database cannot be read.
 pub const DEFAULT_GRACE: Duration = Duration::from_hours(24);
 /// The largest number of resource groups in one key.
@@ -46,7 +46,7 @@ pub struct NewKey {
 impl Service {
     /// Creates a key. The returned text is its only copy.
     #[tracing::instrument(name = "service.keys.create_key", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
+    pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, StoredKey)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
         check_label(&new.label).map_err(|error| Error::about("/label", "invalid_label", error))?;
@@ -64,11 +64,11 @@ impl Service {
         let groups = new.groups.map(check_groups).transpose()?;
         let mut bytes = [0u8; 32];
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
-        let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        let text = format!("{KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         let service = Arc::clone(self);
         run_to_completion(async move {
             let now = service.clock.now();
-            let key = ApiKey {
+            let key = StoredKey {
                 id: random::dated_id(),
                 role: new.role.as_str().to_owned(),
                 label: new.label.into(),
@@ -85,7 +85,7 @@ impl Service {
             let after = Some(
                 json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at, "resource_groups": key.groups.as_deref()}),
             );
-            let change = Change {
+            let change = AuditedChange {
                 action: "key.create",
                 target: key.id.to_string(),
                 before: None,
@@ -102,7 +102,7 @@ impl Service {
 
     /// All keys by creation, without their texts.
     #[tracing::instrument(name = "service.keys.keys", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn keys(&self, caller: &Caller) -> Result<Vec<ApiKey>> {
+    pub async fn keys(&self, caller: &Caller) -> Result<Vec<StoredKey>> {
         caller.require_admin()?;
         caller.require_all_groups()?;
         let mut keys = store::keys::list(self.store().read()).await?;
@@ -130,13 +130,13 @@ impl Service {
     }
 
     /// The holder of a known key, unless the key has been revoked or has expired.
-    fn admit(&self, known: &Known, request_id: Arc<str>) -> Result<Caller> {
+    fn admit(&self, known: &KnownKey, request_id: Arc<str>) -> Result<Caller> {
         let (now, key) = (self.clock.now(), &known.key);
         if key.revoked_at.is_some() {
-            return Err(refused("revoked_key", "the key was revoked"));
+            return Err(key_refusal("revoked_key", "the key was revoked"));
         }
         if key.expires_at.is_some_and(|t| t <= now) {
-            return Err(refused("expired_key", "the key has expired"));
+            return Err(key_refusal("expired_key", "the key has expired"));
         }
         self.check_grace()?;
         known.used(now);
@@ -154,15 +154,15 @@ impl Service {
     }
 
     /// Looks up a key that another process may have just created.
-    async fn look_up(&self, key_hash: &str) -> Result<Arc<Known>> {
+    async fn look_up(&self, key_hash: &str) -> Result<Arc<KnownKey>> {
         let changes = self.keys.changes();
         match store::keys::find_by_hash(self.store.read(), key_hash).await {
             Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
-            Ok(None) => Err(refused("unknown_key", "the key is not known")),
+            Ok(None) => Err(key_refusal("unknown_key", "the key is not known")),
             // All keys were known when the database was last read.
             Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => {
                 self.check_grace()?;
-                Err(refused("unknown_key", "the key is not known"))
+                Err(key_refusal("unknown_key", "the key is not known"))
             }
             Err(error) => Err(error.into()),
         }
@@ -196,7 +196,7 @@ impl Service {
     #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
         let (changes, known) = (self.keys.changes(), self.keys.snapshot());
-        let rows = store::keys::hashed(self.store.read()).await?;
+        let rows = store::keys::keys_by_hash(self.store.read()).await?;
         if known.is_contradicted_by(&rows) {
             self.rewinds.note_keys();
         }
@@ -209,13 +209,13 @@ impl Service {
     pub async fn store_key_uses(&self) -> Result<()> {
         let uses = self.keys.unstored_uses();
         if !uses.is_empty() {
-            store::keys::touch(self.store.write(), &uses).await?;
+            store::keys::store_uses(self.store.write(), &uses).await?;
         }
         Ok(())
     }
 }
 
-fn refused(code: &'static str, detail: &str) -> Error {
+fn key_refusal(code: &'static str, detail: &str) -> Error {
     Error::Unauthorized { code, detail: detail.to_owned() }
 }
 
@@ -243,10 +243,10 @@ fn check_groups(mut groups: Vec<String>) -> Result<Arc<[String]>> {
 
 /// The digest of a key in hexadecimal. Every request needs it, and `format!` would take longer than the digest.
 fn hash(text: &str) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
-        hex.extend([byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)])));
+        hex.extend([byte >> 4, byte & 15].map(|digit| char::from(HEX_DIGITS[usize::from(digit)])));
     }
     hex
 }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::ApiKey;
+use super::StoredKey;
 use crate::domain::time::Timestamp;
-use crate::service::audit::{self, Change};
+use crate::service::audit::{self, AuditedChange};
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Role, Service};
 use crate::store;
 
 /// True for a key that may create and revoke keys now: it has not expired, and reaches all resource groups.
-fn manages_keys(key: &ApiKey, now: Timestamp) -> bool {
+fn manages_keys(key: &StoredKey, now: Timestamp) -> bool {
     key.groups.is_none() && key.expires_at.is_none_or(|at| at > now)
 }
 
 /// Refuses to revoke the last admin key that can create others.
-fn require_another(admins: &[ApiKey], id: Uuid, now: Timestamp) -> Result<()> {
+fn require_another(admins: &[StoredKey], id: Uuid, now: Timestamp) -> Result<()> {
     let mut managing = admins.iter().filter(|key| manages_keys(key, now));
     match (managing.next(), managing.next()) {
         (Some(last), None) if last.id == id => Err(Error::Conflict {
@@ -50,7 +50,7 @@ impl Service {
                 return Err(Error::NotFound { code: "unknown_key", detail: format!("there is no valid key {id}") });
             }
             let change =
-                Change { action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
+                AuditedChange { action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
             audit::write(&tx, &caller, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             service.keys.revoked(id, now);

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
-use super::{Known, hash, refused};
+use super::{KnownKey, hash, key_refusal};
 use crate::domain::time::MICROS_PER_SECOND;
 use crate::process::random;
 use crate::service::work::run_to_completion;
@@ -22,7 +22,7 @@ pub const SESSION_SECONDS: i64 = 12 * 3_600;
 const SESSIONS_OF_A_KEY: u64 = 100;
 
 #[derive(Clone, Debug, Default)]
-struct Table {
+struct SessionRows {
     by_hash: HashMap<String, UiSession>,
     /// Grows with every change by this process. A read that began before a change is discarded.
     changes: u64,
@@ -30,7 +30,7 @@ struct Table {
 
 /// All sessions by their hashes. A lookup never waits.
 #[derive(Debug, Default)]
-pub struct SessionTable(ArcSwap<Table>);
+pub struct SessionTable(ArcSwap<SessionRows>);
 
 impl SessionTable {
     fn get(&self, session_hash: &str) -> Option<UiSession> {
@@ -44,7 +44,7 @@ impl SessionTable {
     /// Applies what was read, unless this process has changed a session since `changes`.
     fn take(&self, changes: u64, take: impl Fn(&mut HashMap<String, UiSession>)) {
         self.0.rcu(|old| {
-            let mut table = Table::clone(old);
+            let mut table = SessionRows::clone(old);
             if table.changes == changes {
                 take(&mut table.by_hash);
             }
@@ -54,7 +54,7 @@ impl SessionTable {
 
     fn change(&self, change: impl Fn(&mut HashMap<String, UiSession>)) {
         self.0.rcu(|old| {
-            let mut table = Table::clone(old);
+            let mut table = SessionRows::clone(old);
             change(&mut table.by_hash);
             table.changes += 1;
             table
@@ -108,7 +108,7 @@ impl Service {
     pub async fn resume_session(&self, id: &str, request_id: Arc<str>) -> Result<Caller> {
         let session = self.find_session(&hash(id)).await?;
         if session.expires_at <= self.clock.now() {
-            return Err(refused("expired_session", "the session has ended; sign in again"));
+            return Err(key_refusal("expired_session", "the session has ended; sign in again"));
         }
         let known = self.key_of(session.key).await?;
         let caller = self.admit(&known, request_id)?;
@@ -118,7 +118,7 @@ impl Service {
 
     /// Finds a session. One that another process may have just opened is looked up in the database.
     async fn find_session(&self, session_hash: &str) -> Result<UiSession> {
-        let unknown = || refused("unknown_session", "this session is unknown or has ended; sign in again");
+        let unknown = || key_refusal("unknown_session", "this session is unknown or has ended; sign in again");
         if let Some(session) = self.sessions.get(session_hash) {
             return Ok(session);
         }
@@ -136,18 +136,18 @@ impl Service {
     }
 
     /// The key of a session, which another process may have just created.
-    async fn key_of(&self, id: Uuid) -> Result<Arc<Known>> {
+    async fn key_of(&self, id: Uuid) -> Result<Arc<KnownKey>> {
         if let Some(known) = self.keys.by_id(id) {
             return Ok(known);
         }
         self.refresh_keys().await?;
-        self.keys.by_id(id).ok_or_else(|| refused("unknown_key", "the key of this session is not known"))
+        self.keys.by_id(id).ok_or_else(|| key_refusal("unknown_key", "the key of this session is not known"))
     }
 
     /// Reads all sessions again.
     pub(super) async fn refresh_sessions(&self) -> Result<()> {
         let changes = self.sessions.changes();
-        let rows = store::ui_sessions::hashed(self.store.read()).await?;
+        let rows = store::ui_sessions::sessions_by_hash(self.store.read()).await?;
         self.sessions.take(changes, |all| *all = rows.iter().cloned().collect());
         Ok(())
     }

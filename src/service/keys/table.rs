@@ -10,21 +10,21 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::store::keys::ApiKey;
+use crate::store::keys::StoredKey;
 
 /// The precision with which `last_used_at` is stored, in microseconds.
 const TOUCH_MICROS: i64 = 60 * MICROS_PER_SECOND;
 
 /// A key, and its last use in this process.
 #[derive(Debug)]
-pub struct Known {
-    pub key: ApiKey,
+pub struct KnownKey {
+    pub key: StoredKey,
     /// Microseconds since 1970, UTC; 0 for never.
     used_at: AtomicI64,
 }
 
-impl Known {
-    fn new(key: ApiKey, before: Option<&Self>) -> Arc<Self> {
+impl KnownKey {
+    fn new(key: StoredKey, before: Option<&Self>) -> Arc<Self> {
         let stored = key.last_used_at.map_or(0, Timestamp::micros);
         let seen = before.map_or(0, |known| known.used_at.load(Ordering::Relaxed));
         Arc::new(Self { key, used_at: AtomicI64::new(stored.max(seen)) })
@@ -45,12 +45,12 @@ impl Known {
 
 /// The keys that were known at some moment.
 #[derive(Debug)]
-pub struct KeySnapshot(Arc<Table>);
+pub struct KeySnapshot(Arc<KeyRows>);
 
 impl KeySnapshot {
     /// True if a key is missing in a later read, or is no longer revoked there.
-    pub fn is_contradicted_by(&self, rows: &[(String, ApiKey)]) -> bool {
-        let later: HashMap<&str, &ApiKey> = rows.iter().map(|(hash, key)| (&**hash, key)).collect();
+    pub fn is_contradicted_by(&self, rows: &[(String, StoredKey)]) -> bool {
+        let later: HashMap<&str, &StoredKey> = rows.iter().map(|(hash, key)| (&**hash, key)).collect();
         self.0.by_hash.iter().any(|(hash, known)| {
             later.get(&**hash).is_none_or(|key| known.key.revoked_at.is_some() && key.revoked_at.is_none())
         })
@@ -58,8 +58,8 @@ impl KeySnapshot {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Table {
-    by_hash: HashMap<String, Arc<Known>>,
+struct KeyRows {
+    by_hash: HashMap<String, Arc<KnownKey>>,
     /// The time of the last read of all keys; `None` if there was none.
     read_at: Option<Instant>,
     /// Grows with every change by this process. A read that began before a change is discarded.
@@ -68,14 +68,14 @@ struct Table {
 
 /// All keys by their hashes. A lookup never waits.
 #[derive(Debug, Default)]
-pub struct KeyTable(ArcSwap<Table>);
+pub struct KeyTable(ArcSwap<KeyRows>);
 
 impl KeyTable {
-    pub fn get(&self, key_hash: &str) -> Option<Arc<Known>> {
+    pub fn get(&self, key_hash: &str) -> Option<Arc<KnownKey>> {
         self.0.load().by_hash.get(key_hash).cloned()
     }
 
-    pub fn by_id(&self, id: Uuid) -> Option<Arc<Known>> {
+    pub fn by_id(&self, id: Uuid) -> Option<Arc<KnownKey>> {
         self.0.load().by_hash.values().find(|known| known.key.id == id).cloned()
     }
 
@@ -95,21 +95,21 @@ impl KeyTable {
     }
 
     /// Replaces all keys by what was read, unless this process has changed a key since `changes`.
-    pub fn replace(&self, rows: &[(String, ApiKey)], changes: u64) {
+    pub fn replace(&self, rows: &[(String, StoredKey)], changes: u64) {
         self.0.rcu(|old| {
             if old.changes != changes {
                 return Arc::clone(old);
             }
-            let known = |(hash, key): &(String, ApiKey)| {
-                (hash.clone(), Known::new(key.clone(), old.by_hash.get(hash).map(|k| &**k)))
+            let known = |(hash, key): &(String, StoredKey)| {
+                (hash.clone(), KnownKey::new(key.clone(), old.by_hash.get(hash).map(|k| &**k)))
             };
-            Arc::new(Table { by_hash: rows.iter().map(known).collect(), read_at: Some(Instant::now()), changes })
+            Arc::new(KeyRows { by_hash: rows.iter().map(known).collect(), read_at: Some(Instant::now()), changes })
         });
     }
 
     /// Adds a key that was read, unless this process has changed a key since `changes`.
-    pub fn learn(&self, key_hash: &str, key: &ApiKey, changes: u64) -> Arc<Known> {
-        let known = Known::new(key.clone(), None);
+    pub fn learn(&self, key_hash: &str, key: &StoredKey, changes: u64) -> Arc<KnownKey> {
+        let known = KnownKey::new(key.clone(), None);
         self.change(|table| {
             if table.changes == changes {
                 table.by_hash.insert(key_hash.to_owned(), Arc::clone(&known));
@@ -119,8 +119,8 @@ impl KeyTable {
     }
 
     /// Adds a key that this process has created.
-    pub fn created(&self, key_hash: &str, key: &ApiKey) {
-        let known = Known::new(key.clone(), None);
+    pub fn created(&self, key_hash: &str, key: &StoredKey) {
+        let known = KnownKey::new(key.clone(), None);
         self.change(|table| {
             table.by_hash.insert(key_hash.to_owned(), Arc::clone(&known));
             table.changes += 1;
@@ -131,15 +131,15 @@ impl KeyTable {
     pub fn revoked(&self, id: Uuid, at: Timestamp) {
         self.change(|table| {
             for known in table.by_hash.values_mut().filter(|known| known.key.id == id) {
-                *known = Known::new(ApiKey { revoked_at: Some(at), ..known.key.clone() }, Some(known));
+                *known = KnownKey::new(StoredKey { revoked_at: Some(at), ..known.key.clone() }, Some(known));
             }
             table.changes += 1;
         });
     }
 
-    fn change(&self, change: impl Fn(&mut Table)) {
+    fn change(&self, change: impl Fn(&mut KeyRows)) {
         self.0.rcu(|old| {
-            let mut table = Table::clone(old);
+            let mut table = KeyRows::clone(old);
             change(&mut table);
             table
         });
@@ -148,7 +148,7 @@ impl KeyTable {
     /// Uses of keys that are more than a minute newer than what is stored.
     pub fn unstored_uses(&self) -> Vec<(Uuid, Timestamp)> {
         let table = self.0.load();
-        let newer = |known: &Arc<Known>| {
+        let newer = |known: &Arc<KnownKey>| {
             let used = known.last_used_at()?;
             let stored = known.key.last_used_at.map_or(i64::MIN, Timestamp::micros);
             (used.micros().saturating_sub(stored) > TOUCH_MICROS).then_some((known.key.id, used))

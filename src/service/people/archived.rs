@@ -4,37 +4,37 @@ use std::sync::Arc;
 
 use crate::domain::ids::Member;
 use crate::service::Service;
-use crate::service::group::published::GroupSnapshot;
-use crate::service::group::published::rows::Rows;
-use crate::service::input::warning::{InputWarning, listed};
+use crate::service::group::snapshots::GroupSnapshot;
+use crate::service::group::snapshots::rows::RankedRows;
+use crate::service::input::warning::{InputWarning, list_names};
 use crate::store::people::{Domain, Project, User};
 
 /// The number of groups that a sentence names.
-const NAMED_GROUPS: usize = 5;
+const MAX_NAMED_GROUPS: usize = 5;
 
 impl Service {
     /// A warning if the user is archived but has running kernels. Needs no database.
     pub fn user_warnings(&self, user: &User) -> Vec<InputWarning> {
-        let members = |rows: &Rows| rows.memberships(user.id).into_iter().map(|row| row.member).collect();
+        let members = |rows: &RankedRows| rows.memberships(user.id).into_iter().map(|row| row.member).collect();
         self.at_work(user.archived_at.is_some(), "user", members)
     }
 
     /// [`Service::user_warnings`] for a project.
     pub fn project_warnings(&self, project: &Project) -> Vec<InputWarning> {
-        let members = |rows: &Rows| rows.members_of(project.id).map(|row| row.member).collect();
+        let members = |rows: &RankedRows| rows.members_of(project.id).map(|row| row.member).collect();
         self.at_work(project.archived_at.is_some(), "project", members)
     }
 
     /// [`Service::user_warnings`] for a domain.
     pub fn domain_warnings(&self, domain: &Domain) -> Vec<InputWarning> {
-        let members = |rows: &Rows| {
+        let members = |rows: &RankedRows| {
             let projects = rows.projects().filter(|project| project.domain_name == domain.name);
             projects.flat_map(|project| rows.members_of(project.project_id)).map(|row| row.member).collect()
         };
         self.at_work(domain.archived_at.is_some(), "domain", members)
     }
 
-    fn at_work(&self, archived: bool, kind: &str, members: impl Fn(&Rows) -> Vec<Member>) -> Vec<InputWarning> {
+    fn at_work(&self, archived: bool, kind: &str, members: impl Fn(&RankedRows) -> Vec<Member>) -> Vec<InputWarning> {
         if !archived {
             return Vec::new();
         }
@@ -51,7 +51,7 @@ impl Service {
         }
         let detail = format!(
             "the {kind} is archived while kernels of it run in {}: they count on, and a report that changes one shows the {kind} again",
-            listed(&groups, NAMED_GROUPS)
+            list_names(&groups, MAX_NAMED_GROUPS)
         );
         vec![InputWarning::at("/archived", "archived_at_work", detail)]
     }

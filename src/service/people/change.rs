@@ -6,20 +6,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::Directory;
+use super::PeopleDirectory;
 use crate::domain::identity::reads_as_uuid;
 use crate::domain::names;
 use crate::domain::time::Timestamp;
-use crate::service::audit::{self, Change};
-use crate::service::group::published::rows::Rows;
+use crate::service::audit::{self, AuditedChange};
+use crate::service::group::snapshots::rows::RankedRows;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Caller, Error, Fault, Result, Service};
-use crate::store::people::{People, PeopleLock};
+use crate::store::people::{PeopleLock, PeopleRows};
 use crate::store::{self, Tx};
 
 /// A key of a write: left out, cleared or set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Set<T> {
+pub enum KeyUpdate<T> {
     #[default]
     Keep,
     Clear,
@@ -27,13 +27,13 @@ pub enum Set<T> {
 }
 
 /// A null clears; an absent key keeps, with `#[serde(default)]`.
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Set<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for KeyUpdate<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         Ok(Option::deserialize(deserializer)?.map_or(Self::Clear, Self::To))
     }
 }
 
-impl<T> Set<T> {
+impl<T> KeyUpdate<T> {
     /// This value, or `other` if the key was left out.
     #[must_use]
     pub fn or(self, other: Option<T>) -> Self {
@@ -44,7 +44,7 @@ impl<T> Set<T> {
     }
 }
 
-impl Set<String> {
+impl KeyUpdate<String> {
     pub(super) fn apply(self, value: &mut Option<Arc<str>>) {
         match self {
             Self::Keep => {}
@@ -66,13 +66,13 @@ pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>,
 /// Checks a name that an admin gives to the entity `id`, whose present name is `stored`. A name that reads as a UUID is
 /// allowed only if the rule of names gives the same id for it; otherwise it would hide the entity that has this UUID.
 pub(super) fn check_name<I: PartialEq>(
-    name: &Set<String>,
+    name: &KeyUpdate<String>,
     stored: Option<&Arc<str>>,
     id: &I,
     by_rule: impl FnOnce(&str) -> I,
     faults: &mut Vec<Fault>,
 ) {
-    let Set::To(name) = name else { return };
+    let KeyUpdate::To(name) = name else { return };
     if is_stored(name, stored) {
         return;
     }
@@ -85,8 +85,8 @@ pub(super) fn check_name<I: PartialEq>(
     }
 }
 
-pub(super) fn check_display_name(name: &Set<String>, stored: Option<&Arc<str>>, faults: &mut Vec<Fault>) {
-    if let Set::To(name) = name
+pub(super) fn check_display_name(name: &KeyUpdate<String>, stored: Option<&Arc<str>>, faults: &mut Vec<Fault>) {
+    if let KeyUpdate::To(name) = name
         && !is_stored(name, stored)
         && let Err(error) = names::check_display_name(name)
     {
@@ -122,7 +122,7 @@ pub(super) fn check_free<I: Copy + PartialEq + Display>(
 }
 
 /// A transaction that changes people.
-pub(super) struct Write<'a> {
+pub(super) struct PeopleWrite<'a> {
     pub service: &'a Arc<Service>,
     pub caller: &'a Caller,
     pub now: Timestamp,
@@ -131,7 +131,7 @@ pub(super) struct Write<'a> {
 }
 
 /// A domain, a project or a user that an admin changes.
-pub(super) trait Row: Clone + PartialEq {
+pub(super) trait PersonRow: Clone + PartialEq {
     /// The action of a change in the audit log.
     const ACTION: &'static str;
 
@@ -142,13 +142,13 @@ pub(super) trait Row: Clone + PartialEq {
     fn describe(&self) -> Value;
 
     /// True if a group shows the entity.
-    fn is_shown(&self, rows: &Rows) -> bool;
+    fn is_shown(&self, rows: &RankedRows) -> bool;
 
     /// Adds the entity to the rows to be stored.
-    fn add_to(self, people: &mut People);
+    fn add_to(self, people: &mut PeopleRows);
 }
 
-impl<'a> Write<'a> {
+impl<'a> PeopleWrite<'a> {
     /// Begins a transaction. Until it ends no other writer changes people, and the directory is up to date with the
     /// database.
     pub async fn begin(service: &'a Arc<Service>, caller: &'a Caller) -> Result<Self> {
@@ -157,17 +157,17 @@ impl<'a> Write<'a> {
         Ok(Self { service, caller, now: service.clock.now(), tx, lock })
     }
 
-    pub fn read<T>(&self, read: impl FnOnce(&Directory) -> T) -> T {
+    pub fn read<T>(&self, read: impl FnOnce(&PeopleDirectory) -> T) -> T {
         read(&self.service.people())
     }
 
     /// Stores the row and the other `new` rows, unless nothing has changed, and publishes the groups that show it
     /// again. Returns the row, and true if it was unknown before.
-    pub async fn put<R: Row>(
+    pub async fn put<R: PersonRow>(
         self,
         known: Option<Arc<R>>,
         row: R,
-        mut new: People,
+        mut new: PeopleRows,
         reason: Option<String>,
     ) -> Result<(Arc<R>, bool)> {
         if let Some(known) = known.as_ref().filter(|known| ***known == row) {
@@ -175,7 +175,7 @@ impl<'a> Write<'a> {
         }
         row.clone().add_to(&mut new);
         store::people::save(&self.tx, &new, self.lock).await?;
-        let change = Change {
+        let change = AuditedChange {
             action: R::ACTION,
             target: row.target(),
             before: known.as_deref().map(R::describe),
@@ -191,7 +191,7 @@ impl<'a> Write<'a> {
 }
 
 /// Publishes all groups again for which `shows` is true, because they show changed people.
-pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &Rows) -> bool) {
+pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &RankedRows) -> bool) {
     let groups = service.published_groups();
     for group in groups.into_iter().filter(|group| shows(&group.facts.name, &group.facts.rows)) {
         // The change is stored already. A group that cannot be written now shows it with its next write.

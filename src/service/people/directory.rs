@@ -11,15 +11,15 @@ use super::resolution::{AmbiguousName, UnknownUuid};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::{NameError, check_name};
 use crate::service::Result;
-use crate::service::work::begun;
-use crate::store::people::{self, Domain, People as Rows, PeopleLock, Project, User};
-use crate::store::revision::Revision;
+use crate::service::work::spawn_use_case;
+use crate::store::people::{self, Domain, PeopleLock, PeopleRows, Project, User};
+use crate::store::revision::TaggedRevision;
 use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
-pub struct Directory {
-    revision: Revision,
+pub struct PeopleDirectory {
+    revision: TaggedRevision,
     /// The number of times that everything was read again, because the database had gone back to an earlier state.
     rewinds: u64,
     /// The number of times that a project moved to another domain.
@@ -31,8 +31,8 @@ pub struct Directory {
     users: NamedEntities<User>,
 }
 
-impl Directory {
-    pub fn revision(&self) -> Revision {
+impl PeopleDirectory {
+    pub fn revision(&self) -> TaggedRevision {
         self.revision
     }
 
@@ -97,22 +97,22 @@ impl Directory {
         UserId(self.users.id_of_uuid(id))
     }
 
-    /// [`Directory::find_user`] for projects.
+    /// [`PeopleDirectory::find_user`] for projects.
     pub fn find_project(&self, name: &str) -> std::result::Result<ProjectId, AmbiguousName> {
         self.projects.resolve(name, UnknownUuid::IsName).map(ProjectId)
     }
 
-    /// [`Directory::find_user_or_id`] for projects.
+    /// [`PeopleDirectory::find_user_or_id`] for projects.
     pub fn find_project_or_id(&self, text: &str) -> std::result::Result<ProjectId, AmbiguousName> {
         self.projects.resolve(text, UnknownUuid::IsId).map(ProjectId)
     }
 
-    /// [`Directory::user_of_uuid`] for projects.
+    /// [`PeopleDirectory::user_of_uuid`] for projects.
     pub fn project_of_uuid(&self, id: Uuid) -> ProjectId {
         ProjectId(self.projects.id_of_uuid(id))
     }
 
-    /// [`Directory::user_of_uuid`] and [`Directory::project_of_uuid`] together.
+    /// [`PeopleDirectory::user_of_uuid`] and [`PeopleDirectory::project_of_uuid`] together.
     pub fn member_of_uuids(&self, user: Uuid, project: Uuid) -> Member {
         Member { user: self.user_of_uuid(user), project: self.project_of_uuid(project) }
     }
@@ -131,7 +131,7 @@ impl Directory {
         self.users.names()
     }
 
-    /// [`Directory::user_names`] for projects.
+    /// [`PeopleDirectory::user_names`] for projects.
     pub(super) fn project_names(&self) -> impl Iterator<Item = (&Arc<str>, Uuid)> {
         self.projects.names()
     }
@@ -170,7 +170,7 @@ impl Directory {
         has_user: impl Fn(UserId) -> bool,
     ) -> Self {
         let mut seen = Self { revision: self.revision, moves: self.moves, ..Self::default() };
-        let rows = Rows {
+        let rows = PeopleRows {
             domains: self.domains().filter(|row| has_domain(&row.name)).map(|row| Domain::clone(row)).collect(),
             projects: self.projects().filter(|row| has_project(row.id)).map(|row| Project::clone(row)).collect(),
             users: self.users().filter(|row| has_user(row.id)).map(|row| User::clone(row)).collect(),
@@ -182,7 +182,7 @@ impl Directory {
     }
 
     /// Adds committed rows. A known row that is newer stays.
-    fn apply(&mut self, rows: Rows, until: Revision) {
+    fn apply(&mut self, rows: PeopleRows, until: TaggedRevision) {
         for domain in rows.domains {
             let known = self.domains.get(&domain.name);
             if known.is_some_and(|known| known.revision > domain.revision) {
@@ -217,7 +217,7 @@ impl Directory {
     }
 
     /// Replaces all known rows by `rows`.
-    fn replace(&mut self, rows: Rows, until: Revision) {
+    fn replace(&mut self, rows: PeopleRows, until: TaggedRevision) {
         let Self { rewinds, moves, changes, .. } = *self;
         *self = Self::default();
         self.apply(rows, until);
@@ -231,13 +231,13 @@ impl Directory {
 const BEFORE_ALL: i64 = -1;
 
 /// Users without domains and projects.
-pub struct UsersRead(Directory);
+pub struct UsersRead(PeopleDirectory);
 
 /// The directory of this process. Reading it does not wait for the database.
 #[derive(Debug, Default)]
-pub struct People(RwLock<Directory>);
+pub struct CurrentDirectory(RwLock<PeopleDirectory>);
 
-impl People {
+impl CurrentDirectory {
     /// The people of a starting server, without its users. Users are many, and the state of a group does not need them,
     /// so they are read at the same time on another connection. Users that change after `db` was read have their later
     /// state.
@@ -245,10 +245,10 @@ impl People {
         let people = Self::default();
         let until = people::revision(db).await?;
         let read = store.read().clone();
-        let users = begun(async move {
-            let mut directory = Directory::default();
+        let users = spawn_use_case(async move {
+            let mut directory = PeopleDirectory::default();
             let users = people::users_since(&read, BEFORE_ALL).await?;
-            directory.apply(Rows { users, ..Rows::default() }, until);
+            directory.apply(PeopleRows { users, ..PeopleRows::default() }, until);
             Ok(UsersRead(directory))
         });
         let rows = people::all_but_users_since(db, BEFORE_ALL).await?;
@@ -262,11 +262,11 @@ impl People {
     }
 
     /// The guard must not be held across an await.
-    pub fn read(&self) -> RwLockReadGuard<'_, Directory> {
+    pub fn read(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Directory> {
+    fn write(&self) -> RwLockWriteGuard<'_, PeopleDirectory> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -297,8 +297,8 @@ impl People {
     async fn catch_up(
         &self,
         db: &(impl ConnectionTrait + StreamTrait),
-        known: Revision,
-        stored: Revision,
+        known: TaggedRevision,
+        stored: TaggedRevision,
     ) -> Result<bool> {
         if stored == known {
             return Ok(true);
@@ -334,7 +334,7 @@ impl People {
     }
 
     /// Adds rows that a transaction has stored under `lock`, after its commit.
-    pub fn committed(&self, mut rows: Rows, lock: PeopleLock) {
+    pub fn committed(&self, mut rows: PeopleRows, lock: PeopleLock) {
         let number = lock.revision.number();
         rows.domains.iter_mut().for_each(|row| row.revision = number);
         rows.projects.iter_mut().for_each(|row| row.revision = number);

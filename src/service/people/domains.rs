@@ -5,18 +5,18 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Domain;
-use super::change::{Row, Set, Write, all_good, archive, check_display_name};
+use super::change::{KeyUpdate, PeopleWrite, PersonRow, all_good, archive, check_display_name};
 use super::list::PeopleList;
-use crate::service::group::published::rows::Rows;
-use crate::service::input::page::{Key, Page};
+use crate::service::group::snapshots::rows::RankedRows;
+use crate::service::input::page::{CursorKey, Page};
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
-use crate::store::people::People;
+use crate::store::people::PeopleRows;
 
 /// The changes that an admin requests for a domain; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct DomainChange {
-    pub display_name: Set<String>,
+    pub display_name: KeyUpdate<String>,
     pub archived: Option<bool>,
     pub reason: Option<String>,
 }
@@ -34,7 +34,7 @@ impl Service {
             list.filter.shows(domain.archived_at.is_some(), [Some(&*domain.name), domain.display_name.as_deref()])
         };
         let rows = people.domains().filter(|domain| shows(domain)).cloned().collect();
-        Ok(list.page(Self::DOMAIN_LIST, rows, |domain| vec![Key::Text(domain.name.to_string())]))
+        Ok(list.page(Self::DOMAIN_LIST, rows, |domain| vec![CursorKey::Text(domain.name.to_string())]))
     }
 
     /// The domain; `None` if it is unknown.
@@ -64,19 +64,19 @@ impl Service {
         }
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let write = Write::begin(&service, &caller).await?;
+            let write = PeopleWrite::begin(&service, &caller).await?;
             let known = write.read(|people| people.domain(&name).cloned());
             let fresh = || Domain::new(Arc::from(name.as_str()), write.now);
             let mut domain = known.as_deref().cloned().unwrap_or_else(fresh);
             change.display_name.apply(&mut domain.display_name);
             archive(&mut domain.archived_at, change.archived, write.now);
-            write.put(known, domain, People::default(), change.reason).await
+            write.put(known, domain, PeopleRows::default(), change.reason).await
         })
         .await
     }
 }
 
-impl Row for Domain {
+impl PersonRow for Domain {
     const ACTION: &'static str = "domain.put";
 
     fn target(&self) -> String {
@@ -87,11 +87,11 @@ impl Row for Domain {
         json!({"display_name": self.display_name, "archived": self.archived_at.is_some()})
     }
 
-    fn is_shown(&self, rows: &Rows) -> bool {
+    fn is_shown(&self, rows: &RankedRows) -> bool {
         rows.domain(&self.name).is_some()
     }
 
-    fn add_to(self, people: &mut People) {
+    fn add_to(self, people: &mut PeopleRows) {
         people.domains.push(self);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use crate::service::input::page::{Key, Page, Window, cut};
+use crate::service::input::page::{CursorKey, Page, PageWindow, cut_window};
 
 /// The filter of a list.
 #[derive(Clone, Debug, Default)]
@@ -28,13 +28,13 @@ impl PeopleFilter {
 #[derive(Clone, Debug)]
 pub struct PeopleList {
     pub filter: PeopleFilter,
-    pub window: Window,
+    pub window: PageWindow,
 }
 
 impl PeopleList {
-    pub(super) fn page<T: Clone>(&self, name: &str, mut rows: Vec<T>, key: impl Fn(&T) -> Vec<Key>) -> Page<T> {
+    pub(super) fn page<T: Clone>(&self, name: &str, mut rows: Vec<T>, key: impl Fn(&T) -> Vec<CursorKey>) -> Page<T> {
         rows.sort_by_cached_key(&key);
-        cut(name, &rows, key, &self.window)
+        cut_window(name, &rows, key, &self.window)
     }
 
     /// Ordered by the name that is shown, otherwise the id; then by id.
@@ -47,7 +47,7 @@ impl PeopleList {
         self.page(name, rows, |of| {
             let (shown, id) = row(of);
             let id = id.to_string();
-            vec![Key::Text(shown.map_or_else(|| id.clone(), ToString::to_string)), Key::Text(id)]
+            vec![CursorKey::Text(shown.map_or_else(|| id.clone(), ToString::to_string)), CursorKey::Text(id)]
         })
     }
 }

@@ -4,25 +4,25 @@
 //! shown again as soon as it is used again.
 
 mod archived;
-mod called;
 mod change;
 mod directory;
 mod domains;
+mod given_names;
 mod list;
+pub mod lookup;
 mod named_entities;
 mod nearest;
 mod projects;
 mod resolution;
 mod users;
 mod visible;
-pub mod who;
 
 pub use crate::store::people::{Domain, Project, User};
-pub use called::RequestNames;
-pub use change::Set;
+pub use change::KeyUpdate;
 pub(super) use change::publish_where;
-pub use directory::{Directory, People};
+pub use directory::{CurrentDirectory, PeopleDirectory};
 pub use domains::DomainChange;
+pub use given_names::RequestNames;
 pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;
 pub use resolution::{AmbiguousName, is_text_of_id};

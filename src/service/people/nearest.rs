@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::Directory;
+use super::PeopleDirectory;
 use crate::domain::ids::{ProjectId, UserId};
 
 /// Names longer than this may differ in two places, shorter ones in one.
 const LONG_NAME_BYTES: usize = 6;
 
-impl Directory {
+impl PeopleDirectory {
     /// The name nearest to `name`, among the names of users for which `is_shown` is true.
     pub fn nearest_user_name(&self, name: &str, is_shown: impl Fn(UserId) -> bool) -> Option<Arc<str>> {
         nearest(name, self.user_names(), |id| is_shown(UserId(id)))
     }
 
-    /// [`Directory::nearest_user_name`] for projects.
+    /// [`PeopleDirectory::nearest_user_name`] for projects.
     pub fn nearest_project_name(&self, name: &str, is_shown: impl Fn(ProjectId) -> bool) -> Option<Arc<str>> {
         nearest(name, self.project_names(), |id| is_shown(ProjectId(id)))
     }
@@ -29,12 +29,12 @@ fn nearest<'a>(
 ) -> Option<Arc<str>> {
     let wanted = name.to_lowercase();
     let most = if wanted.len() < LONG_NAME_BYTES { 1 } else { 2 };
-    let letters = letters(&wanted);
+    let letters = letter_bits(&wanted);
     let mut found: Option<(usize, &Arc<str>)> = None;
     for (known, id) in names {
         // Hundreds of thousands of names may be known. These checks leave few to be compared letter by letter.
         if known.len().abs_diff(wanted.len()) > most
-            || (letters ^ self::letters(known)).count_ones() as usize > 2 * most
+            || (letters ^ self::letter_bits(known)).count_ones() as usize > 2 * most
             || !is_shown(id)
         {
             continue;
@@ -48,6 +48,6 @@ fn nearest<'a>(
 }
 
 /// A bit for each letter of a text, ignoring case. Two texts that differ in one place differ in at most two bits.
-fn letters(text: &str) -> u64 {
+fn letter_bits(text: &str) -> u64 {
     text.bytes().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() % 64))
 }

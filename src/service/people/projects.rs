@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::change::{Row, Set, Write, all_good, archive, check_display_name, check_free, check_name};
+use super::change::{KeyUpdate, PeopleWrite, PersonRow, all_good, archive, check_display_name, check_free, check_name};
 use super::list::{PeopleFilter, PeopleList};
-use super::{Directory, Domain, Project};
+use super::{Domain, PeopleDirectory, Project};
 use crate::domain::identity;
 use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
-use crate::service::group::published::rows::Rows;
+use crate::service::group::snapshots::rows::RankedRows;
 use crate::service::input::page::Page;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
-use crate::store::people::People;
+use crate::store::people::PeopleRows;
 
 /// The changes that an admin requests for a project; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChange {
-    pub name: Set<String>,
-    pub display_name: Set<String>,
+    pub name: KeyUpdate<String>,
+    pub display_name: KeyUpdate<String>,
     /// The domain into which the project is put and stays; if cleared, reports may move the project again.
-    pub domain_name: Set<String>,
+    pub domain_name: KeyUpdate<String>,
     /// True if reports may not move the project; if absent, it follows from `domain_name`.
     pub domain_pinned: Option<bool>,
     pub archived: Option<bool>,
@@ -30,17 +30,17 @@ pub struct ProjectChange {
 }
 
 impl ProjectChange {
-    fn check(&self, id: ProjectId, people: &Directory) -> Result<()> {
+    fn check(&self, id: ProjectId, people: &PeopleDirectory) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
         let known = people.project(id);
         check_name(&self.name, known.and_then(|project| project.name.as_ref()), &id, identity::project, &mut faults);
         check_display_name(&self.display_name, known.and_then(|project| project.display_name.as_ref()), &mut faults);
-        if let Set::To(domain) = &self.domain_name
+        if let KeyUpdate::To(domain) = &self.domain_name
             && let Err(error) = people.check_domain_name(domain)
         {
             faults.push(Fault::about("/domain_name", "invalid_name", error));
         }
-        if self.domain_name == Set::Clear && self.domain_pinned == Some(true) {
+        if self.domain_name == KeyUpdate::Clear && self.domain_pinned == Some(true) {
             faults.push(Fault::about("/domain_pinned", "contradiction", "goes with a domain that is named"));
         }
         all_good(faults)
@@ -49,14 +49,14 @@ impl ProjectChange {
     /// Puts the project into its domain. The time of the move is noted, so that older reports that arrive later do not
     /// undo it.
     fn place(&self, project: &mut Project, now: Timestamp) {
-        if let Set::To(domain) = &self.domain_name {
+        if let KeyUpdate::To(domain) = &self.domain_name {
             if *project.domain_name != **domain {
                 project.domain_name = Arc::from(domain.as_str());
                 project.domain_since = project.domain_since.max(now);
             }
             project.domain_pinned = true;
         }
-        if self.domain_name == Set::Clear {
+        if self.domain_name == KeyUpdate::Clear {
             project.domain_pinned = false;
         }
         project.domain_pinned = self.domain_pinned.unwrap_or(project.domain_pinned);
@@ -79,7 +79,8 @@ impl Service {
         let of_domain = |project: &Project| domain.is_none_or(|domain| *project.domain_name == *domain);
         let found = || {
             let people = self.people();
-            let rows = people.projects().filter(|project| of_domain(project) && shows(&list.filter, &people, project));
+            let rows =
+                people.projects().filter(|project| of_domain(project) && passes_filter(&list.filter, &people, project));
             let rows: Vec<Arc<Project>> = rows.cloned().collect();
             drop(people);
             Ok(list.by_name(Self::PROJECT_LIST, rows, |project| (project.shown(), project.id)))
@@ -113,11 +114,11 @@ impl Service {
         change.check(id, &self.people())?;
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let write = Write::begin(&service, &caller).await?;
+            let write = PeopleWrite::begin(&service, &caller).await?;
             let known = write.read(|people| people.project(id).cloned());
             let mut project =
                 known.as_deref().map_or_else(|| new(id, &change, write.now), |known| Ok(known.clone()))?;
-            if let Set::To(name) = &change.name {
+            if let KeyUpdate::To(name) = &change.name {
                 let by_rule = identity::project(name);
                 write.read(|people| {
                     check_free("project", name, id, people.project_called(name), by_rule, |id| is_unnamed(people, id))
@@ -127,9 +128,13 @@ impl Service {
             change.name.apply(&mut project.name);
             change.display_name.apply(&mut project.display_name);
             archive(&mut project.archived_at, change.archived, write.now);
-            let home = Some(&project.domain_name).filter(|home| write.read(|people| people.domain(home).is_none()));
-            let domains = home.map(|home| Domain::new(Arc::clone(home), write.now)).into_iter().collect();
-            write.put(known, project, People { domains, ..People::default() }, change.reason).await
+            let assigned_domain = Some(&project.domain_name)
+                .filter(|assigned_domain| write.read(|people| people.domain(assigned_domain).is_none()));
+            let domains = assigned_domain
+                .map(|assigned_domain| Domain::new(Arc::clone(assigned_domain), write.now))
+                .into_iter()
+                .collect();
+            write.put(known, project, PeopleRows { domains, ..PeopleRows::default() }, change.reason).await
         })
         .await
     }
@@ -137,21 +142,21 @@ impl Service {
 
 /// A new project. It needs a domain from the beginning.
 fn new(id: ProjectId, change: &ProjectChange, now: Timestamp) -> Result<Project> {
-    let Set::To(domain) = &change.domain_name else {
+    let KeyUpdate::To(domain) = &change.domain_name else {
         return Err(Error::about("/domain_name", "missing_field", "is missing: a new project has one"));
     };
     Ok(Project::new(id, Arc::from(domain.as_str()), Timestamp::EPOCH, now))
 }
 
-fn shows(filter: &PeopleFilter, people: &Directory, project: &Project) -> bool {
+fn passes_filter(filter: &PeopleFilter, people: &PeopleDirectory, project: &Project) -> bool {
     filter.shows(people.hides_project(project.id), [project.name.as_deref(), project.display_name.as_deref()])
 }
 
-fn is_unnamed(people: &Directory, id: ProjectId) -> bool {
+fn is_unnamed(people: &PeopleDirectory, id: ProjectId) -> bool {
     people.project(id).is_some_and(|project| project.name.is_none())
 }
 
-impl Row for Project {
+impl PersonRow for Project {
     const ACTION: &'static str = "project.put";
 
     fn target(&self) -> String {
@@ -165,11 +170,11 @@ impl Row for Project {
         })
     }
 
-    fn is_shown(&self, rows: &Rows) -> bool {
+    fn is_shown(&self, rows: &RankedRows) -> bool {
         rows.project(self.id).is_some()
     }
 
-    fn add_to(self, people: &mut People) {
+    fn add_to(self, people: &mut PeopleRows) {
         people.projects.push(self);
     }
 }

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::change::{Row, Set, Write, all_good, archive, check_display_name, check_free, check_name};
+use super::change::{KeyUpdate, PeopleWrite, PersonRow, all_good, archive, check_display_name, check_free, check_name};
 use super::list::{PeopleFilter, PeopleList};
-use super::{Directory, User};
+use super::{PeopleDirectory, User};
 use crate::domain::identity;
 use crate::domain::ids::UserId;
-use crate::service::group::published::rows::Rows;
+use crate::service::group::snapshots::rows::RankedRows;
 use crate::service::input::page::Page;
 use crate::service::work::run_to_completion;
 use crate::service::{Caller, Fault, Result, Service};
-use crate::store::people::People;
+use crate::store::people::PeopleRows;
 
 /// The changes that an admin requests for a user; absent keys stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    pub name: Set<String>,
-    pub display_name: Set<String>,
+    pub name: KeyUpdate<String>,
+    pub display_name: KeyUpdate<String>,
     pub archived: Option<bool>,
     pub reason: Option<String>,
 }
 
 impl UserChange {
-    fn check(&self, id: UserId, people: &Directory) -> Result<()> {
+    fn check(&self, id: UserId, people: &PeopleDirectory) -> Result<()> {
         let mut faults: Vec<Fault> = Vec::new();
         let known = people.user(id);
         check_name(&self.name, known.and_then(|user| user.name.as_ref()), &id, identity::user, &mut faults);
@@ -51,7 +51,7 @@ impl Service {
         };
         let count = users.len();
         let found = || {
-            users.retain(|user| shows(&list.filter, user));
+            users.retain(|user| passes_filter(&list.filter, user));
             Ok(list.by_name(Self::USER_LIST, users, |user| (user.shown(), user.id)))
         };
         self.permits.scan(caller.key_id, count, found).await
@@ -79,10 +79,10 @@ impl Service {
         change.check(id, &self.people())?;
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let write = Write::begin(&service, &caller).await?;
+            let write = PeopleWrite::begin(&service, &caller).await?;
             let known = write.read(|people| people.user(id).cloned());
             let mut user = known.as_deref().cloned().unwrap_or_else(|| User::new(id, write.now));
-            if let Set::To(name) = &change.name {
+            if let KeyUpdate::To(name) = &change.name {
                 let by_rule = identity::user(name);
                 write.read(|people| {
                     check_free("user", name, id, people.user_called(name), by_rule, |id| is_unnamed(people, id))
@@ -91,21 +91,21 @@ impl Service {
             change.name.apply(&mut user.name);
             change.display_name.apply(&mut user.display_name);
             archive(&mut user.archived_at, change.archived, write.now);
-            write.put(known, user, People::default(), change.reason).await
+            write.put(known, user, PeopleRows::default(), change.reason).await
         })
         .await
     }
 }
 
-fn shows(filter: &PeopleFilter, user: &User) -> bool {
+fn passes_filter(filter: &PeopleFilter, user: &User) -> bool {
     filter.shows(user.archived_at.is_some(), [user.name.as_deref(), user.display_name.as_deref()])
 }
 
-fn is_unnamed(people: &Directory, id: UserId) -> bool {
+fn is_unnamed(people: &PeopleDirectory, id: UserId) -> bool {
     people.user(id).is_some_and(|user| user.name.is_none())
 }
 
-impl Row for User {
+impl PersonRow for User {
     const ACTION: &'static str = "user.put";
 
     fn target(&self) -> String {
@@ -116,11 +116,11 @@ impl Row for User {
         json!({"name": self.name, "display_name": self.display_name, "archived": self.archived_at.is_some()})
     }
 
-    fn is_shown(&self, rows: &Rows) -> bool {
+    fn is_shown(&self, rows: &RankedRows) -> bool {
         !rows.memberships(self.id).is_empty()
     }
 
-    fn add_to(self, people: &mut People) {
+    fn add_to(self, people: &mut PeopleRows) {
         people.users.push(self);
     }
 }

@@ -7,15 +7,15 @@
 use std::ops::Deref;
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::Directory;
+use super::PeopleDirectory;
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::group::published::GroupSnapshot;
+use crate::service::group::snapshots::GroupSnapshot;
 use crate::service::input::caller::KeyReach;
 use crate::service::{Caller, Service};
 
 /// The part of the directory that a caller may see.
 pub struct VisiblePeople<'a> {
-    people: &'a Directory,
+    people: &'a PeopleDirectory,
     /// The groups of a limited key; `None` if all people are visible.
     groups: Option<Vec<Arc<GroupSnapshot>>>,
     own_user: Option<UserId>,
@@ -42,14 +42,14 @@ impl VisiblePeople<'_> {
 
 /// The directory, or a copy of the part that a limited key may see.
 pub(in crate::service) enum SeenPeople<'a> {
-    All(RwLockReadGuard<'a, Directory>),
-    Some(Box<Directory>),
+    All(RwLockReadGuard<'a, PeopleDirectory>),
+    Some(Box<PeopleDirectory>),
 }
 
 impl Deref for SeenPeople<'_> {
-    type Target = Directory;
+    type Target = PeopleDirectory;
 
-    fn deref(&self) -> &Directory {
+    fn deref(&self) -> &PeopleDirectory {
         match self {
             Self::All(people) => people,
             Self::Some(people) => people,
@@ -59,21 +59,25 @@ impl Deref for SeenPeople<'_> {
 
 impl Service {
     /// The part of `people` that a caller with this reach may see.
-    pub(in crate::service) fn visible_people<'a>(&self, reach: &KeyReach, people: &'a Directory) -> VisiblePeople<'a> {
+    pub(in crate::service) fn visible_people<'a>(
+        &self,
+        key_reach: &KeyReach,
+        people: &'a PeopleDirectory,
+    ) -> VisiblePeople<'a> {
         let reached = || {
             let groups = self.published_groups().into_iter();
-            groups.filter(|group| reach.has_group(&group.facts.name)).collect()
+            groups.filter(|group| key_reach.has_group(&group.facts.name)).collect()
         };
-        VisiblePeople { people, groups: reach.is_limited().then(reached), own_user: reach.own_user() }
+        VisiblePeople { people, groups: key_reach.is_limited().then(reached), own_user: key_reach.own_user() }
     }
 
     /// A directory of the people that the caller may see. For simulations, which look up people in many places.
     pub(in crate::service) fn seen_people(&self, caller: &Caller) -> SeenPeople<'_> {
-        let (people, reach) = (self.people(), caller.reach());
-        if !reach.is_limited() {
+        let (people, key_reach) = (self.people(), caller.key_reach());
+        if !key_reach.is_limited() {
             return SeenPeople::All(people);
         }
-        let visible = self.visible_people(&reach, &people);
+        let visible = self.visible_people(&key_reach, &people);
         let seen = people.only(
             |name| visible.has_domain(name),
             |project| visible.has_project(project),

@@ -5,32 +5,32 @@ pub(in crate::service) mod memory;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::group::published::rows::UserShare;
+use super::group::snapshots::rows::UserShare;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::ids::Owner;
 use crate::domain::maps::FastMap;
-use crate::domain::ranking::Placed;
+use crate::domain::ranking::PlacedRow;
 use crate::domain::time::Day;
 use crate::store;
 
 pub use crate::store::share_days::RankMove;
 
 /// The largest number of users in one direction in an answer.
-const MOST_MOVERS: u32 = 100;
+const MAX_MOVERS: u32 = 100;
 
 /// The ranks at the end of a day.
-pub type Ranks = FastMap<Owner, u32>;
+pub type RanksByOwner = FastMap<Owner, u32>;
 
 /// The users whose ranks have moved most since the day before.
 #[derive(Clone, Debug)]
-pub struct Movers {
+pub struct UserMovers {
     /// The group at the time of the comparison.
     pub group: VisibleGroup,
     /// The day that ranks are compared with; `None` before the first calculation.
     pub since: Option<Day>,
     /// The largest movement first; equal ones by rank, then by id.
-    pub up: Vec<Placed<UserShare>>,
-    pub down: Vec<Placed<UserShare>>,
+    pub up: Vec<PlacedRow<UserShare>>,
+    pub down: Vec<PlacedRow<UserShare>>,
 }
 
 /// The users who moved most on a past day.
@@ -44,10 +44,10 @@ pub struct DayMovers {
 }
 
 fn check_count(first: u32) -> Result<()> {
-    if (1..=MOST_MOVERS).contains(&first) {
+    if (1..=MAX_MOVERS).contains(&first) {
         return Ok(());
     }
-    Err(Error::about("/first", "invalid_page_size", format!("is not a number from 1 to {MOST_MOVERS}")))
+    Err(Error::about("/first", "invalid_page_size", format!("is not a number from 1 to {MAX_MOVERS}")))
 }
 
 impl VisibleGroup {
@@ -70,9 +70,9 @@ impl VisibleGroup {
 impl Service {
     /// The ranks of the day before. An owner has none if it did not exist then, if nothing of that day is kept, or if
     /// the database does not answer.
-    pub async fn previous_ranks(&self, group: &VisibleGroup) -> Arc<Ranks> {
+    pub async fn previous_ranks(&self, group: &VisibleGroup) -> Arc<RanksByOwner> {
         let Some(day) = group.day_before() else { return Arc::default() };
-        self.previous_ranks.soon(self.store(), group.key, day).await.unwrap_or_default()
+        self.previous_ranks.read_within_timeout(self.store(), group.key, day).await.unwrap_or_default()
     }
 
     /// The users who moved most since the day before, at most `most` in each direction.
@@ -83,7 +83,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn rank_movers(&self, caller: &Caller, group: &str, first: u32) -> Result<Movers> {
+    pub async fn rank_movers(&self, caller: &Caller, group: &str, first: u32) -> Result<UserMovers> {
         check_count(first)?;
         let group = self.group_for_readers(caller, group)?;
         let since = group.day_before();
@@ -92,11 +92,11 @@ impl Service {
             None => Arc::default(),
         };
         let movers = || {
-            let moved = moved(&group, &before);
-            Ok([true, false].map(|is_up| farthest(&moved, is_up, first as usize)))
+            let moved = rank_changes(&group, &before);
+            Ok([true, false].map(|is_up| farthest_moves(&moved, is_up, first as usize)))
         };
         let [up, down] = self.permits.scan(caller.key_id, group.count_users(), movers).await?;
-        Ok(Movers { group, since, up, down })
+        Ok(UserMovers { group, since, up, down })
     }
 
     /// The users who moved most between the end of the day before `day` and the end of `day`.
@@ -110,28 +110,28 @@ impl Service {
     pub async fn rank_movers_of_day(&self, caller: &Caller, group: &str, day: Day, first: u32) -> Result<DayMovers> {
         check_count(first)?;
         let key = self.group_for_readers(caller, group)?.key;
-        let movers = |is_up| store::share_days::movers(self.store().read(), key, day, is_up, first);
+        let movers = |is_up| store::share_days::load_movers(self.store().read(), key, day, is_up, first);
         Ok(DayMovers { since: day.plus(-1), up: movers(true).await?, down: movers(false).await? })
     }
 }
 
 /// A user whose rank has changed, and the number of ranks that it has risen.
-struct Moved<'a> {
+struct RankChange<'a> {
     by: i64,
     rank: u32,
     row: &'a Arc<UserShare>,
 }
 
-fn moved<'a>(group: &'a VisibleGroup, before: &Ranks) -> Vec<Moved<'a>> {
+fn rank_changes<'a>(group: &'a VisibleGroup, before: &RanksByOwner) -> Vec<RankChange<'a>> {
     let moved = group.ranked().filter_map(|(rank, row)| {
         let by = i64::from(*before.get(&Owner::User(row.member))?) - i64::from(rank);
-        (by != 0).then_some(Moved { by, rank, row })
+        (by != 0).then_some(RankChange { by, rank, row })
     });
     moved.collect()
 }
 
-fn farthest(moved: &[Moved], is_up: bool, count: usize) -> Vec<Placed<UserShare>> {
-    let mut chosen: Vec<&Moved> = moved.iter().filter(|one| (one.by > 0) == is_up).collect();
+fn farthest_moves(moved: &[RankChange], is_up: bool, count: usize) -> Vec<PlacedRow<UserShare>> {
+    let mut chosen: Vec<&RankChange> = moved.iter().filter(|one| (one.by > 0) == is_up).collect();
     chosen.sort_unstable_by_key(|one| (Reverse(one.by.abs()), one.rank, one.row.member));
-    chosen.into_iter().take(count).map(|one| Placed::new(one.rank, Arc::clone(one.row))).collect()
+    chosen.into_iter().take(count).map(|one| PlacedRow::new(one.rank, Arc::clone(one.row))).collect()
 }

@@ -2,23 +2,27 @@
 
 use crate::domain::ids::Member;
 use crate::domain::maps::FastSet;
-use crate::domain::sequencer::{Decision, Workload};
+use crate::domain::sequencer::{OrderDecision, SequenceWorkload};
 
 /// The explanation of one workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Explained {
+pub struct ExplainedWorkload {
     /// The number of owners of the workloads that come before.
     pub owners_ahead: u64,
-    pub decision: Decision,
+    pub decision: OrderDecision,
 }
 
 /// The explanations by position in the order; empty without decisions.
-pub(super) fn explained(workloads: &[Workload], order: &[u32], decisions: Vec<Decision>) -> Vec<Explained> {
+pub(super) fn explain_workloads(
+    workloads: &[SequenceWorkload],
+    order: &[u32],
+    decisions: Vec<OrderDecision>,
+) -> Vec<ExplainedWorkload> {
     let mut owners: FastSet<Member> = FastSet::default();
-    let one = |(decision, at): (Decision, &u32)| {
+    let one = |(decision, at): (OrderDecision, &u32)| {
         let owners_ahead = owners.len() as u64;
         owners.insert(workloads[*at as usize].owner);
-        Explained { owners_ahead, decision }
+        ExplainedWorkload { owners_ahead, decision }
     };
     decisions.into_iter().zip(order).map(one).collect()
 }

@@ -11,45 +11,45 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::work::drop_in_background;
 
 /// The time for which a sequence is kept, in microseconds.
-const KEPT: i64 = 10 * MICROS_PER_MINUTE;
+const KEPT_MICROS: i64 = 10 * MICROS_PER_MINUTE;
 /// The number of sequences that are kept for each group. It is more than one, because several schedulers may serve a
 /// group.
 pub const KEPT_OF_EACH: usize = 4;
 /// The largest size of all kept requests together, in bytes.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// A sequence that was answered.
 #[derive(Clone)]
-pub struct Remembered {
+pub struct RememberedSequence {
     pub at: Timestamp,
     pub group: VisibleGroup,
     pub request: Bytes,
 }
 
-impl Remembered {
+impl RememberedSequence {
     /// True if this is the only owner of the snapshot, so that dropping it frees the snapshot.
     fn holds_alone(&self) -> bool {
         Arc::strong_count(self.group.published()) == 1
     }
 
     fn is_fresh(&self, now: Timestamp) -> bool {
-        now.micros().saturating_sub(self.at.micros()) <= KEPT
+        now.micros().saturating_sub(self.at.micros()) <= KEPT_MICROS
     }
 }
 
 /// The last sequences of all groups, the oldest first.
 #[derive(Default)]
-pub struct Memory(Mutex<VecDeque<Arc<Remembered>>>);
+pub struct SequenceMemory(Mutex<VecDeque<Arc<RememberedSequence>>>);
 
-impl Memory {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Remembered>>> {
+impl SequenceMemory {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<RememberedSequence>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a sequence, unless it alone is too large. It replaces the oldest one of its group if there are enough, and
     /// the oldest ones of all groups if there is no room.
-    pub fn keep(&self, remembered: Remembered) {
-        if remembered.request.len() > MOST_BYTES {
+    pub fn keep(&self, remembered: RememberedSequence) {
+        if remembered.request.len() > MAX_KEPT_BYTES {
             return;
         }
         let mut kept = self.lock();
@@ -63,7 +63,7 @@ impl Memory {
         }
         kept.push_back(Arc::new(remembered));
         let mut bytes: usize = kept.iter().map(|one| one.request.len()).sum();
-        while bytes > MOST_BYTES
+        while bytes > MAX_KEPT_BYTES
             && let Some(oldest) = kept.pop_front()
         {
             bytes -= oldest.request.len();
@@ -77,7 +77,7 @@ impl Memory {
     }
 
     /// The last sequences of the group, the newest first.
-    pub fn last(&self, group: &VisibleGroup, now: Timestamp) -> Vec<Arc<Remembered>> {
+    pub fn last(&self, group: &VisibleGroup, now: Timestamp) -> Vec<Arc<RememberedSequence>> {
         let kept = self.lock();
         // A group of the same name may have been deleted and created again.
         let of_group = kept

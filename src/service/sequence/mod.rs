@@ -1,7 +1,7 @@
 //! Orders pending workloads, from published state only (FAIR_SHARE §9).
 
+mod domain_weights;
 mod explained;
-mod homed;
 mod impediments;
 pub mod memory;
 mod owners;
@@ -20,34 +20,34 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-pub use self::explained::Explained;
-use self::homed::Homed;
+use self::domain_weights::DomainWeights;
+pub use self::explained::ExplainedWorkload;
 use self::owners::{owners, placed};
-use super::group::live_kernels::Kernels;
-use super::group::published::GroupSnapshot;
-use super::group::published::division::Division;
-use super::group::published::entitlements::Part;
-use super::group::published::facts::GroupSnapshotData;
-use super::group::published::rows::Rows;
+use super::group::live_kernels::LiveKernelList;
+use super::group::snapshots::GroupSnapshot;
+use super::group::snapshots::division::SnapshotDivision;
+use super::group::snapshots::entitlements::EntitledPart;
+use super::group::snapshots::rows::RankedRows;
+use super::group::snapshots::snapshot_data::GroupSnapshotData;
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
-use super::people::Directory;
+use super::people::PeopleDirectory;
 use super::{Caller, Error, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::Exponent;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::domain::options::{Order, SequenceMode};
+use crate::domain::options::{FairshareOrder, SequenceMode};
 use crate::domain::parallel;
 use crate::domain::reading::seconds;
-use crate::domain::sequencer::progressive::{Charged, DomainByProject, ProgressiveSequence};
-use crate::domain::sequencer::{Decision, QueueClaims, Workload};
-use crate::domain::slots::Amounts;
+use crate::domain::sequencer::progressive::{DomainByProject, PlacementCharge, ProgressiveSequence};
+use crate::domain::sequencer::{OrderDecision, QueueClaims, SequenceWorkload};
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
 
 /// The number of started kernels that can be charged within about a millisecond.
-const MOST_AT_ONCE: usize = 5_000;
+const INLINE_MAX_KERNELS: usize = 5_000;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -79,7 +79,7 @@ pub struct PendingWorkload<'a> {
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
     #[serde(default)]
     #[schema(schema_with = crate::domain::schemas::some_quantities)]
-    pub requested_slots: Option<Box<Amounts>>,
+    pub requested_slots: Option<Box<SlotAmounts>>,
     /// The number of equal tasks that it has, each with these slots: 1 to 1000000, 1 unless given. All of them are one workload, and are
     /// charged together.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub struct PendingWorkload<'a> {
     pub count: Option<u32>,
     /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
     #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::expected")]
+    #[serde(default, deserialize_with = "seconds::optional_seconds")]
     pub expected_seconds: Option<u32>,
 }
 
@@ -113,10 +113,10 @@ pub struct PlacedWorkload<'a> {
     /// As of a workload.
     #[serde(default)]
     #[schema(schema_with = crate::domain::schemas::some_quantities)]
-    pub requested_slots: Option<Box<Amounts>>,
+    pub requested_slots: Option<Box<SlotAmounts>>,
     /// As of a workload.
     #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::expected")]
+    #[serde(default, deserialize_with = "seconds::optional_seconds")]
     pub expected_seconds: Option<u32>,
 }
 
@@ -136,20 +136,20 @@ pub struct SequenceInput<'a> {
 }
 
 /// Workloads in the order in which they should start.
-pub struct Sequenced<'a> {
+pub struct SequencedWorkloads<'a> {
     pub group: VisibleGroup,
     /// The time at which the order was computed.
     pub at: Timestamp,
     pub mode: SequenceMode,
-    pub workloads: Vec<Workload<'a>>,
+    pub workloads: Vec<SequenceWorkload<'a>>,
     /// The known standings of the owners, one for each workload.
-    pub known: Vec<Option<Known>>,
+    pub known: Vec<Option<KnownOwner>>,
     /// Positions in `workloads`; the first one starts first.
     pub order: Vec<u32>,
     /// For each of `order`: the charge, and the factor of its user after it; empty if nothing is charged.
-    pub charged: Vec<Charged>,
+    pub charged: Vec<PlacementCharge>,
     /// For each of `order`: the reason why it waits; empty unless requested.
-    pub explained: Vec<Explained>,
+    pub explained: Vec<ExplainedWorkload>,
     /// The impediments of those of `workloads` that can never start; empty unless requested.
     pub impediments: Vec<Option<StartImpediment>>,
     /// Probable mistakes in the request.
@@ -158,31 +158,32 @@ pub struct Sequenced<'a> {
 
 /// The standing of a workload's owner in a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct KnownOwner {
     pub factor: f64,
     pub exponent: Exponent,
 }
 
 /// True if the order needs little besides the workloads of the request. Otherwise queues may have to be divided first, or many
 /// kernels charged or ordered. `kernels` are those that are ordered in place of workloads of a request.
-pub fn is_ordered_at_once(group: &VisibleGroup, kernels: Option<&Kernels>) -> bool {
-    let has_few = group.options.order == Order::Flat || group.facts().outstanding.count() <= MOST_AT_ONCE;
-    has_few && kernels.is_none_or(|kernels| kernels.len() <= MOST_AT_ONCE) && !group.scheduler.takes_turns()
+pub fn is_ordered_at_once(group: &VisibleGroup, kernels: Option<&LiveKernelList>) -> bool {
+    let has_few =
+        group.options.order == FairshareOrder::Flat || group.facts().outstanding.count() <= INLINE_MAX_KERNELS;
+    has_few && kernels.is_none_or(|kernels| kernels.len() <= INLINE_MAX_KERNELS) && !group.scheduler.takes_turns()
 }
 
-impl Sequenced<'_> {
+impl SequencedWorkloads<'_> {
     /// The ids of the workloads in their order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.order.iter().map(|at| &*self.workloads[*at as usize].id)
     }
 
     /// The rows that the order was computed from.
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &RankedRows {
         &self.group.facts().rows
     }
 
     /// The entitled share of the owner, if the group knows the owner.
-    pub fn entitled(&self, owner: Member) -> Option<Part> {
+    pub fn entitled(&self, owner: Member) -> Option<EntitledPart> {
         self.rows().user(owner)?;
         Some(self.group.published().entitlements().entitlement(&Owner::User(owner)).entitled)
     }
@@ -190,7 +191,12 @@ impl Sequenced<'_> {
 
 impl Service {
     /// Orders pending workloads. No workload is invented, and none is dropped except by the limit.
-    pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
+    pub fn sequence<'a>(
+        &self,
+        caller: &Caller,
+        group: &str,
+        input: SequenceInput<'a>,
+    ) -> Result<SequencedWorkloads<'a>> {
         self.sequence_in(caller, self.group(caller, group)?, input)
     }
 
@@ -200,7 +206,7 @@ impl Service {
         caller: &Caller,
         group: VisibleGroup,
         input: SequenceInput<'a>,
-    ) -> Result<Sequenced<'a>> {
+    ) -> Result<SequencedWorkloads<'a>> {
         caller.require_scheduler()?;
         let names_all = caller.require_all_groups().is_ok();
         self.order_with_names(group, input, self.clock().now(), names_all)
@@ -212,7 +218,7 @@ impl Service {
         group: VisibleGroup,
         input: SequenceInput<'a>,
         now: Timestamp,
-    ) -> Result<Sequenced<'a>> {
+    ) -> Result<SequencedWorkloads<'a>> {
         self.order_with_names(group, input, now, false)
     }
 
@@ -224,17 +230,18 @@ impl Service {
         mut input: SequenceInput<'a>,
         now: Timestamp,
         names_all: bool,
-    ) -> Result<Sequenced<'a>> {
+    ) -> Result<SequencedWorkloads<'a>> {
         let form = progressive_form(&group, input.mode)?;
         // The directory is not locked while workloads are ordered.
         let (owners, placed) = {
             let people = self.people();
             (owners(&people, &input.workloads)?, placed(&people, group.facts(), &input.placed)?)
         };
-        let known = known(&group.facts().rows, &owners);
+        let known = known_owners(&group.facts().rows, &owners);
         // If the group knows an owner, it also knows the owner's project.
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
-        let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
+        let domain_assignments =
+            domain_assignments(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
         let warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
         let impediments = match input.impediments.take() {
             Some(known) => known,
@@ -245,24 +252,36 @@ impl Service {
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         let (mode, ordered) = match form {
             None => {
-                let standings = Homed { facts: group.facts(), homes: &homes, known: &known };
-                (SequenceMode::Plain, plain(&group, input.workloads, owners, &standings, now, most, explain)?)
+                let standings =
+                    DomainWeights { facts: group.facts(), domain_assignments: &domain_assignments, known: &known };
+                (SequenceMode::Plain, plain_order(&group, input.workloads, owners, &standings, now, most, explain)?)
             }
             Some(form) => {
                 let asked = progressive::ProgressiveRequest {
                     workloads: input.workloads,
                     owners,
                     placed,
-                    homes,
+                    domain_assignments,
                     most,
                     explain,
                 };
-                (SequenceMode::Progressive, asked.order(group.facts(), form, self.certain(now)))
+                (SequenceMode::Progressive, asked.order(group.facts(), form, self.trusted_time(now)))
             }
         };
-        let Ordered { workloads, order, charged, decisions } = ordered;
-        let explained = explained::explained(&workloads, &order, decisions);
-        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained, impediments, warnings })
+        let OrderedPrefix { workloads, order, charged, decisions } = ordered;
+        let explained = explained::explain_workloads(&workloads, &order, decisions);
+        Ok(SequencedWorkloads {
+            group,
+            at: now,
+            mode,
+            workloads,
+            known,
+            order,
+            charged,
+            explained,
+            impediments,
+            warnings,
+        })
     }
 }
 
@@ -284,26 +303,29 @@ fn progressive_form(
 }
 
 /// Workloads with the positions of the first ones.
-struct Ordered<'a> {
-    workloads: Vec<Workload<'a>>,
+struct OrderedPrefix<'a> {
+    workloads: Vec<SequenceWorkload<'a>>,
     order: Vec<u32>,
     /// The charges of these; empty if nothing is charged.
-    charged: Vec<Charged>,
+    charged: Vec<PlacementCharge>,
     /// The reasons why these do not come before their predecessors; empty unless requested.
-    decisions: Vec<Decision>,
+    decisions: Vec<OrderDecision>,
 }
 
-fn plain<'a>(
+fn plain_order<'a>(
     group: &VisibleGroup,
     mut pending: Vec<PendingWorkload<'a>>,
     owners: Vec<Member>,
-    standings: &Homed,
+    standings: &DomainWeights,
     now: Timestamp,
     most: usize,
     explain: bool,
-) -> Result<Ordered<'a>> {
-    let claims =
-        group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
+) -> Result<OrderedPrefix<'a>> {
+    let claims = group
+        .scheduler
+        .takes_turns()
+        .then(|| division_claims(group.published(), &mut pending, &owners, now))
+        .transpose()?;
     let workloads = workloads(pending, owners, |_| ());
     let mut order = match &claims {
         None => group.scheduler.order(&workloads, standings),
@@ -324,7 +346,7 @@ fn plain<'a>(
         let queues = claims.as_ref().map(|(_, queues, _)| queues.as_slice());
         decisions = group.scheduler.decisions(&order, &workloads, standings, queues);
     }
-    Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
+    Ok(OrderedPrefix { workloads, order, charged: Vec::new(), decisions })
 }
 
 /// Converts pending workloads into those that are ordered. `look` gets each of them first.
@@ -332,27 +354,27 @@ fn workloads<'a>(
     pending: Vec<PendingWorkload<'a>>,
     owners: Vec<Member>,
     mut look: impl FnMut(&mut PendingWorkload<'a>),
-) -> Vec<Workload<'a>> {
+) -> Vec<SequenceWorkload<'a>> {
     let of = |(mut w, owner): (PendingWorkload<'a>, Member)| {
         look(&mut w);
-        Workload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority }
+        SequenceWorkload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority }
     };
-    let mut workloads: Vec<Workload<'a>> = pending.into_iter().zip(owners).map(of).collect();
+    let mut workloads: Vec<SequenceWorkload<'a>> = pending.into_iter().zip(owners).map(of).collect();
     // Collected in place of the larger pending workloads, so the vector has spare capacity.
     workloads.shrink_to_fit();
     workloads
 }
 
-fn known(rows: &Rows, owners: &[Member]) -> Vec<Option<Known>> {
-    parallel::map(owners, |owner| {
+fn known_owners(rows: &RankedRows, owners: &[Member]) -> Vec<Option<KnownOwner>> {
+    parallel::map_items(owners, |owner| {
         let share = &rows.user(*owner)?.share;
-        Some(Known { factor: share.fair_share_factor, exponent: share.exponent })
+        Some(KnownOwner { factor: share.fair_share_factor, exponent: share.exponent })
     })
 }
 
 /// The domains of projects that the group does not have yet.
-fn homes<'o>(
-    people: &Directory,
+fn domain_assignments<'o>(
+    people: &PeopleDirectory,
     facts: &GroupSnapshotData,
     owners: impl Iterator<Item = &'o Member>,
 ) -> DomainByProject {
@@ -361,7 +383,7 @@ fn homes<'o>(
 }
 
 /// The slots of all tasks of a workload.
-fn total_slots(workload: &mut PendingWorkload<'_>) -> Option<Box<Amounts>> {
+fn total_slots(workload: &mut PendingWorkload<'_>) -> Option<Box<SlotAmounts>> {
     let slots = workload.requested_slots.take()?;
     match workload.count {
         None | Some(1) => Some(slots),
@@ -369,10 +391,15 @@ fn total_slots(workload: &mut PendingWorkload<'_>) -> Option<Box<Amounts>> {
     }
 }
 
-type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
+type DivisionClaims = (Arc<SnapshotDivision>, Vec<usize>, Vec<SlotAmounts>);
 
 /// The amounts that queues deserve; and for each workload its queue and its request.
-fn claims(group: &GroupSnapshot, pending: &mut [PendingWorkload], owners: &[Member], now: Timestamp) -> Result<Claims> {
+fn division_claims(
+    group: &GroupSnapshot,
+    pending: &mut [PendingWorkload],
+    owners: &[Member],
+    now: Timestamp,
+) -> Result<DivisionClaims> {
     let division = group.division(now)?;
     let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {

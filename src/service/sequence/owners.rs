@@ -4,17 +4,17 @@ use super::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::maps::FastSet;
 use crate::domain::reading::seconds;
-use crate::service::group::published::facts::GroupSnapshotData;
-use crate::service::people::{Directory, who};
-use crate::service::{Fault, Faults, Result};
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::service::people::{PeopleDirectory, lookup};
+use crate::service::{Fault, RequestFaults, Result};
 
 /// The indices of placed workloads that are not among the kernels yet, with their owners.
 pub(super) fn placed(
-    people: &Directory,
+    people: &PeopleDirectory,
     facts: &GroupSnapshotData,
     placed: &[PlacedWorkload<'_>],
 ) -> Result<Vec<(usize, Member)>> {
-    let mut faults = Faults::default();
+    let mut faults = RequestFaults::default();
     let (mut found, mut listed) = (Vec::with_capacity(placed.len()), FastSet::default());
     for (at, entry) in placed.iter().enumerate() {
         let owner =
@@ -50,15 +50,18 @@ fn check_count(count: Option<u32>) -> std::result::Result<(), Fault> {
 
 /// The owner of a workload, by id or by name.
 fn owner(
-    people: &Directory,
+    people: &PeopleDirectory,
     (user, user_name): (Option<UserId>, Option<&str>),
     (project, project_name): (Option<ProjectId>, Option<&str>),
 ) -> std::result::Result<Member, Fault> {
-    Ok(Member { user: who::user(people, user, user_name)?, project: who::project(people, project, project_name)? })
+    Ok(Member {
+        user: lookup::user(people, user, user_name)?,
+        project: lookup::project(people, project, project_name)?,
+    })
 }
 
 /// The owners of all workloads, with a single lock of the directory.
-pub(super) fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
+pub(super) fn owners(people: &PeopleDirectory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
     let owner = |w: &PendingWorkload| {
         let owner = owner(people, (w.user_uuid, w.user.as_deref()), (w.project_id, w.project.as_deref()))?;
         expected(w.expected_seconds)?;
@@ -66,7 +69,7 @@ pub(super) fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<
         Ok::<_, Fault>(owner)
     };
     let mut owners = Vec::with_capacity(pending.len());
-    let mut faults = Faults::default();
+    let mut faults = RequestFaults::default();
     for (at, workload) in pending.iter().enumerate() {
         match owner(workload) {
             Ok(owner) => owners.push(owner),

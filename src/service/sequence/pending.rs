@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{PendingWorkload, SequenceInput, Sequenced};
+use super::{PendingWorkload, SequenceInput, SequencedWorkloads};
 use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMember, WorkloadMembers, group_members};
-use crate::service::group::live_kernels::Kernels;
+use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Caller, Result, Service};
@@ -65,14 +65,14 @@ pub struct ReportedWorkloads {
 }
 
 /// The reported workloads that wait, in order, with the request of each of them.
-pub struct Pending {
-    pub sequenced: Sequenced<'static>,
-    pub requested: Vec<Amounts>,
+pub struct PendingKernels {
+    pub sequenced: SequencedWorkloads<'static>,
+    pub requested: Vec<SlotAmounts>,
 }
 
 impl ReportedWorkloads {
     /// The workloads of a snapshot that wait. `kernels` are those of the snapshot that have not ended.
-    pub fn of(group: &VisibleGroup, kernels: &Kernels) -> Self {
+    pub fn of(group: &VisibleGroup, kernels: &LiveKernelList) -> Self {
         Self::waiting(&assessed_workloads(group.published(), kernels), |_| true)
     }
 
@@ -94,7 +94,7 @@ impl ReportedWorkloads {
 }
 
 /// The kernels of a group that have not ended.
-pub type ReportedKernels = Kernels;
+pub type ReportedKernels = LiveKernelList;
 
 impl Service {
     /// The kernels of the group that have not ended, of which [`ReportedWorkloads`] consist.
@@ -111,7 +111,12 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
+    pub async fn pending_sequence(
+        &self,
+        caller: &Caller,
+        group: &str,
+        mode: Option<SequenceMode>,
+    ) -> Result<PendingKernels> {
         let visible = self.group(caller, group)?;
         let kernels = self.live_kernels(visible.published()).await?;
         let key = visible.access().key();
@@ -127,7 +132,7 @@ impl Service {
             if caller.only_user().is_some() {
                 sequenced.warnings.clear();
             }
-            Ok(Pending { sequenced, requested })
+            Ok(PendingKernels { sequenced, requested })
         };
         self.permits.run(key, work).await
     }

@@ -1,20 +1,23 @@
 //! The progressive order of pending workloads (FAIR_SHARE §10).
 
-use super::{Ordered, PendingWorkload, PlacedWorkload, total_slots, workloads};
+use super::{OrderedPrefix, PendingWorkload, PlacedWorkload, total_slots, workloads};
 use crate::domain::ids::Member;
-use crate::domain::sequencer::Workload;
+use crate::domain::sequencer::SequenceWorkload;
 use crate::domain::sequencer::progressive::{
     DomainByProject, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest,
 };
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// The slots that a workload asks for, and its announced runtime in seconds.
-type OwnedRequest = (Option<Box<Amounts>>, Option<u32>);
+type OwnedRequest = (Option<Box<SlotAmounts>>, Option<u32>);
 
 /// The workloads, and the request of each.
-fn with_requests(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<Workload<'_>>, Vec<OwnedRequest>) {
+fn with_requests(
+    pending: Vec<PendingWorkload<'_>>,
+    owners: Vec<Member>,
+) -> (Vec<SequenceWorkload<'_>>, Vec<OwnedRequest>) {
     let mut requests = Vec::with_capacity(pending.len());
     let workloads = workloads(pending, owners, |w| requests.push((total_slots(w), w.expected_seconds)));
     (workloads, requests)
@@ -27,7 +30,7 @@ pub(super) struct ProgressiveRequest<'a, 'p> {
     pub owners: Vec<Member>,
     /// Workloads that have started but are not among the kernels yet.
     pub placed: Vec<(Member, &'p PlacedWorkload<'a>)>,
-    pub homes: DomainByProject,
+    pub domain_assignments: DomainByProject,
     pub most: usize,
     /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,
@@ -35,8 +38,13 @@ pub(super) struct ProgressiveRequest<'a, 'p> {
 
 impl<'a> ProgressiveRequest<'a, '_> {
     /// The workloads, the positions of the first ones, and their charges.
-    pub fn order(self, facts: &GroupSnapshotData, sequence: &dyn ProgressiveSequence, now: Timestamp) -> Ordered<'a> {
-        let Self { workloads: pending, owners, placed, homes, most, explain } = self;
+    pub fn order(
+        self,
+        facts: &GroupSnapshotData,
+        sequence: &dyn ProgressiveSequence,
+        now: Timestamp,
+    ) -> OrderedPrefix<'a> {
+        let Self { workloads: pending, owners, placed, domain_assignments, most, explain } = self;
         let (workloads, requests) = with_requests(pending, owners);
         let request = |slots, seconds| ResourceRequest { slots, seconds };
         let requests: Vec<_> = requests.iter().map(|(slots, seconds)| request(slots.as_deref(), *seconds)).collect();
@@ -48,11 +56,11 @@ impl<'a> ProgressiveRequest<'a, '_> {
             workloads: &workloads,
             requests: &requests,
             placed: &placed,
-            domains: &homes,
+            domains: &domain_assignments,
             now,
             most,
             explain,
         });
-        Ordered { workloads, order, charged, decisions }
+        OrderedPrefix { workloads, order, charged, decisions }
     }
 }

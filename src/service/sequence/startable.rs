@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::pending::ReportedWorkloads;
-use super::{SequenceInput, Sequenced};
+use super::{SequenceInput, SequencedWorkloads};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers};
 use crate::service::group::visible::VisibleGroup;
@@ -18,7 +18,7 @@ pub(in crate::service) fn order_startable(
     assessed: &AssessedWorkloads,
     now: Timestamp,
     explain: bool,
-) -> Result<Sequenced<'static>> {
+) -> Result<SequencedWorkloads<'static>> {
     let input = SequenceInput { explain, ..SequenceInput::default() };
     service.order_of(group.clone(), ReportedWorkloads::startable(assessed).fill(input), now)
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::memory::{KEPT_OF_EACH, Remembered};
+use super::memory::{KEPT_OF_EACH, RememberedSequence};
 use super::request::SequenceRequest;
 use super::startable::{find_workload, order_startable};
-use super::{Explained, SequenceInput, Sequenced};
+use super::{ExplainedWorkload, SequenceInput, SequencedWorkloads};
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
@@ -25,7 +25,7 @@ pub struct PendingEntry {
     pub sequenced_at: Timestamp,
     pub mode: SequenceMode,
     /// The position, from 1 on, with its explanation; `None` for a reported workload that can never start.
-    pub place: Option<(u64, Explained)>,
+    pub place: Option<(u64, ExplainedWorkload)>,
     /// How many workloads the sequence has.
     pub of: usize,
     /// The reason why the workload can never start.
@@ -37,7 +37,7 @@ pub struct PendingEntry {
 impl Service {
     /// Keeps the last answers to a scheduler, so that they can be explained.
     pub fn remember_sequence(&self, group: VisibleGroup, at: Timestamp, request: Bytes) {
-        self.sequences.keep(Remembered { at, group, request });
+        self.sequences.keep(RememberedSequence { at, group, request });
     }
 
     /// Frees sequences that no request can ask about any more.
@@ -51,7 +51,7 @@ impl Service {
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<PendingEntry> {
         let last = self.sequences.last(group, self.clock().now());
         let only = group.access().only_user();
-        let find = |last: &Remembered| {
+        let find = |last: &RememberedSequence| {
             let request: SequenceRequest = read(&last.request)?;
             let input = SequenceInput { limit: None, explain: true, ..request.into() };
             let found = in_order(&self.order_of(last.group.clone(), input, last.at)?, id);
@@ -95,7 +95,7 @@ impl Service {
 
 impl PendingEntry {
     /// A workload without a place in the sequence.
-    fn of(sequenced: &Sequenced<'_>, id: &str, owner: Member) -> Self {
+    fn of(sequenced: &SequencedWorkloads<'_>, id: &str, owner: Member) -> Self {
         Self {
             workload_id: id.to_owned(),
             owner,
@@ -109,9 +109,9 @@ impl PendingEntry {
     }
 }
 
-fn in_order(sequenced: &Sequenced<'_>, id: &str) -> Option<PendingEntry> {
+fn in_order(sequenced: &SequencedWorkloads<'_>, id: &str) -> Option<PendingEntry> {
     let places = sequenced.order.iter().zip(&sequenced.explained).zip(1..);
-    let find = |((at, explained), position): ((&u32, &Explained), u64)| {
+    let find = |((at, explained), position): ((&u32, &ExplainedWorkload), u64)| {
         let workload = &sequenced.workloads[*at as usize];
         (workload.id == id).then(|| PendingEntry {
             place: Some((position, *explained)),

@@ -1,15 +1,15 @@
 //! Warns about probable mistakes in a request for a sequence. The order does not depend on it.
 
-use super::{Known, PendingWorkload, PlacedWorkload, SequenceInput};
-use crate::domain::fault::escaped;
+use super::{KnownOwner, PendingWorkload, PlacedWorkload, SequenceInput};
+use crate::domain::fault::escape_key;
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
-use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::service::group::agent_slots::slot_not_offered;
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
-use crate::service::people::{Directory, VisiblePeople};
+use crate::service::people::{PeopleDirectory, VisiblePeople};
 use crate::service::{Service, VisibleGroup};
 
 /// The number of unknown names for which the nearest known one is suggested. Each search takes milliseconds if many
@@ -26,7 +26,7 @@ enum UnknownReference {
 
 /// The unknown references of a request, each once, in the order of first occurrence.
 struct WarningList<'a> {
-    people: &'a Directory,
+    people: &'a PeopleDirectory,
     /// The part of the directory that the caller may see.
     visible: VisiblePeople<'a>,
     facts: &'a GroupSnapshotData,
@@ -43,7 +43,7 @@ struct WarningList<'a> {
 struct WorkloadReferences<'a> {
     user: Option<&'a str>,
     project: Option<&'a str>,
-    slots: Option<&'a Amounts>,
+    slots: Option<&'a SlotAmounts>,
 }
 
 impl<'a> From<&'a PendingWorkload<'_>> for WorkloadReferences<'a> {
@@ -67,11 +67,11 @@ pub(super) fn find(
     group: &VisibleGroup,
     names_all: bool,
     input: &SequenceInput,
-    (owners, known): (&[Member], &[Option<Known>]),
+    (owners, known): (&[Member], &[Option<KnownOwner>]),
     placed: &[(usize, Member)],
 ) -> Vec<InputWarning> {
     let facts = group.facts();
-    let doubtful = parallel::parts(owners.len(), |part| {
+    let doubtful = parallel::map_ranges(owners.len(), |part| {
         let is_doubtful = |at: &usize| {
             known[*at].is_none() || input.workloads[*at].requested_slots.as_deref().is_some_and(|s| lacks_any(facts, s))
         };
@@ -81,7 +81,7 @@ pub(super) fn find(
         return Vec::new();
     }
     let (people, places, found) = (&service.people(), FastMap::default(), Vec::new());
-    let visible = service.visible_people(group.reach(), people);
+    let visible = service.visible_people(group.key_reach(), people);
     let mut warnings = WarningList { people, visible, facts, names_all, suggestions: 0, places, found, more: 0 };
     for at in doubtful.into_iter().flatten() {
         // If the group knows an owner, the server knows it too.
@@ -94,7 +94,7 @@ pub(super) fn find(
     warnings.finish()
 }
 
-fn lacks_any(facts: &GroupSnapshotData, slots: &Amounts) -> bool {
+fn lacks_any(facts: &GroupSnapshotData, slots: &SlotAmounts) -> bool {
     slots.iter().any(|(slot, amount)| !amount.is_zero() && facts.lacks_slot(slot))
 }
 
@@ -113,9 +113,9 @@ impl WarningList<'_> {
                 self.note(UnknownReference::Project(project.0), place, asked.project);
             }
         }
-        for (slot, amount) in asked.slots.into_iter().flat_map(Amounts::iter) {
+        for (slot, amount) in asked.slots.into_iter().flat_map(SlotAmounts::iter) {
             if !amount.is_zero() && self.facts.lacks_slot(slot) {
-                let place = || format!("/{list}/{at}/requested_slots/{}", escaped(slot.as_str()));
+                let place = || format!("/{list}/{at}/requested_slots/{}", escape_key(slot.as_str()));
                 self.note(UnknownReference::Slot(slot), place, None);
             }
         }

@@ -1,7 +1,7 @@
 //! The undo of an audited change of weights, options, queues or domains of projects: the inverse change, as a new
 //! audited change.
 
-mod homes;
+mod domain_moves;
 mod moves;
 mod options;
 mod queues;
@@ -13,29 +13,29 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accounting::shorter_lookback;
-use super::audit_log::{AuditEntry, AuditFilter, Author};
+use super::audit_log::{AuditEntry, AuditFilter, ChangeAuthor};
 use super::audit_names;
 use super::group::changes::projects;
-use super::group::changes::record::Record;
+use super::group::changes::record::ChangeRecord;
 use super::group::transaction::GroupTransaction;
-use super::input::error::Found;
+use super::input::error::PresentState;
 use super::input::warning::InputWarning;
 use super::what_if::APPLY;
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::store::audit;
-use crate::store::audit_targets::Targets;
+use crate::store::audit_targets::TargetNames;
 use crate::store::key_list::IdWindow;
-use homes::DomainMoves;
-use options::{Options, ValuePath, value_label};
-use queues::Queues;
-use weights::Weights;
+use domain_moves::DomainMoves;
+use options::{OptionsMove, ValuePath, value_label};
+use queues::QueueMoves;
+use weights::WeightMoves;
 
 /// The number of entries that are read at once while searching for the entry of a change.
 const ENTRIES_PAGE: u64 = 100;
 
 /// The action of an undo in the audit log.
-const UNDO: &str = "audit_log.undo";
+const UNDO_ACTION: &str = "audit_log.undo";
 
 /// The result of an undo.
 #[derive(Clone, Debug)]
@@ -56,9 +56,9 @@ impl Service {
             code: "unknown_audit_entry",
             detail: format!("the audit log has no entry {id}"),
         })?;
-        let recorded = Recorded::read(&entry)?;
+        let recorded = RecordedChanges::read(&entry)?;
         let Some(group) = entry.resource_group.clone() else { return Err(not_undoable(&entry)) };
-        let moved = recorded.homes.projects();
+        let moved = recorded.domain_assignments.projects();
         if !moved.is_empty() {
             caller.require_all_groups()?;
         }
@@ -86,7 +86,7 @@ impl Service {
 
 /// True if an entry is of a kind that can be undone.
 pub fn is_undoable(entry: &AuditEntry) -> bool {
-    entry.resource_group.is_some() && Recorded::read(entry).is_ok()
+    entry.resource_group.is_some() && RecordedChanges::read(entry).is_ok()
 }
 
 /// The code of the refusal of an entry that cannot be undone.
@@ -102,20 +102,20 @@ fn not_undoable(entry: &AuditEntry) -> Error {
 
 /// The changes of an entry, with the values before and after.
 #[derive(Debug, Default)]
-struct Recorded {
-    weights: Weights,
-    homes: DomainMoves,
-    options: Options,
-    queues: Queues,
+struct RecordedChanges {
+    weights: WeightMoves,
+    domain_assignments: DomainMoves,
+    options: OptionsMove,
+    queues: QueueMoves,
 }
 
-impl Recorded {
+impl RecordedChanges {
     fn read(entry: &AuditEntry) -> Result<Self> {
         let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
         let read = match entry.action.as_str() {
             // A new queue has no value before, and a removed one none after.
             "queue.put" | "queue.delete" => {
-                Queues::of_one(&entry.target, before, after).map(|queues| Self { queues, ..Self::default() })
+                QueueMoves::of_one(&entry.target, before, after).map(|queues| Self { queues, ..Self::default() })
             }
             action => before.zip(after).and_then(|(before, after)| Self::of_many(action, before, after)),
         };
@@ -126,14 +126,16 @@ impl Recorded {
     fn of_many(action: &str, before: &Value, after: &Value) -> Option<Self> {
         let all = Self::default();
         Some(match action {
-            "weights.put" => Self { weights: Weights::read(before, after)?, ..all },
-            "scheduler_options.patch" | "resource_group.put" => Self { options: Options::read(before, after), ..all },
-            "queues.put" => Self { queues: Queues::of_names(before, after)?, ..all },
-            APPLY | UNDO => Self {
-                weights: Weights::read(&before["weights"], &after["weights"])?,
-                homes: DomainMoves::read(&before["projects"], &after["projects"])?,
-                options: Options::read(before, after),
-                queues: Queues::of_labels(&before["queues"], &after["queues"])?,
+            "weights.put" => Self { weights: WeightMoves::read(before, after)?, ..all },
+            "scheduler_options.patch" | "resource_group.put" => {
+                Self { options: OptionsMove::read(before, after), ..all }
+            }
+            "queues.put" => Self { queues: QueueMoves::of_names(before, after)?, ..all },
+            APPLY | UNDO_ACTION => Self {
+                weights: WeightMoves::read(&before["weights"], &after["weights"])?,
+                domain_assignments: DomainMoves::read(&before["projects"], &after["projects"])?,
+                options: OptionsMove::read(before, after),
+                queues: QueueMoves::of_labels(&before["queues"], &after["queues"])?,
             },
             _ => return None,
         })
@@ -141,50 +143,54 @@ impl Recorded {
 
     /// The names of the changed items.
     fn targets(&self) -> Vec<String> {
-        let people = self.weights.targets().chain(self.homes.targets());
+        let people = self.weights.targets().chain(self.domain_assignments.targets());
         people.chain(self.options.targets()).chain(self.queues.targets()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Refuses if some value is not as the entry left it. Later entries about the same item alone do not matter,
     /// because their changes may have been reverted since.
     async fn require_unchanged(&self, session: &GroupTransaction, entry: &AuditEntry) -> Result<()> {
-        let Some(Difference { target, path, shown }) = self.differs(session) else { return Ok(()) };
+        let Some(LaterDifference { target, path, shown }) = self.differs(session) else { return Ok(()) };
         let by = last_change(session, entry.id, &target, path.as_ref()).await?;
         let who = by.as_ref().map_or_else(String::new, |by| format!(" by {} (entry {} of {})", by.actor, by.id, by.at));
         let detail = format!("{shown} was changed since the entry {}{who}", entry.id);
-        Err(Error::Overtaken { code: "changed_since", detail, found: Box::new(Found { by, ..Found::default() }) })
+        Err(Error::Overtaken {
+            code: "changed_since",
+            detail,
+            found: Box::new(PresentState { by, ..PresentState::default() }),
+        })
     }
 
     /// The first item that is not as it was after the change.
-    fn differs(&self, session: &GroupTransaction) -> Option<Difference> {
+    fn differs(&self, session: &GroupTransaction) -> Option<LaterDifference> {
         let named = |target: String| {
-            let shown = audit_names::shown(&target, &session.people());
-            Difference { target, path: None, shown }
+            let shown = audit_names::shown_name(&target, &session.people());
+            LaterDifference { target, path: None, shown }
         };
         let option = |path: ValuePath| {
             let (target, shown) = value_label(&path);
-            Difference { target, path: Some(path), shown }
+            LaterDifference { target, path: Some(path), shown }
         };
-        let people = self.weights.differs(session).or_else(|| self.homes.differs(session)).map(named);
+        let people = self.weights.differs(session).or_else(|| self.domain_assignments.differs(session)).map(named);
         let options = || self.options.differs(session).map(option);
         people.or_else(options).or_else(|| self.queues.differs(session).map(named))
     }
 
     /// Restores all values from before the change.
     async fn take_back(&self, session: &mut GroupTransaction, id: i64, reason: Option<String>) -> Result<i64> {
-        let mut record = Record::default();
-        self.homes.take_back(session, &mut record).await?;
+        let mut record = ChangeRecord::default();
+        self.domain_assignments.take_back(session, &mut record).await?;
         self.weights.take_back(session, &mut record)?;
         self.options.take_back(session, &mut record).await?;
         self.queues.take_back(session, &mut record, id).await?;
-        record.undoes(id);
-        let written = record.write(session, UNDO, reason).await?;
+        record.set_undone_entry(id);
+        let written = record.write(session, UNDO_ACTION, reason).await?;
         written.ok_or_else(|| Error::internal(format!("the entry {id} has changed nothing")))
     }
 }
 
 /// An item that is not as an entry left it.
-struct Difference {
+struct LaterDifference {
     /// The name in the audit log.
     target: String,
     /// The path of the value in the options; `None` if it is not an option.
@@ -200,12 +206,12 @@ async fn last_change(
     since: i64,
     target: &str,
     path: Option<&ValuePath>,
-) -> Result<Option<Author>> {
-    let targets = Targets { names: vec![target.to_owned()], prefix: None };
+) -> Result<Option<ChangeAuthor>> {
+    let targets = TargetNames { names: vec![target.to_owned()], prefix: None };
     let resource_group = Some(session.group().to_owned());
     let filter = AuditFilter { resource_group, target: Some(targets), ..AuditFilter::default() };
     let changes = |entry: &AuditEntry| {
-        let recorded = Recorded::read(entry);
+        let recorded = RecordedChanges::read(entry);
         path.is_none_or(|path| recorded.is_ok_and(|recorded| recorded.options.changes(path)))
     };
     let mut window = IdWindow { before: None, after: None, from_end: false, offset: 0, limit: ENTRIES_PAGE };
@@ -215,7 +221,7 @@ async fn last_change(
         window.after = page.rows.last().map(|entry| entry.id);
         let found = page.rows.into_iter().filter(|entry| entry.id > since).find(changes);
         if found.is_some() || is_last {
-            return Ok(found.map(|AuditEntry { id, at, actor, reason, .. }| Author { id, at, actor, reason }));
+            return Ok(found.map(|AuditEntry { id, at, actor, reason, .. }| ChangeAuthor { id, at, actor, reason }));
         }
     }
 }

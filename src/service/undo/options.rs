@@ -8,17 +8,17 @@ use crate::domain::decimal::Amount;
 use crate::service::Result;
 use crate::service::audit::option_label;
 use crate::service::group::changes::options::{self, OptionsChange};
-use crate::service::group::changes::record::Record;
+use crate::service::group::changes::record::ChangeRecord;
 use crate::service::group::transaction::GroupTransaction;
 
 /// The options before and after, as the audit log describes them; `None` if the entry is not about options.
 #[derive(Debug, Default)]
-pub struct Options(Option<(Value, Value)>);
+pub struct OptionsMove(Option<(Value, Value)>);
 
 /// The keys that lead from the root of a description to a value.
 pub type ValuePath = Vec<String>;
 
-impl Options {
+impl OptionsMove {
     pub fn read(before: &Value, after: &Value) -> Self {
         // The entry may also contain weights, projects and queues.
         let described =
@@ -27,7 +27,7 @@ impl Options {
     }
 
     pub fn targets(&self) -> impl Iterator<Item = String> {
-        self.0.iter().flat_map(|(before, after)| options::changed(before, after))
+        self.0.iter().flat_map(|(before, after)| options::changed_names(before, after))
     }
 
     /// The first changed value that is not as it was after the change. Objects are compared key by key, because a patch
@@ -42,7 +42,7 @@ impl Options {
         self.0.as_ref().is_some_and(|(before, after)| value(before) != value(after))
     }
 
-    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut Record) -> Result<()> {
+    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut ChangeRecord) -> Result<()> {
         let Ok(Some(restored)) = self.restored(session) else { return Ok(()) };
         let opts = restored["scheduler_opts"].as_object().cloned().unwrap_or_default();
         let group = &session.state().group;

@@ -6,33 +6,33 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::NOT_UNDOABLE;
-use super::moves::{Move, moves};
+use super::moves::{ItemMove, item_moves};
 use crate::domain::queues::QueueConfig;
 use crate::service::audit::{queue_label, queue_of};
 use crate::service::group::changes::queues;
-use crate::service::group::changes::record::Record;
+use crate::service::group::changes::record::ChangeRecord;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 
 /// A queue with its configuration before and after; `None` if it did not exist.
-type QueueMove = Move<Arc<str>, Option<QueueConfig>>;
+type QueueMove = ItemMove<Arc<str>, Option<QueueConfig>>;
 
 /// The queues that an entry has created, changed or removed.
 #[derive(Debug, Default)]
-pub struct Queues(Vec<QueueMove>);
+pub struct QueueMoves(Vec<QueueMove>);
 
-impl Queues {
+impl QueueMoves {
     /// Reads an entry about a single queue. A side that is absent means that the queue did not exist.
     pub fn of_one(name: &str, before: Option<&Value>, after: Option<&Value>) -> Option<Self> {
         Self::of_names(&json!({name: before}), &json!({name: after}))
     }
 
     pub fn of_names(before: &Value, after: &Value) -> Option<Self> {
-        moves(before, after, |name| Some(Arc::from(name))).map(Self)
+        item_moves(before, after, |name| Some(Arc::from(name))).map(Self)
     }
 
     pub fn of_labels(before: &Value, after: &Value) -> Option<Self> {
-        moves(before, after, |label| queue_of(label).map(Arc::from)).map(Self)
+        item_moves(before, after, |label| queue_of(label).map(Arc::from)).map(Self)
     }
 
     pub fn targets(&self) -> impl Iterator<Item = String> {
@@ -48,17 +48,18 @@ impl Queues {
 
     /// Restores the queues. They are checked like a write, because the present queues may not fit together with the
     /// earlier ones.
-    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut Record, id: i64) -> Result<()> {
+    pub async fn take_back(&self, session: &mut GroupTransaction, record: &mut ChangeRecord, id: i64) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
         }
         let now = &session.state().queues;
-        let were: Vec<QueueConfig> = self.0.iter().filter_map(|change| restored(change, now.get(&change.0))).collect();
+        let were: Vec<QueueConfig> =
+            self.0.iter().filter_map(|change| restored_queue(change, now.get(&change.0))).collect();
         let were_not = self.0.iter().filter(|(_, before, _)| before.is_none()).map(|(name, ..)| &**name);
         let were_not: BTreeSet<&str> = were_not.collect();
         let planned = queues::plan(session, were, |name| were_not.contains(name));
-        let changed = planned.map_err(|error| misfit(error, id))?;
-        queues::make(session, &changed).await?;
+        let changed = planned.map_err(|error| entry_fault(error, id))?;
+        queues::write_queues(session, &changed).await?;
         for change in &changed.changes {
             record.note("queues", &queue_label(&change.name), json!(change.from), json!(change.to));
         }
@@ -82,14 +83,14 @@ fn is_left(change: &QueueMove, now: Option<&QueueConfig>) -> bool {
 }
 
 /// The queue as it was before the entry. If the entry did not change its age, the queue keeps its present age.
-fn restored(change: &QueueMove, now: Option<&Arc<QueueConfig>>) -> Option<QueueConfig> {
+fn restored_queue(change: &QueueMove, now: Option<&Arc<QueueConfig>>) -> Option<QueueConfig> {
     let before = change.1.clone()?;
     let kept = now.filter(|_| !changes_age(change)).map(|queue| queue.created_at);
     Some(QueueConfig { created_at: kept.unwrap_or(before.created_at), ..before })
 }
 
 /// Converts faults of a write that no client has sent into a fault of the entry.
-fn misfit(error: Error, id: i64) -> Error {
+fn entry_fault(error: Error, id: i64) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let why = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
     Error::invalid("/id", NOT_UNDOABLE, format!("the queues cannot be as they were before the entry {id}: {why}"))

@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::moves::{Move, moves};
+use super::moves::{ItemMove, item_moves};
 use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
 use crate::service::Result;
 use crate::service::audit::{label, owner_of};
-use crate::service::group::changes::record::Record;
-use crate::service::group::changes::weights::{self, WeightChange};
+use crate::service::group::changes::record::ChangeRecord;
+use crate::service::group::changes::weights::{self, WeightUpdate};
 use crate::service::group::transaction::GroupTransaction;
 
 /// The weights that an entry has changed, by owner.
 #[derive(Debug, Default)]
-pub struct Weights(Vec<Move<Owner, Option<Weight>>>);
+pub struct WeightMoves(Vec<ItemMove<Owner, Option<Weight>>>);
 
-impl Weights {
+impl WeightMoves {
     pub fn read(before: &Value, after: &Value) -> Option<Self> {
-        moves(before, after, owner_of).map(Self)
+        item_moves(before, after, owner_of).map(Self)
     }
 
     pub fn targets(&self) -> impl Iterator<Item = String> {
@@ -31,15 +31,15 @@ impl Weights {
         self.0.iter().find(|(owner, _, after)| weight(owner) != *after).map(|(owner, ..)| label(owner))
     }
 
-    pub fn take_back(&self, session: &mut GroupTransaction, record: &mut Record) -> Result<()> {
-        let inverse = |(target, before, after): &Move<Owner, Option<Weight>>| WeightChange {
+    pub fn take_back(&self, session: &mut GroupTransaction, record: &mut ChangeRecord) -> Result<()> {
+        let inverse = |(target, before, after): &ItemMove<Owner, Option<Weight>>| WeightUpdate {
             target: target.clone(),
             from: *after,
             to: *before,
         };
-        let changes: Vec<WeightChange> = self.0.iter().map(inverse).collect();
-        weights::make(session, &changes)?;
-        for WeightChange { target, from, to } in &changes {
+        let changes: Vec<WeightUpdate> = self.0.iter().map(inverse).collect();
+        weights::set_weights(session, &changes)?;
+        for WeightUpdate { target, from, to } in &changes {
             record.note("weights", &label(target), json!(from), json!(to));
         }
         Ok(())

@@ -7,22 +7,22 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::clock_watch::{ClockSkew, TOLERANCE};
-use super::health::Condition;
-use crate::domain::time::{Span, Timestamp};
-use crate::service::audit::{self, Change};
+use super::clock_watch::{ClockSkew, MAX_DIFFERENCE_MICROS};
+use super::health::HealthCondition;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::service::audit::{self, AuditedChange};
 use crate::service::{Caller, Error, Result, Service};
-use crate::store::clock::{ClockRecord, Held};
-use crate::store::revision::Revision;
+use crate::store::clock::{ClockRecord, WrongReading};
+use crate::store::revision::TaggedRevision;
 use crate::store::runs::ServiceRun;
 use crate::store::{self, ConnectionTrait};
 
 /// The code of the condition and of refusals while the clock is not trusted.
-const UNTRUSTED: &str = "clock_untrusted";
+const UNTRUSTED_CODE: &str = "clock_untrusted";
 
 /// The times at which the service ran, as far as this process knows.
 #[derive(Debug, Default)]
-pub(in crate::service) struct Runs {
+pub(in crate::service) struct ServiceRuns {
     /// The runs before this process opened the database, by start.
     earlier: Vec<ServiceRun>,
     /// The reading of the steady clock when this process began to serve.
@@ -32,12 +32,12 @@ pub(in crate::service) struct Runs {
     /// The heartbeat of this process that was stored before the last one.
     earlier_heartbeat: Option<Timestamp>,
     /// The last decision of an admin about the clock that this process has read.
-    trust_revision: Revision,
+    trust_revision: TaggedRevision,
 }
 
 /// The decision of an admin that the clock is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trusted {
+pub struct ClockOverride {
     pub trusted_at: Timestamp,
     /// The reason why the clock was doubted before.
     pub doubt: Option<ClockSkew>,
@@ -52,7 +52,7 @@ impl Service {
         // An admin's decision counts like a heartbeat, also for processes that start before the next heartbeat.
         let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();
         self.clock.begin(last_alive, held);
-        *self.runs() = Runs { earlier, trust_revision: known.revision, ..Runs::default() };
+        *self.runs() = ServiceRuns { earlier, trust_revision: known.revision, ..ServiceRuns::default() };
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl Service {
                 outcome => outcome,
             },
             Some(doubt) => {
-                self.hold(doubt);
+                self.pause_jobs(doubt);
                 Ok(())
             }
         }
@@ -116,11 +116,11 @@ impl Service {
     }
 
     async fn beat(&self, run: ServiceRun) -> Result<()> {
-        let now = self.clock.certain();
+        let now = self.clock.trusted_time();
         if now <= run.last_heartbeat_at {
             return Ok(());
         }
-        if store::runs::beat(self.store.write(), run, now).await? {
+        if store::runs::record_heartbeat(self.store.write(), run, now).await? {
             self.take_own_run(run, Some(now));
             return Ok(());
         }
@@ -163,37 +163,37 @@ impl Service {
 
     async fn watch_clock(&self) -> Result<Option<ClockSkew>> {
         let known = store::clock::read(self.store.read()).await?;
-        self.hear_of_trust(&known).await?;
+        self.load_override(&known).await?;
         let doubt = self.clock.settle();
         if let Some(doubt) = doubt {
-            self.hold(doubt);
+            self.pause_jobs(doubt);
             if known.held.is_none() {
-                let held = Held { wall: doubt.wall, reference: doubt.reference, by: Some(self.id) };
-                store::clock::hold(self.store.write(), held).await?;
+                let held = WrongReading { wall: doubt.wall, reference: doubt.reference, by: Some(self.id) };
+                store::clock::store_wrong_reading(self.store.write(), held).await?;
             }
             return Ok(Some(doubt));
         }
-        self.health.end(UNTRUSTED);
+        self.health.end(UNTRUSTED_CODE);
         // The clock of another process may still be doubted. Time that was trusted throughout passes its reading.
-        let is_over = |held: Held| held.by == Some(self.id) || held.wall <= self.clock.now();
+        let is_over = |held: WrongReading| held.by == Some(self.id) || held.wall <= self.clock.now();
         if known.held.is_some_and(is_over) {
             store::clock::release(self.store.write()).await?;
         }
         Ok(None)
     }
 
-    fn hold(&self, doubt: ClockSkew) {
-        let condition = Condition { code: UNTRUSTED, detail: doubt.detail(), refuses_writes: false };
+    fn pause_jobs(&self, doubt: ClockSkew) {
+        let condition = HealthCondition { code: UNTRUSTED_CODE, detail: doubt.detail(), refuses_writes: false };
         self.health.begin(condition, self.clock.now());
     }
 
     /// Reads an admin's decision that the clock is right, which another process may have stored, such as the command
     /// line.
-    async fn hear_of_trust(&self, known: &ClockRecord) -> Result<()> {
+    async fn load_override(&self, known: &ClockRecord) -> Result<()> {
         if self.runs().trust_revision == known.revision {
             return Ok(());
         }
-        let same_clock = |at: Timestamp| (self.clock.raw().micros() - at.micros()).abs() <= TOLERANCE;
+        let same_clock = |at: Timestamp| (self.clock.raw().micros() - at.micros()).abs() <= MAX_DIFFERENCE_MICROS;
         if known.trusted_at.is_some_and(same_clock) {
             self.clock.trust();
         }
@@ -201,7 +201,7 @@ impl Service {
     }
 
     /// Reads the runs again after an admin's decision, because runs in the future have been removed.
-    async fn read_runs_again(&self, trust_revision: Revision) -> Result<()> {
+    async fn read_runs_again(&self, trust_revision: TaggedRevision) -> Result<()> {
         let stored = store::runs::list(self.store.read()).await?;
         let mut runs = self.runs();
         runs.own = runs
@@ -218,7 +218,7 @@ impl Service {
     pub fn check_clock(&self) -> Result<()> {
         match self.clock.doubt() {
             None => Ok(()),
-            Some(doubt) => Err(Error::not_now(UNTRUSTED, doubt.detail())),
+            Some(doubt) => Err(Error::not_now(UNTRUSTED_CODE, doubt.detail())),
         }
     }
 
@@ -230,24 +230,24 @@ impl Service {
         skip_all,
         err(level = "debug")
     )]
-    pub async fn trust_clock(&self, caller: &Caller, reason: Option<String>) -> Result<Trusted> {
+    pub async fn trust_clock(&self, caller: &Caller, reason: Option<String>) -> Result<ClockOverride> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        let trusted = Trusted { trusted_at: self.clock.raw(), doubt: self.clock.doubt() };
+        let trusted = ClockOverride { trusted_at: self.clock.raw(), doubt: self.clock.doubt() };
         let tx = self.store.begin().await?;
-        store::runs::cut(&tx, trusted.trusted_at).await?;
-        let revision = store::clock::trust(&tx, trusted.trusted_at).await?;
-        let change = Change {
+        store::runs::cut_off_runs(&tx, trusted.trusted_at).await?;
+        let revision = store::clock::store_trust(&tx, trusted.trusted_at).await?;
+        let change = AuditedChange {
             action: "clock.trust",
             target: "clock".to_owned(),
-            before: trusted.doubt.map(told),
+            before: trusted.doubt.map(describe_skew),
             after: Some(json!({"trusted_at": trusted.trusted_at})),
             reason,
         };
         audit::write(&tx, caller, change, None, trusted.trusted_at).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         self.clock.trust();
-        self.health.end(UNTRUSTED);
+        self.health.end(UNTRUSTED_CODE);
         self.read_runs_again(revision).await?;
         Ok(trusted)
     }
@@ -257,28 +257,28 @@ impl Service {
     }
 
     /// The times of at least `micros` microseconds in which no process served.
-    pub(in crate::service) fn downtimes(&self, micros: u64) -> Vec<Span> {
+    pub(in crate::service) fn downtimes(&self, micros: u64) -> Vec<TimeSpan> {
         // For a process that does not serve, such as the command line, the service is down until now.
         let until = self.started_at().unwrap_or_else(|| self.clock.now());
-        downtimes(&self.runs().earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
+        times_between_runs(&self.runs().earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
     }
 
-    fn runs(&self) -> MutexGuard<'_, Runs> {
+    fn runs(&self) -> MutexGuard<'_, ServiceRuns> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn told(doubt: ClockSkew) -> Value {
+fn describe_skew(doubt: ClockSkew) -> Value {
     json!({"clock": doubt.wall, "reference": doubt.reference})
 }
 
 /// The times that no run covers, from the first run on.
-fn downtimes(runs: &[ServiceRun], now: Timestamp) -> Vec<Span> {
+fn times_between_runs(runs: &[ServiceRun], now: Timestamp) -> Vec<TimeSpan> {
     let mut covered: Option<Timestamp> = None;
     let mut gaps = Vec::new();
     let starts = runs.iter().map(|r| (r.started_at, r.last_heartbeat_at)).chain([(now, now)]);
     for (start, end) in starts {
-        gaps.extend(covered.and_then(|c| Span::new(c, start)));
+        gaps.extend(covered.and_then(|c| TimeSpan::new(c, start)));
         covered = Some(covered.map_or(end, |c| c.max(end)));
     }
     gaps

@@ -8,7 +8,7 @@ use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR, Timestamp};
 use crate::service::Clock;
 
 /// The largest accepted difference, in microseconds.
-pub const TOLERANCE: i64 = MICROS_PER_HOUR;
+pub const MAX_DIFFERENCE_MICROS: i64 = MICROS_PER_HOUR;
 /// The largest lead over the last heartbeat of an earlier process, in microseconds. It is longer, because the service
 /// may have been down.
 const TOLERANCE_AT_START: i64 = 7 * MICROS_PER_DAY;
@@ -52,13 +52,13 @@ struct ClockReference {
 }
 
 /// The wall clock, and the reading that it is compared with.
-pub struct Watch {
+pub struct ClockWatch {
     clock: Arc<dyn Clock>,
     /// `None` if there is nothing to compare with yet.
     anchor: Mutex<Option<ClockReference>>,
 }
 
-impl Watch {
+impl ClockWatch {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, anchor: Mutex::default() }
     }
@@ -66,7 +66,7 @@ impl Watch {
     /// From now on compares the clock with the last heartbeat of earlier processes. If the clock was doubted before
     /// (`held`), a restart alone does not make it trusted: it has to be closer than it was then.
     pub fn begin(&self, last_alive: Option<Timestamp>, held: Option<ClockSkew>) {
-        let held_lead = held.map(|held| (held.wall.micros() - held.reference.micros() - 1).max(TOLERANCE));
+        let held_lead = held.map(|held| (held.wall.micros() - held.reference.micros() - 1).max(MAX_DIFFERENCE_MICROS));
         let lead = held_lead.map_or(TOLERANCE_AT_START, |lead| lead.min(TOLERANCE_AT_START));
         let steady = self.clock.steady();
         *self.anchor() = last_alive.map(|wall| ClockReference { wall, steady, lead, since_start: true });
@@ -92,7 +92,7 @@ impl Watch {
     }
 
     /// The latest time that has certainly come: that of the wall clock only if it is trusted.
-    pub fn certain(&self) -> Timestamp {
+    pub fn trusted_time(&self) -> Timestamp {
         let (wall, doubt) = self.compare();
         doubt.map_or(wall, |doubt| doubt.reference)
     }
@@ -114,7 +114,7 @@ impl Watch {
     /// Takes the present reading as right.
     pub fn trust(&self) {
         let (wall, steady) = (self.clock.now(), self.clock.steady());
-        *self.anchor() = Some(ClockReference { wall, steady, lead: TOLERANCE, since_start: false });
+        *self.anchor() = Some(ClockReference { wall, steady, lead: MAX_DIFFERENCE_MICROS, since_start: false });
     }
 
     fn compare(&self) -> (Timestamp, Option<ClockSkew>) {
@@ -123,7 +123,7 @@ impl Watch {
         let passed = self.clock.steady().saturating_sub(anchor.steady);
         let reference = anchor.wall.plus_micros(i64::try_from(passed.as_micros()).unwrap_or(i64::MAX));
         let lead = wall.micros() - reference.micros();
-        let agrees = lead >= -TOLERANCE && lead <= anchor.lead;
+        let agrees = lead >= -MAX_DIFFERENCE_MICROS && lead <= anchor.lead;
         (wall, (!agrees).then_some(ClockSkew { wall, reference, since_start: anchor.since_start }))
     }
 
@@ -132,7 +132,7 @@ impl Watch {
     }
 }
 
-impl Clock for Watch {
+impl Clock for ClockWatch {
     fn now(&self) -> Timestamp {
         self.now()
     }

@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 
 /// A fault that lasts until its cause is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct HealthCondition {
     /// The stable code, such as `storage_full`.
     pub code: &'static str,
     /// The fault as a sentence.
@@ -19,28 +19,28 @@ pub struct Condition {
 
 /// A condition with the time at which it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    pub condition: Condition,
+pub struct LastingCondition {
+    pub condition: HealthCondition,
     pub since: Timestamp,
 }
 
 /// The present conditions by code, and the state of shutting down.
 #[derive(Debug, Default)]
-pub struct Health {
-    reasons: Mutex<BTreeMap<&'static str, Reason>>,
+pub struct ServiceHealth {
+    reasons: Mutex<BTreeMap<&'static str, LastingCondition>>,
     draining: AtomicBool,
 }
 
-impl Health {
+impl ServiceHealth {
     /// Notes that `condition` holds. If it holds already, its start stays.
-    pub fn begin(&self, condition: Condition, now: Timestamp) {
+    pub fn begin(&self, condition: HealthCondition, now: Timestamp) {
         let mut reasons = self.lock();
         if let Some(known) = reasons.get_mut(condition.code) {
             known.condition = condition;
             return;
         }
         tracing::warn!(code = condition.code, detail = condition.detail, "the service is degraded");
-        reasons.insert(condition.code, Reason { condition, since: now });
+        reasons.insert(condition.code, LastingCondition { condition, since: now });
     }
 
     /// Notes that the condition is over.
@@ -61,12 +61,12 @@ impl Health {
     }
 
     /// All present conditions by code.
-    pub fn reasons(&self) -> Vec<Reason> {
+    pub fn reasons(&self) -> Vec<LastingCondition> {
         self.lock().values().cloned().collect()
     }
 
     /// The first condition that refuses writes.
-    pub fn refuses_writes(&self) -> Option<Condition> {
+    pub fn refuses_writes(&self) -> Option<HealthCondition> {
         self.lock().values().map(|reason| &reason.condition).find(|c| c.refuses_writes).cloned()
     }
 
@@ -79,7 +79,7 @@ impl Health {
         self.draining.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Reason>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, LastingCondition>> {
         self.reasons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

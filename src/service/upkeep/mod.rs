@@ -13,20 +13,20 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Service;
-use super::upkeep::health::Condition;
-use super::work::blocking;
+use super::upkeep::health::HealthCondition;
+use super::work::run_blocking;
 use crate::process::memory;
 
 /// How often keys are read. A key that another process revoked is refused after about this time.
-const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
-const TIDY_EVERY: Duration = Duration::from_secs(10);
+const KEY_READ_INTERVAL: Duration = Duration::from_secs(2);
+const TIDY_INTERVAL: Duration = Duration::from_secs(10);
 const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
 /// The age up to which answers omit it. Memory is compared with the database each second.
 const CURRENT_WITHIN: Duration = Duration::from_secs(2);
 /// The condition while another program locks a table.
-const LOCKED: &str = "tables_locked";
+const LOCKED_CODE: &str = "tables_locked";
 /// The condition while the database does not answer.
-const UNREACHABLE: &str = "database_unreachable";
+const UNREACHABLE_CODE: &str = "database_unreachable";
 
 impl Service {
     /// Watches the database, keeps keys in memory, and stores their uses. Never returns.
@@ -34,7 +34,7 @@ impl Service {
         tokio::join!(
             self.catch_up(),
             self.store.watch(),
-            self.tell_reach(),
+            self.report_availability(),
             self.report_table_locks(),
             self.keep_reading_keys(),
             self.keep_forgetting_sequences(),
@@ -53,7 +53,7 @@ impl Service {
     /// Later writes of other processes may be missing. `None` while this is less than two seconds and the database
     /// answers.
     pub fn data_age(&self) -> Option<Duration> {
-        let silence = self.store.reach().silence();
+        let silence = self.store.availability().silence();
         let compared_at = *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner);
         let age = compared_at.map(|at| at.elapsed());
         age.filter(|age| silence.is_some() || *age > CURRENT_WITHIN).or(silence)
@@ -64,17 +64,17 @@ impl Service {
         *self.compared_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
     }
 
-    async fn tell_reach(&self) {
-        let mut news = self.store.reach().subscribe();
+    async fn report_availability(&self) {
+        let mut news = self.store.availability().subscribe();
         loop {
-            if self.store.reach().silence().is_some() {
+            if self.store.availability().silence().is_some() {
                 let detail = "the database does not answer; what is published is answered from memory, and writes are \
                               refused"
                     .to_owned();
-                let condition = Condition { code: UNREACHABLE, detail, refuses_writes: true };
+                let condition = HealthCondition { code: UNREACHABLE_CODE, detail, refuses_writes: true };
                 self.health.begin(condition, self.clock.now());
             } else {
-                self.health.end(UNREACHABLE);
+                self.health.end(UNREACHABLE_CODE);
             }
             if news.changed().await.is_err() {
                 return;
@@ -88,10 +88,11 @@ impl Service {
             let held = locks.borrow_and_update().clone();
             match held {
                 Some(lock) => {
-                    let condition = Condition { code: LOCKED, detail: lock.describe(), refuses_writes: true };
+                    let condition =
+                        HealthCondition { code: LOCKED_CODE, detail: lock.describe(), refuses_writes: true };
                     self.health.begin(condition, self.clock.now());
                 }
-                None => self.health.end(LOCKED),
+                None => self.health.end(LOCKED_CODE),
             }
             if locks.changed().await.is_err() {
                 return;
@@ -101,7 +102,7 @@ impl Service {
 
     async fn keep_reading_keys(&self) {
         loop {
-            sleep(READ_KEYS_EVERY).await;
+            sleep(KEY_READ_INTERVAL).await;
             if let Err(error) = self.refresh_keys().await {
                 tracing::debug!(%error, "keys not read");
             }
@@ -119,14 +120,14 @@ impl Service {
     /// released last, so that the writing connection is idle then.
     async fn keep_tidy(&self) {
         loop {
-            sleep(TIDY_EVERY).await;
+            sleep(TIDY_INTERVAL).await;
             if let Err(error) = self.store_key_uses().await {
                 tracing::debug!(%error, "last uses of keys not stored");
             }
             if let Err(error) = self.store.give_back_memory().await {
                 tracing::debug!(%error, "connections keep what they have of the database in memory");
             }
-            blocking(memory::trim);
+            run_blocking(memory::trim);
         }
     }
 }

@@ -14,17 +14,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::health::Condition;
+use super::health::HealthCondition;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
-use crate::service::group::published::Pictures;
-use crate::service::people::Directory;
+use crate::service::group::snapshots::GroupSnapshots;
+use crate::service::people::PeopleDirectory;
 use crate::service::{Result, Service};
 use crate::store;
 use crate::store::groups::StoredRevisions;
 use crate::store::origin::DatabaseOrigin;
 
 /// The condition after the database has gone back.
-const REWOUND: &str = "history_rewound";
+const REWOUND_CODE: &str = "history_rewound";
 /// How long the condition is shown, in microseconds. Nothing ends it earlier, so that an administrator sees it.
 const SHOWN_MICROS: i64 = MICROS_PER_DAY;
 
@@ -91,8 +91,8 @@ impl RewindWatch {
     fn compare(
         &self,
         origin: Option<DatabaseOrigin>,
-        people: &Directory,
-        known: &Pictures,
+        people: &PeopleDirectory,
+        known: &GroupSnapshots,
         stored: &BTreeMap<String, StoredRevisions>,
     ) {
         let mut signs = self.signs();
@@ -125,11 +125,11 @@ impl Service {
     /// Looks for signs that the database has gone back since `known` was published. Returns true if there are any.
     pub(in crate::service) async fn notice_rewind(
         &self,
-        known: &Pictures,
+        known: &GroupSnapshots,
         stored: &BTreeMap<String, StoredRevisions>,
     ) -> Result<bool> {
-        if self.health.since(REWOUND).is_some_and(|at| at.plus_micros(SHOWN_MICROS) < self.clock.now()) {
-            self.health.end(REWOUND);
+        if self.health.since(REWOUND_CODE).is_some_and(|at| at.plus_micros(SHOWN_MICROS) < self.clock.now()) {
+            self.health.end(REWOUND_CODE);
         }
         let asked_at = self.clock.now();
         let origin = self.store.origin().await?;
@@ -192,7 +192,7 @@ impl Service {
              where it was acknowledged; everything was read again (noticed at: {}{cause})",
             parts.join(", ")
         );
-        self.health.end(REWOUND);
-        self.health.begin(Condition { code: REWOUND, detail, refuses_writes: false }, self.clock.now());
+        self.health.end(REWOUND_CODE);
+        self.health.begin(HealthCondition { code: REWOUND_CODE, detail, refuses_writes: false }, self.clock.now());
     }
 }

@@ -1,28 +1,28 @@
 //! Reports conditions under which the database takes no writes, as far as the store knows them.
 
-use super::health::Condition;
+use super::health::HealthCondition;
 use crate::service::Service;
 use crate::service::input::error::code_of;
-use crate::store::{Fault, Store};
+use crate::store::{Store, TransientFault};
 
 /// The faults that prevent writes while reads continue.
-const WATCHED: [Fault; 3] = [Fault::Full, Fault::ReadOnly, Fault::Replaced];
+const WRITE_FAULTS: [TransientFault; 3] = [TransientFault::Full, TransientFault::ReadOnly, TransientFault::Replaced];
 
 impl Service {
     /// Notes what the store knows. It looks at the database's files, but does not query the database.
     pub fn note_storage(&self) {
-        let (now, troubles) = (self.clock.now(), self.store.troubles());
-        for fault in WATCHED {
+        let (now, troubles) = (self.clock.now(), self.store.write_refusals());
+        for fault in WRITE_FAULTS {
             let code = code_of(fault);
             match troubles.iter().find(|trouble| trouble.fault == fault) {
                 Some(trouble) => {
                     // The log may be the file that is missing, and the process may end next.
-                    if fault == Fault::Replaced && !self.health.holds(code) {
+                    if fault == TransientFault::Replaced && !self.health.holds(code) {
                         self.save_log();
                     }
                     let more = trouble.detail.as_ref().map(|more| format!(": {more}"));
                     let detail = format!("{fault}{}", more.unwrap_or_default());
-                    self.health.begin(Condition { code, detail, refuses_writes: true }, now);
+                    self.health.begin(HealthCondition { code, detail, refuses_writes: true }, now);
                 }
                 None => self.health.end(code),
             }

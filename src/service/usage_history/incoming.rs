@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name};
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
 use crate::service::Fault;
 use crate::service::ingest::incoming::OwnerNames;
-use crate::service::people::{Directory, who};
+use crate::service::people::{PeopleDirectory, lookup};
 
 /// The usage of one user in one project on one day.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -41,7 +41,7 @@ pub struct HistoryInput {
     pub charge_class: String,
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub resource_usage: Usages,
+    pub resource_usage: SlotUsages,
     /// How many jobs that were.
     #[serde(default)]
     pub jobs: u32,
@@ -57,13 +57,13 @@ pub struct HistoryRow {
     pub domain: Arc<str>,
     /// Empty: none.
     pub charge_class: Arc<str>,
-    pub usage: Usages,
+    pub usage: SlotUsages,
     pub jobs: u64,
 }
 
 impl HistoryInput {
     /// Checks the row. Pointers in faults are below `pointer`.
-    pub fn check(self, people: &Directory, today: Day, pointer: &str) -> Result<HistoryRow, Vec<Fault>> {
+    pub fn check(self, people: &PeopleDirectory, today: Day, pointer: &str) -> Result<HistoryRow, Vec<Fault>> {
         let mut faults = Vec::new();
         if self.day >= today {
             faults.push(Fault::about("/day", "in_future", format!("is not before today, which in UTC is {today}")));
@@ -80,8 +80,8 @@ impl HistoryInput {
             }
         }
         let user =
-            who::user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(|fault| faults.push(fault));
-        let project = who::project(people, self.project_id.map(ProjectId), self.project.as_deref());
+            lookup::user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(|fault| faults.push(fault));
+        let project = lookup::project(people, self.project_id.map(ProjectId), self.project.as_deref());
         let project = project.map_err(|fault| faults.push(fault));
         let (Ok(user), Ok(project), true) = (user, project, faults.is_empty()) else {
             let below = |fault: Fault| Fault { pointer: format!("{pointer}{}", fault.pointer), ..fault };
@@ -90,8 +90,11 @@ impl HistoryInput {
         Ok(HistoryRow {
             day: self.day,
             owner: Member { user, project },
-            user: OwnerNames { name: who::name_given_to(user.0, self.user), display_name: self.user_name },
-            project: OwnerNames { name: who::name_given_to(project.0, self.project), display_name: self.project_name },
+            user: OwnerNames { name: lookup::name_given_to(user.0, self.user), display_name: self.user_name },
+            project: OwnerNames {
+                name: lookup::name_given_to(project.0, self.project),
+                display_name: self.project_name,
+            },
             domain: Arc::from(self.domain_name.as_deref().unwrap_or(UNKNOWN_DOMAIN)),
             charge_class: Arc::from(self.charge_class),
             usage: self.resource_usage.filtered(|usage| !usage.is_zero()),

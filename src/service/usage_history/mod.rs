@@ -8,24 +8,24 @@ use std::sync::Arc;
 use incoming::HistoryRow;
 use serde_json::json;
 
-use super::audit::Change;
+use super::audit::AuditedChange;
 use super::group::transaction::GroupTransaction;
-use super::ingest::earlier::HISTORY;
+use super::ingest::earlier::EARLIER_HISTORY;
 use super::ingest::foreign_owners::ForeignOwners;
-use super::people::Directory;
+use super::people::PeopleDirectory;
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
-use crate::domain::bucket::Daily;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::ProjectId;
 use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_dimensions::UsageDimensions;
-use crate::store::day_totals::{self, Place};
+use crate::store::day_totals::{self, MemberDomain};
 use crate::store::day_totals::{earlier, histories};
-use crate::store::people::{Domain, People, Project, User};
-use crate::store::retention::STEP;
+use crate::store::people::{Domain, PeopleRows, Project, User};
+use crate::store::retention::STEP_ROWS;
 
-pub use crate::store::day_totals::histories::History;
+pub use crate::store::day_totals::histories::StoredHistory;
 
 /// The number of days whose rows are removed together. Steps are small so that no other writer waits for long.
 const STEP_DAYS: i32 = 31;
@@ -40,7 +40,7 @@ pub struct HistoryRows {
 
 /// The result of adding rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryTaken {
+pub struct StoredHistoryCounts {
     pub stored: u64,
     /// The number of rows that were left out, because the service has recorded their days itself.
     pub left_out: u64,
@@ -57,7 +57,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn usage_histories(&self, caller: &Caller, group: &str) -> Result<Vec<History>> {
+    pub async fn usage_histories(&self, caller: &Caller, group: &str) -> Result<Vec<StoredHistory>> {
         let key = self.group_for_readers(caller, group)?.key;
         Ok(histories::list(self.store().read(), key).await?)
     }
@@ -76,15 +76,15 @@ impl Service {
         group: String,
         name: String,
         rows: HistoryRows,
-    ) -> Result<HistoryTaken> {
+    ) -> Result<StoredHistoryCounts> {
         caller.require_admin()?;
         check_name(&name).map_err(|error| Error::invalid_name("/source", error))?;
-        if name == HISTORY {
+        if name == EARLIER_HISTORY {
             let detail = format!("reports of kernels make the history {name:?}; give this one another name");
             return Err(Error::Conflict { code: "history_of_kernels", detail });
         }
         let foreign = ForeignOwners::new(self, &[&caller]);
-        let change = async move |session: &mut GroupTransaction| take(session, name, rows, foreign).await;
+        let change = async move |session: &mut GroupTransaction| store_rows(session, name, rows, foreign).await;
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
 
@@ -108,10 +108,12 @@ impl Service {
         run_to_completion(async move {
             let begin = async |session: &mut GroupTransaction| {
                 let found = histories::find(session.read(), session.key(), &name).await?;
-                let History { source, .. } = found.ok_or_else(|| unknown(&name))?;
+                let StoredHistory { source, .. } = found.ok_or_else(|| unknown_history(&name))?;
                 histories::set_complete(session.write(), session.key(), source, false).await?;
                 let (target, before) = (name.clone(), Some(json!({"source": name})));
-                session.audit(Change { action: "usage_history.delete", target, before, after: None, reason }).await?;
+                session
+                    .audit(AuditedChange { action: "usage_history.delete", target, before, after: None, reason })
+                    .await?;
                 Ok((source, histories::days(session.read(), session.key(), source).await?))
             };
             let (source, days) = Arc::clone(&service).change(caller.clone(), group.clone(), begin).await?;
@@ -126,9 +128,9 @@ impl Service {
             }
             loop {
                 let forget = async |session: &mut GroupTransaction| {
-                    Ok(earlier::forget_some(session.write(), session.key(), source, STEP).await?)
+                    Ok(earlier::forget_some(session.write(), session.key(), source, STEP_ROWS).await?)
                 };
-                if Arc::clone(&service).change(caller.clone(), group.clone(), forget).await? < STEP {
+                if Arc::clone(&service).change(caller.clone(), group.clone(), forget).await? < STEP_ROWS {
                     break;
                 }
             }
@@ -143,16 +145,16 @@ impl Service {
     }
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown_history(name: &str) -> Error {
     Error::NotFound { code: "unknown_history", detail: format!("there is no history {name:?}") }
 }
 
-async fn take(
+async fn store_rows(
     session: &mut GroupTransaction,
     name: String,
     HistoryRows { rows, complete }: HistoryRows,
     foreign: ForeignOwners,
-) -> Result<HistoryTaken> {
+) -> Result<StoredHistoryCounts> {
     let key = session.key();
     let source = match histories::find(session.read(), key, &name).await? {
         Some(history) if history.is_complete => {
@@ -169,8 +171,8 @@ async fn take(
     let rows: Vec<HistoryRow> =
         rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
     let rows = with_domains(&session.people(), rows);
-    introduce(session, &rows, &foreign).await?;
-    let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
+    register_people(session, &rows, &foreign).await?;
+    let mut totals: BTreeMap<(Day, MemberDomain), DayUsage> = BTreeMap::new();
     for row in &rows {
         let (domain, charge_class) = (Arc::clone(&row.domain), Arc::clone(&row.charge_class));
         let place = (row.owner, UsageDimensions { domain, charge_class });
@@ -180,14 +182,16 @@ async fn take(
     if complete {
         histories::set_complete(session.write(), key, source, true).await?;
         let after = Some(json!({"source": name}));
-        session.audit(Change { action: "usage_history.put", target: name, before: None, after, reason: None }).await?;
+        session
+            .audit(AuditedChange { action: "usage_history.put", target: name, before: None, after, reason: None })
+            .await?;
     }
     let stored = rows.len() as u64;
-    Ok(HistoryTaken { stored, left_out: given - stored, recorded_from })
+    Ok(StoredHistoryCounts { stored, left_out: given - stored, recorded_from })
 }
 
 /// Sets the domain of rows that name none: the domain of the project, otherwise the first one that another row names.
-fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow> {
+fn with_domains(people: &PeopleDirectory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow> {
     let is_named = |domain: &Arc<str>| **domain != *UNKNOWN_DOMAIN;
     let mut named: BTreeMap<ProjectId, Arc<str>> = BTreeMap::new();
     for row in rows.iter().filter(|row| is_named(&row.domain)) {
@@ -204,18 +208,18 @@ fn with_domains(people: &Directory, mut rows: Vec<HistoryRow>) -> Vec<HistoryRow
 
 /// Registers the people that rows are the first to name. They are not added to the group, because they have no kernels
 /// there.
-async fn introduce(session: &mut GroupTransaction, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
-    let is_empty = |people: &People| people.domains.len() + people.projects.len() + people.users.len() == 0;
-    if is_empty(&newcomers(&session.people(), rows, foreign, session.now)) {
+async fn register_people(session: &mut GroupTransaction, rows: &[HistoryRow], foreign: &ForeignOwners) -> Result<()> {
+    let is_empty = |people: &PeopleRows| people.domains.len() + people.projects.len() + people.users.len() == 0;
+    if is_empty(&new_people(&session.people(), rows, foreign, session.now)) {
         return Ok(());
     }
     let lock = session.lock_people().await?;
     // Other processes may have registered the same people meanwhile.
-    let new = newcomers(&session.people(), rows, foreign, session.now);
+    let new = new_people(&session.people(), rows, foreign, session.now);
     if is_empty(&new) { Ok(()) } else { session.save_people(lock, new).await }
 }
 
-fn newcomers(people: &Directory, rows: &[HistoryRow], foreign: &ForeignOwners, now: Timestamp) -> People {
+fn new_people(people: &PeopleDirectory, rows: &[HistoryRow], foreign: &ForeignOwners, now: Timestamp) -> PeopleRows {
     let (mut domains, mut projects, mut users) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for row in rows {
         let (user, project) = (row.owner.user, row.owner.project);
@@ -246,7 +250,7 @@ fn newcomers(people: &Directory, rows: &[HistoryRow], foreign: &ForeignOwners, n
             });
         }
     }
-    People {
+    PeopleRows {
         domains: domains.into_values().collect(),
         projects: projects.into_values().collect(),
         users: users.into_values().collect(),

@@ -2,18 +2,21 @@
 
 use crate::domain::ids::Member;
 use crate::domain::maps::{FastMap, FastSet};
-use crate::domain::normalize::Normalizer;
-use crate::domain::slots::Amounts;
-use crate::domain::usage_report::{Block, Scale};
+use crate::domain::normalize::UsageNormalizer;
+use crate::domain::slots::SlotAmounts;
+use crate::domain::usage_report::{ShareScale, UsageBlock};
 use crate::service::VisibleGroup;
 
 /// The scale for one group and one period. `capacity` is the mean capacity in the period.
-pub fn scale(group: &VisibleGroup, capacity: &Amounts, block: &Block) -> Scale {
-    Scale { normalizer: Normalizer::new(capacity, &group.options.resource_weights), entitled: entitled(group, block) }
+pub fn scale(group: &VisibleGroup, capacity: &SlotAmounts, block: &UsageBlock) -> ShareScale {
+    ShareScale {
+        normalizer: UsageNormalizer::new(capacity, &group.options.resource_weights),
+        entitled: entitled_shares(group, block),
+    }
 }
 
 /// The entitled share of each member with usage, among all members with usage.
-fn entitled(group: &VisibleGroup, block: &Block) -> FastMap<Member, f64> {
+fn entitled_shares(group: &VisibleGroup, block: &UsageBlock) -> FastMap<Member, f64> {
     let used: FastSet<Member> = block.iter().filter(|place| !place.2.is_zero()).map(|place| place.0).collect();
     let entitlements = group.published().entitlements();
     let active: Vec<bool> = entitlements.users.iter().map(|row| used.contains(&row.member)).collect();

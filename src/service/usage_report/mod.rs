@@ -11,23 +11,23 @@ use std::sync::Arc;
 
 use offered::{OfRows, OfferedCapacity};
 use order::RowOrder;
-pub use question::{Question, Range, ReportRequest};
+pub use question::{DayRange, ReportQuestion, ReportRequest};
 
-use super::input::page::{Page, Window, cut};
-use super::people::Directory;
-use super::work::blocking;
+use super::input::page::{Page, PageWindow, cut_window};
+use super::people::PeopleDirectory;
+use super::work::run_blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::decimal::{Amount, Usage};
-use crate::domain::slots::{SlotMap, SlotName, Usages};
+use crate::domain::slots::{SlotMap, SlotName, SlotUsages};
 use crate::domain::time::{Day, MICROS_PER_HOUR};
-use crate::domain::usage_report::{Block, By, RowKey, RowSums, Rows};
+use crate::domain::usage_report::{GroupedRows, ReportColumns, RowKey, RowSums, UsageBlock};
 use crate::store::capacity;
-use crate::store::day_totals::reports::{self, Wanted};
+use crate::store::day_totals::reports::{self, TotalsQuery};
 
 /// The largest number of rows in a report.
-const MOST_ROWS: usize = 100_000;
+const MAX_ROWS: usize = 100_000;
 /// The slot that is counted in bytes.
-const MEMORY: &str = "mem";
+const MEMORY_SLOT: &str = "mem";
 const BYTES_PER_GIB: u64 = 1 << 30;
 
 /// One row of a report.
@@ -40,7 +40,7 @@ pub struct ReportRow {
     pub project_name: Option<Arc<str>>,
     pub user_name: Option<Arc<str>>,
     /// Slot-seconds.
-    pub usage: Usages,
+    pub usage: SlotUsages,
     /// The used part of the capacity, for each slot that has one.
     pub capacity_share: SlotMap<f64>,
     pub used_share: Option<f64>,
@@ -51,23 +51,23 @@ pub struct ReportRow {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportTotals {
     /// Slot-seconds.
-    pub usage: Usages,
+    pub usage: SlotUsages,
     /// The used part of the capacity, for each slot that has one.
     pub capacity_share: SlotMap<f64>,
 }
 
 /// Slot-hours with twelve decimals; for memory GiB-hours.
-pub fn hours(usage: &Usages) -> SlotMap<Amount> {
+pub fn slot_hours(usage: &SlotUsages) -> SlotMap<Amount> {
     let hour = MICROS_PER_HOUR.unsigned_abs();
     let hours = usage.iter().map(|(slot, usage)| {
-        let micros = if slot.as_str() == MEMORY { hour * BYTES_PER_GIB } else { hour };
+        let micros = if slot.as_str() == MEMORY_SLOT { hour * BYTES_PER_GIB } else { hour };
         (slot, usage.mean_over(micros))
     });
     hours.collect()
 }
 
 /// The used part of `offered`, for each slot in it.
-fn capacity_share(usage: &Usages, offered: &Usages) -> SlotMap<f64> {
+fn capacity_share(usage: &SlotUsages, offered: &SlotUsages) -> SlotMap<f64> {
     let part = |(slot, used): (SlotName, Usage)| {
         let capacity = offered.get(slot).filter(|capacity| !capacity.is_zero())?;
         Some((slot, used.to_f64() / capacity.to_f64()))
@@ -78,8 +78,8 @@ fn capacity_share(usage: &Usages, offered: &Usages) -> SlotMap<f64> {
 /// A report.
 #[derive(Clone, Debug)]
 pub struct UsageReport {
-    pub range: Range,
-    pub by: By,
+    pub range: DayRange,
+    pub by: ReportColumns,
     /// The rows in the order of [`RowOrder`].
     pub rows: Vec<ReportRow>,
     pub totals: ReportTotals,
@@ -91,15 +91,15 @@ impl UsageReport {
     pub const LIST: &'static str = "usage-report";
 
     /// A page of the rows.
-    pub fn page(&self, window: &Window) -> Page<ReportRow> {
-        cut(Self::LIST, &self.rows, |row| self.order.place(row), window)
+    pub fn page(&self, window: &PageWindow) -> Page<ReportRow> {
+        cut_window(Self::LIST, &self.rows, |row| self.order.place(row), window)
     }
 }
 
 impl Service {
     /// A report over the requested groups, limited to usage that the caller may see.
     #[tracing::instrument(name = "service.usage_report", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn usage_report(&self, caller: &Caller, question: &Question) -> Result<UsageReport> {
+    pub async fn usage_report(&self, caller: &Caller, question: &ReportQuestion) -> Result<UsageReport> {
         let mut groups = match &question.groups {
             Some(names) => names.iter().map(|name| self.group(caller, name)).collect::<Result<Vec<_>>>()?,
             None => self.groups(caller),
@@ -111,8 +111,8 @@ impl Service {
             caller.require_user(user)?;
         }
         let _permit = self.report_permits.acquire(caller.key_id).await?;
-        let Range { from, to } = question.range;
-        let wanted = Wanted {
+        let DayRange { from, to } = question.range;
+        let wanted = TotalsQuery {
             groups: groups.iter().map(|group| group.key).collect(),
             from,
             to,
@@ -122,8 +122,8 @@ impl Service {
             project: question.project,
         };
         let names: Vec<Arc<str>> = groups.iter().map(|group| Arc::clone(&group.name)).collect();
-        let known = capacity::until(self.store().read(), &names, to).await?;
-        let offered = OfferedCapacity::of(&known, &names, question, self.certain_now());
+        let known = capacity::capacities_until(self.store().read(), &names, to).await?;
+        let offered = OfferedCapacity::of(&known, &names, question, self.trusted_now());
         // A share of the usage is known only if all usage is read, and only within one group.
         let names_none = question.domain.is_none() && question.charge_class.is_none() && question.project.is_none();
         let has_all = names_none && user.is_none();
@@ -133,32 +133,37 @@ impl Service {
             groups: &groups,
             offered: &offered,
             has_shares,
-            rows: Rows::new(question.by, MOST_ROWS),
-            block: Block::default(),
+            rows: GroupedRows::new(question.by, MAX_ROWS),
+            block: UsageBlock::default(),
             of_block: None,
         };
         let mut full = false;
-        reports::each(self.store().read(), &wanted, |total| {
+        reports::for_each_total(self.store().read(), &wanted, |total| {
             full = !report.take(&total);
             if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .await?;
         if full || !report.close() {
-            let said = format!("would have more than {MOST_ROWS} rows; ask for fewer days, or by less");
+            let said = format!("would have more than {MAX_ROWS} rows; ask for fewer days, or by less");
             return Err(Error::about("/by", "too_many_rows", said));
         }
-        Ok(blocking(|| self.sorted(question, &offered, report.rows.into_rows())))
+        Ok(run_blocking(|| self.sorted(question, &offered, report.rows.into_rows())))
     }
 
     /// Builds the report from the sums of its rows.
-    fn sorted(&self, question: &Question, offered: &OfferedCapacity, sums: BTreeMap<RowKey, RowSums>) -> UsageReport {
+    fn sorted(
+        &self,
+        question: &ReportQuestion,
+        offered: &OfferedCapacity,
+        sums: BTreeMap<RowKey, RowSums>,
+    ) -> UsageReport {
         let mut found = OfRows::default();
         let people = self.people();
         let row = |(key, sums)| report_row(&people, question, offered.of_row(&key, &mut found), key, &sums);
         let mut rows: Vec<ReportRow> = sums.into_iter().map(row).collect();
         let order = RowOrder::of(question, &rows);
         rows.sort_by(|a, b| order.compare(a, b));
-        let mut usage = Usages::default();
+        let mut usage = SlotUsages::default();
         for row in &rows {
             usage.add(&row.usage);
         }
@@ -167,11 +172,17 @@ impl Service {
     }
 }
 
-fn report_row(people: &Directory, question: &Question, offered: &Usages, key: RowKey, sums: &RowSums) -> ReportRow {
-    let Range { from, to } = question.range;
+fn report_row(
+    people: &PeopleDirectory,
+    question: &ReportQuestion,
+    offered: &SlotUsages,
+    key: RowKey,
+    sums: &RowSums,
+) -> ReportRow {
+    let DayRange { from, to } = question.range;
     let period = question.by.period.zip(key.first_day);
     let (first_day, last_day) = period.map_or((from, to), |(period, day)| (day, period.last(day).min(to)));
-    let usage: Usages = sums.usage.iter().filter(|(slot, _)| question.shows(*slot)).collect();
+    let usage: SlotUsages = sums.usage.iter().filter(|(slot, _)| question.shows(*slot)).collect();
     ReportRow {
         first_day,
         last_day,
@@ -187,13 +198,13 @@ fn report_row(people: &Directory, question: &Question, offered: &Usages, key: Ro
 
 /// A report while totals are read.
 struct InProgress<'a> {
-    question: &'a Question,
+    question: &'a ReportQuestion,
     groups: &'a [VisibleGroup],
     offered: &'a OfferedCapacity<'a>,
     has_shares: bool,
-    rows: Rows,
+    rows: GroupedRows,
     /// The totals of one group and one period.
-    block: Block,
+    block: UsageBlock,
     /// The index of the group in `groups`, and the first day of the period.
     of_block: Option<(usize, Day)>,
 }

@@ -7,10 +7,10 @@ use std::cmp::{Ordering, Reverse};
 
 use uuid::Uuid;
 
-use super::{Question, ReportRow};
+use super::{ReportQuestion, ReportRow};
 use crate::domain::decimal::Usage;
 use crate::domain::slots::SlotName;
-use crate::service::input::page::Key;
+use crate::service::input::page::CursorKey;
 
 /// The slot that rows are compared by if the request names no slots.
 const USUAL_SLOT: &str = "cpu";
@@ -20,7 +20,7 @@ const USUAL_SLOT: &str = "cpu";
 pub struct RowOrder(Vec<SlotName>);
 
 impl RowOrder {
-    pub(super) fn of(question: &Question, rows: &[ReportRow]) -> Self {
+    pub(super) fn of(question: &ReportQuestion, rows: &[ReportRow]) -> Self {
         let mut slots: Vec<SlotName> = Vec::new();
         for (slot, _) in rows.iter().flat_map(|row| row.usage.iter()) {
             if !slots.contains(&slot) {
@@ -42,22 +42,22 @@ impl RowOrder {
             let unequal = self.0.iter().map(|slot| used(a, slot).cmp(&used(b, slot))).find(|order| order.is_ne());
             unequal.unwrap_or(Ordering::Equal)
         };
-        a.key.first_day.cmp(&b.key.first_day).then_with(by_usage).then_with(|| names(a).cmp(&names(b)))
+        a.key.first_day.cmp(&b.key.first_day).then_with(by_usage).then_with(|| name_key(a).cmp(&name_key(b)))
     }
 
     /// The position of a row as cursors of pages contain it. Positions compare like rows.
-    pub(super) fn place(&self, row: &ReportRow) -> Vec<Key> {
-        let day = row.key.first_day.map(|day| Key::Number(i64::from(day.0).abs_diff(i64::from(i32::MIN))));
-        let used = self.0.iter().map(|slot| Key::Text(descending(row.usage.get(*slot).unwrap_or_default())));
-        let (names, ids) = names(row);
-        let names = names.into_iter().map(|name| Key::Text(name.unwrap_or_default().to_owned()));
-        let ids = ids.into_iter().map(|id| Key::Text(id.map(|id| id.to_string()).unwrap_or_default()));
+    pub(super) fn place(&self, row: &ReportRow) -> Vec<CursorKey> {
+        let day = row.key.first_day.map(|day| CursorKey::Number(i64::from(day.0).abs_diff(i64::from(i32::MIN))));
+        let used = self.0.iter().map(|slot| CursorKey::Text(descending_key(row.usage.get(*slot).unwrap_or_default())));
+        let (names, ids) = name_key(row);
+        let names = names.into_iter().map(|name| CursorKey::Text(name.unwrap_or_default().to_owned()));
+        let ids = ids.into_iter().map(|id| CursorKey::Text(id.map(|id| id.to_string()).unwrap_or_default()));
         day.into_iter().chain(used).chain(names).chain(ids).collect()
     }
 }
 
 /// The key of rows with the same usage: the shown names, then the ids.
-fn names(row: &ReportRow) -> ([Option<&str>; 5], [Option<Uuid>; 2]) {
+fn name_key(row: &ReportRow) -> ([Option<&str>; 5], [Option<Uuid>; 2]) {
     (
         [
             row.key.resource_group.as_deref(),
@@ -72,7 +72,7 @@ fn names(row: &ReportRow) -> ([Option<&str>; 5], [Option<Uuid>; 2]) {
 
 /// A text that sorts before the text of every smaller usage. It consists of the number of digits and the digits, all
 /// counted down from nine, and an end that sorts after all digits, so that `0.55` comes before `0.5`.
-fn descending(usage: Usage) -> String {
+fn descending_key(usage: Usage) -> String {
     let text = usage.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let digits = whole.bytes().chain(fraction.bytes()).map(|digit| char::from(b'0' + (b'9' - digit)));

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::slots::SlotName;
 use crate::domain::time::{Day, Timestamp};
-use crate::domain::usage_report::By;
+use crate::domain::usage_report::ReportColumns;
 use crate::service::Caller;
-use crate::service::people::who;
+use crate::service::people::lookup;
 use crate::service::{Error, Result, Service};
 
-const MOST_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
+const MAX_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
 
 /// A range of days in UTC, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct DayRange {
     pub from: Day,
     pub to: Day,
 }
@@ -38,11 +38,11 @@ pub struct ReportRequest<'a> {
 
 /// The checked parameters of a report.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ReportQuestion {
     /// `None` stands for all groups that the caller reaches.
     pub groups: Option<Vec<String>>,
-    pub range: Range,
-    pub by: By,
+    pub range: DayRange,
+    pub by: ReportColumns,
     pub(super) domain: Option<Arc<str>>,
     pub(super) charge_class: Option<Arc<str>>,
     pub(super) user: Option<UserId>,
@@ -51,7 +51,7 @@ pub struct Question {
     pub(super) slots: Option<Vec<String>>,
 }
 
-impl Question {
+impl ReportQuestion {
     /// True if the report shows the slot.
     pub(super) fn shows(&self, slot: SlotName) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.iter().any(|name| name == slot.as_str()))
@@ -66,7 +66,7 @@ impl Question {
     pub fn scope(&self) -> String {
         let list = |names: &Option<Vec<String>>| names.as_ref().map(|names| names.join(",")).unwrap_or_default();
         let id = |id: Option<String>| id.unwrap_or_default();
-        let Range { from, to } = self.range;
+        let DayRange { from, to } = self.range;
         let (user, project) = (id(self.user.map(|id| id.to_string())), id(self.project.map(|id| id.to_string())));
         // An empty class and no class are two questions.
         let class = self.charge_class.as_deref().map(|class| format!("={class}")).unwrap_or_default();
@@ -84,17 +84,17 @@ impl Service {
         caller: &Caller,
         groups: Option<Vec<String>>,
         asked: ReportRequest<'_>,
-    ) -> Result<Question> {
-        let range = range(asked.from, asked.to, self.certain_now().day())?;
+    ) -> Result<ReportQuestion> {
+        let range = range(asked.from, asked.to, self.trusted_now().day())?;
         let by = asked.by.unwrap_or("user").parse().map_err(|error| Error::about("/by", "invalid_value", error))?;
         let people = self.people();
         let fault = |fault| Error::Invalid(vec![fault]);
-        let user = asked.user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(fault)?;
-        who::require_known_user(&people, caller, user, asked.user).map_err(fault)?;
-        let project = asked.project.map(|text| who::project_of_text(&people, text, "/project"));
+        let user = asked.user.map(|text| lookup::user_of_text(&people, text, "/user")).transpose().map_err(fault)?;
+        lookup::require_known_user(&people, caller, user, asked.user).map_err(fault)?;
+        let project = asked.project.map(|text| lookup::project_of_text(&people, text, "/project"));
         let project = project.transpose().map_err(fault)?;
-        who::require_known_project(&people, caller, project, asked.project).map_err(fault)?;
-        Ok(Question {
+        lookup::require_known_project(&people, caller, project, asked.project).map_err(fault)?;
+        Ok(ReportQuestion {
             groups,
             range,
             by,
@@ -107,7 +107,7 @@ impl Service {
     }
 }
 
-fn range(from: &str, to: &str, today: Day) -> Result<Range> {
+fn range(from: &str, to: &str, today: Day) -> Result<DayRange> {
     let (from, to) = (day("/from", from)?, day("/to", to)?);
     if to < from {
         return Err(Error::about("/to", "contradiction", "lies before `from`"));
@@ -116,7 +116,7 @@ fn range(from: &str, to: &str, today: Day) -> Result<Range> {
         let said = format!("lies in the future: today, in UTC, is {today}");
         return Err(Error::about(if from > today { "/from" } else { "/to" }, "in_future", said));
     }
-    Ok(Range { from, to })
+    Ok(DayRange { from, to })
 }
 
 fn day(pointer: &str, text: &str) -> Result<Day> {
@@ -131,8 +131,8 @@ fn day(pointer: &str, text: &str) -> Result<Day> {
 
 fn slots(text: &str) -> Result<Vec<String>> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-    if names.len() > MOST_SLOTS {
-        return Err(Error::about("/slots", "out_of_range", format!("names more than {MOST_SLOTS} slots")));
+    if names.len() > MAX_SLOTS {
+        return Err(Error::about("/slots", "out_of_range", format!("names more than {MAX_SLOTS} slots")));
     }
     let is_legal = |name: &String| SlotName::is_legal(name);
     if names.iter().all(is_legal) {

@@ -12,7 +12,7 @@ use crate::domain::ids::Owner;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::published::entitlements::Part;
+use crate::service::group::snapshots::entitlements::EntitledPart;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::warning::InputWarning;
 
@@ -44,18 +44,18 @@ pub struct SimulatedFairShares {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,
     /// `null`: nothing was asked to be made.
-    pub applied: Option<Applied>,
+    pub applied: Option<AppliedChanges>,
     pub domains: ChangedDomains,
     pub projects: ChangedProjects,
     pub users: ChangedUsers,
     /// The users who rise by most places, at most ten.
-    pub winners: Vec<Mover>,
+    pub winners: Vec<RankMover>,
     /// The users who fall by most places, at most ten.
-    pub losers: Vec<Mover>,
+    pub losers: Vec<RankMover>,
     /// How far what was used is from what the weights before and after entitle to, by tier and window.
     pub fairness: Vec<FairnessChange>,
     /// `null`: the request has no workloads.
-    pub workloads: Option<Orders>,
+    pub workloads: Option<SequenceOrders>,
     /// The changes of the order of the workloads that are reported as pending.
     pub pending: PendingMoves,
     /// Likely mistakes in the changes, and in the options that would be in force.
@@ -64,7 +64,7 @@ pub struct SimulatedFairShares {
 
 /// That the changes were made.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Applied {
+pub struct AppliedChanges {
     /// The entry of the audit log, which an undo takes back; `null`: all was so already.
     pub audit_id: Option<i64>,
     /// The configuration since then.
@@ -73,7 +73,7 @@ pub struct Applied {
 
 /// The figures of one domain, project or user.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Figures {
+pub struct OwnerFigures {
     /// For a project or user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
@@ -93,9 +93,9 @@ pub struct Figures {
     pub entitled_share_of_parent: String,
 }
 
-impl Figures {
+impl OwnerFigures {
     pub fn of(group: &VisibleGroup, owner: &Owner, share: &Share, domain_name: Option<Arc<str>>, rank: u32) -> Self {
-        let Part { of_group, of_parent } = group.entitlement(owner).entitled;
+        let EntitledPart { of_group, of_parent } = group.entitlement(owner).entitled;
         Self {
             domain_name,
             weight: group.weight(share),
@@ -128,9 +128,9 @@ macro_rules! changed {
         pub struct $row {
             $($field)*
             /// `null`: it would be new.
-            pub before: Option<Figures>,
+            pub before: Option<OwnerFigures>,
             /// `null`: it would be gone.
-            pub after: Option<Figures>,
+            pub after: Option<OwnerFigures>,
         }
     )*};
 }
@@ -160,7 +160,7 @@ changed! {
 
 /// A user whose rank changes.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Mover {
+pub struct RankMover {
     pub user_uuid: Uuid,
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,
@@ -187,7 +187,7 @@ pub struct FairnessChange {
 
 /// The order of the request's workloads.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Orders {
+pub struct SequenceOrders {
     pub mode_before: SequenceMode,
     pub mode_after: SequenceMode,
     /// First to start after the changes first.

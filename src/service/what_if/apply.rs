@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::answer::Applied;
-use super::changes::{Changes, below_weights};
+use super::answer::AppliedChanges;
+use super::changes::{WantedChanges, below_weights};
 use crate::domain::ids::{Owner, ProjectId};
 use crate::service::audit::label;
 use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::projects::{self, DomainAssignment};
-use crate::service::group::changes::record::Record;
+use crate::service::group::changes::record::ChangeRecord;
 use crate::service::group::changes::weights;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::input::terms::Terms;
+use crate::service::input::terms::WriteTerms;
 use crate::service::{Caller, Result, Service};
 
 /// The action in the audit log.
@@ -24,30 +24,35 @@ pub async fn apply(
     service: Arc<Service>,
     caller: Caller,
     group: String,
-    changes: Changes,
-    terms: Terms,
-) -> Result<Applied> {
+    changes: WantedChanges,
+    terms: WriteTerms,
+) -> Result<AppliedChanges> {
     let moved: Vec<ProjectId> = changes.projects.iter().map(|(project, _)| *project).collect();
     let change = async move |session: &mut GroupTransaction| {
         session.require_revision(terms.if_revision.as_deref()).await?;
-        make(session, &changes, terms.reason).await
+        make_changes(session, &changes, terms.reason).await
     };
     let (audit_id, visible) = Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
     projects::show_elsewhere(&service, &group, &moved).await;
-    Ok(Applied { audit_id, config_revision: visible.config_revision.to_string() })
+    Ok(AppliedChanges { audit_id, config_revision: visible.config_revision.to_string() })
 }
 
 /// Returns the audit entry; `None` if nothing has changed.
-async fn make(session: &mut GroupTransaction, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
-    let mut record = Record::default();
+async fn make_changes(
+    session: &mut GroupTransaction,
+    changes: &WantedChanges,
+    reason: Option<String>,
+) -> Result<Option<i64>> {
+    let mut record = ChangeRecord::default();
     changes.check_projects(session.state(), &session.people())?;
-    let homes = changes.projects.iter().map(|(id, domain)| (*id, DomainAssignment::pinned(domain))).collect();
-    for (id, before, after) in projects::book(session, homes).await? {
+    let domain_assignments =
+        changes.projects.iter().map(|(id, domain)| (*id, DomainAssignment::pinned(domain))).collect();
+    for (id, before, after) in projects::move_projects(session, domain_assignments).await? {
         record.note("projects", &label(&Owner::Project(id)), json!(before), json!(after));
     }
     let planned = weights::plan_in(session.state(), &session.people(), &changes.weights).map_err(below_weights)?;
     let planned: Vec<_> = planned.into_iter().filter(|change| change.from != change.to).collect();
-    weights::make(session, &planned)?;
+    weights::set_weights(session, &planned)?;
     for change in planned {
         record.note("weights", &label(&change.target), json!(change.from), json!(change.to));
     }

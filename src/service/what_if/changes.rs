@@ -4,34 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
-use crate::domain::slots::{Amounts, SlotNameSource};
+use crate::domain::slots::{SlotAmounts, SlotNameSource};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
-use crate::service::group::calculate::Moment;
+use crate::service::group::calculate::ClockMoment;
 use crate::service::group::changes::options::{OptionsChange, OptionsPatch};
 use crate::service::group::changes::weights::{self, WeightItem};
 use crate::service::group::state::GroupState;
 use crate::service::input::warning::InputWarning;
-use crate::service::people::Directory;
-use crate::service::weights::Target;
-use crate::service::{Caller, Error, Fault, Faults, Result};
-use crate::store::agents::Agent;
+use crate::service::people::PeopleDirectory;
+use crate::service::weights::WeightTarget;
+use crate::service::{Caller, Error, Fault, RequestFaults, Result};
+use crate::store::agents::StoredAgent;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// The changes of a request, by ids.
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
+pub struct WantedChanges {
     pub weights: Vec<WeightItem>,
     pub options: OptionsPatch,
-    pub capacity: Option<Amounts>,
+    pub capacity: Option<SlotAmounts>,
     pub projects: Vec<(ProjectId, Arc<str>)>,
-    pub added: Vec<Added>,
-    pub removed: Vec<Removed>,
+    pub added: Vec<AddedMembership>,
+    pub removed: Vec<RemovedMembership>,
 }
 
 /// A user who is not in the project yet.
 #[derive(Clone, Debug)]
-pub struct Added {
+pub struct AddedMembership {
     pub member: Member,
     pub domain: Option<Arc<str>>,
     pub weight: Option<Weight>,
@@ -39,12 +39,12 @@ pub struct Added {
 
 /// A user to be removed from a project; `None` for all projects.
 #[derive(Clone, Copy, Debug)]
-pub struct Removed {
+pub struct RemovedMembership {
     pub user: UserId,
     pub project: Option<ProjectId>,
 }
 
-impl Changes {
+impl WantedChanges {
     /// True if options are among the changes.
     pub fn sets_options(&self) -> bool {
         self.options.scheduler.is_some() || self.options.scheduler_opts.is_some()
@@ -79,7 +79,11 @@ impl Changes {
     }
 
     /// Moves projects, adds and removes users, and sets weights. Returns probable mistakes in the weights.
-    pub fn make_people_and_weights(&self, state: &mut GroupState, people: &Directory) -> Result<Vec<InputWarning>> {
+    pub fn make_people_and_weights(
+        &self,
+        state: &mut GroupState,
+        people: &PeopleDirectory,
+    ) -> Result<Vec<InputWarning>> {
         self.check_projects(state, people)?;
         for (project, domain) in &self.projects {
             state.know_project(*project, domain);
@@ -90,8 +94,8 @@ impl Changes {
     }
 
     /// Refuses projects that the group does not have, that are named twice, or whose new domain is hidden.
-    pub fn check_projects(&self, state: &GroupState, people: &Directory) -> Result<()> {
-        let (mut faults, mut seen) = (Faults::default(), BTreeSet::new());
+    pub fn check_projects(&self, state: &GroupState, people: &PeopleDirectory) -> Result<()> {
+        let (mut faults, mut seen) = (RequestFaults::default(), BTreeSet::new());
         for (at, (project, domain)) in self.projects.iter().enumerate() {
             let place = |key: &str| format!("/projects/{at}/{key}");
             if !state.hierarchy.projects().contains_key(project) {
@@ -106,9 +110,9 @@ impl Changes {
         faults.or(())
     }
 
-    fn add(&self, state: &mut GroupState, people: &Directory) -> Result<()> {
-        let mut faults = Faults::default();
-        for (at, Added { member, domain, weight }) in self.added.iter().enumerate() {
+    fn add(&self, state: &mut GroupState, people: &PeopleDirectory) -> Result<()> {
+        let mut faults = RequestFaults::default();
+        for (at, AddedMembership { member, domain, weight }) in self.added.iter().enumerate() {
             let mut fault = |key: &str, code, said: String| {
                 faults.push(Fault::new(format!("/add_users/{at}/{key}"), code, said));
             };
@@ -117,19 +121,21 @@ impl Changes {
                 continue;
             }
             let in_group = state.hierarchy.projects().get(&member.project).map(|(domain, _)| Arc::clone(domain));
-            let home = in_group.or_else(|| people.project(member.project).map(|known| Arc::clone(&known.domain_name)));
-            match (home, domain) {
-                (Some(home), Some(told)) if home != *told => {
-                    let said = format!("the project is in the domain {home:?}; `projects` puts it into another");
+            let assigned_domain =
+                in_group.or_else(|| people.project(member.project).map(|known| Arc::clone(&known.domain_name)));
+            match (assigned_domain, domain) {
+                (Some(assigned_domain), Some(given_domain)) if assigned_domain != *given_domain => {
+                    let said =
+                        format!("the project is in the domain {assigned_domain:?}; `projects` puts it into another");
                     fault("domain_name", "contradiction", said);
                 }
                 (None, None) => {
                     let said = format!("there is no project {}; a new one needs `domain_name`", member.project);
                     fault("project_id", "unknown_project", said);
                 }
-                (home, told) => {
-                    let Some(home) = home.or_else(|| told.clone()) else { continue };
-                    state.know_member(*member, &home);
+                (assigned_domain, given_domain) => {
+                    let Some(assigned_domain) = assigned_domain.or_else(|| given_domain.clone()) else { continue };
+                    state.know_member(*member, &assigned_domain);
                     state.hierarchy.set_weight(&Owner::User(*member), *weight);
                 }
             }
@@ -146,8 +152,8 @@ impl Changes {
         for member in state.hierarchy.users().keys() {
             of_user.entry(member.user).or_default().push(*member);
         }
-        let (mut faults, mut gone) = (Faults::default(), BTreeSet::new());
-        for (at, Removed { user, project }) in self.removed.iter().enumerate() {
+        let (mut faults, mut gone) = (RequestFaults::default(), BTreeSet::new());
+        for (at, RemovedMembership { user, project }) in self.removed.iter().enumerate() {
             let named = of_user.get(user).into_iter().flatten().filter(|m| project.is_none_or(|p| p == m.project));
             let before = gone.len();
             gone.extend(named.copied());
@@ -162,10 +168,15 @@ impl Changes {
         faults.or(gone)
     }
 
-    fn weigh(&self, state: &mut GroupState, people: &Directory, gone: &BTreeSet<Member>) -> Result<Vec<InputWarning>> {
-        let mut faults = Faults::default();
+    fn weigh(
+        &self,
+        state: &mut GroupState,
+        people: &PeopleDirectory,
+        gone: &BTreeSet<Member>,
+    ) -> Result<Vec<InputWarning>> {
+        let mut faults = RequestFaults::default();
         for (at, item) in self.weights.iter().enumerate() {
-            if let Target::User(user, Some(project)) = item.target
+            if let WeightTarget::User(user, Some(project)) = item.target
                 && gone.contains(&Member { user, project })
             {
                 let detail = "the user is removed from this project by the same request".to_owned();
@@ -186,12 +197,12 @@ impl Changes {
     }
 
     /// Replaces the capacity of the agents, and sets options. Returns true if usage has to be calculated again.
-    pub async fn make_the_rest(
+    pub async fn apply_capacity_and_options(
         &self,
         source: &SlotNameSource,
         state: &mut GroupState,
         db: &(impl ConnectionTrait + StreamTrait),
-        moment: Moment,
+        moment: ClockMoment,
     ) -> Result<bool> {
         let mut recalculates = false;
         if let Some(capacity) = &self.capacity {
@@ -224,8 +235,8 @@ pub fn below_weights(error: Error) -> Error {
 }
 
 /// One agent that replaces all agents.
-fn all_agents(capacity: &Amounts, now: Timestamp) -> Agent {
-    Agent {
+fn all_agents(capacity: &SlotAmounts, now: Timestamp) -> StoredAgent {
+    StoredAgent {
         agent_id: "simulated".to_owned(),
         available_slots: capacity.clone(),
         alive: true,

@@ -5,32 +5,32 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::answer::{
-    ChangedDomain, ChangedDomains, ChangedProject, ChangedProjects, ChangedUser, ChangedUsers, FairnessChange, Figures,
-    Mover, SimulatedFairShares,
+    ChangedDomain, ChangedDomains, ChangedProject, ChangedProjects, ChangedUser, ChangedUsers, FairnessChange,
+    OwnerFigures, RankMover, SimulatedFairShares,
 };
-use super::orders::{orders, pending_moves};
+use super::orders::{compare_orders, pending_moves};
 use super::request::FairShareSimulation;
 use crate::domain::decimal::f64_text;
 use crate::domain::parallel;
-use crate::domain::ranking::{Placed, Ranked};
+use crate::domain::ranking::{PlacedRow, RankedRow};
 use crate::service::fairness::report::KnownFairness;
-use crate::service::group::calculate::Moment;
-use crate::service::group::published::profile::Profile;
-use crate::service::group::published::rows::{DomainShare, ProjectShare, Row, UserShare};
+use crate::service::group::calculate::ClockMoment;
+use crate::service::group::snapshots::profile::GroupProfile;
+use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, TierRow, UserShare};
 use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::PendingWorkload;
 use crate::service::{Result, Service};
 
 /// The largest number of winners and of losers in an answer.
-const MOVERS: usize = 10;
+const MAX_MOVERS: usize = 10;
 
 /// The shown rows of one snapshot, with their ranks. Users are many, so their rows are borrowed instead of shared.
-struct Shown<'a, P> {
+struct ShownRows<'a, P> {
     rows: Vec<(u32, P)>,
     group: &'a VisibleGroup,
 }
 
-impl<'a, P: Deref<Target: Row>> Shown<'a, P> {
+impl<'a, P: Deref<Target: TierRow>> ShownRows<'a, P> {
     fn of(group: &'a VisibleGroup, rows: impl Iterator<Item = (u32, P)>) -> Self {
         let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
         // The keys are kept side by side, because rows are scattered over the memory.
@@ -40,19 +40,19 @@ impl<'a, P: Deref<Target: Row>> Shown<'a, P> {
 }
 
 /// A row in both snapshots. One side may be missing, but not both.
-struct Pair<P> {
+struct RowPair<P> {
     before: Option<(u32, P)>,
     after: Option<(u32, P)>,
 }
 
-impl<P: Deref<Target: Row>> Pair<P> {
+impl<P: Deref<Target: TierRow>> RowPair<P> {
     fn ranks(&self) -> Option<(u32, u32)> {
         Some((self.before.as_ref()?.0, self.after.as_ref()?.0))
     }
 
     /// True if both sides show the same.
-    fn is_same(&self, before: &Profile, after: &Profile) -> bool {
-        let shown = |side: &Option<(u32, P)>, profile: &Profile| {
+    fn is_same(&self, before: &GroupProfile, after: &GroupProfile) -> bool {
+        let shown = |side: &Option<(u32, P)>, profile: &GroupProfile| {
             let (rank, row) = side.as_ref()?;
             let share = row.share();
             let numbers = [share.fair_share_factor, share.history.normalized_usage].map(f64::to_bits);
@@ -83,7 +83,7 @@ impl<P: Deref<Target: Row>> Pair<P> {
 }
 
 /// The first `count` of the pairs. An answer shows few of many, so the others are not sorted.
-fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&Pair<P>> {
+fn first<P: Deref<Target: TierRow>>(mut pairs: Vec<&RowPair<P>>, count: usize) -> Vec<&RowPair<P>> {
     if count < pairs.len() {
         pairs.select_nth_unstable_by(count, |a, b| a.cmp(b));
         pairs.truncate(count);
@@ -93,13 +93,13 @@ fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&
 }
 
 /// The changes in one tier.
-struct Tier<'a, P> {
-    pairs: Vec<Pair<P>>,
+struct TierChanges<'a, P> {
+    pairs: Vec<RowPair<P>>,
     groups: [&'a VisibleGroup; 2],
 }
 
-impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
-    fn of([before, after]: [Shown<'a, P>; 2]) -> Self {
+impl<'a, P: Deref<Target: TierRow>> TierChanges<'a, P> {
+    fn of([before, after]: [ShownRows<'a, P>; 2]) -> Self {
         let groups = [before.group, after.group];
         let mut pairs = side_by_side(before.rows, after.rows);
         pairs.retain(|pair| !pair.is_same(groups[0], groups[1]));
@@ -107,14 +107,18 @@ impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
     }
 
     fn count(&self, so: fn(u32, u32) -> bool) -> u64 {
-        self.pairs.iter().filter_map(Pair::ranks).filter(|(before, after)| so(*before, *after)).count() as u64
+        self.pairs.iter().filter_map(RowPair::ranks).filter(|(before, after)| so(*before, *after)).count() as u64
     }
 
     /// The rows with the largest movements, with their figures, as `show` formats them.
-    fn items<T>(&self, limit: usize, show: impl Fn(&P::Target, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
+    fn items<T>(
+        &self,
+        limit: usize,
+        show: impl Fn(&P::Target, Option<OwnerFigures>, Option<OwnerFigures>) -> T,
+    ) -> Vec<T> {
         let figures = |side: &Option<(u32, P)>, group| {
             let (rank, row) = side.as_ref()?;
-            Some(Figures::of(group, &row.owner(), row.share(), row.domain().cloned(), *rank))
+            Some(OwnerFigures::of(group, &row.owner(), row.share(), row.domain().cloned(), *rank))
         };
         let shown = first(self.pairs.iter().collect(), limit).into_iter().filter_map(|pair| {
             let (_, row) = pair.side()?;
@@ -126,7 +130,7 @@ impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
 }
 
 /// The rows of both sides, which ascend by id, as pairs.
-fn side_by_side<P: Deref<Target: Row>>(before: Vec<(u32, P)>, after: Vec<(u32, P)>) -> Vec<Pair<P>> {
+fn side_by_side<P: Deref<Target: TierRow>>(before: Vec<(u32, P)>, after: Vec<(u32, P)>) -> Vec<RowPair<P>> {
     let (mut before, mut after) = (before.into_iter().peekable(), after.into_iter().peekable());
     let next = || {
         let order = match (before.peek(), after.peek()) {
@@ -136,27 +140,27 @@ fn side_by_side<P: Deref<Target: Row>>(before: Vec<(u32, P)>, after: Vec<(u32, P
             (None, None) => return None,
         };
         let before = if order.is_le() { before.next() } else { None };
-        Some(Pair { before, after: if order.is_ge() { after.next() } else { None } })
+        Some(RowPair { before, after: if order.is_ge() { after.next() } else { None } })
     };
     std::iter::from_fn(next).collect()
 }
 
-fn rises(before: u32, after: u32) -> bool {
+fn is_rise(before: u32, after: u32) -> bool {
     after < before
 }
 
-fn falls(before: u32, after: u32) -> bool {
+fn is_fall(before: u32, after: u32) -> bool {
     after > before
 }
 
-impl Tier<'_, &UserShare> {
+impl TierChanges<'_, &UserShare> {
     /// The users with the largest movements among those for which `so` is true.
-    fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<Mover> {
+    fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<RankMover> {
         let moves = self.pairs.iter().filter(|pair| pair.ranks().is_some_and(|(before, after)| so(before, after)));
-        let movers = first(moves.collect(), MOVERS).into_iter().filter_map(|pair| {
+        let movers = first(moves.collect(), MAX_MOVERS).into_iter().filter_map(|pair| {
             let (rank_before, rank_after) = pair.ranks()?;
             let (_, row) = pair.after.as_ref()?;
-            Some(Mover {
+            Some(RankMover {
                 user_uuid: row.member.user.0,
                 user_name: row.user_name.clone(),
                 project_id: row.member.project.0,
@@ -172,23 +176,23 @@ impl Tier<'_, &UserShare> {
 macro_rules! listed {
     ($list:ident, $tier:expr, $limit:expr, $show:expr) => {{
         let tier = &$tier;
-        let (changed, risen, fallen) = (tier.pairs.len() as u64, tier.count(rises), tier.count(falls));
+        let (changed, risen, fallen) = (tier.pairs.len() as u64, tier.count(is_rise), tier.count(is_fall));
         $list { changed, risen, fallen, items: tier.items($limit, $show) }
     }};
 }
 
 /// A snapshot, with the parts that take long to compute.
-pub struct Side<'a> {
+pub struct SnapshotSide<'a> {
     group: &'a VisibleGroup,
-    users: Shown<'a, &'a UserShare>,
+    users: ShownRows<'a, &'a UserShare>,
     fairness: Vec<KnownFairness>,
 }
 
-impl<'a> Side<'a> {
-    pub fn of(service: &Service, group: &'a VisibleGroup, moment: Moment) -> Self {
+impl<'a> SnapshotSide<'a> {
+    pub fn of(service: &Service, group: &'a VisibleGroup, moment: ClockMoment) -> Self {
         let ranked = || group.facts().rows.users.ranked().map(|(rank, row)| (rank, &**row));
-        let fairness = || service.known_fairness(group, moment.certain);
-        let (fairness, users) = parallel::both(fairness, || Shown::of(group, ranked()));
+        let fairness = || service.known_fairness(group, moment.trusted_time);
+        let (fairness, users) = parallel::join_both(fairness, || ShownRows::of(group, ranked()));
         Self { group, users, fairness }
     }
 }
@@ -196,15 +200,15 @@ impl<'a> Side<'a> {
 /// The differences of two snapshots, and the order of the request's workloads in both.
 pub fn compare(
     service: &Service,
-    sides: [Side; 2],
+    sides: [SnapshotSide; 2],
     asked: &FairShareSimulation<'_>,
     pending: Vec<PendingWorkload<'static>>,
-    moment: Moment,
+    moment: ClockMoment,
 ) -> Result<SimulatedFairShares> {
     let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
     let [before, after] = sides.each_ref().map(|side| side.group);
     let fairness = fairness(&sides);
-    let users = Tier::of(sides.map(|side| side.users));
+    let users = TierChanges::of(sides.map(|side| side.users));
     Ok(SimulatedFairShares {
         config_revision: before.config_revision.to_string(),
         calculated_at: before.calculated_at(),
@@ -215,8 +219,8 @@ pub fn compare(
         projects: listed!(ChangedProjects, projects(before, after), limit, |row: &ProjectShare, before, after| {
             ChangedProject { project_id: row.project_id.0, project_name: row.project_name.clone(), before, after }
         }),
-        winners: users.movers(rises),
-        losers: users.movers(falls),
+        winners: users.movers(is_rise),
+        losers: users.movers(is_fall),
         users: listed!(ChangedUsers, users, limit, |row: &UserShare, before, after| ChangedUser {
             user_uuid: row.member.user.0,
             user_name: row.user_name.clone(),
@@ -226,13 +230,13 @@ pub fn compare(
             after,
         }),
         fairness,
-        workloads: orders(service, [before, after], asked, moment)?,
+        workloads: compare_orders(service, [before, after], asked, moment)?,
         pending: pending_moves(service, [before, after], pending, moment)?,
         warnings: after.warnings(),
     })
 }
 
-fn fairness([before, after]: &[Side; 2]) -> Vec<FairnessChange> {
+fn fairness([before, after]: &[SnapshotSide; 2]) -> Vec<FairnessChange> {
     let known = before.fairness.iter().filter_map(|before| {
         let after = after.fairness.iter().find(|after| after.days == before.days && after.tier == before.tier)?;
         Some(FairnessChange {
@@ -247,13 +251,14 @@ fn fairness([before, after]: &[Side; 2]) -> Vec<FairnessChange> {
     known.collect()
 }
 
-fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<DomainShare>> {
-    let shown = |group: &'a VisibleGroup| Shown::of(group, group.facts().rows.domains.placed().map(Placed::into_parts));
-    Tier::of([before, after].map(shown))
+fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> TierChanges<'a, Arc<DomainShare>> {
+    let shown =
+        |group: &'a VisibleGroup| ShownRows::of(group, group.facts().rows.domains.placed().map(PlacedRow::into_parts));
+    TierChanges::of([before, after].map(shown))
 }
 
-fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<ProjectShare>> {
+fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> TierChanges<'a, Arc<ProjectShare>> {
     let shown =
-        |group: &'a VisibleGroup| Shown::of(group, group.facts().rows.placed_projects().map(Placed::into_parts));
-    Tier::of([before, after].map(shown))
+        |group: &'a VisibleGroup| ShownRows::of(group, group.facts().rows.placed_projects().map(PlacedRow::into_parts));
+    TierChanges::of([before, after].map(shown))
 }

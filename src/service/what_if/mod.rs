@@ -15,18 +15,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use self::answer::SimulatedFairShares;
-use self::changes::Changes;
-use self::compare::Side;
+use self::changes::WantedChanges;
+use self::compare::SnapshotSide;
 use self::request::FairShareSimulation;
 use super::accounting::shorter_lookback;
-use super::group::calculate::Moment;
-use super::group::fork::Fork;
-use super::group::published::GroupSnapshot;
+use super::group::calculate::ClockMoment;
+use super::group::fork::StateFork;
 use super::group::revision::ConfigRevision;
+use super::group::snapshots::GroupSnapshot;
 use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
-use super::input::terms::Terms;
+use super::input::terms::WriteTerms;
 use super::input::warning::InputWarning;
 use super::sequence::pending::stored_pending_workloads;
 use super::work::{drop_in_background, run_to_completion};
@@ -79,7 +79,7 @@ impl Service {
         }
         let seen_by = caller.clone();
         let tried = run_to_completion(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
-        tried.map_err(|error| called.retell(error, &self.seen_people(&seen_by)))
+        tried.map_err(|error| called.with_given_names(error, &self.seen_people(&seen_by)))
     }
 
     async fn try_out(
@@ -87,8 +87,8 @@ impl Service {
         caller: Caller,
         group: String,
         document: Bytes,
-        changes: Changes,
-        terms: Terms,
+        changes: WantedChanges,
+        terms: WriteTerms,
         applies: bool,
     ) -> Result<WhatIf> {
         let fork = self.fork(&group).await?;
@@ -97,42 +97,44 @@ impl Service {
             revision.require(seen)?;
         }
         let moment = self.moment();
-        if fork.picture.facts.calculation.is_some() {
-            self.load_normalized_days(&fork.snapshot, &fork.picture.facts).await?;
+        if fork.group_snapshot.facts.calculation.is_some() {
+            self.load_normalized_days(&fork.snapshot, &fork.group_snapshot.facts).await?;
         }
         let pending = stored_pending_workloads(&fork.snapshot, fork.state.group.key).await?;
-        let mut made = Made::of(&self, &caller, fork, &changes, moment).await?;
+        let mut made = ChangedCopy::of(&self, &caller, fork, &changes, moment).await?;
         let warnings = std::mem::take(&mut made.warnings);
         let service = Arc::clone(&self);
         let seen_by = (caller.clone(), group.clone());
         let compute = move || {
             let (caller, group) = seen_by;
-            let seen = |picture| VisibleGroup::new(&caller, &group, || Some(picture));
+            let seen = |group_snapshot| VisibleGroup::new(&caller, &group, || Some(group_snapshot));
             let before = seen(Arc::clone(&made.before))?;
-            let (after, was) =
-                parallel::both(|| made.picture(&service, &caller, moment), || Side::of(&service, &before, moment));
+            let (after, was) = parallel::join_both(
+                || made.group_snapshot(&service, &caller, moment),
+                || SnapshotSide::of(&service, &before, moment),
+            );
             let after = seen(after)?.warned(warnings);
-            let sides = [was, Side::of(&service, &after, moment)];
+            let sides = [was, SnapshotSide::of(&service, &after, moment)];
             let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
             Ok(WhatIf { before, after, answer })
         };
         let mut what_if = self.permits.run(caller.key_id, compute).await?;
         if applies {
-            let terms = Terms { reason: terms.reason, if_revision: Some(revision.to_string()) };
+            let terms = WriteTerms { reason: terms.reason, if_revision: Some(revision.to_string()) };
             what_if.answer.applied = Some(apply::apply(self, caller, group, changes, terms).await?);
         }
         Ok(what_if)
     }
 
     /// The present moment, as sessions use it.
-    pub(in crate::service) fn moment(&self) -> Moment {
+    pub(in crate::service) fn moment(&self) -> ClockMoment {
         let now = self.clock.now();
-        Moment { now, certain: self.certain(now), started_at: self.started_at() }
+        ClockMoment { now, trusted_time: self.trusted_time(now), started_at: self.started_at() }
     }
 }
 
 /// A copy of a state with the changes made, before anything is calculated.
-struct Made {
+struct ChangedCopy {
     state: GroupState,
     before: Arc<GroupSnapshot>,
     /// True if usage has to be calculated again.
@@ -144,30 +146,36 @@ struct Made {
     warnings: Vec<InputWarning>,
 }
 
-impl Made {
-    async fn of(service: &Service, caller: &Caller, fork: Fork, changes: &Changes, moment: Moment) -> Result<Self> {
-        let Fork { mut state, picture, snapshot } = fork;
+impl ChangedCopy {
+    async fn of(
+        service: &Service,
+        caller: &Caller,
+        fork: StateFork,
+        changes: &WantedChanges,
+        moment: ClockMoment,
+    ) -> Result<Self> {
+        let StateFork { mut state, group_snapshot, snapshot } = fork;
         let mut warnings = changes.make_people_and_weights(&mut state, &service.seen_people(caller))?;
         let options = state.options.clone();
         let source = caller.slot_name_source(&state.group.name);
-        let recalculates = changes.make_the_rest(&source, &mut state, &snapshot, moment).await?;
+        let recalculates = changes.apply_capacity_and_options(&source, &mut state, &snapshot, moment).await?;
         let mut changed = Vec::new();
         if recalculates {
-            let from = state.options.window_start(moment.certain.day());
+            let from = state.options.window_start(moment.trusted_time.day());
             // If runtimes have to be computed again, the next run does it.
             let recount = state.group.run_times_made && !state.knows_run_times(from);
-            changed = state.prepare(&snapshot, moment.certain, recount).await?;
+            changed = state.prepare(&snapshot, moment.trusted_time, recount).await?;
         }
         let today = moment.now.day();
         warnings.extend(shorter_lookback::warnings_in(service, &snapshot, &state, &options, today).await?);
-        Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed, warnings })
+        Ok(Self { state, before: group_snapshot, recalculates, reshapes: changes.reshape(), changed, warnings })
     }
 
     /// The snapshot that would follow from the changes.
-    fn picture(self, service: &Service, caller: &Caller, moment: Moment) -> Arc<GroupSnapshot> {
+    fn group_snapshot(self, service: &Service, caller: &Caller, moment: ClockMoment) -> Arc<GroupSnapshot> {
         let Self { mut state, before, recalculates, reshapes, mut changed, .. } = self;
         if recalculates {
-            changed.extend(state.calculate(moment.certain));
+            changed.extend(state.calculate(moment.trusted_time));
         }
         let weighed = state.hierarchy.weigh(state.options.default_weight);
         changed.extend(weighed.moved);

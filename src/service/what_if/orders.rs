@@ -2,23 +2,23 @@
 
 use std::cmp::Reverse;
 
-use super::answer::{OrderedWorkload, Orders, PendingMoves};
+use super::answer::{OrderedWorkload, PendingMoves, SequenceOrders};
 use super::request::FairShareSimulation;
-use crate::service::group::calculate::Moment;
+use crate::service::group::calculate::ClockMoment;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::sequence::{PendingWorkload, SequenceInput, Sequenced};
+use crate::service::sequence::{PendingWorkload, SequenceInput, SequencedWorkloads};
 use crate::service::{Result, Service};
 
 /// The largest number of reported workloads in an answer.
-const MOST_MOVES: usize = 10;
+const MAX_MOVES: usize = 10;
 
 /// The order of the request's workloads before and after; `None` if it has none.
-pub fn orders(
+pub fn compare_orders(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],
     asked: &FairShareSimulation<'_>,
-    moment: Moment,
-) -> Result<Option<Orders>> {
+    moment: ClockMoment,
+) -> Result<Option<SequenceOrders>> {
     if asked.workloads.is_empty() {
         return Ok(None);
     }
@@ -29,7 +29,7 @@ pub fn orders(
     };
     let (before, after) = (order(before)?, order(after)?);
     let items = positions(&before, &after);
-    Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
+    Ok(Some(SequenceOrders { mode_before: before.mode, mode_after: after.mode, items }))
 }
 
 /// The changes of the order of the reported workloads that wait.
@@ -37,7 +37,7 @@ pub fn pending_moves(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],
     pending: Vec<PendingWorkload<'static>>,
-    moment: Moment,
+    moment: ClockMoment,
 ) -> Result<PendingMoves> {
     if pending.is_empty() {
         return Ok(PendingMoves::default());
@@ -51,12 +51,12 @@ pub fn pending_moves(
     items.retain(|item| item.position_before != item.position_after);
     let moved = items.len() as u64;
     items.sort_by_key(|item| Reverse(item.position_before.abs_diff(item.position_after)));
-    items.truncate(MOST_MOVES);
+    items.truncate(MAX_MOVES);
     Ok(PendingMoves { count, moved, items })
 }
 
 /// The positions of the same workloads in two orders, by their positions after the change.
-fn positions(before: &Sequenced<'_>, after: &Sequenced<'_>) -> Vec<OrderedWorkload> {
+fn positions(before: &SequencedWorkloads<'_>, after: &SequencedWorkloads<'_>) -> Vec<OrderedWorkload> {
     let mut position_before = vec![0; before.workloads.len()];
     for (position, at) in (1..).zip(&before.order) {
         position_before[*at as usize] = position;

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::changes::{Added, Changes, Removed};
+use super::changes::{AddedMembership, RemovedMembership, WantedChanges};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::check_name;
 use crate::domain::options::SequenceMode;
 use crate::domain::reading::at_most;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::group::changes::options::OptionsPatch;
-use crate::service::input::json::Unread;
-use crate::service::input::terms::Terms;
-use crate::service::people::{Directory, RequestNames, who};
+use crate::service::input::json::UnparsedObject;
+use crate::service::input::terms::WriteTerms;
+use crate::service::people::{PeopleDirectory, RequestNames, lookup};
 use crate::service::sequence::{PendingWorkload, PlacedWorkload};
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
-use crate::service::{Fault, Faults, Result};
+use crate::service::{Fault, RequestFaults, Result};
 
 /// The largest number of workloads in one simulation.
 const MAX_WORKLOADS: usize = 100_000;
@@ -42,10 +42,10 @@ pub struct FairShareSimulation<'a> {
     pub scheduler: Option<String>,
     /// Merged as `PATCH …/scheduler-options` does; `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]
-    pub scheduler_opts: Option<Unread>,
+    pub scheduler_opts: Option<UnparsedObject>,
     /// The total capacity of the agents from now on.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
-    pub capacity: Option<Amounts>,
+    pub capacity: Option<SlotAmounts>,
     /// Projects of the group in other domains.
     #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
     #[schema(max_items = 100_000)]
@@ -129,7 +129,7 @@ pub struct RemovedUser {
     pub project: Option<String>,
 }
 
-type Checked<T> = std::result::Result<T, Fault>;
+type FaultResult<T> = std::result::Result<T, Fault>;
 
 impl FairShareSimulation<'_> {
     /// The names by which the request refers to users and projects.
@@ -153,23 +153,28 @@ impl FairShareSimulation<'_> {
     }
 
     /// The changes by ids, and the terms of applying them. Every fault has its place.
-    pub(super) fn into_changes(self, people: &Directory) -> Result<(Changes, Terms)> {
-        let mut faults = Faults::default();
+    pub(super) fn into_changes(self, people: &PeopleDirectory) -> Result<(WantedChanges, WriteTerms)> {
+        let mut faults = RequestFaults::default();
         let scheduler_opts = self.scheduler_opts.map(|given| given.into_map("scheduler_opts")).transpose()?;
-        let changes = Changes {
-            projects: each(self.projects, "projects", &mut faults, |entry| entry.check(people)),
-            added: each(self.add_users, "add_users", &mut faults, |entry| entry.check(people)),
-            removed: each(self.remove_users, "remove_users", &mut faults, |entry| entry.check(people)),
+        let changes = WantedChanges {
+            projects: check_each(self.projects, "projects", &mut faults, |entry| entry.check(people)),
+            added: check_each(self.add_users, "add_users", &mut faults, |entry| entry.check(people)),
+            removed: check_each(self.remove_users, "remove_users", &mut faults, |entry| entry.check(people)),
             weights: check_all(self.weights, "weights", people)?,
             options: OptionsPatch { scheduler: self.scheduler, scheduler_opts },
             capacity: self.capacity,
         };
-        faults.or((changes, Terms { reason: self.reason, if_revision: self.if_revision }))
+        faults.or((changes, WriteTerms { reason: self.reason, if_revision: self.if_revision }))
     }
 }
 
 /// Checks every entry of a list. Faults get pointers into the list.
-fn each<T, U>(entries: Vec<T>, key: &str, faults: &mut Faults, check: impl Fn(T) -> Checked<U>) -> Vec<U> {
+fn check_each<T, U>(
+    entries: Vec<T>,
+    key: &str,
+    faults: &mut RequestFaults,
+    check: impl Fn(T) -> FaultResult<U>,
+) -> Vec<U> {
     let checked = entries.into_iter().enumerate().filter_map(|(at, entry)| {
         let fault = |fault: Fault| faults.push(Fault { pointer: format!("/{key}/{at}{}", fault.pointer), ..fault });
         check(entry).map_err(fault).ok()
@@ -177,24 +182,24 @@ fn each<T, U>(entries: Vec<T>, key: &str, faults: &mut Faults, check: impl Fn(T)
     checked.collect()
 }
 
-fn domain(name: &str) -> Checked<Arc<str>> {
+fn domain(name: &str) -> FaultResult<Arc<str>> {
     check_name(name).map_err(|error| Fault::about("/domain_name", "invalid_name", error))?;
     Ok(Arc::from(name))
 }
 
 impl ProjectMove {
-    fn check(self, people: &Directory) -> Checked<(ProjectId, Arc<str>)> {
-        Ok((who::project(people, self.project_id, self.project.as_deref())?, domain(&self.domain_name)?))
+    fn check(self, people: &PeopleDirectory) -> FaultResult<(ProjectId, Arc<str>)> {
+        Ok((lookup::project(people, self.project_id, self.project.as_deref())?, domain(&self.domain_name)?))
     }
 }
 
 impl AddedUser {
-    fn check(self, people: &Directory) -> Checked<Added> {
+    fn check(self, people: &PeopleDirectory) -> FaultResult<AddedMembership> {
         let weight = self.weight.map(|text| Weight::parse(&text)).transpose();
-        Ok(Added {
+        Ok(AddedMembership {
             member: Member {
-                user: who::user(people, self.user_uuid, self.user.as_deref())?,
-                project: who::project(people, self.project_id, self.project.as_deref())?,
+                user: lookup::user(people, self.user_uuid, self.user.as_deref())?,
+                project: lookup::project(people, self.project_id, self.project.as_deref())?,
             },
             domain: self.domain_name.as_deref().map(domain).transpose()?,
             weight: weight.map_err(|error| Fault::about("/weight", "invalid_weight", error))?,
@@ -203,10 +208,10 @@ impl AddedUser {
 }
 
 impl RemovedUser {
-    fn check(self, people: &Directory) -> Checked<Removed> {
-        Ok(Removed {
-            user: who::user(people, self.user_uuid, self.user.as_deref())?,
-            project: who::some_project(people, self.project_id, self.project.as_deref())?,
+    fn check(self, people: &PeopleDirectory) -> FaultResult<RemovedMembership> {
+        Ok(RemovedMembership {
+            user: lookup::user(people, self.user_uuid, self.user.as_deref())?,
+            project: lookup::some_project(people, self.project_id, self.project.as_deref())?,
         })
     }
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::placement_rules::Labels;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{ImpedimentScope, MemberCounts, StartImpediment, WorkloadStatus};
 
@@ -53,10 +53,10 @@ pub struct WorkloadItem {
     pub gang_min: Option<u32>,
     /// The slots of members that have not ended; of an ended workload, those of all members.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub requested_slots: Amounts,
+    pub requested_slots: SlotAmounts,
     /// The slots that running members hold.
     #[schema(value_type = BTreeMap<String, String>)]
-    pub held_slots: Amounts,
+    pub held_slots: SlotAmounts,
     pub labels: Labels,
     /// The class by which its usage is charged; empty: it has none.
     pub charge_class: String,

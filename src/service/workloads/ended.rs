@@ -11,7 +11,7 @@ use crate::domain::ids::{KernelId, KernelKey, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
 use crate::service::group::visible::VisibleGroup;
-use crate::service::input::page::{Cursor, Key, Page, Window};
+use crate::service::input::page::{Cursor, CursorKey, Page, PageWindow};
 use crate::service::reported_workloads::queue_of;
 use crate::service::{Error, Result, Service};
 use crate::store;
@@ -23,7 +23,7 @@ impl Service {
         &self,
         group: &VisibleGroup,
         filter: &WorkloadFilter,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<WorkloadItem>> {
         let after = window.after.as_ref().map(place_of).transpose()?;
         if filter.reason.is_some() || filter.waiting_longer_than.is_some() {
@@ -105,13 +105,13 @@ fn id_of(ended: &EndedWorkload) -> String {
 }
 
 fn cursor_of(ended: &EndedWorkload) -> Cursor {
-    let key = vec![Key::Number(ascending(ended.ended_at)), Key::Number(ended.first.0.unsigned_abs())];
+    let key = vec![CursorKey::Number(ascending(ended.ended_at)), CursorKey::Number(ended.first.0.unsigned_abs())];
     Cursor::new(Service::workload_list(WorkloadStatus::Ended, super::WorkloadOrder::default()), key)
 }
 
 /// The end and the first kernel that a cursor names.
 fn place_of(cursor: &Cursor) -> Result<(Timestamp, KernelKey)> {
-    let [Key::Number(end), Key::Number(first)] = cursor.key[..] else { return Err(Error::other_cursor()) };
+    let [CursorKey::Number(end), CursorKey::Number(first)] = cursor.key[..] else { return Err(Error::other_cursor()) };
     let first = i64::try_from(first).map_err(|_| Error::other_cursor())?;
     Ok((Timestamp::from_micros((end ^ (1 << 63)).cast_signed()), KernelKey(first)))
 }

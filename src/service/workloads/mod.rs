@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use self::answer::WorkloadItem;
 use self::ranked::{RankedWorkload, rank_workloads};
 use super::group::visible::VisibleGroup;
-use super::input::page::{Key, Page, Window, cut};
+use super::input::page::{CursorKey, Page, PageWindow, cut_window};
 use super::reported_workloads::assessed_workloads;
 use super::sequence::startable::find_workload;
 use super::{Caller, Error, Result, Service};
@@ -62,13 +62,13 @@ impl WorkloadOrder {
         }
     }
 
-    fn key(self, ranked: &RankedWorkload) -> Vec<Key> {
+    fn key(self, ranked: &RankedWorkload) -> Vec<CursorKey> {
         let number = match self {
             Self::Position => ranked.position,
             Self::Submitted => ranked.workload.submitted_at().map(ascending),
             Self::Waiting => ranked.workload.waiting_since().map(ascending),
         };
-        vec![Key::Number(number.unwrap_or(u64::MAX)), Key::Text(ranked.workload.id.to_string())]
+        vec![CursorKey::Number(number.unwrap_or(u64::MAX)), CursorKey::Text(ranked.workload.id.to_string())]
     }
 }
 
@@ -121,7 +121,7 @@ impl Service {
         group: &str,
         mut filter: WorkloadFilter,
         order: WorkloadOrder,
-        window: &Window,
+        window: &PageWindow,
     ) -> Result<Page<WorkloadItem>> {
         if let Some(user) = filter.user {
             caller.require_user(user)?;
@@ -140,7 +140,7 @@ impl Service {
             let mut all = rank_workloads(self, &group, &assessed, now, &wanted)?;
             all.retain(|ranked| filter.admits(&group, ranked, now));
             all.sort_by_cached_key(|ranked| order.key(ranked));
-            Ok(cut(&Self::workload_list(filter.status, order), &all, |ranked| order.key(ranked), window))
+            Ok(cut_window(&Self::workload_list(filter.status, order), &all, |ranked| order.key(ranked), window))
         };
         let page = self.permits.run(group.access().key(), work).await?;
         let shown: Vec<&RankedWorkload> = page.rows.iter().map(|(_, ranked)| ranked).collect();

@@ -11,11 +11,11 @@ use crate::domain::ids::KernelKey;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, StartImpediment, StatusChange, WorkloadMembers};
-use crate::service::group::published::facts::GroupSnapshotData;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::people::Directory;
+use crate::service::people::PeopleDirectory;
 use crate::service::reported_workloads::queue_of;
-use crate::service::sequence::Sequenced;
+use crate::service::sequence::SequencedWorkloads;
 use crate::service::sequence::startable::order_startable;
 use crate::service::{Result, Service};
 
@@ -45,7 +45,7 @@ pub(super) fn rank_workloads(
     let may_start = |at: &usize| assessed.impediments[*at].is_none() && assessed.workloads[*at].counts().pending > 0;
     let order = || order_startable(service, group, assessed, now, false);
     let sequenced = wanted.iter().any(may_start).then(order).transpose()?;
-    let positions: BTreeMap<&str, u64> = sequenced.iter().flat_map(Sequenced::ids).zip(1..).collect();
+    let positions: BTreeMap<&str, u64> = sequenced.iter().flat_map(SequencedWorkloads::ids).zip(1..).collect();
     let ranked = |at: &usize| {
         let workload = &assessed.workloads[*at];
         RankedWorkload {
@@ -63,7 +63,7 @@ impl RankedWorkload {
     pub fn item(
         &self,
         facts: &GroupSnapshotData,
-        people: &Directory,
+        people: &PeopleDirectory,
         ended: u64,
         now: Timestamp,
     ) -> Option<WorkloadItem> {

@@ -6,7 +6,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, Value};
 use super::array_text::push_element;
 
 /// The most ids that one [`one_of`] takes on either database, also if `SQLite` gets each id as a parameter.
-pub const MOST_IDS: usize = 30_000;
+pub const MAX_IDS: usize = 30_000;
 
 /// From this number of ids on, `SQLite` reads them faster from one text than from parameters.
 const LONG_LIST: usize = 1_000;
@@ -22,7 +22,7 @@ pub fn one_of<V: Into<Value> + ValueType>(
 ) -> SimpleExpr {
     let ids: Vec<Value> = ids.map(V::into).collect();
     if db.get_database_backend() == DbBackend::Postgres {
-        return column.in_subquery(Query::select().expr(unnested::<V>(ids)).to_owned());
+        return column.in_subquery(Query::select().expr(unnest_ids::<V>(ids)).to_owned());
     }
     match (ids.len() >= LONG_LIST).then(|| json(&ids)).flatten() {
         Some((id, text)) => {
@@ -50,12 +50,12 @@ pub fn one_of_place<C: ColumnTrait, V: Into<Value> + ValueType>(
     let columns = place.iter().map(|(column, _)| column.into_expr()).chain([column.into_expr()]);
     let mut rows = Query::select();
     rows.exprs(place.iter().map(|(_, value)| Expr::value(value.clone())));
-    rows.expr(unnested::<V>(ids.map(V::into).collect()));
+    rows.expr(unnest_ids::<V>(ids.map(V::into).collect()));
     Condition::all().add(Expr::tuple(columns).in_subquery(rows))
 }
 
 /// One row for each id.
-fn unnested<V: ValueType>(ids: Vec<Value>) -> SimpleExpr {
+fn unnest_ids<V: ValueType>(ids: Vec<Value>) -> SimpleExpr {
     Expr::cust_with_values("UNNEST((SELECT $1))", [Value::Array(V::array_type(), Some(Box::new(ids)))])
 }
 

@@ -32,7 +32,7 @@ pub async fn find(
 ) -> Result<BTreeMap<KernelId, EarlierKernel>> {
     let mut found = BTreeMap::new();
     let place = [(Column::GroupKey, group.0.into())];
-    for part in ids.chunks(bulk::MOST_IDS) {
+    for part in ids.chunks(bulk::MAX_IDS) {
         let those = bulk::one_of_place(db, &place, Column::KernelId, part.iter().map(|id| id.0));
         let columns = [Column::KernelId, Column::Source, Column::CountedUntil];
         let rows: Vec<(Uuid, i32, i64)> =

@@ -6,8 +6,8 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::{Place, row};
-use crate::domain::bucket::Daily;
+use super::{MemberDomain, row};
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{GroupKey, UserId};
 use crate::domain::time::{Day, Timestamp};
 use crate::store::Result;
@@ -16,7 +16,7 @@ use crate::store::entity::usage_history::{ActiveModel, Column, Entity, Model};
 
 /// One history of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct History {
+pub struct StoredHistory {
     /// The source number of its rows.
     pub source: i32,
     pub name: String,
@@ -25,7 +25,7 @@ pub struct History {
     pub created_at: Timestamp,
 }
 
-impl From<Model> for History {
+impl From<Model> for StoredHistory {
     fn from(row: Model) -> Self {
         let Model { source, name, complete, created_at, .. } = row;
         Self { source, name, is_complete: complete, created_at: Timestamp::from_micros(created_at) }
@@ -38,14 +38,14 @@ fn of_group(group: GroupKey) -> Select<Entity> {
 
 /// The histories of a group by name.
 #[tracing::instrument(name = "db.histories.list", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn list(db: &impl ConnectionTrait, group: GroupKey) -> Result<Vec<History>> {
+pub async fn list(db: &impl ConnectionTrait, group: GroupKey) -> Result<Vec<StoredHistory>> {
     let rows = of_group(group).order_by_asc(Column::Name).all(db).await?;
-    Ok(rows.into_iter().map(History::from).collect())
+    Ok(rows.into_iter().map(StoredHistory::from).collect())
 }
 
 #[tracing::instrument(name = "db.histories.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn find(db: &impl ConnectionTrait, group: GroupKey, name: &str) -> Result<Option<History>> {
-    Ok(of_group(group).filter(Column::Name.eq(name)).one(db).await?.map(History::from))
+pub async fn find(db: &impl ConnectionTrait, group: GroupKey, name: &str) -> Result<Option<StoredHistory>> {
+    Ok(of_group(group).filter(Column::Name.eq(name)).one(db).await?.map(StoredHistory::from))
 }
 
 /// Creates a history, whose name the group must not have. Returns its number.
@@ -78,7 +78,7 @@ pub async fn add(
     db: &impl ConnectionTrait,
     group: GroupKey,
     source: i32,
-    rows: &BTreeMap<(Day, Place), Daily>,
+    rows: &BTreeMap<(Day, MemberDomain), DayUsage>,
 ) -> Result<()> {
     super::add(db, rows.iter().map(|((day, place), daily)| row(group, *day, place, source, daily))).await
 }
@@ -89,7 +89,7 @@ pub async fn add_more(
     db: &impl ConnectionTrait,
     group: GroupKey,
     source: i32,
-    mut more: BTreeMap<(Day, Place), Daily>,
+    mut more: BTreeMap<(Day, MemberDomain), DayUsage>,
 ) -> Result<()> {
     let mut users: BTreeMap<Day, BTreeSet<UserId>> = BTreeMap::new();
     for (day, (member, _)) in more.keys() {

@@ -14,9 +14,9 @@ use uuid::Uuid;
 use super::decode::DimensionsDecoder;
 use super::entity::day_total::{ActiveModel, Column, Entity};
 use super::entity::user_usage_bucket;
-pub use super::records::day_sums::{OfDay, Place};
+pub use super::records::day_sums::{MemberDomain, OfDay};
 use super::{Result, bulk, decode, retention};
-use crate::domain::bucket::Daily;
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::time::Day;
 use crate::domain::usage_dimensions::UsageDimensions;
@@ -24,7 +24,7 @@ use crate::domain::usage_dimensions::UsageDimensions;
 /// The source number of totals that runs record.
 pub const RECORDED: i32 = 0;
 
-fn recorded(group: GroupKey) -> Condition {
+fn recorded_totals(group: GroupKey) -> Condition {
     Condition::all().add(Column::GroupKey.eq(group.0)).add(Column::Source.eq(RECORDED))
 }
 
@@ -36,7 +36,7 @@ fn member(user: Uuid, project: Uuid) -> Member {
 #[tracing::instrument(name = "db.day_totals.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
     let first =
-        Entity::find().select_only().column(Column::Day).filter(recorded(group)).filter(Column::Day.gte(from.0));
+        Entity::find().select_only().column(Column::Day).filter(recorded_totals(group)).filter(Column::Day.gte(from.0));
     let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
     Ok(day.map(Day))
 }
@@ -44,7 +44,7 @@ pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> 
 /// All recorded usage of a day.
 #[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
-    read(db, Entity::find().filter(recorded(group).add(Column::Day.eq(day.0)))).await
+    read(db, Entity::find().filter(recorded_totals(group).add(Column::Day.eq(day.0)))).await
 }
 
 /// The totals of a day and some users, in all their projects.
@@ -57,7 +57,7 @@ pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, user
 async fn rows_of(db: &impl ConnectionTrait, group: GroupKey, day: Day, source: i32, users: &[UserId]) -> Result<OfDay> {
     let mut found = OfDay::new();
     let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, source.into())];
-    for part in users.chunks(bulk::MOST_IDS) {
+    for part in users.chunks(bulk::MAX_IDS) {
         let of_users = bulk::one_of_place(db, &place, Column::UserUuid, part.iter().map(|user| user.0));
         found.extend(read(db, Entity::find().filter(of_users)).await?);
     }
@@ -79,7 +79,7 @@ async fn read(db: &impl ConnectionTrait, which: Select<Entity>) -> Result<OfDay>
     let mut dimensions = DimensionsDecoder::default();
     let mut found = OfDay::new();
     for (user, project, domain, class, usage, records) in rows {
-        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        let daily = DayUsage { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
         found.insert((member(user, project), dimensions.decode(&domain, &class)), daily);
     }
     Ok(found)
@@ -103,7 +103,7 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
 /// Replaces the rows of a day.
 #[tracing::instrument(name = "db.day_totals.replace_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn replace_day(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
-    Entity::delete_many().filter(recorded(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
+    Entity::delete_many().filter(recorded_totals(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
     add(db, totals.iter().map(|(place, daily)| row(group, day, place, RECORDED, daily))).await
 }
 
@@ -129,7 +129,7 @@ async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> 
     Ok(())
 }
 
-fn row(group: GroupKey, day: Day, (member, dimensions): &Place, source: i32, daily: &Daily) -> ActiveModel {
+fn row(group: GroupKey, day: Day, (member, dimensions): &MemberDomain, source: i32, daily: &DayUsage) -> ActiveModel {
     ActiveModel {
         group_key: Set(group.0),
         day: Set(day.0),
@@ -146,7 +146,7 @@ fn row(group: GroupKey, day: Day, (member, dimensions): &Place, source: i32, dai
 /// The day of the `count`th row that was recorded before `before`; `None`: there are fewer.
 #[tracing::instrument(name = "db.day_totals.nth_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, count: u64) -> Result<Option<Day>> {
-    let old = Entity::find().filter(recorded(group)).filter(Column::Day.lt(before.0));
+    let old = Entity::find().filter(recorded_totals(group)).filter(Column::Day.lt(before.0));
     retention::nth_day(db, old, Column::Day, count).await
 }
 
@@ -154,7 +154,7 @@ pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, co
 /// removed.
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<u64> {
-    let old = recorded(group).add(Column::Day.lt(before.0));
+    let old = recorded_totals(group).add(Column::Day.lt(before.0));
     Ok(Entity::delete_many().filter(old).exec(db).await?.rows_affected)
 }
 
@@ -162,7 +162,7 @@ pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> R
 pub struct UserBucket {
     pub member: Member,
     pub end: Day,
-    pub daily: Daily,
+    pub daily: DayUsage,
 }
 
 /// The buckets of users that start on the first day with such buckets, from `from` on and before `before`, with that day.
@@ -185,7 +185,7 @@ pub async fn buckets(
         .all(db)
         .await?;
     let bucket = |(user, project, end, usage, records): (Uuid, Uuid, i32, String, i64)| {
-        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        let daily = DayUsage { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
         Ok(UserBucket { member: member(user, project), end: Day(end), daily })
     };
     Ok(Some((Day(start), rows.into_iter().map(bucket).collect::<Result<_>>()?)))

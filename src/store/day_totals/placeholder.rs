@@ -6,8 +6,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use uuid::Uuid;
 
-use super::{Place, member};
-use crate::domain::bucket::Daily;
+use super::{MemberDomain, member};
+use crate::domain::bucket::DayUsage;
 use crate::domain::ids::{GroupKey, ProjectId};
 use crate::domain::time::Day;
 use crate::store::decode::{self, DimensionsDecoder};
@@ -17,7 +17,7 @@ use crate::store::{Result, bulk};
 pub use super::RECORDED;
 
 /// Totals by day and place.
-pub type Totals = BTreeMap<(Day, Place), Daily>;
+pub type TotalsByPlace = BTreeMap<(Day, MemberDomain), DayUsage>;
 
 /// The projects of a group that have kernels or usage in a domain.
 #[tracing::instrument(name = "db.placeholder.projects", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
@@ -37,7 +37,11 @@ pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, domain: &str) 
 
 /// The rows of a domain, each with its source and its day.
 #[tracing::instrument(name = "db.placeholder.rows", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> Result<Vec<(i32, Day, Place, Daily)>> {
+pub async fn rows(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    domain: &str,
+) -> Result<Vec<(i32, Day, MemberDomain, DayUsage)>> {
     use day_total::Column::{ChargeClass, DomainName, GroupKey, ProjectId, Records, ResourceUsage, Source, UserUuid};
     let columns = [Source, day_total::Column::Day, UserUuid, ProjectId, ChargeClass, ResourceUsage, Records];
     let rows = day_total::Entity::find().filter(GroupKey.eq(group.0)).filter(DomainName.eq(domain));
@@ -45,7 +49,7 @@ pub async fn rows(db: &impl ConnectionTrait, group: GroupKey, domain: &str) -> R
         rows.select_only().columns(columns).into_tuple().all(db).await?;
     let mut dimensions = DimensionsDecoder::default();
     let row = |(source, day, user, project, class, usage, records): (i32, i32, Uuid, Uuid, String, String, i64)| {
-        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        let daily = DayUsage { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
         Ok((source, Day(day), (member(user, project), dimensions.decode(domain, &class)), daily))
     };
     rows.into_iter().map(row).collect()
@@ -60,7 +64,7 @@ pub async fn remove_rows(
     projects: &[ProjectId],
 ) -> Result<()> {
     use day_total::Column::{DomainName, GroupKey};
-    for part in projects.chunks(bulk::MOST_IDS) {
+    for part in projects.chunks(bulk::MAX_IDS) {
         let those = bulk::one_of(db, day_total::Column::ProjectId, part.iter().map(|project| project.0));
         let rows = Condition::all().add(GroupKey.eq(group.0)).add(DomainName.eq(domain)).add(those);
         day_total::Entity::delete_many().filter(rows).exec(db).await?;
@@ -78,7 +82,7 @@ pub async fn move_kernels(
     projects: &[ProjectId],
 ) -> Result<()> {
     use kernel::Column::{DomainName, GroupKey};
-    for part in projects.chunks(bulk::MOST_IDS) {
+    for part in projects.chunks(bulk::MAX_IDS) {
         let those = bulk::one_of(db, kernel::Column::ProjectId, part.iter().map(|project| project.0));
         let update = kernel::Entity::update_many().col_expr(DomainName, Expr::value(to));
         update.filter(GroupKey.eq(group.0)).filter(DomainName.eq(from)).filter(those).exec(db).await?;

@@ -10,9 +10,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{Place, RECORDED, member};
+use super::{MemberDomain, RECORDED, member};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
-use crate::domain::slots::Usages;
+use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
 use crate::store::decode::{self, DimensionsDecoder};
 use crate::store::entity::day_total::{Column, Entity};
@@ -24,7 +24,7 @@ const TOTALS_BETWEEN_YIELDS: usize = 500;
 
 /// The conditions of the totals. Both days are included.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct TotalsQuery {
     pub groups: Vec<GroupKey>,
     pub from: Day,
     pub to: Day,
@@ -40,11 +40,11 @@ pub struct Wanted {
 pub struct DayTotal {
     pub group: GroupKey,
     pub day: Day,
-    pub place: Place,
-    pub usage: Usages,
+    pub place: MemberDomain,
+    pub usage: SlotUsages,
 }
 
-impl Wanted {
+impl TotalsQuery {
     fn keys(&self) -> impl Iterator<Item = i32> {
         self.groups.iter().map(|group| group.0)
     }
@@ -94,13 +94,13 @@ fn lines(backend: DbBackend) -> Expr {
     })
 }
 
-/// Passes the totals to `each`, by group and then by day, until it returns `Break`. All are as of one moment, and those of
+/// Passes the totals to `visit`, by group and then by day, until it returns `Break`. All are as of one moment, and those of
 /// one day are in memory at a time.
 #[tracing::instrument(name = "db.day_totals.each", level = "debug", skip_all, err(level = "debug"))]
-pub async fn each(
+pub async fn for_each_total(
     db: &(impl ConnectionTrait + StreamTrait),
-    wanted: &Wanted,
-    mut each: impl FnMut(DayTotal) -> ControlFlow<()>,
+    wanted: &TotalsQuery,
+    mut visit: impl FnMut(DayTotal) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut days = Entity::find()
         .select_only()
@@ -119,7 +119,7 @@ pub async fn each(
     while let Some((group, day, lines)) = days.try_next().await? {
         for line in lines.lines() {
             let (place, usage) = read(line, &mut dimensions)?;
-            if each(DayTotal { group: GroupKey(group), day: Day(day), place, usage }).is_break() {
+            if visit(DayTotal { group: GroupKey(group), day: Day(day), place, usage }).is_break() {
                 return Ok(());
             }
             count += 1;
@@ -131,7 +131,7 @@ pub async fn each(
     Ok(())
 }
 
-fn read(line: &str, dimensions: &mut DimensionsDecoder) -> Result<(Place, Usages)> {
+fn read(line: &str, dimensions: &mut DimensionsDecoder) -> Result<(MemberDomain, SlotUsages)> {
     let damaged = || StoreError::Damaged(format!("the day total {line}"));
     let mut columns = line.split('\t');
     let mut next = || columns.next().ok_or_else(damaged);

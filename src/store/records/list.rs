@@ -5,11 +5,11 @@ use std::fmt::Write;
 use sea_orm::{ConnectionTrait, FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
-use super::{ITS, ROW, Record, chains, end_of_last, read};
+use super::{JOIN_KERNEL_AND_KIND, ROW_COLUMNS, StoredRecord, chains_sql, end_of_last, read};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
-use crate::domain::time::Span;
+use crate::domain::time::TimeSpan;
 use crate::store::Result;
-use crate::store::cursors::CURSOR;
+use crate::store::cursors::CURSOR_SQL;
 use crate::store::key_list::{KeyPage, KeyWindow};
 
 /// The conditions of a list of records.
@@ -19,16 +19,16 @@ pub struct RecordFilter {
     pub project: Option<ProjectId>,
     /// The domain for which the records count; the project may have been in another one since.
     pub domain: Option<String>,
-    pub span: Span,
+    pub span: TimeSpan,
 }
 
 /// A kernel and the start of a record.
-pub type Place = (Uuid, i64);
+pub type RecordPosition = (Uuid, i64);
 
 /// The values of a statement, numbered from $1 on; the first is the group.
-struct Values(Vec<Value>);
+struct StatementValues(Vec<Value>);
 
-impl Values {
+impl StatementValues {
     fn bind(&mut self, value: impl Into<Value>) -> String {
         self.0.push(value.into());
         format!("${}", self.0.len())
@@ -37,7 +37,7 @@ impl Values {
 
 /// The condition that the record `of` overlaps the period and counts for the domain, if one is given. A record ends at
 /// midnight at the latest.
-fn counts(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
+fn overlap_condition(of: &str, filter: &RecordFilter, values: &mut StatementValues) -> String {
     let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
     let midnight = values.bind(filter.span.end.midnight().micros());
     let period = format!("{of}.period_end > {from} AND {of}.period_end <= {midnight} AND {of}.period_start < {to}");
@@ -45,7 +45,7 @@ fn counts(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
 }
 
 /// The condition that the record `of` counts for the domain, if one is given, as the end of a longer condition.
-fn of_domain(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
+fn of_domain(of: &str, filter: &RecordFilter, values: &mut StatementValues) -> String {
     let Some(domain) = &filter.domain else { return String::new() };
     let domain = values.bind(domain.as_str());
     format!(" AND {of}.kind IN (SELECT kind FROM slice_kinds WHERE group_key = $1 AND domain_name = {domain})")
@@ -53,7 +53,7 @@ fn of_domain(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
 
 /// A query of the kernels that may have records in the period, with the range of those records. The last of them ends with
 /// the kernel's usage, but at the latest with the last day of the period, because records end at midnight.
-fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
+fn kernels(filter: &RecordFilter, values: &mut StatementValues) -> String {
     let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
     let midnight = values.bind(filter.span.end.midnight().micros());
     // Writing to a string cannot fail.
@@ -61,7 +61,7 @@ fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
         "SELECT t.kernel_key, t.kernel_id, t.after_micros, \
          CASE WHEN t.recorded < {midnight} THEN t.recorded ELSE {midnight} END AS until_micros FROM (\
          SELECT k.kernel_key, k.kernel_id, CASE WHEN k.started_at > {from} THEN k.started_at ELSE {from} END AS after_micros, \
-         COALESCE(CASE WHEN kernel_cursors.kernel_key IS NULL THEN k.terminated_at ELSE {CURSOR} END, 0) AS recorded \
+         COALESCE(CASE WHEN kernel_cursors.kernel_key IS NULL THEN k.terminated_at ELSE {CURSOR_SQL} END, 0) AS recorded \
          FROM kernels k JOIN resource_groups ON resource_groups.group_key = k.group_key \
          LEFT JOIN kernel_cursors ON kernel_cursors.kernel_key = k.kernel_key WHERE k.group_key = $1 \
          AND k.started_at < {to} AND (k.terminated_at IS NULL OR k.terminated_at > {from})"
@@ -74,7 +74,7 @@ fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
         }
     }
     if filter.domain.is_some() {
-        let counts = counts("c", filter, values);
+        let counts = overlap_condition("c", filter, values);
         let _ = write!(kernels, " AND k.kernel_key IN (SELECT c.kernel_key FROM usage_slices c WHERE {counts})");
     }
     kernels + ") t WHERE t.recorded > t.after_micros"
@@ -83,16 +83,16 @@ fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
 /// The number of matching records.
 async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter) -> Result<u64> {
     #[derive(FromQueryResult)]
-    struct Count {
+    struct RecordCount {
         records: i64,
     }
-    let mut values = Values(vec![group.0.into()]);
+    let mut values = StatementValues(vec![group.0.into()]);
     let sql = if filter.user.is_none() && filter.project.is_none() {
-        let counts = counts("s", filter, &mut values);
+        let counts = overlap_condition("s", filter, &mut values);
         format!("SELECT COUNT(*) AS records FROM usage_slices s WHERE {counts}")
     } else {
         let kernels = kernels(filter, &mut values);
-        let chains = chains(
+        let chains = chains_sql(
             db.get_database_backend(),
             &format!("SELECT kernel_key, after_micros, until_micros FROM ({kernels}) AS those"),
         );
@@ -101,7 +101,7 @@ async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter
         format!("{chains} SELECT COUNT(*) AS records FROM chain s WHERE s.period_start < {to}{domain}")
     };
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values.0);
-    let found = Count::find_by_statement(statement).one(db).await?;
+    let found = RecordCount::find_by_statement(statement).one(db).await?;
     Ok(found.map_or(0, |count| count.records.unsigned_abs()))
 }
 
@@ -111,10 +111,10 @@ pub async fn list(
     db: &impl ConnectionTrait,
     group: GroupKey,
     filter: &RecordFilter,
-    window: &KeyWindow<Place>,
-) -> Result<KeyPage<Record>> {
+    window: &KeyWindow<RecordPosition>,
+) -> Result<KeyPage<StoredRecord>> {
     let total = count(db, group, filter).await?;
-    let mut values = Values(vec![group.0.into()]);
+    let mut values = StatementValues(vec![group.0.into()]);
     let kernels = kernels(filter, &mut values);
     let has_records = end_of_last!("those.kernel_key", "those.after_micros", "those.until_micros");
     let mut picked = format!(
@@ -136,9 +136,9 @@ pub async fn list(
     let to = values.bind(filter.span.end.micros());
     let domain = of_domain("s", filter, &mut values);
     let sql = format!(
-        "{} SELECT {ROW} FROM chain s {ITS} WHERE s.period_start < {to}{domain}{places} \
+        "{} SELECT {ROW_COLUMNS} FROM chain s {JOIN_KERNEL_AND_KIND} WHERE s.period_start < {to}{domain}{places} \
          ORDER BY k.kernel_id {direction}, s.period_start {direction} LIMIT {} OFFSET {}",
-        chains(db.get_database_backend(), &picked),
+        chains_sql(db.get_database_backend(), &picked),
         window.limit + 1,
         window.offset
     );

@@ -19,8 +19,8 @@ use super::entity::usage_slice::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
-use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::slots::{SlotAmounts, SlotUsages};
+use crate::domain::time::{Day, TimeSpan, Timestamp};
 use crate::domain::usage_dimensions::UsageDimensions;
 
 pub mod day_sums;
@@ -32,7 +32,7 @@ pub mod sums;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewRecord {
     pub kernel: KernelKey,
-    pub span: Span,
+    pub span: TimeSpan,
     /// The number of the row of `slice_kinds` with the dimensions of the record, and the slots that were held.
     pub kind: i32,
     /// The number of slices that the record stands for.
@@ -41,23 +41,23 @@ pub struct NewRecord {
 
 /// A record with the values that it refers to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct StoredRecord {
     pub stored: NewRecord,
     pub kernel: KernelId,
     pub session: SessionId,
     pub owner: Member,
     pub dimensions: UsageDimensions,
     /// The slots that the kernel held.
-    pub slots: Arc<Amounts>,
+    pub slots: Arc<SlotAmounts>,
 }
 
-impl Record {
-    pub fn span(&self) -> Span {
+impl StoredRecord {
+    pub fn span(&self) -> TimeSpan {
         self.stored.span
     }
 
     /// Slot-seconds.
-    pub fn usage(&self) -> Usages {
+    pub fn usage(&self) -> SlotUsages {
         self.slots.for_micros(self.span().micros())
     }
 
@@ -67,15 +67,15 @@ impl Record {
     }
 }
 
-/// The columns of a [`Row`], where `s` is a record and `k` and `d` are its kernel and its kind.
-const ROW: &str = "s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, \
+/// The columns of a [`RecordRow`], where `s` is a record and `k` and `d` are its kernel and its kind.
+const ROW_COLUMNS: &str = "s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, \
                    k.kernel_id, k.session_id, k.user_uuid, k.project_id, d.domain_name, d.charge_class, d.slots AS held";
 /// The kernel and the kind of a record `s`.
-const ITS: &str = "JOIN kernels k ON k.kernel_key = s.kernel_key \
+const JOIN_KERNEL_AND_KIND: &str = "JOIN kernels k ON k.kernel_key = s.kernel_key \
                    LEFT JOIN slice_kinds d ON d.group_key = $1 AND d.kind = s.kind";
 
 #[derive(FromQueryResult)]
-struct Row {
+struct RecordRow {
     kernel_key: i64,
     period_start: i64,
     period_end: i64,
@@ -90,15 +90,15 @@ struct Row {
     held: Option<String>,
 }
 
-impl Row {
-    fn decode(self, slots: &mut SlotDecoder<Amount>, dimensions: &mut DimensionsDecoder) -> Result<Record> {
+impl RecordRow {
+    fn decode(self, slots: &mut SlotDecoder<Amount>, dimensions: &mut DimensionsDecoder) -> Result<StoredRecord> {
         let (Some(domain), Some(class), Some(held)) = (self.domain_name, self.charge_class, self.held) else {
             return Err(StoreError::Damaged(format!("there is no slice kind {}", self.kind)));
         };
-        Ok(Record {
+        Ok(StoredRecord {
             stored: NewRecord {
                 kernel: KernelKey(self.kernel_key),
-                span: Span {
+                span: TimeSpan {
                     start: Timestamp::from_micros(self.period_start),
                     end: Timestamp::from_micros(self.period_end),
                 },
@@ -114,10 +114,10 @@ impl Row {
     }
 }
 
-async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Result<Vec<Record>> {
+async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Result<Vec<StoredRecord>> {
     let (mut slots, mut dimensions) = (SlotDecoder::new(), DimensionsDecoder::default());
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
-    let rows = Row::find_by_statement(statement).all(db).await?;
+    let rows = RecordRow::find_by_statement(statement).all(db).await?;
     rows.into_iter().map(|row| row.decode(&mut slots, &mut dimensions)).collect()
 }
 
@@ -182,7 +182,7 @@ macro_rules! end_of_last {
 use end_of_last;
 
 /// The SQL of the records of the kernels that a query `picked` selects, with the bounds of each kernel's range, as `chain`.
-fn chains(backend: DbBackend, picked: &str) -> String {
+fn chains_sql(backend: DbBackend, picked: &str) -> String {
     let first = end_of_last!("o.kernel_key", "o.after_micros", "o.until_micros");
     let next = end_of_last!("o.kernel_key", "o.after_micros", "o.period_start");
     format!(
@@ -191,14 +191,14 @@ fn chains(backend: DbBackend, picked: &str) -> String {
          SELECT s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, o.after_micros FROM picked o {} UNION ALL \
          SELECT s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, o.after_micros FROM chain o {} \
          WHERE o.period_start > o.after_micros)",
-        ending(backend, first),
-        ending(backend, next),
+        join_ending(backend, first),
+        join_ending(backend, next),
     )
 }
 
 /// Joins the record `s` of the kernel of `o` that ends at `end`. The form for `PostgreSQL` makes it find the end first, and
 /// then the one record. Otherwise it would search every partition, or read them whole.
-fn ending(backend: DbBackend, end: &str) -> String {
+fn join_ending(backend: DbBackend, end: &str) -> String {
     let its = "s.group_key = $1 AND s.kernel_key = o.kernel_key AND s.period_end";
     match backend {
         DbBackend::Postgres => format!(
@@ -212,9 +212,14 @@ fn ending(backend: DbBackend, end: &str) -> String {
 
 /// The records of one kernel in a range, by start.
 #[tracing::instrument(name = "db.records.stretch", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: RecordRange) -> Result<Vec<Record>> {
-    let chains = chains(db.get_database_backend(), "SELECT CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT)");
-    let sql = format!("{chains} SELECT {ROW} FROM chain s {ITS} ORDER BY s.period_end");
+pub async fn load_record_range(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    wanted: RecordRange,
+) -> Result<Vec<StoredRecord>> {
+    let chains =
+        chains_sql(db.get_database_backend(), "SELECT CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT)");
+    let sql = format!("{chains} SELECT {ROW_COLUMNS} FROM chain s {JOIN_KERNEL_AND_KIND} ORDER BY s.period_end");
     let values = [wanted.kernel.0, wanted.after.micros(), wanted.until.micros()].map(Value::from);
     read(db, &sql, [vec![group.0.into()], values.into()].concat()).await
 }
@@ -259,7 +264,7 @@ pub async fn count_of_groups(
 }
 
 /// The position after the last record of a page.
-pub type Position = (i64, i64);
+pub type PageEnd = (i64, i64);
 
 /// The next page of a group's records by end, from the start of `from` on.
 #[tracing::instrument(name = "db.records.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
@@ -267,9 +272,9 @@ pub async fn page(
     db: &impl ConnectionTrait,
     group: GroupKey,
     from: Day,
-    after: Option<Position>,
+    after: Option<PageEnd>,
     limit: u64,
-) -> Result<(Vec<Record>, Option<Position>)> {
+) -> Result<(Vec<StoredRecord>, Option<PageEnd>)> {
     let after = after.unwrap_or((from.start().micros(), i64::MAX));
     page_where(db, group, after, limit, None).await
 }
@@ -280,22 +285,22 @@ pub async fn page_of_domain(
     db: &impl ConnectionTrait,
     group: GroupKey,
     domain: &str,
-    after: Option<Position>,
+    after: Option<PageEnd>,
     limit: u64,
-) -> Result<(Vec<Record>, Option<Position>)> {
+) -> Result<(Vec<StoredRecord>, Option<PageEnd>)> {
     page_where(db, group, after.unwrap_or((0, i64::MAX)), limit, Some(domain)).await
 }
 
 async fn page_where(
     db: &impl ConnectionTrait,
     group: GroupKey,
-    (end, kernel): Position,
+    (end, kernel): PageEnd,
     limit: u64,
     domain: Option<&str>,
-) -> Result<(Vec<Record>, Option<Position>)> {
+) -> Result<(Vec<StoredRecord>, Option<PageEnd>)> {
     let of_domain = domain.map_or("", |_| " AND d.domain_name = $4");
     let sql = format!(
-        "SELECT {ROW} FROM usage_slices s {ITS} WHERE s.group_key = $1 AND s.period_end >= $2 \
+        "SELECT {ROW_COLUMNS} FROM usage_slices s {JOIN_KERNEL_AND_KIND} WHERE s.group_key = $1 AND s.period_end >= $2 \
          AND (s.period_end > $2 OR s.kernel_key > $3){of_domain} ORDER BY s.period_end, s.kernel_key LIMIT {limit}"
     );
     let mut values: Vec<Value> = vec![group.0.into(), end.into(), kernel.into()];
@@ -350,7 +355,7 @@ pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, before: Day, mos
 )]
 pub async fn first_overlap(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<(KernelId, Timestamp)>> {
     #[derive(FromQueryResult)]
-    struct Overlap {
+    struct OverlapRow {
         kernel_id: Uuid,
         period_start: i64,
     }
@@ -359,6 +364,6 @@ pub async fn first_overlap(db: &impl ConnectionTrait, group: GroupKey) -> Result
                FROM usage_slices WHERE group_key = $1) AS o JOIN kernels k ON k.kernel_key = o.kernel_key \
                WHERE o.previous_end > o.period_start ORDER BY k.kernel_id, o.period_start LIMIT 1";
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, [group.0.into()]);
-    let found = Overlap::find_by_statement(statement).one(db).await?;
+    let found = OverlapRow::find_by_statement(statement).one(db).await?;
     Ok(found.map(|o| (KernelId(o.kernel_id), Timestamp::from_micros(o.period_start))))
 }

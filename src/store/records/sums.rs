@@ -7,21 +7,21 @@ use uuid::Uuid;
 
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
-use crate::domain::slots::Amounts;
-use crate::domain::time::Span;
+use crate::domain::slots::SlotAmounts;
+use crate::domain::time::TimeSpan;
 use crate::store::decode::SlotDecoder;
 use crate::store::{Result, StoreError};
 
 /// The time for which the kernels of a user together held the same slots.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct HeldTime {
     pub owner: Member,
-    pub slots: Arc<Amounts>,
+    pub slots: Arc<SlotAmounts>,
     pub micros: u64,
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct SumRow {
     user_uuid: Uuid,
     project_id: Uuid,
     kind: i32,
@@ -31,7 +31,7 @@ struct Row {
 
 /// The parts of a group's records that lie in a period, by user and by slots.
 #[tracing::instrument(name = "db.records.of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, span: Span) -> Result<Vec<Held>> {
+pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, span: TimeSpan) -> Result<Vec<HeldTime>> {
     let (least, most) = match db.get_database_backend() {
         DbBackend::Postgres => ("LEAST", "GREATEST"),
         _ => ("MIN", "MAX"),
@@ -49,11 +49,11 @@ pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, span: Span) ->
     let values = [span.start.micros().into(), span.end.micros().into(), span.end.midnight().micros().into()];
     let values = [vec![group.0.into()], values.into()].concat();
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
-    let rows = Row::find_by_statement(statement).all(db).await?;
+    let rows = SumRow::find_by_statement(statement).all(db).await?;
     let mut slots = SlotDecoder::<Amount>::new();
-    let held = |row: Row| {
+    let held = |row: SumRow| {
         let held = row.held.ok_or_else(|| StoreError::Damaged(format!("there is no slice kind {}", row.kind)))?;
-        Ok(Held {
+        Ok(HeldTime {
             owner: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
             slots: slots.decode(&held)?,
             micros: row.micros.unsigned_abs(),

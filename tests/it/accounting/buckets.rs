@@ -2,7 +2,7 @@
 
 use fairshared::domain::ids::KernelId;
 use fairshared::domain::time::Day;
-use fairshared::service::ingest::incoming::Refused;
+use fairshared::service::ingest::incoming::RefusedReport;
 use fairshared::store::records;
 use serde_json::json;
 
@@ -266,7 +266,7 @@ on_both! {
         f.service.purge(GROUP, 1_000).await.unwrap();
         assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 1);
         let before = f.day_totals().await;
-        let codes = |refused: Vec<Refused>| {
+        let codes = |refused: Vec<RefusedReport>| {
             refused.into_iter().map(|refused| (refused.at, refused.fault.code, refused.fault.pointer)).collect::<Vec<_>>()
         };
         // In one report and in several, with and without what it waited.

@@ -1,9 +1,9 @@
 //! Capacities by day (FAIR_SHARE §5), and clocks that jump.
 
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::SlotUsages;
 use serde_json::json;
 
-use super::history::{other, picture};
+use super::history::{group_snapshot, other};
 use super::{capacities, user};
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
@@ -93,7 +93,7 @@ on_both! {
         assert_eq!(f.tick().await.slices_created, 0);
         assert_eq!(user(&f, "ann", "ml").share.history.normalized_usage.to_bits(), before.to_bits());
         let loaded = other(&f).await.group(&admin(), GROUP).unwrap();
-        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&loaded));
+        assert_eq!(group_snapshot(&f.service.group(&admin(), GROUP).unwrap()), group_snapshot(&loaded));
         f.assert_conserved().await;
     }
 
@@ -108,7 +108,7 @@ on_both! {
         f.assert_conserved().await;
         let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap();
         let expected = r#"{"mem":"483840000000000000000000000","unheard":"1451520000","x":"483.84"}"#;
-        assert_eq!(found.totals.each_ref().map(Usages::to_json), [expected; 3].map(str::to_owned));
+        assert_eq!(found.totals.each_ref().map(SlotUsages::to_json), [expected; 3].map(str::to_owned));
         let share = user(&f, "ann", "ml").share.clone();
         assert!(share.history.normalized_usage.is_finite() && share.fair_share_factor >= 0.0);
     }

@@ -1,7 +1,7 @@
 //! A wrong clock: jobs pause, time is measured by a monotonic clock, and records of future times are removed.
 
 use fairshared::service::Error;
-use fairshared::service::upkeep::health::Reason;
+use fairshared::service::upkeep::health::LastingCondition;
 use fairshared::store;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ async fn assert_held(f: &Fixture) {
     held(f.service.rebuild(GROUP).await);
     held(f.service.purge(GROUP, 1_000).await);
     held(f.service.keep_division(GROUP).await);
-    let reasons: Vec<Reason> = f.service.health.reasons();
+    let reasons: Vec<LastingCondition> = f.service.health.reasons();
     assert_eq!(reasons.iter().map(|r| r.condition.code).collect::<Vec<_>>(), ["clock_untrusted"]);
     assert!(!reasons[0].condition.refuses_writes);
 }
@@ -45,7 +45,7 @@ async fn days(f: &Fixture) -> Vec<String> {
 
 async fn gaps(f: &Fixture) -> Vec<String> {
     let window = store::key_list::IdWindow { limit: 100, ..Default::default() };
-    let gaps = store::runs::gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
+    let gaps = store::runs::load_gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
     gaps.iter().map(|gap| format!("{} - {}", gap.downtime.start, gap.downtime.end)).collect()
 }
 
@@ -249,7 +249,7 @@ on_both! {
         f.tick().await;
         // It served before its clock was believed.
         assert_eq!(gaps(&f).await[0], "2026-01-20T09:00:00Z - 2026-01-28T10:00:00Z");
-        let log = f.service.audit_log(&admin(), &fairshared::service::audit_log::AuditFilter::default(), &fairshared::service::input::page::Window::forward(10, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &fairshared::service::audit_log::AuditFilter::default(), &fairshared::service::input::page::PageWindow::forward(10, None)).await.unwrap();
         let entry = &log.rows[0].1;
         assert_eq!((entry.action.as_str(), entry.reason.as_deref()), ("clock.trust", Some("it was off")));
         f.assert_conserved().await;

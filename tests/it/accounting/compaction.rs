@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fairshared::domain::ids::KernelKey;
-use fairshared::domain::time::{Span, Timestamp};
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::domain::time::{TimeSpan, Timestamp};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::accounting::compaction::merge;
-use fairshared::service::input::page::Window;
+use fairshared::service::input::page::PageWindow;
 use fairshared::service::jobs::JobControl;
 use fairshared::store::records::NewRecord;
 use proptest::prelude::*;
@@ -118,11 +118,11 @@ on_both! {
     async fn records_are_listed_whether_they_were_put_together_or_not(db: TestDb) {
         let f = three_days(db).await;
         f.service.compact(GROUP, 1).await.unwrap();
-        let period = fairshared::service::usage_records::Period::read("2026-01-11", "2026-01-12").unwrap();
+        let period = fairshared::service::usage_records::RecordPeriod::read("2026-01-11", "2026-01-12").unwrap();
         for user in [None, Some("bob")] {
             let user = user.map(|name| crate::support::fixture::id(name).to_string());
             let query = fairshared::service::usage_records::RecordQuery { user: user.as_deref(), project: None, domain: None, period };
-            let window = Window::forward(100, None);
+            let window = PageWindow::forward(100, None);
             let page = f.service.usage_records(&admin(), GROUP, query, &window).await.unwrap();
             let per_kernel = 5;
             let kernels = if user.is_some() { 1 } else { 2 };
@@ -185,7 +185,7 @@ async fn the_file_shrinks_when_records_are_purged() {
     let before = file_size(&f);
     // Records are kept for 2 days.
     f.clock.set("2026-01-14T00:00:00Z");
-    let runner = Runner::new(Arc::clone(&f.service), JobSettings::default());
+    let runner = JobRunner::new(Arc::clone(&f.service), JobSettings::default());
     let runs = runner.run_now("purge".into(), Some(GROUP.into())).await.unwrap().unwrap();
     assert_eq!(runs[0].counts["records"], 300 * 36);
     let saved = before - file_size(&f);
@@ -221,7 +221,7 @@ proptest! {
             let mut start = 1_000;
             for (length, gap, kind) in slices {
                 start += gap;
-                let span = Span { start: Timestamp::from_micros(start), end: Timestamp::from_micros(start + length) };
+                let span = TimeSpan { start: Timestamp::from_micros(start), end: Timestamp::from_micros(start + length) };
                 records.push(NewRecord { kernel: KernelKey(at), span, kind: *kind, slices: 1 });
                 start += length;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::Service;
 use fairshared::service::jobs::JobControl;
 use serde_json::json;
@@ -24,8 +24,8 @@ async fn down_from_10_05_to_10_25(db: crate::support::database::TestDb, policy: 
 
 async fn gaps(f: &Fixture) -> Vec<(String, String, String, u64)> {
     let window = fairshared::store::key_list::IdWindow { limit: 100, ..Default::default() };
-    let gaps = fairshared::store::runs::gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
-    let text = |g: &fairshared::store::runs::Gap| {
+    let gaps = fairshared::store::runs::load_gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
+    let text = |g: &fairshared::store::runs::DowntimeGap| {
         (g.downtime.start.to_string(), g.recorded_usage.to_json(), g.dropped_usage.to_json(), g.kernels)
     };
     gaps.iter().rev().map(text).collect()
@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(f.service.purge_service_runs().await.unwrap(), 5);
         assert_eq!(starts(&f).await, ["06", "07", "08", "09"]);
         assert_eq!(f.service.purge_service_runs().await.unwrap(), 0);
-        let now = Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("tidy".into(), None);
+        let now = JobRunner::new(Arc::clone(&f.service), JobSettings::default()).run_now("tidy".into(), None);
         assert_eq!(now.await.unwrap().unwrap()[0].counts["service_runs"], 0);
     }
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use fairshared::domain::outstanding::Moment;
-use fairshared::domain::run_times::{Expected, RunTimes};
+use fairshared::domain::outstanding::RequestMoment;
+use fairshared::domain::run_times::{ExpectedRuntime, RunTimes};
 use fairshared::domain::sequencer::ShareLookup;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use fairshared::domain::weight::Weight;
-use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::weights::{WeightItem, WeightTarget};
 use fairshared::service::{Clock, Service, VisibleGroup};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ const PROJECTS: [&str; 3] = ["ml", "bio", "sky"];
 const DOMAINS: [&str; 2] = ["research", "teaching"];
 
 /// The state that readers see, as comparable text; floats show all their bits.
-pub fn picture(group: &VisibleGroup) -> String {
+pub fn group_snapshot(group: &VisibleGroup) -> String {
     let facts = group.whole().unwrap();
     let mut text = format!(
         "{:?} {:?} {:?} {:?} {} {} {:?}\n",
@@ -45,8 +45,8 @@ pub fn picture(group: &VisibleGroup) -> String {
     let mut shares: Vec<_> = shares.filter(|(_, share)| *share != 0.0).collect();
     shares.sort_unstable_by_key(|(user, _)| *user);
     // Long after the histories, so that everything that runs counts.
-    let moment = Moment { since: time("2026-01-01T00:00:00Z"), now: time("2027-01-01T00:00:00Z") };
-    let expected = Expected::new(RunTimes::default(), RunTimes::default(), &facts.options);
+    let moment = RequestMoment { since: time("2026-01-01T00:00:00Z"), now: time("2027-01-01T00:00:00Z") };
+    let expected = ExpectedRuntime::new(RunTimes::default(), RunTimes::default(), &facts.options);
     let outstanding = facts.rows.users.iter().map(|row| {
         let kernels = &facts.outstanding;
         let usages = [kernels.unrecorded(row.member, moment), kernels.committed(row.member, moment.now, expected)];
@@ -60,7 +60,7 @@ pub fn picture(group: &VisibleGroup) -> String {
 
 /// [`picture`] without revisions and the time of calculation.
 fn rows(group: &VisibleGroup) -> String {
-    picture(group).split_once('\n').unwrap().1.to_owned()
+    group_snapshot(group).split_once('\n').unwrap().1.to_owned()
 }
 
 /// Another process over the same database.
@@ -189,8 +189,8 @@ impl History {
             _ => {
                 let weight = (self.dice.below(3) > 0).then(|| Weight::parse("2.5").unwrap());
                 let targets = [
-                    Target::Project(fairshared::domain::ids::ProjectId(id(self.dice.pick::<&str>(&PROJECTS)))),
-                    Target::Domain((*self.dice.pick(&DOMAINS)).to_owned()),
+                    WeightTarget::Project(fairshared::domain::ids::ProjectId(id(self.dice.pick::<&str>(&PROJECTS)))),
+                    WeightTarget::Domain((*self.dice.pick(&DOMAINS)).to_owned()),
                 ];
                 let items = vec![WeightItem { target: self.dice.pick(&targets).clone(), weight }];
                 // A user who was not reported yet is refused, which changes nothing.
@@ -203,7 +203,7 @@ impl History {
     async fn check(&mut self, whole: bool) {
         let other = other(&self.f).await;
         let (live, loaded) = (self.f.service.group(&admin(), GROUP).unwrap(), other.group(&admin(), GROUP).unwrap());
-        assert_eq!(picture(&live), picture(&loaded));
+        assert_eq!(group_snapshot(&live), group_snapshot(&loaded));
         let found = other.audit_conservation(&admin(), GROUP).await.unwrap();
         assert_eq!(found.difference, None);
         self.model.assert_recorded(&self.f).await;

@@ -1,9 +1,9 @@
 //! The inferred end of kernels that are not reported any more, if the group's options ask for it.
 
 use fairshared::domain::ids::KernelId;
-use fairshared::service::audit::INFERRED;
+use fairshared::service::audit::INFERRED_END_ACTION;
 use fairshared::service::audit_log::AuditFilter;
-use fairshared::service::input::page::Window;
+use fairshared::service::input::page::PageWindow;
 use serde_json::json;
 
 use super::spans;
@@ -46,8 +46,8 @@ on_both! {
         assert_eq!(ends(&f).await, [None, None]);
         go_on(&f, 1).await;
         assert_eq!(ends(&f).await, [None, Some("2026-01-13T10:00:00Z".to_owned())]);
-        let filter = AuditFilter { action: Some(INFERRED.to_owned()), ..AuditFilter::default() };
-        let page = f.service.audit_log(&admin(), &filter, &Window::forward(10, None)).await.unwrap();
+        let filter = AuditFilter { action: Some(INFERRED_END_ACTION.to_owned()), ..AuditFilter::default() };
+        let page = f.service.audit_log(&admin(), &filter, &PageWindow::forward(10, None)).await.unwrap();
         assert_eq!(page.rows[0].1.after.as_ref().unwrap()["why"], "kernel_timeout_seconds");
         assert_eq!(spans(&f, "silent").await.last().unwrap(), "09:00:00-10:00:00");
         f.assert_conserved().await;

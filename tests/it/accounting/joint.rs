@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use fairshared::service::audit::INGEST;
+use fairshared::service::audit::INGEST_ACTION;
 use fairshared::service::audit_log::{AuditEntry, AuditFilter};
-use fairshared::service::ingest::batch::{Delivery, Ingested};
-use fairshared::service::ingest::incoming::Incoming;
-use fairshared::service::input::page::Window;
+use fairshared::service::ingest::batch::{IngestResult, ReportDelivery};
+use fairshared::service::ingest::incoming::IncomingReport;
+use fairshared::service::input::page::PageWindow;
 use fairshared::service::{Caller, Error};
 use fairshared::store::{Tx, groups};
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ async fn held(f: &Fixture) -> Tx {
     tx
 }
 
-fn deliver(f: &Fixture, caller: &Caller, kernels: &[Value]) -> JoinHandle<Result<Ingested, Error>> {
+fn deliver(f: &Fixture, caller: &Caller, kernels: &[Value]) -> JoinHandle<Result<IngestResult, Error>> {
     let (service, caller) = (Arc::clone(&f.service), caller.clone());
-    let reports: Vec<Incoming> = kernels.iter().map(incoming).collect();
+    let reports: Vec<IncomingReport> = kernels.iter().map(incoming).collect();
     tokio::spawn(async move { service.ingest_counted(&caller, GROUP, reports.into()).await })
 }
 
@@ -43,8 +43,8 @@ async fn writes(f: &Fixture) -> i64 {
 }
 
 async fn counted(f: &Fixture) -> Vec<AuditEntry> {
-    let filter = AuditFilter { action: Some(INGEST.to_owned()), ..AuditFilter::default() };
-    let page = f.service.audit_log(&admin(), &filter, &Window::forward(100, None)).await.unwrap();
+    let filter = AuditFilter { action: Some(INGEST_ACTION.to_owned()), ..AuditFilter::default() };
+    let page = f.service.audit_log(&admin(), &filter, &PageWindow::forward(100, None)).await.unwrap();
     page.rows.into_iter().map(|(_, entry)| entry).collect()
 }
 
@@ -145,7 +145,7 @@ on_both! {
             deliver(&f, caller, &[kernel(name, "ann", "ml", START)]).await.unwrap().unwrap();
             f.clock.advance_seconds(19);
         }
-        let unread = Delivery { rejected: 3, ..Delivery::default() };
+        let unread = ReportDelivery { rejected: 3, ..ReportDelivery::default() };
         f.service.ingest_counted(&admin(), GROUP, unread).await.unwrap();
         let found: Vec<_> = counted(&f).await.into_iter().map(|e| (e.actor, e.after.unwrap())).collect();
         let counts = |accepted: u64, rejected: u64| json!({"accepted": accepted, "rejected": rejected});
@@ -156,7 +156,7 @@ on_both! {
         f.clock.advance_seconds(91 * 86_400);
         assert_eq!(f.service.purge_ingest_audit(90).await.unwrap(), 3);
         // The configuration is kept.
-        let rest = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(10, None)).await.unwrap();
+        let rest = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(10, None)).await.unwrap();
         assert_eq!(rest.rows.len(), 1);
     }
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairshared::jobs::{JobSettings, Runner};
-use fairshared::service::jobs::leases::{Fence, Lease, Presence, Work};
+use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::service::jobs::leases::{LeaseFence, LeaseResult, LeasedWork, ProcessPresence};
 use fairshared::service::jobs::{JobControl, JobRun, OpenRun};
 use fairshared::service::{Error, Service};
 use serde_json::json;
 
-use super::history::{other, picture};
+use super::history::{group_snapshot, other};
 use super::spans;
 use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, admin, kernel};
@@ -18,18 +18,18 @@ use crate::support::{on_both, time};
 
 const AGGREGATE: &str = "aggregate/gpu-cluster";
 
-fn runner(service: &Arc<Service>) -> Arc<Runner> {
-    Runner::new(Arc::clone(service), JobSettings::default())
+fn runner(service: &Arc<Service>) -> Arc<JobRunner> {
+    JobRunner::new(Arc::clone(service), JobSettings::default())
 }
 
-async fn run(runner: &Arc<Runner>, job: &str) -> Result<JobRun, Error> {
+async fn run(runner: &Arc<JobRunner>, job: &str) -> Result<JobRun, Error> {
     Arc::clone(runner).run_now(job.into(), Some(GROUP.into())).await.unwrap().map(|mut runs| runs.remove(0))
 }
 
-async fn taken(service: &Service, presence: &Presence) -> Fence {
+async fn taken(service: &Service, presence: &ProcessPresence) -> LeaseFence {
     match service.take_lease(presence, AGGREGATE).await.unwrap() {
-        Lease::Taken(fence) => fence,
-        held @ Lease::Held { .. } => panic!("{held:?}"),
+        LeaseResult::Taken(fence) => fence,
+        held @ LeaseResult::Held { .. } => panic!("{held:?}"),
     }
 }
 
@@ -73,7 +73,7 @@ on_both! {
         };
         assert_eq!((done.status.as_str(), done.trigger.as_str(), &done.counts["slices_created"]), ("succeeded", "manual", &json!(1)));
         f.service.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&second.group(&admin(), GROUP).unwrap()), group_snapshot(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn whoever_lost_its_lease_writes_nothing(db: TestDb) {
@@ -88,7 +88,7 @@ on_both! {
         }
         assert_eq!(run(&runner(&second), "aggregate").await.unwrap().counts["slices_created"], 1);
         f.clock.advance_seconds(300);
-        let late = || Work { group: GROUP.to_owned(), fence: Some(fence.clone()) };
+        let late = || LeasedWork { group: GROUP.to_owned(), fence: Some(fence.clone()) };
         assert_eq!(f.service.aggregate(late()).await.unwrap_err().code(), "lease_lost");
         assert_eq!(f.service.rebuild(late()).await.unwrap_err().code(), "lease_lost");
         assert_eq!(f.service.purge(late(), 1_000).await.unwrap_err().code(), "lease_lost");
@@ -98,7 +98,7 @@ on_both! {
         // Its own release frees nothing that is another's.
         let (third, mine) = (second.join().await.unwrap(), taken(&second, &paused).await);
         f.service.release_lease(&fence).await.unwrap();
-        assert!(matches!(second.take_lease(&paused, AGGREGATE).await.unwrap(), Lease::Taken(f) if f.number == mine.number + 1));
+        assert!(matches!(second.take_lease(&paused, AGGREGATE).await.unwrap(), LeaseResult::Taken(f) if f.number == mine.number + 1));
         drop(third);
     }
 

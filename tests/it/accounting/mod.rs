@@ -33,9 +33,9 @@ use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};
 use fairshared::domain::ledger::Ledger;
-use fairshared::domain::ranking::Placed;
+use fairshared::domain::ranking::PlacedRow;
 use fairshared::domain::time::Day;
-use fairshared::service::group::published::rows::UserShare;
+use fairshared::service::group::snapshots::rows::UserShare;
 use fairshared::store::Store;
 use serde_json::json;
 
@@ -54,7 +54,7 @@ async fn number(store: &Store, sql: &str) -> i64 {
 }
 
 /// The published row of a member.
-fn user(f: &Fixture, user: &str, project: &str) -> Placed<UserShare> {
+fn user(f: &Fixture, user: &str, project: &str) -> PlacedRow<UserShare> {
     f.service.group(&admin(), GROUP).unwrap().user(member(user, project)).unwrap().unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::SlotUsages;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -196,7 +196,7 @@ impl Model {
     /// Fails unless the records and gaps of the group are exactly as they must be.
     pub async fn assert_recorded(&self, f: &Fixture) {
         let db = f.service.store().read();
-        let mut sums: BTreeMap<(Uuid, Uuid, String, i64), Usages> = BTreeMap::new();
+        let mut sums: BTreeMap<(Uuid, Uuid, String, i64), SlotUsages> = BTreeMap::new();
         let (records, _) =
             fairshared::store::records::page(db, f.key(), fairshared::domain::time::Day::MIN, None, 1_000_000)
                 .await
@@ -214,17 +214,17 @@ impl Model {
         });
         assert_eq!(totals.collect::<BTreeMap<_, _>>(), expected);
         let window = fairshared::store::key_list::IdWindow { limit: 1_000_000, ..Default::default() };
-        let gaps = fairshared::store::runs::gaps(db, GROUP, &window).await.unwrap().rows;
-        let mut dropped = Usages::default();
+        let gaps = fairshared::store::runs::load_gaps(db, GROUP, &window).await.unwrap().rows;
+        let mut dropped = SlotUsages::default();
         for gap in &gaps {
             dropped.add(&gap.dropped_usage);
         }
-        let expected = if self.dropped == 0 { Usages::default() } else { cpu_seconds(self.dropped) };
+        let expected = if self.dropped == 0 { SlotUsages::default() } else { cpu_seconds(self.dropped) };
         assert_eq!(dropped, expected);
     }
 }
 
-fn cpu_seconds(micros: i128) -> Usages {
+fn cpu_seconds(micros: i128) -> SlotUsages {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     serde_json::from_value(json!({"cpu": text})).unwrap()
 }

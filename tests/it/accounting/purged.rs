@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairshared::domain::factor::History;
+use fairshared::domain::factor::DecayedHistory;
 use fairshared::domain::ids::Owner;
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::SlotUsages;
 use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::SchedulerPatch;
 use serde_json::{Value, json};
@@ -24,10 +24,10 @@ const LOOKBACKS: [u32; 6] = [1, 3, 5, 10, 28, 45];
 const UNITS: [u32; 5] = [1, 2, 3, 5, 7];
 
 /// The calculated usage of all owners, and the factor and the rank of users.
-type Shares = (BTreeMap<Owner, (u64, Usages)>, Vec<(Owner, u64, u32)>);
+type Shares = (BTreeMap<Owner, (u64, SlotUsages)>, Vec<(Owner, u64, u32)>);
 
 /// The normalised usage and the decayed usage of slots of which something was used.
-fn usage(history: &History) -> (u64, Usages) {
+fn usage(history: &DecayedHistory) -> (u64, SlotUsages) {
     (history.normalized_usage.to_bits(), history.total_decayed_usage.filtered(|usage| !usage.is_zero()))
 }
 

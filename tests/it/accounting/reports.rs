@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairshared::domain::ids::KernelKey;
 use fairshared::domain::kernel::Kernel;
-use fairshared::domain::outstanding::Outstanding;
-use fairshared::service::ingest::incoming::Refused;
+use fairshared::domain::outstanding::OutstandingKernels;
+use fairshared::service::ingest::incoming::RefusedReport;
 use fairshared::store;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn named(name: &str, user: &str, project: &str, names: &Value) -> Value {
     with(kernel(name, user, project, START), names)
 }
 
-fn codes(refused: &[Refused]) -> Vec<(usize, &str)> {
+fn codes(refused: &[RefusedReport]) -> Vec<(usize, &str)> {
     refused.iter().map(|r| (r.at, r.fault.code)).collect()
 }
 
@@ -153,7 +153,7 @@ fn a_kernel_of_another_group_is_forgotten_though_it_never_ran() {
     let mut kernel = Kernel::merge(None, incoming(&named("k1", "ann", "ml", &never_ran)).report).unwrap();
     kernel.key = Some(KernelKey(1));
     assert!(kernel.settled);
-    let mut outstanding = Outstanding::default();
+    let mut outstanding = OutstandingKernels::default();
     outstanding.changed(&kernel, None);
     assert!(outstanding.knows(kernel.report.id));
     outstanding.forget(&kernel);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::jobs::JobControl;
 use fairshared::store::{groups, retention};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
@@ -15,9 +15,9 @@ use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
 
 /// Rows that two steps remove.
-const TWO_STEPS: u64 = retention::STEP + 1_000;
+const TWO_STEPS: u64 = retention::STEP_ROWS + 1_000;
 /// Rows that three steps remove.
-const MANY: u64 = 2 * retention::STEP + 5_000;
+const MANY: u64 = 2 * retention::STEP_ROWS + 5_000;
 const TABLES: [&str; 5] = ["user_usage_buckets", "day_totals", "run_times", "slice_kinds", "share_days"];
 /// Columns with the day of a row.
 const DAYS: [&str; 4] = ["day", "period_start", "period_end", "used_on"];
@@ -112,7 +112,7 @@ on_both! {
         // Kinds go with the records that had them: at least one record is past the look-back.
         f.clock.set("2026-03-01T14:00:00Z");
         let before = sessions(&f).await;
-        let runner = Runner::new(Arc::clone(&f.service), JobSettings::default());
+        let runner = JobRunner::new(Arc::clone(&f.service), JobSettings::default());
         let runs = runner.run_now("purge".into(), Some(GROUP.into())).await.unwrap().unwrap();
         assert_eq!((runs[0].status.as_str(), &runs[0].counts["buckets"]), ("succeeded", &json!(MANY)), "{:?}", runs[0]);
         assert_eq!(runs[0].counts["share_days"], MANY);
@@ -121,7 +121,7 @@ on_both! {
         let left: Vec<i64> = kept.iter().enumerate().map(|(at, rows)| rows - gone(at)).collect();
         assert_eq!(rows(&f).await, left);
         // Kinds, run times, and buckets with their day totals go one after the other, each in three steps.
-        assert!(sessions(&f).await - before >= 3 * (MANY / retention::STEP + 1), "a table went at once");
+        assert!(sessions(&f).await - before >= 3 * (MANY / retention::STEP_ROWS + 1), "a table went at once");
         if f.service.store().backend() == DbBackend::Sqlite {
             assert_eq!(number(f.service.store(), "SELECT freelist_count FROM pragma_freelist_count").await, 0);
         }

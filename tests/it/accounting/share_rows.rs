@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairshared::domain::changes::Changes;
-use fairshared::domain::factor::History;
+use fairshared::domain::changes::SuspensionChanges;
+use fairshared::domain::factor::DecayedHistory;
 use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};
 use fairshared::domain::run_times::RunTimes;
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::SlotUsages;
 use fairshared::domain::time::Timestamp;
 use fairshared::domain::weight::Weight;
 use fairshared::store::{Store, groups, shares};
@@ -35,15 +35,15 @@ fn random_share(dice: &mut Dice) -> Share {
     let slots = if dice.one_in(20) { dice.roll(65) } else { dice.roll(4) };
     let total_decayed_usage: BTreeMap<String, String> =
         (0..slots).map(|n| (format!("{n:060}"), format!("{}.000000000001", dice.roll(1_000_000_000_000)))).collect();
-    let history = History {
+    let history = DecayedHistory {
         normalized_usage: f64::from_bits(dice.roll(1 << 62)),
-        total_decayed_usage: Usages::from_json(&json!(total_decayed_usage).to_string()).unwrap(),
-        ..History::default()
+        total_decayed_usage: SlotUsages::from_json(&json!(total_decayed_usage).to_string()).unwrap(),
+        ..DecayedHistory::default()
     };
     let weight = dice.one_in(3).then(|| Weight::from_ten_thousandths(1 + dice.roll(900_000).cast_signed()).unwrap());
     let times = if dice.one_in(2) {
         let end = Timestamp::from_micros(dice.roll(1 << 40).cast_signed());
-        RunTimes::of(Timestamp::from_micros(0), end, &Changes::default(), Some(60))
+        RunTimes::of(Timestamp::from_micros(0), end, &SuspensionChanges::default(), Some(60))
     } else {
         RunTimes::default()
     };

@@ -1,8 +1,8 @@
 //! A suspended kernel uses and holds nothing, even if the suspension is reported late.
 
 use fairshared::domain::ids::KernelId;
-use fairshared::domain::queues::Claim;
-use fairshared::domain::slots::Usages;
+use fairshared::domain::queues::QueueClaim;
+use fairshared::domain::slots::SlotUsages;
 use serde_json::{Value, json};
 
 use super::{spans, usages};
@@ -30,7 +30,7 @@ fn ended(at: &str) -> Value {
 /// All records of the kernel.
 async fn recorded(f: &Fixture) -> String {
     let records = f.records("k").await;
-    let mut sum = Usages::default();
+    let mut sum = SlotUsages::default();
     for record in &records {
         sum.add(&record.usage());
     }
@@ -39,7 +39,7 @@ async fn recorded(f: &Fixture) -> String {
 
 fn held(f: &Fixture) -> Vec<String> {
     let group = f.service.group(&admin(), GROUP).unwrap();
-    let sums: Vec<(&Claim, _)> = group.whole().unwrap().demand.iter().collect();
+    let sums: Vec<(&QueueClaim, _)> = group.whole().unwrap().demand.iter().collect();
     sums.iter().map(|(_, held)| held.allocated.to_json()).collect()
 }
 
@@ -103,7 +103,7 @@ on_both! {
             f.clock.advance_seconds(1);
             f.tick().await;
             let records = f.records(&name).await;
-            let mut sum = Usages::default();
+            let mut sum = SlotUsages::default();
             for record in &records {
                 sum.add(&record.usage());
             }

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use fairshared::domain::ids::UserId;
 use fairshared::domain::weight::Weight;
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::jobs::JobControl;
-use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::weights::{WeightItem, WeightTarget};
 use fairshared::service::{Error, Service};
 use futures::FutureExt;
 use serde_json::json;
 
-use super::history::{other, picture};
+use super::history::{group_snapshot, other};
 use super::usages;
 use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, surely, with};
 use crate::support::on_both;
 
 async fn now(service: &Arc<Service>, job: &str) -> Result<Vec<fairshared::service::jobs::JobRun>, Error> {
-    Runner::new(Arc::clone(service), JobSettings::default()).run_now(job.into(), Some(GROUP.into())).await.unwrap()
+    JobRunner::new(Arc::clone(service), JobSettings::default()).run_now(job.into(), Some(GROUP.into())).await.unwrap()
 }
 
 on_both! {
@@ -58,7 +58,7 @@ on_both! {
                     };
                     assert!(service.ingest(&admin(), group, (0..20).map(report).collect()).await.unwrap().is_empty());
                     service.aggregate(GROUP).await.unwrap();
-                    let item = WeightItem { target: Target::User(UserId(id("u0")), None), weight: Some(Weight::parse("2").unwrap()) };
+                    let item = WeightItem { target: WeightTarget::User(UserId(id("u0")), None), weight: Some(Weight::parse("2").unwrap()) };
                     service.put_weights(admin(), GROUP.into(), vec![item], None).await.unwrap();
                     let found = service.audit_conservation(&admin(), GROUP).await.unwrap();
                     assert_eq!(found.difference, None);
@@ -78,7 +78,7 @@ on_both! {
             assert_eq!(found.totals[0].to_json(), usages(&(kernels * 3_600).to_string()));
         }
         second.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&second.group(&admin(), GROUP).unwrap()), group_snapshot(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn a_write_goes_on_when_its_caller_has_gone(db: TestDb) {
@@ -128,12 +128,12 @@ on_both! {
         let run = now(&second, "aggregate").await.unwrap().remove(0);
         assert_eq!((run.status.as_str(), run.trigger.as_str(), &run.counts["slices_created"]), ("succeeded", "manual", &json!(1)));
         f.service.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&second.group(&admin(), GROUP).unwrap()), group_snapshot(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn a_failed_run_is_recorded_and_the_next_one_works(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
-        let missing = Runner::new(Arc::clone(&f.service), JobSettings::default())
+        let missing = JobRunner::new(Arc::clone(&f.service), JobSettings::default())
             .run_now("aggregate".into(), Some("gone".into()))
             .await
             .unwrap()
@@ -141,7 +141,7 @@ on_both! {
         assert_eq!(missing[0].status, "failed");
         assert!(missing[0].error.is_some() && missing[0].ended_at.is_some());
         assert_eq!(now(&f.service, "aggregate").await.unwrap()[0].status, "succeeded");
-        assert!(Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("nothing".into(), None).await.is_none());
+        assert!(JobRunner::new(Arc::clone(&f.service), JobSettings::default()).run_now("nothing".into(), None).await.is_none());
     }
 
     async fn a_group_made_again_shows_nothing_of_the_old_one(db: TestDb) {

@@ -2,11 +2,11 @@
 
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::domain::weight::Weight;
-use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::weights::{WeightItem, WeightTarget};
 use sea_orm::ConnectionTrait;
 use serde_json::json;
 
-use super::history::{other, picture};
+use super::history::{group_snapshot, other};
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel};
 use crate::support::on_both;
 
@@ -23,11 +23,11 @@ on_both! {
         f.ingest(&[kernel("k1", "ann", "ml", start), kernel("k2", "bob", "bio", start)]).await;
         f.clock.advance_seconds(3_600);
         f.tick().await;
-        let ranks = picture(&f.service.group(&admin(), GROUP).unwrap());
+        let ranks = group_snapshot(&f.service.group(&admin(), GROUP).unwrap());
         rename(&f, "user_usage_buckets", "taken_away").await;
         let reader = other(&f).await;
-        assert_eq!(picture(&reader.group(&admin(), GROUP).unwrap()), ranks);
-        let ann = Target::User(UserId(id("ann")), Some(ProjectId(id("ml"))));
+        assert_eq!(group_snapshot(&reader.group(&admin(), GROUP).unwrap()), ranks);
+        let ann = WeightTarget::User(UserId(id("ann")), Some(ProjectId(id("ml"))));
         let item = WeightItem { target: ann, weight: Some(Weight::parse("2").unwrap()) };
         reader.put_weights(admin(), GROUP.into(), vec![item], None).await.unwrap();
         rename(&f, "taken_away", "user_usage_buckets").await;

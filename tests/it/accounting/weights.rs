@@ -3,20 +3,20 @@
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::domain::weight::Weight;
 use fairshared::service::Error;
-use fairshared::service::weights::{Target, WeightItem, WeightsChanged};
+use fairshared::service::weights::{WeightItem, WeightTarget, WeightsChanged};
 use serde_json::json;
 
-use super::history::{other, picture};
+use super::history::{group_snapshot, other};
 use super::user;
 use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, with};
 use crate::support::on_both;
 
-pub fn of_user(name: &str, project: Option<&str>) -> Target {
-    Target::User(UserId(id(name)), project.map(|p| ProjectId(id(p))))
+pub fn of_user(name: &str, project: Option<&str>) -> WeightTarget {
+    WeightTarget::User(UserId(id(name)), project.map(|p| ProjectId(id(p))))
 }
 
-pub async fn set(f: &Fixture, items: &[(Target, Option<&str>)]) -> Result<WeightsChanged, Error> {
-    let item = |(target, weight): &(Target, Option<&str>)| WeightItem {
+pub async fn set(f: &Fixture, items: &[(WeightTarget, Option<&str>)]) -> Result<WeightsChanged, Error> {
+    let item = |(target, weight): &(WeightTarget, Option<&str>)| WeightItem {
         target: target.clone(),
         weight: weight.map(|w| Weight::parse(w).unwrap()),
     };
@@ -44,7 +44,7 @@ on_both! {
         let changed = set(&f, &[(of_user("ann", Some("ml")), Some("3"))]).await.unwrap();
         assert_eq!((changed.upserted, changed.deleted), (1, 0));
         assert_eq!((user(&f, "ann", "ml").rank, user(&f, "bob", "ml").rank), (1, 2));
-        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&other(&f).await.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&f.service.group(&admin(), GROUP).unwrap()), group_snapshot(&other(&f).await.group(&admin(), GROUP).unwrap()));
         // The default moves only who has no weight of their own.
         f.options(&json!({"default_weight": "2"})).await;
         assert_eq!(user(&f, "ann", "ml").share.effective_weight.to_string(), "12");
@@ -57,12 +57,12 @@ on_both! {
 
     async fn a_fault_in_one_item_changes_nothing(db: TestDb) {
         let f = two_users(db).await;
-        let before = picture(&f.service.group(&admin(), GROUP).unwrap());
+        let before = group_snapshot(&f.service.group(&admin(), GROUP).unwrap());
         let refused = set(&f, &[(of_user("ann", Some("ml")), Some("3")), (of_user("nobody", None), Some("2"))]).await;
         let Err(Error::Invalid(faults)) = refused else { panic!("not refused") };
         assert_eq!((faults[0].pointer.as_str(), faults[0].code), ("/items/1/target_id", "unknown_user"));
-        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), before);
-        assert_eq!(picture(&other(&f).await.group(&admin(), GROUP).unwrap()), before);
+        assert_eq!(group_snapshot(&f.service.group(&admin(), GROUP).unwrap()), before);
+        assert_eq!(group_snapshot(&other(&f).await.group(&admin(), GROUP).unwrap()), before);
     }
 
     async fn without_a_project_every_membership_gets_the_weight(db: TestDb) {
@@ -79,7 +79,7 @@ on_both! {
         let second = other(&f).await;
         set(&f, &[(of_user("ann", Some("ml")), Some("3"))]).await.unwrap();
         assert_eq!(second.refresh().await.unwrap(), 1);
-        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&second.group(&admin(), GROUP).unwrap()), group_snapshot(&f.service.group(&admin(), GROUP).unwrap()));
         assert_eq!(second.refresh().await.unwrap(), 0);
     }
 
@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(&*f.service.group(&admin(), GROUP).unwrap().whole().unwrap().rows.projects().next().unwrap().domain_name, "teaching");
         f.tick().await;
         assert_eq!(&*user(&f, "ann", "ml").domain_name, "teaching");
-        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&other(&f).await.group(&admin(), GROUP).unwrap()));
+        assert_eq!(group_snapshot(&f.service.group(&admin(), GROUP).unwrap()), group_snapshot(&other(&f).await.group(&admin(), GROUP).unwrap()));
         f.assert_conserved().await;
     }
 }

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::response::Html;
 use axum::routing::{get, post};
-use fairshared::server::{self, App};
+use fairshared::server::{self, ServerApp};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ async fn visit(is_listed: bool) -> Value {
         [TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap()];
     let [api_url, origin] = [&api, &pages].map(|listener| format!("http://{}", listener.local_addr().unwrap()));
     let cors_origins = if is_listed { vec![HeaderValue::try_from(&origin).unwrap()] } else { Vec::new() };
-    let router = server::router(App { cors_origins, ..app(&server.fixture) });
+    let router = server::router(ServerApp { cors_origins, ..app(&server.fixture) });
     let page = PAGE.replace("API", &api_url).replace("KEY", &server.key);
     let (sender, receiver) = mpsc::channel(1);
     let site = Router::new()

@@ -149,7 +149,7 @@ on_both! {
         let who = remote(&server, &key, &step("whoami -o json", "")).json();
         assert_eq!((who["role"].as_str(), who["key_id"].is_string()), (Some("admin"), true));
         assert!(local(&f.db, &step("whoami", "")).ok().contains("cli:"));
-        let known: BTreeSet<String> = COMMANDS.iter().filter(|entry| !entry.is_local).map(fairshared::cli::Entry::name).collect();
+        let known: BTreeSet<String> = COMMANDS.iter().filter(|entry| !entry.is_local).map(fairshared::cli::CommandEntry::name).collect();
         let mut asked = first_words(&steps);
         // `doctor` says which database or server it has asked, so that its answers differ.
         asked.extend(["doctor", "keys", "whoami", "import"].map(str::to_owned));

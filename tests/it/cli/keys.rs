@@ -3,7 +3,7 @@
 use fairshared::domain::identity;
 use fairshared::domain::ids::UserId;
 use fairshared::service::Role;
-use fairshared::service::people::{Set, UserChange};
+use fairshared::service::people::{KeyUpdate, UserChange};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -61,7 +61,7 @@ on_both! {
         assert_eq!(caller.only_user(), Some(identity::user("carol")));
         assert_eq!(caller.groups.as_deref(), Some(&["a100".to_owned(), "gpu".to_owned()][..]));
         // An identity provider knows alice by a UUID of its own.
-        let named = UserChange { name: Set::To("alice".to_owned()), ..UserChange::default() };
+        let named = UserChange { name: KeyUpdate::To("alice".to_owned()), ..UserChange::default() };
         f.service.put_user(admin(), UserId(id("alice")), named).await.unwrap();
         let known = create("alice");
         assert!(!known.stderr.contains("warning"), "{known:?}");

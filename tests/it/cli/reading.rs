@@ -325,7 +325,7 @@ fn completions_for_each_shell() {
     {
         let script = end(super::program::program().args(["completions", shell])).ok();
         assert!(script.contains(part), "{shell}");
-        for command in fairshared::cli::COMMANDS.iter().map(fairshared::cli::Entry::name) {
+        for command in fairshared::cli::COMMANDS.iter().map(fairshared::cli::CommandEntry::name) {
             assert!(script.contains(&command), "{shell} {command}");
         }
     }

@@ -1,6 +1,6 @@
 //! Help texts, and the messages about wrong usage of the program.
 
-use fairshared::cli::{COMMANDS, Entry};
+use fairshared::cli::{COMMANDS, CommandEntry};
 
 use super::program::{end, program};
 
@@ -12,7 +12,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
         .lines()
         .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?.split_whitespace().next())
         .collect();
-    let names: Vec<String> = COMMANDS.iter().map(Entry::name).collect();
+    let names: Vec<String> = COMMANDS.iter().map(CommandEntry::name).collect();
     let shown = listed.iter().position(|name| *name == names[0]).unwrap();
     assert_eq!(listed[shown..shown + names.len()], names);
     let guide = include_str!("../../../docs/OPERATIONS.md").split("| command | what for |").nth(1).unwrap();
@@ -32,7 +32,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
 #[test]
 fn help_lists_the_jobs_and_keeps_global_options_apart() {
     let help = end(program().args(["jobs", "run", "--help"])).ok();
-    for (name, description) in fairshared::jobs::described() {
+    for (name, description) in fairshared::jobs::described_jobs() {
         let line =
             help.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{name}: {help}"));
         assert!(line.contains(description.split_whitespace().next().unwrap()), "{line}");

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use fairshared::domain::identity;
 use fairshared::service::audit_log::AuditFilter;
-use fairshared::service::input::page::Window;
-use fairshared::service::people::{Set, UserChange};
+use fairshared::service::input::page::PageWindow;
+use fairshared::service::people::{KeyUpdate, UserChange};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ on_both! {
         assert_eq!((row(0), row(1)), ((json!("alice"), json!("6")), (json!("bob"), json!("13.5"))));
         set(&["user", "bob", "unset"]).ok();
         assert_eq!(weights(&f).len(), 3);
-        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(100, None)).await.unwrap();
         assert!(log.rows.iter().any(|(_, e)| e.actor.starts_with("cli:") && e.reason.as_deref() == Some("term begins")));
 
         for weight in ["0", "-1", "NaN", "1.00001", "1000000", "", "1e3", "inf"] {
@@ -94,7 +94,7 @@ on_both! {
             "0 set, 3 unset, 1 unchanged",
         ]);
         // A user without a job yet, by the name that the first job will have.
-        let ahead = UserChange { name: Set::To("zoe".to_owned()), ..UserChange::default() };
+        let ahead = UserChange { name: KeyUpdate::To("zoe".to_owned()), ..UserChange::default() };
         f.service.put_user(admin(), identity::user("zoe"), ahead).await.unwrap();
         run(&f.db, ["weights", "set", GROUP, "user", "zoe", "4", "--project", "ml"]).ok();
         assert!(run(&f.db, ["weights", "get", GROUP]).ok().contains("user: zoe"));
@@ -118,7 +118,7 @@ on_both! {
         let rows = run(&f.db, ["weights", "get", GROUP, "-o", "json"]).json();
         assert_eq!(rows["items"][0]["target_type"], "domain");
         // Nothing but a change leaves an entry.
-        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(100, None)).await.unwrap();
         assert_eq!(log.rows.iter().filter(|(_, e)| e.action == "weights.put").count(), 2);
     }
 
@@ -216,7 +216,7 @@ queues:
         // A file that does not speak of queues leaves them alone.
         assert_eq!(apply(&f, &["--prune"], "domains: {}").stderr, "0 set, 0 unset, 0 unchanged\n");
         assert_eq!(queues().lines().count(), 2);
-        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), ..AuditFilter::default() }, &Window::forward(9, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), ..AuditFilter::default() }, &PageWindow::forward(9, None)).await.unwrap();
         let reasons: Vec<_> = log.rows.iter().map(|(_, e)| e.reason.as_deref()).collect();
         assert_eq!(reasons, [None, None, Some("new cluster")]);
         let undone = run(&f.db, ["log", "undo", &log.rows[0].1.id.to_string()]);
@@ -298,7 +298,7 @@ queues:
         assert_eq!(ended.stderr, "10000 set, 0 unset, 0 unchanged\n");
         f.service.refresh().await.unwrap();
         assert_eq!(f.service.weights(&admin(), GROUP).unwrap().len(), 10_000);
-        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(100, None)).await.unwrap();
         assert_eq!(log.rows.iter().filter(|(_, e)| e.action == "weights.put").count(), 1);
     }
 }

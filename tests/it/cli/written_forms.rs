@@ -1,7 +1,7 @@
 //! Input files in the forms that other programs write, and the output of `weights get` as other programs read it.
 
 use fairshared::domain::identity;
-use fairshared::service::people::{ProjectChange, Set, UserChange};
+use fairshared::service::people::{KeyUpdate, ProjectChange, UserChange};
 use serde_json::json;
 
 use super::program::{end, fed, file, program, run, run_with_input};
@@ -85,8 +85,8 @@ on_both! {
     async fn weights_are_read_alike_in_both_editions_of_yaml(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         for name in ODD {
-            let domain_name = Set::To("research".to_owned());
-            let change = ProjectChange { name: Set::To(name.to_owned()), domain_name, ..ProjectChange::default() };
+            let domain_name = KeyUpdate::To("research".to_owned());
+            let change = ProjectChange { name: KeyUpdate::To(name.to_owned()), domain_name, ..ProjectChange::default() };
             f.service.put_project(admin(), identity::project(name), change).await.unwrap();
         }
         f.service.put_user(admin(), identity::user("ann"), UserChange::default()).await.unwrap();

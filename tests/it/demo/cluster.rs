@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fairshared::cli::demo::cluster::{Cluster, generate};
+use fairshared::cli::demo::cluster::{DemoCluster, generate};
 use fairshared::cli::demo::groups::{DemoKernel, GROUPS};
-use fairshared::cli::demo::jobs::{STARVED_PROJECT, submitted};
-use fairshared::cli::demo::people::{GPU_CLUSTER, Habit, Need, PEOPLE, PROJECTS};
-use fairshared::cli::demo::random::Random;
+use fairshared::cli::demo::jobs::{STARVED_PROJECT, submitted_jobs};
+use fairshared::cli::demo::people::{GPU_CLUSTER, KernelNeed, PEOPLE, PROJECTS, WorkHabit};
+use fairshared::cli::demo::random::SeededRandom;
 
 /// 2026-02-18T10:30:00Z, a Wednesday.
 const NOW: i64 = 1_771_410_600;
 
-fn demo() -> Cluster {
+fn demo() -> DemoCluster {
     generate(NOW, 1, 60)
 }
 
@@ -28,7 +28,7 @@ fn no_node_ever_holds_more_than_it_has() {
     for seed in 1..=5 {
         let cluster = generate(NOW, seed, 60);
         for group in &GROUPS {
-            let mut changes: BTreeMap<usize, Vec<(i64, i64, Need)>> = BTreeMap::new();
+            let mut changes: BTreeMap<usize, Vec<(i64, i64, KernelNeed)>> = BTreeMap::new();
             for kernel in cluster.kernels.iter().filter(|k| k.group == group.name) {
                 let Some((node, start)) = kernel.placed else { continue };
                 let end = kernel.ended_at.unwrap_or(NOW);
@@ -42,7 +42,7 @@ fn no_node_ever_holds_more_than_it_has() {
             for (node, mut of_node) in changes {
                 assert!(node < group.nodes);
                 of_node.sort_by_key(|(at, sign, _)| (*at, *sign));
-                let mut used = Need::default();
+                let mut used = KernelNeed::default();
                 for (_, sign, need) in of_node {
                     used.cpu += sign * need.cpu;
                     used.mem_gib += sign * need.mem_gib;
@@ -90,10 +90,10 @@ fn it_looks_like_a_cluster() {
 #[test]
 fn people_keep_their_habits() {
     let cluster = demo();
-    let mut hours: HashMap<Habit, [u64; 24]> = HashMap::new();
+    let mut hours: HashMap<WorkHabit, [u64; 24]> = HashMap::new();
     let first = cluster.first_day;
     let mut weekend = 0;
-    for job in submitted(NOW, first, first.plus(60), &mut Random::seeded(1))
+    for job in submitted_jobs(NOW, first, first.plus(60), &mut SeededRandom::seeded(1))
         .iter()
         .filter(|job| NOW - job.submitted_at > 86_400)
     {
@@ -101,7 +101,7 @@ fn people_keep_their_habits() {
         let hour = job.submitted_at.rem_euclid(86_400) / 3_600;
         hours.entry(habit).or_default()[usize::try_from(hour).unwrap()] += 1;
         let weekday = (job.submitted_at.div_euclid(86_400) + 3).rem_euclid(7);
-        if habit == Habit::WeekendCruncher {
+        if habit == WorkHabit::WeekendCruncher {
             weekend += 1;
             assert!(weekday >= 5, "{}", PEOPLE[job.person].name);
         }
@@ -111,8 +111,8 @@ fn people_keep_their_habits() {
         let all = hours[&habit];
         all[range].iter().sum::<u64>() * 100 / all.iter().sum::<u64>()
     };
-    assert_eq!((share(Habit::NightOwl, 19..24), share(Habit::Office, 7..17)), (100, 100));
-    assert!(hours[&Habit::Sweep].iter().all(|count| *count > 0));
+    assert_eq!((share(WorkHabit::NightOwl, 19..24), share(WorkHabit::Office, 7..17)), (100, 100));
+    assert!(hours[&WorkHabit::Sweep].iter().all(|count| *count > 0));
 }
 
 #[test]

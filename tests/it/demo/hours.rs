@@ -6,7 +6,7 @@ use fairshared::cli::demo::cluster::generate;
 use fairshared::cli::demo::fill::fill;
 use fairshared::cli::demo::groups::GROUPS;
 use fairshared::cli::demo::pulse::step;
-use fairshared::cli::demo::random::Random;
+use fairshared::cli::demo::random::SeededRandom;
 use fairshared::domain::time::MICROS_PER_SECOND;
 use fairshared::service::{Clock, Role, Service};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ async fn one_thing_is_wrong_at_each_hour() {
 #[tokio::test]
 async fn it_is_still_wrong_after_ten_minutes() {
     let server = demo(13, 1).await;
-    let mut random = Random::seeded(1);
+    let mut random = SeededRandom::seeded(1);
     for _ in 0..STEPS_IN_TEN_MINUTES {
         server.fixture.clock.advance_seconds(SECONDS_BETWEEN_STEPS);
         for group in &GROUPS {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use fairshared::cli::demo::cluster::generate;
 use fairshared::cli::demo::fill::fill;
 use fairshared::cli::demo::people::GPU_CLUSTER;
-use fairshared::domain::kernel::{Kernel, Phase};
+use fairshared::domain::kernel::{Kernel, KernelPhase};
 use fairshared::domain::names::check_name;
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::reclaim::ReclaimVerdict;
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::input::page::{MAX_PAGE, Window};
+use fairshared::service::input::page::{MAX_PAGE, PageWindow};
 use fairshared::service::kernels::KernelFilter;
 use fairshared::service::{Clock, Service};
 use serde_json::json;
@@ -22,10 +22,11 @@ use crate::support::fixture::admin;
 async fn running(service: &Service, group: &str) -> Vec<Kernel> {
     let (mut kernels, mut after) = (Vec::new(), None);
     loop {
-        let window = Window::forward(MAX_PAGE, after);
+        let window = PageWindow::forward(MAX_PAGE, after);
         let page = service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
         after = page.rows.last().filter(|_| page.has_next).map(|(cursor, _)| cursor.clone());
-        kernels.extend(page.rows.into_iter().map(|(_, kernel)| kernel).filter(|k| k.report.phase == Phase::Running));
+        kernels
+            .extend(page.rows.into_iter().map(|(_, kernel)| kernel).filter(|k| k.report.phase == KernelPhase::Running));
         if after.is_none() {
             return kernels;
         }
@@ -49,7 +50,7 @@ async fn a_deserving_queue_finds_victims_at_any_hour() {
         let request = json!({"workload_id": "new", "queue": "forecasting", "members": [{"slots": {"cpu": 48, "cuda.device": 8}}]});
         let plan =
             service.plan_reclaim(&admin(), GPU_CLUSTER, serde_json::from_value(request).unwrap()).await.unwrap().plan;
-        assert_eq!(plan.verdict, Verdict::Reclaim, "{now}: {plan:?}");
+        assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{now}: {plan:?}");
         assert!(!plan.victims.is_empty() && plan.placement.is_some(), "{now}: {plan:?}");
 
         let kernels = running(&service, GPU_CLUSTER).await;

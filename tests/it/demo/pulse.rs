@@ -5,7 +5,7 @@ use fairshared::cli::demo::fill::fill;
 use fairshared::cli::demo::groups::GROUPS;
 use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::cli::demo::pulse::step;
-use fairshared::cli::demo::random::Random;
+use fairshared::cli::demo::random::SeededRandom;
 use fairshared::domain::time::MICROS_PER_SECOND;
 use fairshared::service::{Clock, Service};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ on_both! {
         service.start_serving().await.unwrap();
         let group = || service.group(&admin(), GPU_CLUSTER).unwrap();
         let (before, revision) = (group(), group().etag());
-        let mut random = Random::seeded(1);
+        let mut random = SeededRandom::seeded(1);
         for _ in 0..20 {
             clock.advance_seconds(3);
             for group in &GROUPS {

@@ -1,6 +1,6 @@
 //! The same divisions by other means on small trees: bisection, literal rounds, and one small part at a time.
 
-use fairshared::domain::division::{Options, Tree};
+use fairshared::domain::division::{DivisionOptions, QueueTree};
 use fairshared::domain::queues::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ fn bisect(target: f64, level: impl Fn(f64) -> f64) -> f64 {
     high
 }
 
-fn requestable(tree: &Tree, queue: usize, column: usize) -> f64 {
+fn requestable(tree: &QueueTree, queue: usize, column: usize) -> f64 {
     tree.requestable(queue, column).to_f64()
 }
 
-fn quota_over_quota(tree: &Tree) -> Vec<Vec<f64>> {
+fn quota_over_quota(tree: &QueueTree) -> Vec<Vec<f64>> {
     let mut shares = vec![vec![0.0; tree.slots.len()]; tree.len()];
     for level in tree.levels() {
         for column in 0..tree.slots.len() {
@@ -71,7 +71,7 @@ fn quota_over_quota(tree: &Tree) -> Vec<Vec<f64>> {
     shares
 }
 
-fn min_share(tree: &Tree, on_top: bool) -> Vec<f64> {
+fn min_share(tree: &QueueTree, on_top: bool) -> Vec<f64> {
     let capacity: Vec<f64> = tree.capacity.iter().map(|c| c.to_f64()).collect();
     let ratio = |row: &[fairshared::domain::decimal::Amount], column: usize| {
         if capacity[column] > 0.0 { row[column].to_f64() / capacity[column] } else { 0.0 }
@@ -120,7 +120,7 @@ fn min_share(tree: &Tree, on_top: bool) -> Vec<f64> {
 
 /// kube-batch's loop as written. `None`: a queue below the top is offered what it requests. There the last digit of its parent's
 /// share decides whether it is met, and that digit is rounded.
-fn proportion(tree: &Tree) -> Option<Vec<Vec<f64>>> {
+fn proportion(tree: &QueueTree) -> Option<Vec<Vec<f64>>> {
     let mut deserved = vec![vec![0.0; tree.slots.len()]; tree.len()];
     let mut is_clear = true;
     for level in tree.levels() {
@@ -159,7 +159,7 @@ fn proportion(tree: &Tree) -> Option<Vec<Vec<f64>>> {
 }
 
 /// Gives one small part at a time to the queue that the rule selects at each node.
-fn drf(tree: &Tree, pieces: f64) -> Vec<Vec<f64>> {
+fn drf(tree: &QueueTree, pieces: f64) -> Vec<Vec<f64>> {
     let width = tree.slots.len();
     let mut held = vec![vec![0.0; width]; tree.len()];
     let mut total = vec![0.0; width];
@@ -215,7 +215,13 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * (1.0 + a.abs())
 }
 
-fn check(tree: &Tree, name: &str, opts: Value, expected: &[Vec<f64>], tolerance: f64) -> Result<(), TestCaseError> {
+fn check(
+    tree: &QueueTree,
+    name: &str,
+    opts: Value,
+    expected: &[Vec<f64>],
+    tolerance: f64,
+) -> Result<(), TestCaseError> {
     let shares = divide(tree, name, &options(opts)).fair_share;
     for queue in 0..tree.len() {
         for column in 0..tree.slots.len() {
@@ -254,7 +260,7 @@ proptest! {
     fn filling_agrees_with_small_pieces(mut queues in queues(SMALL), total in 5u32..60) {
         leaves_demand(&mut queues);
         let tree = tree(Value::Array(queues), slots(SMALL.slots, total));
-        let shares = divide(&tree, "drf", &Options::default()).fair_share;
+        let shares = divide(&tree, "drf", &DivisionOptions::default()).fair_share;
         let pieces = drf(&tree, 5e-4);
         for queue in 0..tree.len() {
             for column in 0..tree.slots.len() {

@@ -16,7 +16,7 @@ fn examples() -> Vec<(String, Vec<Vec<String>>)> {
 }
 
 fn divided(json: &str, head: &[String]) -> Vec<Vec<String>> {
-    let report = serde_json::from_str::<division::Simulation>(json).unwrap().run().unwrap();
+    let report = serde_json::from_str::<division::DivisionSimulation>(json).unwrap().run().unwrap();
     let slots: Vec<_> = head[1..].iter().map(|s| fairshared::domain::slots::SlotName::new(s).unwrap()).collect();
     let row = |queue: &division::report::QueueReport| {
         let shares = slots.iter().map(|slot| queue.fair_share.get(*slot).unwrap().to_string());
@@ -25,14 +25,14 @@ fn divided(json: &str, head: &[String]) -> Vec<Vec<String>> {
     report.queues.iter().map(row).collect()
 }
 
-fn planned(json: &str, verdict: reclaim::Verdict) -> reclaim::Plan {
-    let plan = serde_json::from_str::<reclaim::Simulation>(json).unwrap().run(Timestamp::EPOCH).unwrap();
+fn planned(json: &str, verdict: reclaim::ReclaimVerdict) -> reclaim::ReclaimPlan {
+    let plan = serde_json::from_str::<reclaim::ReclaimSimulation>(json).unwrap().run(Timestamp::EPOCH).unwrap();
     assert_eq!(plan.verdict, verdict);
     plan
 }
 
 fn victims(json: &str) -> Vec<Vec<String>> {
-    let plan = planned(json, reclaim::Verdict::Reclaim);
+    let plan = planned(json, reclaim::ReclaimVerdict::Reclaim);
     plan.victims.iter().map(|v| vec![v.kernel_ids.join(" "), v.rule.clone()]).collect()
 }
 
@@ -42,7 +42,7 @@ fn refusals(json: &str) -> Vec<Vec<String>> {
         let of = line["workload_id"].as_str().unwrap_or("new").to_owned();
         vec![of, cell("rule"), cell("level"), cell("reclaimer_ratio"), cell("victim_ratio")]
     };
-    let plan = planned(json, reclaim::Verdict::Refused);
+    let plan = planned(json, reclaim::ReclaimVerdict::Refused);
     plan.refusals.iter().map(|line| row(serde_json::to_value(line).unwrap())).collect()
 }
 

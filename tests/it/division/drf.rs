@@ -1,6 +1,6 @@
 //! `drf`: on trees, and its two well-known properties.
 
-use fairshared::domain::division::{Options, Simulation};
+use fairshared::domain::division::{DivisionOptions, DivisionSimulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn filling_goes_on_after_the_first_slot_is_used_up() {
 fn a_trace_can_be_redone() {
     let simulate = |capacity: Value, queues: Value| {
         let simulation = json!({"algorithm": "drf", "capacity": capacity, "queues": queues, "explain": true});
-        serde_json::to_value(serde_json::from_value::<Simulation>(simulation).unwrap().run().unwrap()).unwrap()
+        serde_json::to_value(serde_json::from_value::<DivisionSimulation>(simulation).unwrap().run().unwrap()).unwrap()
     };
     let number = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
     let capacity = json!({"cpu": 10, "gpu": 10});
@@ -82,7 +82,7 @@ fn large_amounts_carry_no_dust() {
         .map(|n| json!({"name": format!("q{n}"), "weight": 1 + n % 2, "request": {"mem": byte, "cpu": 100}}))
         .collect();
     let simulation = json!({"algorithm": "drf", "capacity": {"mem": byte, "cpu": 1000}, "queues": queues});
-    let report = serde_json::from_value::<Simulation>(simulation).unwrap().run().unwrap();
+    let report = serde_json::from_value::<DivisionSimulation>(simulation).unwrap().run().unwrap();
     let report = serde_json::to_value(report).unwrap();
     for queue in report["queues"].as_array().unwrap() {
         let digits = queue["fair_share"]["mem"].as_str().unwrap().chars().filter(char::is_ascii_digit).count();
@@ -182,7 +182,7 @@ fn tasks(share: &[f64], demand: &[u32]) -> f64 {
 
 fn given(demands: &[Vec<u32>]) -> Vec<Vec<f64>> {
     let tree = tree(flat(demands), json!({"slot0": 10, "slot1": 20, "slot2": 15}));
-    let shares = divide(&tree, "drf", &Options::default()).fair_share;
+    let shares = divide(&tree, "drf", &DivisionOptions::default()).fair_share;
     (0..tree.len()).map(|q| shares.row(q).iter().map(|a| a.to_f64()).collect()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The worked examples of all sources, as printed there.
 
-use fairshared::domain::division::{Trace, algorithm};
+use fairshared::domain::division::{DivisionTrace, algorithm};
 use serde_json::{Value, json};
 
 use super::support::{amount, capacity, divide, expect, options, shares, specs, tree};
@@ -26,7 +26,7 @@ fn run_ai_projects() {
 #[test]
 fn the_sentence_of_run_ais_project() {
     let tree = tree(run_ai(), json!({"gpu": 36}));
-    let mut trace = Trace::on();
+    let mut trace = DivisionTrace::on();
     let shares = algorithm("quota_over_quota").unwrap().divide(&tree, &options(json!({})), &mut trace);
     let explained = trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap();
     assert_eq!(explained[1].sentence, "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused");
@@ -290,8 +290,8 @@ fn nsdi_dominant_resource_fairness() {
 }
 
 fn check_steps(name: &str, opts: &Value, queues: Value, slots: Value) {
-    let tree = fairshared::domain::division::Tree::build(&specs(queues), &capacity(slots)).unwrap();
-    let mut trace = Trace::on();
+    let tree = fairshared::domain::division::QueueTree::build(&specs(queues), &capacity(slots)).unwrap();
+    let mut trace = DivisionTrace::on();
     let shares = algorithm(name).unwrap().divide(&tree, &options(opts.clone()), &mut trace);
     for (queue, explained) in trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap().iter().enumerate() {
         let sum: i128 = explained.steps.iter().map(|s| s.gift.units()).sum();

@@ -1,14 +1,14 @@
 //! Hostile input: a defined result, never a panic, a hang or NaN.
 
 use fairshared::domain::division::report::order;
-use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::{DivisionOptions, DivisionTrace, QueueTree, algorithm, algorithm_names};
 use fairshared::domain::queues::{GivenFigures, QueueConfig, QueueSpec};
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::slots::SlotAmounts;
 use serde_json::{Value, json};
 
 use super::support::{amount, capacity, divide, options, specs};
 
-fn all_options() -> Vec<Options> {
+fn all_options() -> Vec<DivisionOptions> {
     [
         json!({}),
         json!({"rounding": "whole", "history_gain": 1_000_000, "rule": "on_top", "proportion_variant": "volcano"}),
@@ -19,14 +19,14 @@ fn all_options() -> Vec<Options> {
 }
 
 /// Every algorithm with every option; the shares must add up.
-fn survives(specs: &[QueueSpec], capacity: &Amounts) {
-    let tree = Tree::build(specs, capacity).expect("a tree");
+fn survives(specs: &[QueueSpec], capacity: &SlotAmounts) {
+    let tree = QueueTree::build(specs, capacity).expect("a tree");
     for name in algorithm_names() {
         for options in all_options() {
             fairshared::domain::division::lint(&tree, algorithm(name).expect("an algorithm"), &options);
             let shares = divide(&tree, name, &options);
             assert_eq!(order::by_saturation(&tree, &shares.fair_share).len(), tree.len());
-            let scores = order::scores(&tree, &shares.fair_share, &options.score.score_weights);
+            let scores = order::queue_scores(&tree, &shares.fair_share, &options.score.score_weights);
             assert!(scores.iter().all(|s| s.total.is_finite()), "{name}");
             assert_eq!(order::by_score(&tree, &scores).len(), tree.len());
         }
@@ -53,9 +53,9 @@ fn all_weights_zero() {
     let zero = |name: &str| json!({"name": name, "weight": 0, "over_quota_weight": 0, "request": {"gpu": 5}});
     let queues = json!([zero("a"), zero("b")]);
     survives_json(queues.clone(), json!({"gpu": 8}));
-    let tree = Tree::build(&specs(queues), &capacity(json!({"gpu": 8}))).unwrap();
+    let tree = QueueTree::build(&specs(queues), &capacity(json!({"gpu": 8}))).unwrap();
     for (name, each) in [("quota_over_quota", "0"), ("min_share", "0"), ("proportion", "0"), ("drf", "4")] {
-        let shares = divide(&tree, name, &Options::default());
+        let shares = divide(&tree, name, &DivisionOptions::default());
         assert_eq!(shares.fair_share.row(0), [amount(each)], "{name}");
         assert_eq!(shares.remaining[0].units() + 2 * amount(each).units(), amount("8").units(), "{name}");
     }
@@ -84,7 +84,7 @@ fn the_largest_and_the_smallest_numbers() {
 }
 
 /// A queue that requests this amount.
-fn asking(config: QueueConfig, request: Amounts) -> QueueSpec {
+fn asking(config: QueueConfig, request: SlotAmounts) -> QueueSpec {
     QueueSpec { given: GivenFigures { request: Some(request), ..GivenFigures::default() }, ..config.into() }
 }
 
@@ -100,9 +100,9 @@ fn wide(count: usize) -> Vec<QueueSpec> {
 
 #[test]
 fn a_hundred_thousand_queues_under_one_parent() {
-    let tree = Tree::build(&wide(100_000), &capacity(json!({"gpu": 1_000_000, "cpu": 900_000}))).unwrap();
+    let tree = QueueTree::build(&wide(100_000), &capacity(json!({"gpu": 1_000_000, "cpu": 900_000}))).unwrap();
     for name in algorithm_names() {
-        let shares = divide(&tree, name, &Options::default());
+        let shares = divide(&tree, name, &DivisionOptions::default());
         let sum: u128 = (1..tree.len()).map(|q| shares.fair_share[(q, 1)].units()).sum();
         assert!(sum <= amount("1000000").units() && sum > 0, "{name}");
     }
@@ -120,13 +120,17 @@ fn a_chain_ten_thousand_deep() {
         })
         .collect();
     specs[9_999].given.request = Some(capacity(json!({"gpu": 5})));
-    let tree = Tree::build(&specs, &capacity(json!({"gpu": 8}))).unwrap();
+    let tree = QueueTree::build(&specs, &capacity(json!({"gpu": 8}))).unwrap();
     for name in algorithm_names() {
-        let shares = divide(&tree, name, &Options::default());
+        let shares = divide(&tree, name, &DivisionOptions::default());
         assert_eq!(shares.fair_share.row(9_999), [amount("3")], "{name}");
     }
-    let mut trace = Trace::on();
-    fairshared::domain::division::algorithm("quota_over_quota").unwrap().divide(&tree, &Options::default(), &mut trace);
+    let mut trace = DivisionTrace::on();
+    fairshared::domain::division::algorithm("quota_over_quota").unwrap().divide(
+        &tree,
+        &DivisionOptions::default(),
+        &mut trace,
+    );
     assert_eq!(order::by_saturation(&tree, &tree.request).len(), 10_000);
 }
 
@@ -142,7 +146,7 @@ fn rounds_that_meet_one_queue_each_do_not_hang() {
         })
         .collect();
     let total = count * 1_000_000_001;
-    let tree = Tree::build(&specs, &capacity(json!({"a": total, "b": total}))).unwrap();
+    let tree = QueueTree::build(&specs, &capacity(json!({"a": total, "b": total}))).unwrap();
     for variant in ["kube_batch", "volcano"] {
         divide(&tree, "proportion", &options(json!({"proportion_variant": variant})));
     }

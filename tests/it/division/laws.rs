@@ -2,7 +2,7 @@
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::algorithms::Rounding;
-use fairshared::domain::division::{Grid, Options, Shares, Tree, algorithm_names};
+use fairshared::domain::division::{DivisionOptions, DivisionResult, QueueSlotGrid, QueueTree, algorithm_names};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn units(amounts: impl Iterator<Item = Amount>) -> u128 {
 
 /// Children never get more than their parent has, but for quotas that are over-committed; at the roots, shares and
 /// remainder are the capacity.
-fn check_conservation(tree: &Tree, shares: &Shares, exact: bool) -> Result<(), TestCaseError> {
+fn check_conservation(tree: &QueueTree, shares: &DivisionResult, exact: bool) -> Result<(), TestCaseError> {
     let share = &shares.fair_share;
     for level in tree.levels() {
         for column in 0..tree.slots.len() {
@@ -51,7 +51,7 @@ fn check_conservation(tree: &Tree, shares: &Shares, exact: bool) -> Result<(), T
     Ok(())
 }
 
-fn check_ceilings(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+fn check_ceilings(tree: &QueueTree, shares: &QueueSlotGrid<Amount>) -> Result<(), TestCaseError> {
     for queue in 0..tree.len() {
         for column in 0..tree.slots.len() {
             prop_assert!(shares[(queue, column)] <= tree.requestable(queue, column), "{} {column}", tree.name(queue));
@@ -61,7 +61,7 @@ fn check_ceilings(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseErro
 }
 
 /// Nothing is left over at a level while a member with a weight asks for it and may have it.
-fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<(), TestCaseError> {
+fn check_nothing_idle(tree: &QueueTree, shares: &QueueSlotGrid<Amount>, unit: u128) -> Result<(), TestCaseError> {
     for level in tree.levels() {
         for column in 0..tree.slots.len() {
             let total = level.map_or(tree.capacity[column], |q| shares[(q, column)]).units();
@@ -84,7 +84,7 @@ fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<
 }
 
 /// The laws of one division whose leaves carry the demand, with default options.
-pub fn check_division(tree: &Tree, name: &str, options: &Options) -> Result<(), TestCaseError> {
+pub fn check_division(tree: &QueueTree, name: &str, options: &DivisionOptions) -> Result<(), TestCaseError> {
     let shares = divide(tree, name, options);
     check_conservation(tree, &shares, true)?;
     match name {
@@ -108,7 +108,7 @@ pub fn check_division(tree: &Tree, name: &str, options: &Options) -> Result<(), 
 const DUST: u128 = 1_000_000;
 
 /// On one slot: nothing is left over at a level while a member with a weight asks for it.
-fn check_nothing_idle_by_weight(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+fn check_nothing_idle_by_weight(tree: &QueueTree, shares: &QueueSlotGrid<Amount>) -> Result<(), TestCaseError> {
     for level in tree.levels() {
         let total = level.map_or(tree.capacity[0], |q| shares[(q, 0)]).units();
         let left = total.saturating_sub(units(tree.children(level).iter().map(|q| shares[(*q, 0)])));
@@ -121,7 +121,7 @@ fn check_nothing_idle_by_weight(tree: &Tree, shares: &Grid<Amount>) -> Result<()
 }
 
 /// `drf`: a queue that lacks something needs a slot that is used up, or is below a limit that is reached.
-fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+fn check_filled(tree: &QueueTree, shares: &QueueSlotGrid<Amount>) -> Result<(), TestCaseError> {
     let used_up = |column: usize| {
         let given = units(tree.children(None).iter().map(|q| shares[(*q, column)]));
         given + DUST >= tree.capacity[column].units()
@@ -142,7 +142,7 @@ fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError>
 }
 
 /// A queue that deserves all that it may have has it to the last digit, and rounding moves nothing else.
-fn check_last_digits(tree: &Tree, name: &str, opts: &Value) -> Result<(), TestCaseError> {
+fn check_last_digits(tree: &QueueTree, name: &str, opts: &Value) -> Result<(), TestCaseError> {
     let shares = divide(tree, name, &options(opts.clone()));
     check_conservation(tree, &shares, true)?;
     for level in tree.levels() {
@@ -175,7 +175,7 @@ fn check_all(queues: &[Value], slot_count: usize, total: u32, seed: u64) -> Resu
     let original = tree(Value::Array(queues.to_vec()), capacity.clone());
     let permuted = tree(Value::Array(shuffled(queues, seed)), capacity);
     for opts in all_options() {
-        let opts: Options = options(opts);
+        let opts: DivisionOptions = options(opts);
         for name in algorithm_names() {
             let shares = divide(&original, name, &opts);
             let kai = name == "quota_over_quota" && opts.quota_over_quota.rounding == Rounding::Kai;
@@ -201,7 +201,7 @@ fn check_all(queues: &[Value], slot_count: usize, total: u32, seed: u64) -> Resu
         let shares = divide(&original, "quota_over_quota", &options(json!({"rounding": rounding})));
         check_nothing_idle(&original, &shares.fair_share, unit)?;
     }
-    check_filled(&original, &divide(&original, "drf", &Options::default()).fair_share)
+    check_filled(&original, &divide(&original, "drf", &DivisionOptions::default()).fair_share)
 }
 
 proptest! {
@@ -235,7 +235,7 @@ proptest! {
         queues[at]["weight"] = json!(7);
         let after = tree(Value::Array(queues), slots(1, total));
         for name in ["min_share", "proportion", "drf"] {
-            let share = |tree: &Tree| divide(tree, name, &Options::default()).fair_share[(at, 0)].units();
+            let share = |tree: &QueueTree| divide(tree, name, &DivisionOptions::default()).fair_share[(at, 0)].units();
             prop_assert!(share(&after) + 1_000 >= share(&before), "{name}");
         }
     }
@@ -266,7 +266,7 @@ proptest! {
             if !changes.contains(&change) || (change == 2 && before.queues[at].parent.is_some()) {
                 continue;
             }
-            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            let (old, new) = (divide(&before, name, &DivisionOptions::default()), divide(&after, name, &DivisionOptions::default()));
             for column in 0..before.slots.len() {
                 let (old, new) = (old.fair_share[(at, column)], new.fair_share[(at, column)]);
                 // A last digit may move to a rival.
@@ -284,7 +284,7 @@ proptest! {
         queues[at]["request"] = queues[at]["allocated"].clone();
         let after = tree(Value::Array(queues), slots(1, total));
         for name in ["quota_over_quota", "min_share", "proportion", "drf"] {
-            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            let (old, new) = (divide(&before, name, &DivisionOptions::default()), divide(&after, name, &DivisionOptions::default()));
             for queue in (0..before.len()).filter(|q| *q != at) {
                 let (old, new) = (old.fair_share[(queue, 0)], new.fair_share[(queue, 0)]);
                 prop_assert!(new.units() + 1_000 >= old.units(), "{name}: {old} -> {new}");
@@ -311,7 +311,7 @@ proptest! {
         // Minimum shares that exceed what a parent gets are scaled to it, and a parent gets no more than all below ask for:
         // in trees this is no law of `min_share`.
         for name in ["quota_over_quota", "proportion", "drf"] {
-            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            let (old, new) = (divide(&before, name, &DivisionOptions::default()), divide(&after, name, &DivisionOptions::default()));
             for queue in (0..before.len()).filter(|q| before.ancestry(at).all(|above| above != *q)) {
                 let (old, new) = (old.fair_share[(queue, 0)], new.fair_share[(queue, 0)]);
                 prop_assert!(new.units() + DUST >= old.units(), "{name} {}: {old} -> {new}", before.name(queue));
@@ -329,7 +329,7 @@ proptest! {
         queues[at]["weight"] = json!(9);
         let after = tree(Value::Array(queues), slots(1, total));
         for name in ["min_share", "proportion", "drf"] {
-            let share = |tree: &Tree| divide(tree, name, &Options::default()).fair_share[(at, 0)].units();
+            let share = |tree: &QueueTree| divide(tree, name, &DivisionOptions::default()).fair_share[(at, 0)].units();
             prop_assert!(share(&after) + DUST >= share(&before), "{name}");
         }
     }
@@ -362,7 +362,7 @@ fn whole(mut queues: Vec<Value>, guaranteed: bool) -> Vec<Value> {
 
 const LAST_DIGITS: [(&str, Option<&str>); 2] = [("drf", None), ("proportion", Some("volcano"))];
 
-fn check_last_digits_of_all(tree: &Tree) -> Result<(), TestCaseError> {
+fn check_last_digits_of_all(tree: &QueueTree) -> Result<(), TestCaseError> {
     for (name, variant) in LAST_DIGITS {
         let opts = variant.map_or(json!({}), |v| json!({"proportion_variant": v}));
         check_last_digits(tree, name, &opts)?;

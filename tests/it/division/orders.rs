@@ -1,15 +1,15 @@
 //! States and queue orders (DIVISION §2.6, §5, appendix B).
 
 use fairshared::domain::decimal::f64_text;
-use fairshared::domain::division::report::order::{by_saturation, by_score, scores};
-use fairshared::domain::division::{Options, Position, State};
+use fairshared::domain::division::report::order::{by_saturation, by_score, queue_scores};
+use fairshared::domain::division::{DivisionOptions, QueueAllocation, QueueState};
 use serde_json::{Value, json};
 
 use super::support::{divide, tree};
 
 fn order(queues: Value, slots: Value) -> Vec<String> {
     let tree = tree(queues, slots);
-    let shares = divide(&tree, "quota_over_quota", &Options::default());
+    let shares = divide(&tree, "quota_over_quota", &DivisionOptions::default());
     by_saturation(&tree, &shares.fair_share).into_iter().map(|q| tree.name(q).to_owned()).collect()
 }
 
@@ -24,19 +24,19 @@ fn states_and_ratios() {
         ]),
         json!({"gpu": 10, "cpu": 5}),
     );
-    let shares = divide(&tree, "quota_over_quota", &Options::default()).fair_share;
+    let shares = divide(&tree, "quota_over_quota", &DivisionOptions::default()).fair_share;
     let shown = |name: &str| {
         let queue = tree.find(name).unwrap();
         let position =
-            Position { tree: &tree, queue, allocated: tree.allocated.row(queue), fair_share: shares.row(queue) };
+            QueueAllocation { tree: &tree, queue, allocated: tree.allocated.row(queue), fair_share: shares.row(queue) };
         let ratios: Vec<String> = (0..tree.slots.len()).map(|c| position.saturation(c).to_string()).collect();
-        (position.worst(), ratios.join(" "))
+        (position.worst_state(), ratios.join(" "))
     };
     // cpu, fpga, gpu. gpu: 4 + 1 quota, 1 at its limit, the other 4 by halves.
-    assert_eq!(shown("in"), (State::InQuota, "0 0 0.666666666667".to_owned()));
-    assert_eq!(shown("over"), (State::OverQuota, "0 0 0.666666666667".to_owned()));
-    assert_eq!(shown("above"), (State::OverFairShare, "0 0 3".to_owned()));
-    assert_eq!(shown("inf"), (State::OverFairShare, "0 inf 0".to_owned()));
+    assert_eq!(shown("in"), (QueueState::InQuota, "0 0 0.666666666667".to_owned()));
+    assert_eq!(shown("over"), (QueueState::OverQuota, "0 0 0.666666666667".to_owned()));
+    assert_eq!(shown("above"), (QueueState::OverFairShare, "0 0 3".to_owned()));
+    assert_eq!(shown("inf"), (QueueState::OverFairShare, "0 inf 0".to_owned()));
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn scores_add_up_their_parts() {
         ]),
         json!({"gpu": 9}),
     );
-    let shares = divide(&tree, "proportion", &Options::default()).fair_share;
+    let shares = divide(&tree, "proportion", &DivisionOptions::default()).fair_share;
     let options = super::support::options(json!({"score_weights": {"priority": 3, "drf": 1, "proportion": "0.5"}}));
-    let scores = scores(&tree, &shares, &options.score.score_weights);
+    let scores = queue_scores(&tree, &shares, &options.score.score_weights);
     let parts = scores.iter().map(|s| [s.total, s.priority, s.drf, s.proportion].map(f64_text).join(" "));
     assert_eq!(parts.collect::<Vec<_>>(), ["3 3 0 0", "2.25 1.5 0.5 0.25", "1.5 0 1 0.5"]);
     assert_eq!(by_score(&tree, &scores), [0, 1, 2]);

@@ -1,11 +1,11 @@
 //! The stateless interface: its input and its output.
 
-use fairshared::domain::division::{Simulation, saturation_ratios};
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::division::{DivisionSimulation, saturation_ratios};
+use fairshared::domain::slots::SlotAmounts;
 use serde_json::{Value, json};
 
 fn run(request: Value) -> Result<Value, Vec<(String, &'static str)>> {
-    let simulation: Simulation = serde_json::from_value(request).expect("a readable request");
+    let simulation: DivisionSimulation = serde_json::from_value(request).expect("a readable request");
     match simulation.run() {
         Ok(report) => Ok(serde_json::to_value(report).expect("JSON")),
         Err(faults) => Err(faults.into_iter().map(|f| (f.pointer, f.code)).collect()),
@@ -78,7 +78,7 @@ fn unknown_keys_are_refused_everywhere() {
         json!({"algorithm": "drf", "capacity": {}, "queues": [{"name": "a", "colour": "red"}]}),
         json!({"algorithm": "drf", "queues": []}),
     ] {
-        assert!(serde_json::from_value::<Simulation>(request.clone()).is_err(), "{request}");
+        assert!(serde_json::from_value::<DivisionSimulation>(request.clone()).is_err(), "{request}");
     }
 }
 
@@ -143,7 +143,7 @@ fn minimum_shares_above_the_whole_say_whose() {
 
 #[test]
 fn a_queue_without_a_division_has_the_saturation_of_every_slot() {
-    let amounts = |written: Value| serde_json::from_value::<Amounts>(written).expect("amounts");
+    let amounts = |written: Value| serde_json::from_value::<SlotAmounts>(written).expect("amounts");
     let ratios = saturation_ratios(
         &amounts(json!({"cpu": "2", "gpu": "1", "mem": "0"})),
         &amounts(json!({"cpu": "4", "mem": "0", "tpu": "1"})),

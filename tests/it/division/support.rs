@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Options, Shares, Trace, Tree, algorithm};
+use fairshared::domain::division::{DivisionOptions, DivisionResult, DivisionTrace, QueueTree, algorithm};
 use fairshared::domain::fault::Fault;
 use fairshared::domain::queues::QueueSpec;
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::slots::SlotAmounts;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,28 +18,28 @@ pub fn specs(queues: Value) -> Vec<QueueSpec> {
     serde_json::from_value(queues).expect("legal queues")
 }
 
-pub fn capacity(slots: Value) -> Amounts {
+pub fn capacity(slots: Value) -> SlotAmounts {
     serde_json::from_value(slots).expect("a legal capacity")
 }
 
-pub fn options(options: Value) -> Options {
+pub fn options(options: Value) -> DivisionOptions {
     serde_json::from_value(options).expect("legal options")
 }
 
-pub fn build(queues: Value, slots: Value) -> Result<Tree, Vec<Fault>> {
-    Tree::build(&specs(queues), &capacity(slots))
+pub fn build(queues: Value, slots: Value) -> Result<QueueTree, Vec<Fault>> {
+    QueueTree::build(&specs(queues), &capacity(slots))
 }
 
-pub fn tree(queues: Value, slots: Value) -> Tree {
+pub fn tree(queues: Value, slots: Value) -> QueueTree {
     build(queues, slots).expect("a tree")
 }
 
-pub fn divide(tree: &Tree, name: &str, options: &Options) -> Shares {
-    algorithm(name).expect("a known algorithm").divide(tree, options, &mut Trace::off())
+pub fn divide(tree: &QueueTree, name: &str, options: &DivisionOptions) -> DivisionResult {
+    algorithm(name).expect("a known algorithm").divide(tree, options, &mut DivisionTrace::off())
 }
 
 /// The share of every queue as text, the slots in name order, by queue name.
-pub fn shares(tree: &Tree, shares: &Shares) -> BTreeMap<String, String> {
+pub fn shares(tree: &QueueTree, shares: &DivisionResult) -> BTreeMap<String, String> {
     let text = |q: usize| shares.fair_share.row(q).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     (0..tree.len()).map(|q| (tree.name(q).to_owned(), text(q))).collect()
 }

@@ -1,9 +1,11 @@
 //! A trace can be followed by hand: its steps and sentences add up to the shares.
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::report::explanation::Explanation;
-use fairshared::domain::division::trace::Step;
-use fairshared::domain::division::{Options, Shares, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::report::explanation::QueueExplanation;
+use fairshared::domain::division::trace::DivisionStep;
+use fairshared::domain::division::{
+    DivisionOptions, DivisionResult, DivisionTrace, QueueTree, algorithm, algorithm_names,
+};
 use fairshared::domain::queues::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -198,10 +200,10 @@ fn all_options() -> [Value; 9] {
 }
 
 struct Case<'a> {
-    tree: &'a Tree,
+    tree: &'a QueueTree,
     name: &'a str,
-    options: &'a Options,
-    shares: &'a Shares,
+    options: &'a DivisionOptions,
+    shares: &'a DivisionResult,
 }
 
 impl Case<'_> {
@@ -215,7 +217,7 @@ impl Case<'_> {
         self.name == "drf" || self.options.reads_usage()
     }
 
-    fn check_steps(&self, queue: usize, steps: &[Step]) -> Result<(), TestCaseError> {
+    fn check_steps(&self, queue: usize, steps: &[DivisionStep]) -> Result<(), TestCaseError> {
         let sum = |column: Option<usize>| -> i128 {
             steps.iter().filter(|s| s.column == column).map(|s| s.gift.units()).sum()
         };
@@ -244,7 +246,7 @@ impl Case<'_> {
     }
 
     /// A queue that is cut by its request has all of it, and the same holds for the limit.
-    fn check_cap(&self, queue: usize, column: usize, step: &Step) -> Result<(), TestCaseError> {
+    fn check_cap(&self, queue: usize, column: usize, step: &DivisionStep) -> Result<(), TestCaseError> {
         let (tree, share) = (self.tree, |column: usize| self.shares.fair_share[(queue, column)].units());
         let is = |column: usize, amount: Amount| {
             // `drf` is solved in floats.
@@ -265,7 +267,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn check_ratio(&self, queue: usize, step: &Step) -> Result<(), TestCaseError> {
+    fn check_ratio(&self, queue: usize, step: &DivisionStep) -> Result<(), TestCaseError> {
         let (tree, ratios) = (self.tree, self.shares.ratios.as_ref().unwrap());
         let (gift, settings) = (step.gift.units() as f64 / UNIT, &tree.queues[queue]);
         let is = |expected: f64| (gift - expected).abs() <= 2.0 / UNIT;
@@ -321,11 +323,11 @@ impl Case<'_> {
     }
 }
 
-fn fail(step: &Step) -> TestCaseError {
+fn fail(step: &DivisionStep) -> TestCaseError {
     TestCaseError::fail(format!("{step:?}"))
 }
 
-fn part(step: &Step) -> f64 {
+fn part(step: &DivisionStep) -> f64 {
     let (weight, sum) = (step.weight.unwrap().to_f64(), step.weight_sum.unwrap().to_f64());
     if sum > 0.0 { weight / sum } else { 0.0 }
 }
@@ -382,11 +384,11 @@ proptest! {
         for opts in all_options() {
             let options = options(opts.clone());
             for name in algorithm_names() {
-                let mut trace = Trace::on();
+                let mut trace = DivisionTrace::on();
                 let shares = algorithm(name).unwrap().divide(&tree, &options, &mut trace);
                 let explained = trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap();
                 let case = Case { tree: &tree, name, options: &options, shares: &shares };
-                for (queue, Explanation { sentence, steps, .. }) in explained.iter().enumerate() {
+                for (queue, QueueExplanation { sentence, steps, .. }) in explained.iter().enumerate() {
                     let of = |fault: TestCaseError| {
                         TestCaseError::fail(format!("{name} {opts} {}: {sentence}: {fault}", tree.name(queue)))
                     };

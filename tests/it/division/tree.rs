@@ -1,6 +1,6 @@
 //! The tree: the input that it refuses, the values that it derives, and the warnings of the linter.
 
-use fairshared::domain::division::{Options, Simulation, algorithm, lint};
+use fairshared::domain::division::{DivisionOptions, DivisionSimulation, algorithm, lint};
 use fairshared::domain::queues::QueueSpec;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn the_linter_warns_and_never_refuses() {
         ]),
         json!({"gpu": 8}),
     );
-    let warned = |name: &str, options: &Options| -> Vec<_> {
+    let warned = |name: &str, options: &DivisionOptions| -> Vec<_> {
         let warnings = lint(&tree, algorithm(name).unwrap(), options).into_iter();
         warnings.map(|w| (w.code, w.queue.unwrap_or_default(), w.slot)).collect()
     };
@@ -112,11 +112,11 @@ fn the_linter_warns_and_never_refuses() {
     let weightless = "zero_weight_with_demand";
     let by_quota = options(json!({"over_quota_by": "quota"}));
     for (name, options, expected) in [
-        ("quota_over_quota", Options::default(), Some((weightless, "c", Some("gpu")))),
+        ("quota_over_quota", DivisionOptions::default(), Some((weightless, "c", Some("gpu")))),
         ("quota_over_quota", by_quota, None),
-        ("min_share", Options::default(), Some((weightless, "b", None))),
-        ("proportion", Options::default(), Some((weightless, "b", None))),
-        ("drf", Options::default(), Some((weightless, "b", None))),
+        ("min_share", DivisionOptions::default(), Some((weightless, "b", None))),
+        ("proportion", DivisionOptions::default(), Some((weightless, "b", None))),
+        ("drf", DivisionOptions::default(), Some((weightless, "b", None))),
     ] {
         let expected = always.into_iter().chain(expected).chain([("no_capacity", "", Some("fpga"))]);
         let expected: Vec<_> = expected.map(|(code, queue, slot)| (code, queue.to_owned(), slot)).collect();
@@ -139,7 +139,11 @@ fn the_linter_knows_what_is_read() {
         ("quota_over_quota", &volcano, &[("guarantee_not_read", "line")][..]),
         ("min_share", &volcano, &[("guarantee_not_read", "line")]),
         ("drf", &volcano, &[("guarantee_not_read", "line"), ("zero_weight_with_demand", "a")]),
-        ("proportion", &Options::default(), &[("guarantee_not_read", "line"), ("zero_weight_with_demand", "a")]),
+        (
+            "proportion",
+            &DivisionOptions::default(),
+            &[("guarantee_not_read", "line"), ("zero_weight_with_demand", "a")],
+        ),
         ("proportion", &volcano, &[("zero_weight_with_demand", "a")]),
     ] {
         let warnings = lint(&tree, algorithm(name).unwrap(), options);
@@ -149,7 +153,7 @@ fn the_linter_knows_what_is_read() {
 }
 
 fn report(simulation: Value) -> Value {
-    let simulation: Simulation = serde_json::from_value(simulation).unwrap();
+    let simulation: DivisionSimulation = serde_json::from_value(simulation).unwrap();
     serde_json::to_value(simulation.run().unwrap()).unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Errors as the server itself raises them.
 
-use fairshared::store::{Fault, Store, StoreError};
+use fairshared::store::{Store, StoreError, TransientFault};
 use sea_orm::ConnectionTrait;
 
 use super::support::until;
@@ -12,7 +12,7 @@ async fn raised(store: &Store, code: &str) -> StoreError {
     store.write().execute_unprepared(&sql).await.unwrap_err().into()
 }
 
-fn fault(error: &StoreError) -> Option<Fault> {
+fn fault(error: &StoreError) -> Option<TransientFault> {
     match error {
         StoreError::Unavailable { fault, .. } => Some(*fault),
         _ => None,
@@ -24,14 +24,14 @@ async fn codes_decide_and_messages_do_not() {
     let db = postgres().await;
     let store = db.store().await;
     for (code, expected) in [
-        ("40001", Some(Fault::Busy)),
-        ("40P01", Some(Fault::Busy)),
-        ("55P03", Some(Fault::Busy)),
-        ("53300", Some(Fault::Busy)),
-        ("57014", Some(Fault::Busy)),
-        ("57P01", Some(Fault::Unreachable)),
-        ("08006", Some(Fault::Unreachable)),
-        ("58030", Some(Fault::Unreachable)),
+        ("40001", Some(TransientFault::Busy)),
+        ("40P01", Some(TransientFault::Busy)),
+        ("55P03", Some(TransientFault::Busy)),
+        ("53300", Some(TransientFault::Busy)),
+        ("57014", Some(TransientFault::Busy)),
+        ("57P01", Some(TransientFault::Unreachable)),
+        ("08006", Some(TransientFault::Unreachable)),
+        ("58030", Some(TransientFault::Unreachable)),
         ("22012", None),
         ("P0001", None),
     ] {
@@ -39,7 +39,7 @@ async fn codes_decide_and_messages_do_not() {
         assert_eq!(fault(&error), expected, "{code}");
         // The cause of the error is the driver's.
         assert!(std::error::Error::source(&error).is_some(), "{code}");
-        assert_eq!(store.troubles(), [], "{code}");
+        assert_eq!(store.write_refusals(), [], "{code}");
     }
 }
 
@@ -48,13 +48,13 @@ async fn codes_decide_and_messages_do_not() {
 async fn a_full_disk_and_a_standby_are_remembered() {
     let db = postgres().await;
     let store = db.store().await;
-    for (code, expected) in [("53100", Fault::Full), ("25006", Fault::ReadOnly)] {
+    for (code, expected) in [("53100", TransientFault::Full), ("25006", TransientFault::ReadOnly)] {
         assert_eq!(fault(&raised(&store, code).await), Some(expected));
-        assert_eq!(store.troubles().iter().map(|t| t.fault).collect::<Vec<_>>(), [expected]);
+        assert_eq!(store.write_refusals().iter().map(|t| t.fault).collect::<Vec<_>>(), [expected]);
         #[expect(clippy::disallowed_methods, reason = "any write that goes well")]
         until("the end of it", async || {
             store.write().execute_unprepared("ANALYZE seaql_migrations").await.unwrap();
-            store.troubles().is_empty()
+            store.write_refusals().is_empty()
         })
         .await;
     }

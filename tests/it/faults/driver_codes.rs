@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use fairshared::store::Fault;
+use fairshared::store::TransientFault;
 use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 
 fn queried(error: sqlx::Error) -> DbErr {
@@ -13,17 +13,17 @@ fn queried(error: sqlx::Error) -> DbErr {
 #[test]
 fn codes_of_sqlite() {
     let table = [
-        (Some(Fault::Busy), vec![5, 261, 517, 773, 6, 262, 518, 7, 9, 15, 17]),
-        (Some(Fault::Full), vec![13, 778, 1034, 1290, 1546, 4874]),
-        (Some(Fault::Unreachable), vec![10, 266, 522, 1802, 2314, 3338, 14, 270, 526, 1038]),
-        (Some(Fault::ReadOnly), vec![8, 264, 520, 776, 1288, 1544]),
-        (Some(Fault::Replaced), vec![531, 1032]),
+        (Some(TransientFault::Busy), vec![5, 261, 517, 773, 6, 262, 518, 7, 9, 15, 17]),
+        (Some(TransientFault::Full), vec![13, 778, 1034, 1290, 1546, 4874]),
+        (Some(TransientFault::Unreachable), vec![10, 266, 522, 1802, 2314, 3338, 14, 270, 526, 1038]),
+        (Some(TransientFault::ReadOnly), vec![8, 264, 520, 776, 1288, 1544]),
+        (Some(TransientFault::Replaced), vec![531, 1032]),
         // Errors, constraints, a damaged file, a file of something else: no later try is better.
         (None, vec![1, 11, 19, 275, 787, 1299, 1555, 2067, 20, 21, 25, 26]),
     ];
     for (expected, codes) in table {
         for code in codes {
-            assert_eq!(Fault::of_sqlite(code), expected, "{code}");
+            assert_eq!(TransientFault::of_sqlite(code), expected, "{code}");
         }
     }
 }
@@ -31,19 +31,22 @@ fn codes_of_sqlite() {
 #[test]
 fn codes_of_postgres() {
     let table = [
-        (Some(Fault::Unreachable), vec!["08000", "08001", "08003", "08006", "08P01", "57P01", "57P02", "57P03"]),
-        (Some(Fault::Unreachable), vec!["57P05", "25P03", "58000", "58030"]),
         (
-            Some(Fault::Busy),
+            Some(TransientFault::Unreachable),
+            vec!["08000", "08001", "08003", "08006", "08P01", "57P01", "57P02", "57P03"],
+        ),
+        (Some(TransientFault::Unreachable), vec!["57P05", "25P03", "58000", "58030"]),
+        (
+            Some(TransientFault::Busy),
             vec!["53000", "53200", "53300", "53400", "40001", "40003", "40P01", "55P03", "55006", "57014"],
         ),
-        (Some(Fault::Full), vec!["53100"]),
-        (Some(Fault::ReadOnly), vec!["25006"]),
+        (Some(TransientFault::Full), vec!["53100"]),
+        (Some(TransientFault::ReadOnly), vec!["25006"]),
         (None, vec!["22P02", "23505", "23503", "25P02", "42601", "42P01", "XX001", ""]),
     ];
     for (expected, codes) in table {
         for code in codes {
-            assert_eq!(Fault::of_sqlstate(code), expected, "{code}");
+            assert_eq!(TransientFault::of_sqlstate(code), expected, "{code}");
         }
     }
 }
@@ -52,34 +55,41 @@ fn codes_of_postgres() {
 fn errors_of_the_connection() {
     let io = |kind: ErrorKind| queried(sqlx::Error::Io(kind.into()));
     let table = [
-        (Some(Fault::Unreachable), io(ErrorKind::UnexpectedEof)),
-        (Some(Fault::Unreachable), io(ErrorKind::BrokenPipe)),
-        (Some(Fault::Unreachable), io(ErrorKind::ConnectionReset)),
-        (Some(Fault::Unreachable), io(ErrorKind::ConnectionRefused)),
-        (Some(Fault::Unreachable), io(ErrorKind::TimedOut)),
-        (Some(Fault::Full), io(ErrorKind::StorageFull)),
-        (Some(Fault::Full), io(ErrorKind::FileTooLarge)),
-        (Some(Fault::ReadOnly), io(ErrorKind::ReadOnlyFilesystem)),
-        (Some(Fault::Unreachable), queried(sqlx::Error::Protocol("expected a message".to_owned()))),
-        (Some(Fault::Unreachable), queried(sqlx::Error::WorkerCrashed)),
-        (Some(Fault::Unreachable), queried(sqlx::Error::PoolClosed)),
-        (Some(Fault::Busy), queried(sqlx::Error::PoolTimedOut)),
-        (Some(Fault::Busy), DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
-        (Some(Fault::Unreachable), DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed)),
-        (Some(Fault::Unreachable), DbErr::Conn(RuntimeErr::Internal("disconnected".to_owned()))),
-        (Some(Fault::Closed), DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::RowNotFound)))),
+        (Some(TransientFault::Unreachable), io(ErrorKind::UnexpectedEof)),
+        (Some(TransientFault::Unreachable), io(ErrorKind::BrokenPipe)),
+        (Some(TransientFault::Unreachable), io(ErrorKind::ConnectionReset)),
+        (Some(TransientFault::Unreachable), io(ErrorKind::ConnectionRefused)),
+        (Some(TransientFault::Unreachable), io(ErrorKind::TimedOut)),
+        (Some(TransientFault::Full), io(ErrorKind::StorageFull)),
+        (Some(TransientFault::Full), io(ErrorKind::FileTooLarge)),
+        (Some(TransientFault::ReadOnly), io(ErrorKind::ReadOnlyFilesystem)),
+        (Some(TransientFault::Unreachable), queried(sqlx::Error::Protocol("expected a message".to_owned()))),
+        (Some(TransientFault::Unreachable), queried(sqlx::Error::WorkerCrashed)),
+        (Some(TransientFault::Unreachable), queried(sqlx::Error::PoolClosed)),
+        (Some(TransientFault::Busy), queried(sqlx::Error::PoolTimedOut)),
+        (Some(TransientFault::Busy), DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
+        (Some(TransientFault::Unreachable), DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed)),
+        (Some(TransientFault::Unreachable), DbErr::Conn(RuntimeErr::Internal("disconnected".to_owned()))),
+        (Some(TransientFault::Closed), DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::RowNotFound)))),
         (None, queried(sqlx::Error::RowNotFound)),
         (None, queried(sqlx::Error::ColumnNotFound("x".to_owned()))),
         (None, DbErr::RecordNotUpdated),
     ];
     for (expected, error) in table {
-        assert_eq!(Fault::of(&error), expected, "{error:?}");
+        assert_eq!(TransientFault::of(&error), expected, "{error:?}");
     }
 }
 
 #[test]
 fn a_refusal_tells_its_fault() {
-    for fault in [Fault::Unreachable, Fault::Closed, Fault::Busy, Fault::Full, Fault::ReadOnly, Fault::Replaced] {
-        assert_eq!(Fault::of(&fault.refusal()), Some(fault));
+    for fault in [
+        TransientFault::Unreachable,
+        TransientFault::Closed,
+        TransientFault::Busy,
+        TransientFault::Full,
+        TransientFault::ReadOnly,
+        TransientFault::Replaced,
+    ] {
+        assert_eq!(TransientFault::of(&fault.refusal()), Some(fault));
     }
 }

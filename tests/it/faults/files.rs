@@ -175,7 +175,7 @@ async fn what_a_large_delivery_stores_is_in_the_file() {
     let stored = async || {
         let store = Store::connect(&sqlite_url(&copy)).await.ok()?;
         let group = groups::find(store.read(), GROUP).await.ok()??;
-        let kernels = groups::contents(store.read(), GROUP, group.key).await.ok()?.kernels;
+        let kernels = groups::count_contents(store.read(), GROUP, group.key).await.ok()?.kernels;
         store.close().await.ok()?;
         usize::try_from(kernels).ok()
     };

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use fairshared::store::Synchronous;
+use fairshared::store::CommitDurability;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use tempfile::TempDir;
 
@@ -50,7 +50,9 @@ async fn a_command_makes_few_connections() {
 /// The values of SQLite: 2 is full, 1 is normal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_waits_for_what_is_configured() {
-    for (synchronous, number) in [(Synchronous::default(), 2), ("normal".parse().unwrap(), 1), (Synchronous::Full, 2)] {
+    for (synchronous, number) in
+        [(CommitDurability::default(), 2), ("normal".parse().unwrap(), 1), (CommitDurability::Full, 2)]
+    {
         let db = sqlite().await.with(synchronous);
         let store = db.store().await;
         let asked = Statement::from_string(DbBackend::Sqlite, "PRAGMA synchronous");

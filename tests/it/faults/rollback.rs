@@ -1,6 +1,6 @@
 //! Connections whose transaction ended otherwise than the driver assumes.
 
-use fairshared::store::{Fault, Store, StoreError};
+use fairshared::store::{Store, StoreError, TransientFault};
 use sea_orm::ConnectionTrait;
 
 use crate::support::database::{TestDb, sqlite};
@@ -101,12 +101,12 @@ async fn a_transaction_that_began_before_the_file_was_replaced_is_not_committed(
     send(&tx, "CREATE TABLE numbers (n integer PRIMARY KEY)").await.unwrap();
     std::fs::rename(&file, format!("{file}.away")).unwrap();
     let refused = StoreError::from(tx.commit().await.unwrap_err());
-    assert!(matches!(refused, StoreError::Unavailable { fault: Fault::Replaced, .. }), "{refused}");
-    assert!(matches!(store.begin().await, Err(StoreError::Unavailable { fault: Fault::Replaced, .. })));
-    assert_eq!(store.troubles().iter().map(|t| t.fault).collect::<Vec<_>>(), [Fault::Replaced]);
+    assert!(matches!(refused, StoreError::Unavailable { fault: TransientFault::Replaced, .. }), "{refused}");
+    assert!(matches!(store.begin().await, Err(StoreError::Unavailable { fault: TransientFault::Replaced, .. })));
+    assert_eq!(store.write_refusals().iter().map(|t| t.fault).collect::<Vec<_>>(), [TransientFault::Replaced]);
     assert!(!std::path::Path::new(&file).exists());
     std::fs::rename(format!("{file}.away"), &file).unwrap();
-    assert_eq!(store.troubles(), []);
+    assert_eq!(store.write_refusals(), []);
     let tx = store.begin().await.unwrap();
     send(&tx, "CREATE TABLE numbers (n integer PRIMARY KEY)").await.unwrap();
     tx.commit().await.unwrap();

@@ -8,7 +8,7 @@ use crate::support::fixture::{admin, id};
 use crate::support::on_both;
 
 /// All data that a refused request could have changed.
-async fn picture(api: &Api) -> Value {
+async fn group_snapshot(api: &Api) -> Value {
     api.ask(
         r#"{
         fair_share_weights(resource_group: "gpu-cluster") { edges { node { id weight } } }
@@ -41,7 +41,7 @@ on_both! {
     async fn nothing_changes(db: TestDb) {
         let api = Api::cluster(db).await;
         api.fixture.service.put_group(admin(), "other".to_owned(), fairshared::service::groups::SchedulerPatch::default()).await.unwrap();
-        let before = picture(&api).await;
+        let before = group_snapshot(&api).await;
         let alice = id("alice");
         let foreign = api.ask(r#"{ user_fair_shares(resource_group: "gpu-cluster", first: 1) { pageInfo { endCursor } } }"#).await;
         let foreign = &foreign["user_fair_shares"]["pageInfo"]["endCursor"];
@@ -129,7 +129,7 @@ on_both! {
                 assert_eq!(extensions["errors"][0]["code"], *code);
             }
         }
-        assert_eq!(picture(&api).await, before);
+        assert_eq!(group_snapshot(&api).await, before);
     }
 
     async fn every_fault_of_a_write_is_named(db: TestDb) {
@@ -143,7 +143,7 @@ on_both! {
 
     async fn the_wrong_role_changes_nothing(db: TestDb) {
         let api = Api::cluster(db).await;
-        let before = picture(&api).await;
+        let before = group_snapshot(&api).await;
         for caller in [role(Role::Viewer, None), role(Role::Scheduler, None), role(Role::User, Some("alice"))] {
             for mutation in [
                 upsert("2"),
@@ -159,7 +159,7 @@ on_both! {
                 assert_eq!(api.refused(caller.clone(), &mutation).await["code"], "forbidden", "{mutation}");
             }
         }
-        assert_eq!(picture(&api).await, before);
+        assert_eq!(group_snapshot(&api).await, before);
     }
 
     async fn variables_are_checked_like_literals(db: TestDb) {

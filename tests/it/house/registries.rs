@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use fairshared::cli::import::FORMATS;
-use fairshared::cli::{COMMANDS, Entry};
+use fairshared::cli::{COMMANDS, CommandEntry};
 use fairshared::config::{CONFIG_VARIABLE, SETTINGS, Setting};
-use fairshared::domain::decay::Decay;
+use fairshared::domain::decay::RegisteredDecay;
 use fairshared::domain::division::algorithm_names;
 use fairshared::domain::metadata::RuleFacts;
 use fairshared::domain::reclaim::plugins::plugin_names;
@@ -60,7 +60,10 @@ fn sequencers() {
 #[test]
 fn kinds_of_decay() {
     let row = FAIR_SHARE.lines().find(|line| line.starts_with("| `decay` |")).unwrap();
-    assert_eq!(quoted(row.rsplit('|').nth(1).unwrap()), Decay::choices().iter().map(|decay| decay.name).collect());
+    assert_eq!(
+        quoted(row.rsplit('|').nth(1).unwrap()),
+        RegisteredDecay::choices().iter().map(|decay| decay.name).collect()
+    );
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn reclaim_plug_ins() {
 
 #[test]
 fn jobs_of_the_runner() {
-    let known = jobs::described().into_iter().map(|(name, _)| name);
+    let known = jobs::described_jobs().into_iter().map(|(name, _)| name);
     assert_eq!(first_cells(between(OPERATIONS, "## Jobs", "\n## ")), known.collect());
 }
 
@@ -103,7 +106,7 @@ fn import_formats() {
 
 #[test]
 fn commands() {
-    let names: Vec<String> = COMMANDS.iter().map(Entry::name).collect();
+    let names: Vec<String> = COMMANDS.iter().map(CommandEntry::name).collect();
     let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let listed: BTreeSet<_> = commands_in(COMMAND_LIST);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Accelerators, in every form in which accounting data contain them.
 
 use fairshared::cli::import::outcome::DeviceSlices;
-use fairshared::cli::import::{Options, SlotChoices};
+use fairshared::cli::import::{SlotChoices, TraceOptions};
 use serde_json::{Value, json};
 
 use super::{Outcome, read, read_with, skipped, slots};
@@ -19,7 +19,7 @@ fn dump_with(names: &str, values: &str, choices: &[&str]) -> Outcome {
     let slots = SlotChoices::new(choices.iter().map(|choice| SlotChoices::parse(choice).unwrap())).unwrap();
     let header = format!("JobID|Cluster|User|Account|State|Start|End|{names}");
     let row = format!("1|c1|ann|bio|COMPLETED|{START}|2026-11-20T11:00:00|{values}");
-    read_with("sacct", format!("{header}\n{row}\n"), &Options { slots, ..Options::default() })
+    read_with("sacct", format!("{header}\n{row}\n"), &TraceOptions { slots, ..TraceOptions::default() })
 }
 
 fn document(tres: &Value, more: &Value) -> Outcome {

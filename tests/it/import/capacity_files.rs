@@ -1,14 +1,14 @@
 //! Files of capacities.
 
 use fairshared::cli::import::ImportError;
-use fairshared::cli::import::capacities::{Capacity, read_capacities};
+use fairshared::cli::import::capacities::{AgentCapacity, read_capacities};
 
 use super::{at, gzip, source};
 use crate::support::plain::data;
 
 const HEADER: &str = "resource_group,agent_id,cpu,mem_gib,gpu,from,to";
 
-fn read_rows(rows: &str) -> Result<Vec<Capacity>, String> {
+fn read_rows(rows: &str) -> Result<Vec<AgentCapacity>, String> {
     read_capacities(&mut source(format!("{HEADER}\n{rows}\n"))).map_err(|error| error.to_string())
 }
 

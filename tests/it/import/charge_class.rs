@@ -1,18 +1,18 @@
 //! The field of a trace that becomes the charge class of its jobs.
 
-use fairshared::cli::import::Options;
+use fairshared::cli::import::TraceOptions;
 use fairshared::cli::import::charge_class::ChargeClassField;
-use fairshared::cli::import::format::Format;
+use fairshared::cli::import::format::ImportFormat;
 
-use super::{Outcome, Reader, read, read_with, report, skipped, source};
+use super::{Outcome, TraceReader, read, read_with, report, skipped, source};
 use crate::cli::program::{file, run};
 use crate::support::database::sqlite;
 
 const SACCT: &str = "JobID|User|Account|Cluster|Partition|QOS|State|Start|End|AllocTRES\n";
 const CSV: &str = "job_id,user,project,start_time,end_time,cpu,charge_class\n";
 
-fn by(field: ChargeClassField) -> Options {
-    Options { charge_class: field, ..Options::default() }
+fn by(field: ChargeClassField) -> TraceOptions {
+    TraceOptions { charge_class: field, ..TraceOptions::default() }
 }
 
 fn classes(outcome: &Outcome) -> Vec<&str> {
@@ -71,7 +71,7 @@ fn a_field_that_a_format_lacks_is_refused() {
             "the format csv has no field for --charge-class queue; it has a column charge_class",
         ),
     ] {
-        let refused = Reader::new(Format::named(format).unwrap(), source("x\n"), &by(field)).err().unwrap();
+        let refused = TraceReader::new(ImportFormat::named(format).unwrap(), source("x\n"), &by(field)).err().unwrap();
         assert_eq!(refused.to_string(), said);
     }
 }

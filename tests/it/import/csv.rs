@@ -1,6 +1,6 @@
 //! CSV files of jobs.
 
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::reason::DropReason;
 
 use super::{Outcome, at, read, refused, slots};
 
@@ -47,7 +47,7 @@ fn empty_is_unknown_and_never_invented() {
     assert_eq!((job.agent, job.queue), (None, None));
     let never_ran = table(&["j1,,ann,,,,,,2026-02-01T08:00:00Z,4,,,CANCELLED"]).only_job();
     assert_eq!(never_ran.started_at, None);
-    assert_eq!(table(&["j1,,ann,,,,2026-02-01T08:00:00Z,,,4,,,PENDING"]).reasons(), [Reason::NotStarted]);
+    assert_eq!(table(&["j1,,ann,,,,2026-02-01T08:00:00Z,,,4,,,PENDING"]).reasons(), [DropReason::NotStarted]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn memory_is_exact() {
     ] {
         let job = table(&[&GOOD.replace(",8,1.5,2,", &format!(",,{gib},,"))]);
         if gib == "9007199254740993" {
-            assert_eq!(job.reasons(), [Reason::BadAmount("mem_gib")], "above the largest amount");
+            assert_eq!(job.reasons(), [DropReason::BadAmount("mem_gib")], "above the largest amount");
         } else {
             assert_eq!(slots(&job.only_job()), format!("mem={bytes}"));
         }
@@ -85,16 +85,16 @@ fn times_carry_offsets_and_fractions() {
 #[test]
 fn bad_rows_are_dropped_and_the_next_one_is_read() {
     for (row, reason) in [
-        (GOOD.replace(",COMPLETED", ""), Reason::FieldCount),
-        (format!("{GOOD},more"), Reason::FieldCount),
-        (GOOD.replace("ann", "\"ann"), Reason::OpenQuote),
-        (GOOD.replace("j1", ""), Reason::NoJobId),
-        (GOOD.replace("T09", "T06"), Reason::EndBeforeStart),
-        (GOOD.replace("2026-02-01T09", "1969-02-01T09"), Reason::BadTime("end_time")),
-        (GOOD.replace(",8,1.5,2,", ",-8,,,"), Reason::BadAmount("cpu")),
-        (GOOD.replace(",8,1.5,2,", ",1e3,,,"), Reason::BadAmount("cpu")),
-        (GOOD.replace(",8,1.5,2,", ",,inf,,"), Reason::BadAmount("mem_gib")),
-        (GOOD.replace(",8,1.5,2,", ",0,,0.0000000000001,"), Reason::BadAmount("gpu")),
+        (GOOD.replace(",COMPLETED", ""), DropReason::FieldCount),
+        (format!("{GOOD},more"), DropReason::FieldCount),
+        (GOOD.replace("ann", "\"ann"), DropReason::OpenQuote),
+        (GOOD.replace("j1", ""), DropReason::NoJobId),
+        (GOOD.replace("T09", "T06"), DropReason::EndBeforeStart),
+        (GOOD.replace("2026-02-01T09", "1969-02-01T09"), DropReason::BadTime("end_time")),
+        (GOOD.replace(",8,1.5,2,", ",-8,,,"), DropReason::BadAmount("cpu")),
+        (GOOD.replace(",8,1.5,2,", ",1e3,,,"), DropReason::BadAmount("cpu")),
+        (GOOD.replace(",8,1.5,2,", ",,inf,,"), DropReason::BadAmount("mem_gib")),
+        (GOOD.replace(",8,1.5,2,", ",0,,0.0000000000001,"), DropReason::BadAmount("gpu")),
     ] {
         let outcome = table(&[&row, GOOD]);
         assert_eq!((outcome.reasons(), outcome.jobs.len()), (vec![reason], 1), "{row}");

@@ -4,7 +4,7 @@ use fairshared::cli::import::command::ImportArgs;
 use fairshared::domain::identity;
 use fairshared::domain::tier::Tier;
 use fairshared::service::Role;
-use fairshared::service::people::{ProjectChange, Set};
+use fairshared::service::people::{KeyUpdate, ProjectChange};
 use serde_json::{Value, json};
 
 use super::loading::Desk;
@@ -209,7 +209,7 @@ on_both! {
         let recorded = "project ocean: the kernels had ended, and what they used stays in the domain for which it was \
                         recorded (1 row)";
         assert!(told.iter().any(|warning| warning == recorded), "{told:?}");
-        let change = ProjectChange { domain_name: Set::To("sea".to_owned()), ..ProjectChange::default() };
+        let change = ProjectChange { domain_name: KeyUpdate::To("sea".to_owned()), ..ProjectChange::default() };
         desk.fixture.service.put_project(admin(), identity::project("ocean"), change).await.unwrap();
         let told = import("ocean,mars\n").await;
         let pinned = "project ocean: an admin has put the project into the domain \"sea\": reports for \"mars\" count \

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 
 use fairshared::cli::import::command::ImportArgs;
-use fairshared::cli::import::report::Report;
+use fairshared::cli::import::report::ImportReport;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::usage_report::ReportRequest;
 use fairshared::service::{Clock, SystemClock};
@@ -44,7 +44,7 @@ fn seconds(of: &[(&str, u32)]) -> BTreeMap<String, String> {
     of.iter().map(|(day, seconds)| ((*day).to_owned(), seconds.to_string())).collect()
 }
 
-fn earlier(report: &Report) -> u64 {
+fn earlier(report: &ImportReport) -> u64 {
     report.earlier.as_ref().map_or(0, |earlier| earlier.rows)
 }
 

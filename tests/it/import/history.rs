@@ -207,7 +207,7 @@ on_both! {
         let question = fairshared::service::usage_report::ReportRequest { from: "2020-09-01", to: "2020-12-31", by: Some("user,day"), ..Default::default() };
         let question = desk.fixture.service.report_question(&admin(), None, question).unwrap();
         let rows = desk.fixture.service.usage_report(&admin(), &question).await.unwrap().rows;
-        let mut sum = fairshared::domain::slots::Usages::default();
+        let mut sum = fairshared::domain::slots::SlotUsages::default();
         for row in &rows {
             sum.add(&row.usage);
         }

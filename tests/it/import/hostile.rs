@@ -1,7 +1,7 @@
 //! No input causes a panic, a hang or a wrong summary.
 
 use fairshared::cli::import::FORMATS;
-use fairshared::cli::import::Options;
+use fairshared::cli::import::TraceOptions;
 use proptest::prelude::*;
 
 use super::{collect, gzip, reader};
@@ -73,7 +73,7 @@ proptest! {
         }
         bytes.truncate(bytes.len() - cut.min(bytes.len()));
         for format in FORMATS {
-            if let Ok(outcome) = collect(reader(format.name, bytes.clone(), &Options::default())) {
+            if let Ok(outcome) = collect(reader(format.name, bytes.clone(), &TraceOptions::default())) {
                 let summary = outcome.summary;
                 prop_assert_eq!(summary.taken, outcome.jobs.len() as u64);
                 prop_assert_eq!(summary.rows, summary.taken + outcome.dropped.len() as u64);

@@ -1,11 +1,11 @@
 //! Ids of jobs, reports, and times that are shifted to now.
 
-use fairshared::cli::import::format::Format;
+use fairshared::cli::import::format::ImportFormat;
 use fairshared::cli::import::job::ImportedJob;
-use fairshared::cli::import::reason::Reason;
-use fairshared::cli::import::rebase::{Shift, survey};
-use fairshared::cli::import::{FORMATS, ImportError, Options, Reader};
-use fairshared::domain::kernel::Phase;
+use fairshared::cli::import::reason::DropReason;
+use fairshared::cli::import::rebase::{TimeShift, survey_trace};
+use fairshared::cli::import::{FORMATS, ImportError, TraceOptions, TraceReader};
+use fairshared::domain::kernel::KernelPhase;
 use fairshared::domain::time::Timestamp;
 
 use super::{at, collect, read, read_with, reader, report, source};
@@ -54,7 +54,7 @@ fn a_report_says_what_the_trace_says() {
     let reports: Vec<_> = jobs.iter().map(report).collect();
     assert_eq!(
         reports.iter().map(|r| r.phase).collect::<Vec<_>>(),
-        [Phase::Terminated, Phase::Running, Phase::Terminated]
+        [KernelPhase::Terminated, KernelPhase::Running, KernelPhase::Terminated]
     );
     let first = &reports[0];
     assert_eq!((first.id, first.session), (jobs[0].kernel_id(), jobs[0].session_id()));
@@ -68,30 +68,30 @@ fn a_report_says_what_the_trace_says() {
 
 #[test]
 fn one_group_for_a_whole_trace() {
-    let options = Options { resource_group: Some("gamma".to_owned()), ..Options::default() };
+    let options = TraceOptions { resource_group: Some("gamma".to_owned()), ..TraceOptions::default() };
     let outcome = read_with("csv", TABLE, &options);
     assert!(outcome.jobs.iter().all(|job| job.resource_group == "gamma"));
-    let illegal = Options { resource_group: Some("a/b".to_owned()), ..Options::default() };
-    let refused = Reader::new(Format::named("csv").unwrap(), source(TABLE), &illegal);
+    let illegal = TraceOptions { resource_group: Some("a/b".to_owned()), ..TraceOptions::default() };
+    let refused = TraceReader::new(ImportFormat::named("csv").unwrap(), source(TABLE), &illegal);
     assert!(matches!(refused, Err(ImportError::ResourceGroup(_))));
 }
 
 #[test]
 fn formats_are_found_by_name() {
     for format in FORMATS {
-        assert_eq!(Format::named(format.name).map(|found| found.about), Some(format.about));
+        assert_eq!(ImportFormat::named(format.name).map(|found| found.about), Some(format.about));
     }
-    assert!(Format::named("excel").is_none());
+    assert!(ImportFormat::named("excel").is_none());
 }
 
 #[test]
 fn a_rebased_trace_ends_now_and_keeps_its_shape() {
-    let last = survey(&mut reader("csv", TABLE, &Options::default())).unwrap().last_event.unwrap();
+    let last = survey_trace(&mut reader("csv", TABLE, &TraceOptions::default())).unwrap().last_event.unwrap();
     assert_eq!(last, at("2026-02-02T08:00:00Z"));
     let now = at("2031-07-05T12:34:56.789Z");
-    let shift = Shift::onto(last, now);
+    let shift = TimeShift::onto(last, now);
     let before = read("csv", TABLE);
-    let after = collect(reader("csv", TABLE, &Options::default()).shifted(shift)).unwrap();
+    let after = collect(reader("csv", TABLE, &TraceOptions::default()).shifted(shift)).unwrap();
     assert_eq!(after.jobs.iter().filter_map(ImportedJob::last_event).max(), Some(now));
     for (old, new) in before.jobs.iter().zip(&after.jobs) {
         for (old, new) in [
@@ -104,16 +104,16 @@ fn a_rebased_trace_ends_now_and_keeps_its_shape() {
         assert_eq!(old.kernel_id(), new.kernel_id());
     }
     assert_eq!(after.jobs.len(), before.jobs.len());
-    let empty = survey(&mut reader("csv", TABLE.lines().next().unwrap(), &Options::default())).unwrap();
+    let empty = survey_trace(&mut reader("csv", TABLE.lines().next().unwrap(), &TraceOptions::default())).unwrap();
     assert_eq!(empty.last_event, None);
 }
 
 #[test]
 fn a_time_that_would_leave_the_calendar_drops_its_row() {
-    let shift = Shift::onto(at("2026-02-02T08:00:00Z"), at("1970-01-02T00:30:00Z"));
-    let outcome = collect(reader("csv", TABLE, &Options::default()).shifted(shift)).unwrap();
-    assert_eq!(outcome.reasons(), [Reason::ShiftedOut; 2]);
-    let second = Shift::onto(at("1970-01-01T00:00:00Z"), at("1970-01-01T00:00:01Z"));
+    let shift = TimeShift::onto(at("2026-02-02T08:00:00Z"), at("1970-01-02T00:30:00Z"));
+    let outcome = collect(reader("csv", TABLE, &TraceOptions::default()).shifted(shift)).unwrap();
+    assert_eq!(outcome.reasons(), [DropReason::ShiftedOut; 2]);
+    let second = TimeShift::onto(at("1970-01-01T00:00:00Z"), at("1970-01-01T00:00:01Z"));
     assert_eq!(second.apply(at("9999-12-31T23:59:58Z")), Some(at("9999-12-31T23:59:59Z")));
     assert_eq!(second.apply(at("9999-12-31T23:59:59.5Z")), None);
 }
@@ -125,5 +125,5 @@ fn what_a_trace_does_not_say_means_what_it_means_in_the_api() {
     let of_the_api = incoming(&kernel("k", "ann", "physics", "2026-02-01T08:00:00Z")).report.traits;
     assert!(traits.preemptible && of_the_api.preemptible);
     assert_eq!(traits, of_the_api);
-    assert_eq!(fairshared::domain::kernel::Traits::default(), of_the_api);
+    assert_eq!(fairshared::domain::kernel::KernelTraits::default(), of_the_api);
 }

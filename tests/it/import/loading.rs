@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use fairshared::cli::import::MemoryUnit;
 use fairshared::cli::import::charge_class::ChargeClassField;
 use fairshared::cli::import::command::{ImportArgs, import};
-use fairshared::cli::import::report::Report;
+use fairshared::cli::import::report::ImportReport;
 use fairshared::domain::filter::Filter;
 use fairshared::domain::kernel::Kernel;
 use fairshared::domain::tier::Tier;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow};
-use fairshared::service::input::page::Window;
+use fairshared::service::input::page::PageWindow;
 use fairshared::service::kernels::KernelFilter;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -61,16 +61,16 @@ impl Desk {
         }
     }
 
-    pub(super) async fn import(&self, args: &ImportArgs) -> Report {
+    pub(super) async fn import(&self, args: &ImportArgs) -> ImportReport {
         self.try_import(args).await.unwrap()
     }
 
-    pub(super) async fn try_import(&self, args: &ImportArgs) -> anyhow::Result<Report> {
+    pub(super) async fn try_import(&self, args: &ImportArgs) -> anyhow::Result<ImportReport> {
         import(args, &self.fixture.client(), &*self.fixture.clock).await
     }
 
     pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
-        let window = Window::forward(100, None);
+        let window = PageWindow::forward(100, None);
         let page = self.fixture.service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
         page.rows.into_iter().map(|(_, kernel)| kernel).collect()
     }
@@ -81,7 +81,7 @@ impl Desk {
             filter: Filter::All(vec![]),
             field: BucketField::PeriodStart,
             descending: false,
-            window: Window::forward(100, None),
+            window: PageWindow::forward(100, None),
         };
         let page = self.fixture.service.usage_buckets(&admin(), group, list).await.unwrap();
         page.rows.into_iter().map(|(_, row)| row).collect()

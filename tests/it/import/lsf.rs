@@ -1,6 +1,6 @@
 //! `lsb.acct` of several versions.
 
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::reason::DropReason;
 
 use super::{Outcome, at, read, slots};
 
@@ -77,18 +77,18 @@ fn other_records_are_no_rows_and_broken_ones_have_a_reason() {
     assert_eq!(one(format!("{other}\n# comment\n\n{resized}\n{row}")).summary.rows, 1);
     for other in [r#""JOB_NEW" "10.1" 1770000000 4711 1001"#, "job_id,user"] {
         let outcome = one(format!("{other}\n{row}"));
-        assert_eq!((outcome.reasons(), outcome.summary.taken), (vec![Reason::OtherRecord], 1), "{other}");
+        assert_eq!((outcome.reasons(), outcome.summary.taken), (vec![DropReason::OtherRecord], 1), "{other}");
     }
     for (line, reason) in [
-        (r#""JOB_FINISH" "10.1" 1770004200"#.to_owned(), Reason::FieldCount),
-        (row[..row.find("echo").unwrap()].to_owned(), Reason::FieldCount),
-        ("\"JOB_FINISH 10.1".to_owned(), Reason::FieldCount),
-        (row.replace("4711 1001", "x 1001"), Reason::BadNumber("job id")),
-        (row.replace(r#"1 "hostA""#, r#"1 "x*hostA""#), Reason::BadNumber("execution hosts")),
-        (row.replace(r#"1 "hostA""#, r#"-5 "hostA""#), Reason::BadNumber("execution hosts")),
-        (row.replace(r#"1 "hostA""#, r#"4000000000 "hostA""#), Reason::FieldCount),
-        (row.replace("1770004200", "1769990000"), Reason::EndBeforeStart),
-        (row.replace("1770004200", "9223372036854775807"), Reason::BadTime("event time")),
+        (r#""JOB_FINISH" "10.1" 1770004200"#.to_owned(), DropReason::FieldCount),
+        (row[..row.find("echo").unwrap()].to_owned(), DropReason::FieldCount),
+        ("\"JOB_FINISH 10.1".to_owned(), DropReason::FieldCount),
+        (row.replace("4711 1001", "x 1001"), DropReason::BadNumber("job id")),
+        (row.replace(r#"1 "hostA""#, r#"1 "x*hostA""#), DropReason::BadNumber("execution hosts")),
+        (row.replace(r#"1 "hostA""#, r#"-5 "hostA""#), DropReason::BadNumber("execution hosts")),
+        (row.replace(r#"1 "hostA""#, r#"4000000000 "hostA""#), DropReason::FieldCount),
+        (row.replace("1770004200", "1769990000"), DropReason::EndBeforeStart),
+        (row.replace("1770004200", "9223372036854775807"), DropReason::BadTime("event time")),
     ] {
         let outcome = one(line.clone());
         assert_eq!((outcome.reasons(), outcome.summary.taken), (vec![reason], 0), "{line}");

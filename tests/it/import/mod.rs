@@ -29,14 +29,14 @@ mod zones;
 
 use std::io::{Cursor, Write};
 
-use fairshared::cli::import::format::Format;
+use fairshared::cli::import::format::ImportFormat;
 use fairshared::cli::import::job::ImportedJob;
-use fairshared::cli::import::outcome::Summary;
-use fairshared::cli::import::reason::{Dropped, Reason};
+use fairshared::cli::import::outcome::FileSummary;
+use fairshared::cli::import::reason::{DropReason, DroppedRow};
 use fairshared::cli::import::row;
-use fairshared::cli::import::source::Source;
-use fairshared::cli::import::{ImportError, Options, Reader, Row};
-use fairshared::domain::kernel::Report;
+use fairshared::cli::import::source::LineSource;
+use fairshared::cli::import::{ImportError, JobRow, TraceOptions, TraceReader};
+use fairshared::domain::kernel::KernelReport;
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use flate2::Compression;
@@ -47,8 +47,8 @@ use crate::support::fixture::incoming;
 /// All rows of one input, and its summary.
 struct Outcome {
     jobs: Vec<ImportedJob>,
-    dropped: Vec<Dropped>,
-    summary: Summary,
+    dropped: Vec<DroppedRow>,
+    summary: FileSummary,
 }
 
 impl Outcome {
@@ -57,7 +57,7 @@ impl Outcome {
         self.jobs.remove(0)
     }
 
-    fn reasons(&self) -> Vec<Reason> {
+    fn reasons(&self) -> Vec<DropReason> {
         self.dropped.iter().map(|dropped| dropped.reason).collect()
     }
 }
@@ -68,37 +68,37 @@ fn skipped(outcome: &Outcome) -> Vec<(&str, u64)> {
 }
 
 /// The report that the server reads from the line of a job.
-fn report(job: &ImportedJob) -> Report {
+fn report(job: &ImportedJob) -> KernelReport {
     let mut line = Vec::new();
     row::write(job, job.kernel_id(), &mut line).unwrap();
     *incoming(&serde_json::from_slice(&line).unwrap()).report
 }
 
-fn source(bytes: impl Into<Vec<u8>>) -> Source {
-    Source::new(Cursor::new(bytes.into()), None)
+fn source(bytes: impl Into<Vec<u8>>) -> LineSource {
+    LineSource::new(Cursor::new(bytes.into()), None)
 }
 
 /// Plain text gets a newline at its end.
-fn reader(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Reader {
+fn reader(format: &str, bytes: impl Into<Vec<u8>>, options: &TraceOptions) -> TraceReader {
     let mut bytes = bytes.into();
     if !bytes.starts_with(&[0x1f, 0x8b]) && bytes.last().is_some_and(|last| *last != b'\n') {
         bytes.push(b'\n');
     }
-    Reader::new(Format::named(format).unwrap(), source(bytes), options).unwrap()
+    TraceReader::new(ImportFormat::named(format).unwrap(), source(bytes), options).unwrap()
 }
 
-fn collect(mut reader: Reader) -> Result<Outcome, ImportError> {
+fn collect(mut reader: TraceReader) -> Result<Outcome, ImportError> {
     let (mut jobs, mut dropped) = (Vec::new(), Vec::new());
     for row in reader.by_ref() {
         match row? {
-            Row::Job(job) => jobs.push(*job),
-            Row::Dropped(row) => dropped.push(row),
+            JobRow::Job(job) => jobs.push(*job),
+            JobRow::Dropped(row) => dropped.push(row),
         }
     }
     Ok(Outcome { jobs, dropped, summary: reader.summary().clone() })
 }
 
-fn read_with(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Outcome {
+fn read_with(format: &str, bytes: impl Into<Vec<u8>>, options: &TraceOptions) -> Outcome {
     let outcome = collect(reader(format, bytes, options)).unwrap();
     let summary = &outcome.summary;
     assert_eq!(summary.taken, outcome.jobs.len() as u64);
@@ -108,11 +108,11 @@ fn read_with(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Outc
 }
 
 fn read(format: &str, bytes: impl Into<Vec<u8>>) -> Outcome {
-    read_with(format, bytes, &Options::default())
+    read_with(format, bytes, &TraceOptions::default())
 }
 
 fn refused(format: &str, bytes: impl Into<Vec<u8>>) -> String {
-    collect(reader(format, bytes, &Options::default())).err().expect("the file is unusable").to_string()
+    collect(reader(format, bytes, &TraceOptions::default())).err().expect("the file is unusable").to_string()
 }
 
 fn at(text: &str) -> Timestamp {

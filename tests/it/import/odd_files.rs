@@ -1,6 +1,6 @@
 //! Unusual files: rows without an owner, header lines in between, lists of partitions, repeated keys.
 
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::reason::DropReason;
 use serde_json::{Value, json};
 
 use super::{Outcome, read, skipped, slots};
@@ -102,7 +102,7 @@ fn a_second_header_line_that_lacks_fields_drops_the_rows_below_it() {
     let text = format!("{HEADER}\n{}\n{bad}\n{HEADER}\n{}\n", row(1, "ann", "bio"), row(3, "cleo", "ml"));
     let outcome = read("sacct", text);
     assert_eq!(users(&outcome), [("ann", "bio"), ("cleo", "ml")]);
-    assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![Reason::HeaderIncomplete], 1));
+    assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![DropReason::HeaderIncomplete], 1));
     // A user may be called like a field.
     let named = read("sacct", format!("{HEADER}\n{}\n", row(1, "User", "Account")));
     assert_eq!(users(&named), [("User", "Account")]);

@@ -1,6 +1,6 @@
 //! Optional fields: an unreadable one is left out and counted by name, and the job is accepted.
 
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::reason::DropReason;
 use serde_json::json;
 
 use super::{Outcome, at, read, skipped, slots};
@@ -124,9 +124,9 @@ fn a_byte_that_is_not_utf_8() {
         [("User", b"andr\xe9".as_slice()), ("Account", b"\xe9cole"), ("Cluster", b"c\xff"), ("JobID", b"\xe97")]
     {
         let outcome = with(field, value);
-        assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![Reason::InvalidUtf8], 1), "{field}");
+        assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![DropReason::InvalidUtf8], 1), "{field}");
     }
-    assert_eq!(with("Start", b"\xe9").reasons(), [Reason::BadTime("Start")]);
+    assert_eq!(with("Start", b"\xe9").reasons(), [DropReason::BadTime("Start")]);
     // The same in every format.
     let csv = b"job_id,user,project,start_time,end_time,cpu,note\n1,ann,bio,2026-11-20T10:00:00Z,2026-11-20T11:00:00Z,4,caf\xe9\n";
     is_taken_without(read("csv", csv.as_slice()), "note", "cpu=4");
@@ -215,10 +215,10 @@ fn an_attribute_of_a_record_that_is_not_needed() {
 #[test]
 fn what_is_needed_is_needed() {
     for (field, value, reason) in [
-        ("User", "a\u{7}n", Reason::BadName("user")),
-        ("Account", "\u{7}", Reason::BadName("project")),
-        ("Start", "soon", Reason::BadTime("Start")),
-        ("End", "late", Reason::BadTime("End")),
+        ("User", "a\u{7}n", DropReason::BadName("user")),
+        ("Account", "\u{7}", DropReason::BadName("project")),
+        ("Start", "soon", DropReason::BadTime("Start")),
+        ("End", "late", DropReason::BadTime("End")),
     ] {
         let outcome = with(field, value);
         assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![reason], 1), "{field}");
@@ -233,10 +233,10 @@ fn what_is_needed_is_needed() {
         "sacct",
         format!("{NAMES}\n{}\n", ROW.replace("|ann|", "|a\u{7}n|").replace("2026-11-20T10:00:00", "None")),
     );
-    assert_eq!((never.reasons(), never.summary.dropped_started), (vec![Reason::BadName("user")], 0));
+    assert_eq!((never.reasons(), never.summary.dropped_started), (vec![DropReason::BadName("user")], 0));
     let waiting =
         read("sacct", format!("{NAMES}\n{}\n", ROW.replace("COMPLETED", "PENDING").replace("|ann|", "|a\u{7}n|")));
-    assert_eq!((waiting.reasons(), waiting.summary.dropped_started), (vec![Reason::NotStarted], 0));
+    assert_eq!((waiting.reasons(), waiting.summary.dropped_started), (vec![DropReason::NotStarted], 0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Accounting logs of `OpenPBS` and Torque, as both write them.
 
-use fairshared::cli::import::Options;
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::TraceOptions;
+use fairshared::cli::import::reason::DropReason;
 
 use super::{Outcome, at, read, read_with, slots};
 
@@ -120,7 +120,7 @@ fn starts_and_ends_are_one_job_and_what_is_open_runs() {
 fn an_abort_without_a_time_is_read_in_the_zone() {
     let start = "02/02/2026 03:50:00;S;7.pbs1;user=ann group=staff queue=batch start=1770000600 exec_host=n1/0";
     let records = format!("{start}\n02/02/2026 04:50:00;A;7.pbs1;\n");
-    let options = Options { zone: Some("Europe/Berlin".parse().unwrap()), ..Options::default() };
+    let options = TraceOptions { zone: Some("Europe/Berlin".parse().unwrap()), ..TraceOptions::default() };
     let outcome = read_with("pbs", records, &options);
     assert_eq!((outcome.summary.zone, outcome.summary.times.assumed), (Some("Europe/Berlin"), 1));
     assert_eq!(outcome.only_job().terminated_at, Some(at(END)));
@@ -139,23 +139,23 @@ fn ends_follow_from_walltime_and_bad_records_have_reasons() {
     let without_end = |facts: &str| log(&[ended("7.pbs1", facts).replace(" end=1770004200", "")]);
     let job = without_end("resources_used.walltime=01:00:00").only_job();
     assert_eq!(job.terminated_at, Some(at(END)));
-    assert_eq!(without_end("").reasons(), [Reason::EndMissing]);
+    assert_eq!(without_end("").reasons(), [DropReason::EndMissing]);
     // Deleted before it ran.
     let never = ended("7.pbs1", "").replace("start=1770000600", "start=0");
     assert_eq!(log(&[never]).only_job().started_at, None);
     for (record, reason) in [
-        ("02/02/2026 04:50:00;E".to_owned(), Reason::FieldCount),
-        (ended("7.pbs1", "exec_host=n1/x*y"), Reason::BadResources("exec_host")),
-        (ended("7.pbs1", "exec_host=n1/0*99999999999"), Reason::BadResources("exec_host")),
-        (ended("7.pbs1", "Resource_List.ncpus=-1"), Reason::BadNumber("Resource_List")),
-        (ended("7.pbs1", "Resource_List.mem=lots"), Reason::BadAmount("memory")),
+        ("02/02/2026 04:50:00;E".to_owned(), DropReason::FieldCount),
+        (ended("7.pbs1", "exec_host=n1/x*y"), DropReason::BadResources("exec_host")),
+        (ended("7.pbs1", "exec_host=n1/0*99999999999"), DropReason::BadResources("exec_host")),
+        (ended("7.pbs1", "Resource_List.ncpus=-1"), DropReason::BadNumber("Resource_List")),
+        (ended("7.pbs1", "Resource_List.mem=lots"), DropReason::BadAmount("memory")),
         (
             ended("7.pbs1", "").replace(" end=1770004200", " resources_used.walltime=long"),
-            Reason::BadNumber("resources_used.walltime"),
+            DropReason::BadNumber("resources_used.walltime"),
         ),
-        (ended("7.pbs1", "").replace("start=1770000600", "start=soon"), Reason::BadTime("start")),
-        (ended("7.pbs1", "").replace("end=1770004200", "end=1769990000"), Reason::EndBeforeStart),
-        (ended("", ""), Reason::NoJobId),
+        (ended("7.pbs1", "").replace("start=1770000600", "start=soon"), DropReason::BadTime("start")),
+        (ended("7.pbs1", "").replace("end=1770004200", "end=1769990000"), DropReason::EndBeforeStart),
+        (ended("", ""), DropReason::NoJobId),
     ] {
         assert_eq!(log(std::slice::from_ref(&record)).reasons(), [reason], "{record}");
     }

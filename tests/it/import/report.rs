@@ -2,17 +2,17 @@
 
 use fairshared::cli::import::earlier_rows::EarlierRows;
 use fairshared::cli::import::history::HistoryReport;
-use fairshared::cli::import::outcome::{LocalRows, Summary};
-use fairshared::cli::import::report::Report;
+use fairshared::cli::import::outcome::{FileSummary, LocalRows};
+use fairshared::cli::import::report::ImportReport;
 
-fn summary(count: u64) -> Summary {
+fn summary(count: u64) -> FileSummary {
     let times = LocalRows { assumed: count, twice: count, by_run_time: count, never: count };
-    Summary { rows: 2 * count, taken: 2 * count, zone: Some("UTC"), times, ..Summary::default() }
+    FileSummary { rows: 2 * count, taken: 2 * count, zone: Some("UTC"), times, ..FileSummary::default() }
 }
 
 fn report(count: u64) -> (String, Vec<String>) {
-    let report = Report {
-        summary: Summary { rows: count, taken: count, ..summary(count) },
+    let report = ImportReport {
+        summary: FileSummary { rows: count, taken: count, ..summary(count) },
         changed: count,
         groups: count,
         new_groups: count,
@@ -28,7 +28,7 @@ fn report(count: u64) -> (String, Vec<String>) {
         without_capacity: (0..5 + count).map(|n| format!("g{n}")).collect(),
         placed_projects: count,
         slices: Some(count),
-        ..Report::default()
+        ..ImportReport::default()
     };
     (report.to_string(), report.warnings())
 }
@@ -62,7 +62,7 @@ fn one_thing_is_told_in_the_singular() {
     says(&warnings.join("\n"), &["\n1 more resource group has no capacity; "]);
     let history = HistoryReport {
         source: "old".to_owned(),
-        summary: Summary { rows: 3, taken: 3, ..summary(1) },
+        summary: FileSummary { rows: 3, taken: 3, ..summary(1) },
         repeated: 1,
         unended: 1,
         groups: 1,

@@ -1,6 +1,6 @@
 //! Run times that rows contain in addition to start and end.
 
-use fairshared::cli::import::Options;
+use fairshared::cli::import::TraceOptions;
 use fairshared::domain::time::MICROS_PER_HOUR;
 use serde_json::json;
 
@@ -114,7 +114,7 @@ fn pbs_says_how_long_a_job_ran() {
 }
 
 fn berlin(format: &str, text: String) -> Outcome {
-    read_with(format, text, &Options { zone: Some("Europe/Berlin".parse().unwrap()), ..Options::default() })
+    read_with(format, text, &TraceOptions { zone: Some("Europe/Berlin".parse().unwrap()), ..TraceOptions::default() })
 }
 
 /// The clock shows 02:00 to 03:00 twice on that day.

@@ -1,6 +1,6 @@
 //! Dumps of sacct: the job of a row, and the reasons to drop a row.
 
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::reason::DropReason;
 
 use super::{Outcome, at, read, refused, slots};
 
@@ -94,8 +94,8 @@ fn a_job_without_amounts_is_taken_and_counted_as_such() {
 
 #[test]
 fn a_job_of_which_no_resource_can_be_read_is_dropped() {
-    let amount = Reason::BadAmount("AllocTRES");
-    let list = Reason::BadResources("AllocTRES");
+    let amount = DropReason::BadAmount("AllocTRES");
+    let list = DropReason::BadResources("AllocTRES");
     for (tres, reason) in [
         ("cpu", list),
         ("cpu=", amount),
@@ -120,8 +120,8 @@ fn job_steps_are_dropped_because_their_allocation_counts() {
         ["123", "123.batch", "123.0", "123.extern", "12_3.batch"].iter().map(|id| hour(id, "cpu=1")).collect();
     let outcome = dump(&rows.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(outcome.jobs.len(), 1);
-    assert_eq!(outcome.reasons(), [Reason::JobStep; 4]);
-    let tally = outcome.summary.dropped[&Reason::JobStep];
+    assert_eq!(outcome.reasons(), [DropReason::JobStep; 4]);
+    let tally = outcome.summary.dropped[&DropReason::JobStep];
     assert_eq!((tally.rows, tally.first_line), (4, 3));
 }
 
@@ -162,17 +162,17 @@ fn states_and_times() {
     for never in ["Unknown", "None", "NONE", ""] {
         let cancelled = times("CANCELLED by 1234", never, end).only_job();
         assert_eq!((cancelled.started_at, cancelled.terminated_at), (None, Some(at(end))), "{never}");
-        assert_eq!(times("PENDING", never, "Unknown").reasons(), [Reason::NotStarted]);
+        assert_eq!(times("PENDING", never, "Unknown").reasons(), [DropReason::NotStarted]);
     }
     assert_eq!(times("COMPLETED", "1769932800", end).only_job().started_at, Some(at(start)));
     for (state, start, end, reason) in [
-        ("COMPLETED", end, start, Reason::EndBeforeStart),
-        ("COMPLETED", start, "Unknown", Reason::EndMissing),
-        ("RUNNING", "Unknown", "Unknown", Reason::StartMissing),
-        ("COMPLETED", "2026-02-30T08:00:00", end, Reason::BadTime("Start")),
-        ("COMPLETED", start, "soon", Reason::BadTime("End")),
-        ("COMPLETED", start, "99999999999999999999999", Reason::BadTime("End")),
-        ("COMPLETED", start, "999999999999", Reason::BadTime("End")),
+        ("COMPLETED", end, start, DropReason::EndBeforeStart),
+        ("COMPLETED", start, "Unknown", DropReason::EndMissing),
+        ("RUNNING", "Unknown", "Unknown", DropReason::StartMissing),
+        ("COMPLETED", "2026-02-30T08:00:00", end, DropReason::BadTime("Start")),
+        ("COMPLETED", start, "soon", DropReason::BadTime("End")),
+        ("COMPLETED", start, "99999999999999999999999", DropReason::BadTime("End")),
+        ("COMPLETED", start, "999999999999", DropReason::BadTime("End")),
     ] {
         assert_eq!(times(state, start, end).reasons(), [reason], "{state} {start} {end}");
     }
@@ -203,12 +203,12 @@ fn only_a_single_node_is_an_agent() {
 fn other_bad_rows_are_dropped_with_a_reason() {
     let good = hour("1", "cpu=1");
     for (row, reason) in [
-        (good.replace("|ann", ""), Reason::FieldCount),
-        (good.replace("|long|", "|lo|ng|"), Reason::FieldCount),
-        (hour("", "cpu=1"), Reason::NoJobId),
-        (good.replace("|ann|", &format!("|{}|", "x".repeat(256))), Reason::BadName("user")),
-        (good.replace("|physics|", "|phy\u{7}sics|"), Reason::BadName("project")),
-        (good.replace("|alpha|", "|al/pha|"), Reason::BadName("resource group")),
+        (good.replace("|ann", ""), DropReason::FieldCount),
+        (good.replace("|long|", "|lo|ng|"), DropReason::FieldCount),
+        (hour("", "cpu=1"), DropReason::NoJobId),
+        (good.replace("|ann|", &format!("|{}|", "x".repeat(256))), DropReason::BadName("user")),
+        (good.replace("|physics|", "|phy\u{7}sics|"), DropReason::BadName("project")),
+        (good.replace("|alpha|", "|al/pha|"), DropReason::BadName("resource group")),
     ] {
         assert_eq!(dump(&[&row]).reasons(), [reason], "{row}");
     }

@@ -1,7 +1,7 @@
 //! Dumps of sacct with other fields, other separators and no header.
 
-use fairshared::cli::import::Options;
-use fairshared::cli::import::reason::Reason;
+use fairshared::cli::import::TraceOptions;
+use fairshared::cli::import::reason::DropReason;
 
 use super::{Outcome, at, collect, read, read_with, reader, refused, skipped, slots};
 
@@ -39,9 +39,9 @@ fn other_columns_tell_what_was_held_where_the_list_is_missing() {
         assert_eq!(slots(&with(names, values).only_job()), expected, "{names} {values}");
     }
     for (names, values, reason) in [
-        ("NCPUS", "many", Reason::BadAmount("NCPUS")),
-        ("NCPUS|ReqMem", "0|much", Reason::BadAmount("ReqMem")),
-        ("NCPUS|AllocGRES", "0|gpu:", Reason::BadResources("AllocGRES")),
+        ("NCPUS", "many", DropReason::BadAmount("NCPUS")),
+        ("NCPUS|ReqMem", "0|much", DropReason::BadAmount("ReqMem")),
+        ("NCPUS|AllocGRES", "0|gpu:", DropReason::BadResources("AllocGRES")),
     ] {
         assert_eq!(with(names, values).reasons(), [reason], "{names} {values}");
     }
@@ -70,8 +70,8 @@ fn how_long_a_job_ran_stands_for_its_end() {
     }
     assert_eq!(dump("Elapsed", "2-01:00:00", "FAILED").only_job().terminated_at, Some(at("2026-02-03T09:00:00Z")));
     assert_eq!(dump("ElapsedRaw", "3600", "RUNNING").only_job().terminated_at, None);
-    assert_eq!(dump("ElapsedRaw", "", "COMPLETED").reasons(), [Reason::EndMissing]);
-    assert_eq!(dump("ElapsedRaw", "long", "COMPLETED").reasons(), [Reason::BadNumber("ElapsedRaw")]);
+    assert_eq!(dump("ElapsedRaw", "", "COMPLETED").reasons(), [DropReason::EndMissing]);
+    assert_eq!(dump("ElapsedRaw", "long", "COMPLETED").reasons(), [DropReason::BadNumber("ElapsedRaw")]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_raw_id_is_the_key_and_the_shown_one_the_session() {
     );
     let outcome = read("sacct", rows);
     let keys: Vec<_> = outcome.jobs.iter().map(|job| (job.run_of.as_str(), job.session_key.as_str())).collect();
-    assert_eq!((keys, outcome.reasons()), (vec![("15", "12"), ("16", "12")], vec![Reason::JobStep]));
+    assert_eq!((keys, outcome.reasons()), (vec![("15", "12"), ("16", "12")], vec![DropReason::JobStep]));
     let raw = format!("JobIDRaw|User|Account|State|Start|End|NCPUS\n15|ann|physics|COMPLETED|{START}|{END}|1\n");
     let raw = read("sacct", raw).only_job();
     assert_eq!((raw.kernel_id(), raw.session_key.as_str()), (outcome.jobs[0].kernel_id(), "15"));
@@ -118,22 +118,22 @@ fn any_character_separates() {
     let rows = format!("JobID|User|Account|State|Start|End|NCPUS\n7|ann|physics|COMPLETED|{START}|{END}|8\n");
     for separator in ['\t', ',', '^', ';', '~', '§', ' '] {
         let text = rows.replace('|', &separator.to_string());
-        let told = Options { delimiter: Some(separator), ..Options::default() };
+        let told = TraceOptions { delimiter: Some(separator), ..TraceOptions::default() };
         for outcome in [read("sacct", text.clone()), read_with("sacct", text, &told)] {
             assert_eq!(slots(&outcome.only_job()), "cpu=8", "{separator:?}");
         }
     }
-    let other = Options { delimiter: Some('^'), ..Options::default() };
+    let other = TraceOptions { delimiter: Some('^'), ..TraceOptions::default() };
     let error = collect(reader("sacct", rows, &other)).err().expect("one field").to_string();
     assert!(error.starts_with("the header line lacks the fields JobID"), "{error}");
 }
 
 #[test]
 fn a_dump_without_a_header_has_its_fields_named() {
-    let options = |delimiter| Options {
+    let options = |delimiter| TraceOptions {
         fields: Some("jobid%20,User,Account,State,Start,End,NCPUS".to_owned()),
         delimiter,
-        ..Options::default()
+        ..TraceOptions::default()
     };
     let row = format!("7|ann|physics|COMPLETED|{START}|{END}|8");
     for (text, delimiter) in [(row.clone(), None), (format!("{row}|"), None), (row.replace('|', "\t"), Some('\t'))] {
@@ -143,11 +143,13 @@ fn a_dump_without_a_header_has_its_fields_named() {
     }
     // An empty one is a quiet day.
     assert_eq!(read_with("sacct", "", &options(None)).summary.rows, 0);
-    let few = Options { fields: Some("JobID,User".to_owned()), ..Options::default() };
+    let few = TraceOptions { fields: Some("JobID,User".to_owned()), ..TraceOptions::default() };
     let error = collect(reader("sacct", row, &few)).err().expect("too few").to_string();
     assert_eq!(error, "--fields lacks the fields Account, State, Start, End, AllocTRES");
-    let twice =
-        Options { fields: Some("JobID,User,user,Account,State,Start,End,NCPUS".to_owned()), ..Options::default() };
+    let twice = TraceOptions {
+        fields: Some("JobID,User,user,Account,State,Start,End,NCPUS".to_owned()),
+        ..TraceOptions::default()
+    };
     let error =
         collect(reader("sacct", "7|ann|ann|ml|COMPLETED|||8", &twice)).err().expect("a field twice").to_string();
     assert_eq!(error, "--fields names the field User twice");

@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 
-use fairshared::cli::import::Options;
-use fairshared::cli::import::format::Format;
-use fairshared::cli::import::reason::Reason;
-use fairshared::cli::import::source::Source;
+use fairshared::cli::import::TraceOptions;
+use fairshared::cli::import::format::ImportFormat;
+use fairshared::cli::import::reason::DropReason;
+use fairshared::cli::import::source::LineSource;
 use serde_json::{Value, json};
 
-use super::{Outcome, Reader, Row, at, gzip, read, refused, report, slots};
+use super::{JobRow, Outcome, TraceReader, at, gzip, read, refused, report, slots};
 
 const START: i64 = 1_770_000_600;
 const END: i64 = 1_770_004_200;
@@ -131,15 +131,15 @@ fn states_and_times() {
     let cancelled = document(&[cancelled]).only_job();
     assert_eq!((cancelled.started_at, slots(&cancelled).as_str()), (None, ""));
     for (changes, reason) in [
-        (json!({"/state/current": ["PENDING"], "/time/start": 0, "/time/end": 0}), Reason::NotStarted),
-        (json!({"/state/current": ["RUNNING"], "/time/start": 0}), Reason::StartMissing),
-        (json!({"/time/end": START - 1, "/time/elapsed": null}), Reason::EndBeforeStart),
-        (json!({"/time/end": "soon", "/time/elapsed": null}), Reason::BadTime("end")),
-        (json!({"/time/start": i64::MAX}), Reason::BadTime("start")),
-        (json!({"/tres/allocated": [{"type": "cpu", "count": -4}]}), Reason::BadAmount("tres")),
-        (json!({"/tres/allocated": [{"type": "", "id": 1001, "count": 4}]}), Reason::BadResources("tres")),
-        (json!({"/job_id": null}), Reason::NoJobId),
-        (json!({"/user": "a\nb"}), Reason::BadName("user")),
+        (json!({"/state/current": ["PENDING"], "/time/start": 0, "/time/end": 0}), DropReason::NotStarted),
+        (json!({"/state/current": ["RUNNING"], "/time/start": 0}), DropReason::StartMissing),
+        (json!({"/time/end": START - 1, "/time/elapsed": null}), DropReason::EndBeforeStart),
+        (json!({"/time/end": "soon", "/time/elapsed": null}), DropReason::BadTime("end")),
+        (json!({"/time/start": i64::MAX}), DropReason::BadTime("start")),
+        (json!({"/tres/allocated": [{"type": "cpu", "count": -4}]}), DropReason::BadAmount("tres")),
+        (json!({"/tres/allocated": [{"type": "", "id": 1001, "count": 4}]}), DropReason::BadResources("tres")),
+        (json!({"/job_id": null}), DropReason::NoJobId),
+        (json!({"/user": "a\nb"}), DropReason::BadName("user")),
     ] {
         let outcome = document(&[job(), with(&changes)]);
         assert_eq!((outcome.reasons(), outcome.jobs.len()), (vec![reason], 1), "{changes}");
@@ -204,8 +204,8 @@ impl Read for Endless {
 #[test]
 fn jobs_come_while_the_document_goes_on() {
     let head = io::Cursor::new(format!("{{\"jobs\": [{}", job()));
-    let source = Source::new(head.chain(Endless(format!(",{}", job()).into_bytes(), 0)), None);
-    let reader = Reader::new(Format::named("sacct").unwrap(), source, &Options::default()).unwrap();
-    let jobs = reader.take(20_000).filter(|row| matches!(row, Ok(Row::Job(_)))).count();
+    let source = LineSource::new(head.chain(Endless(format!(",{}", job()).into_bytes(), 0)), None);
+    let reader = TraceReader::new(ImportFormat::named("sacct").unwrap(), source, &TraceOptions::default()).unwrap();
+    let jobs = reader.take(20_000).filter(|row| matches!(row, Ok(JobRow::Job(_)))).count();
     assert_eq!(jobs, 20_000);
 }

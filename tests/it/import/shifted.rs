@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use fairshared::cli::import::command::ImportArgs;
-use fairshared::cli::import::report::Report;
+use fairshared::cli::import::report::ImportReport;
 use fairshared::domain::decimal::Usage;
-use fairshared::domain::kernel::Phase;
+use fairshared::domain::kernel::KernelPhase;
 use fairshared::domain::tier::Tier;
 
 use super::loading::Desk;
@@ -44,7 +44,7 @@ async fn used(desk: &Desk) -> String {
     rows.iter().filter_map(|row| row.resource_usage.get(slot("cpu"))).sum::<Usage>().to_string()
 }
 
-fn told(report: &Report) -> (u64, u64, u64) {
+fn told(report: &ImportReport) -> (u64, u64, u64) {
     (report.changed, report.known(), report.refused_rows())
 }
 
@@ -140,7 +140,7 @@ on_both! {
             desk.import(&sacct(&desk, &rows)).await;
             assert_eq!(ended(desk.kernels(GROUP).await), ["2026-02-09T01:30:00Z", "2026-02-09T04:00:00Z"]);
         }
-        let still = desk.kernels(GROUP).await.iter().filter(|k| k.report.phase == Phase::Running).count();
+        let still = desk.kernels(GROUP).await.iter().filter(|k| k.report.phase == KernelPhase::Running).count();
         assert_eq!(still, 3);
     }
 

@@ -4,21 +4,21 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
-use fairshared::cli::import::Options;
-use fairshared::cli::import::reason::Reason;
-use fairshared::cli::import::source::{Line, MAX_LINE, Source};
+use fairshared::cli::import::TraceOptions;
+use fairshared::cli::import::reason::DropReason;
+use fairshared::cli::import::source::{LineSource, MAX_LINE, SourceLine};
 
-use super::{Format, Reader, Row, gzip, read, refused, source};
+use super::{ImportFormat, JobRow, TraceReader, gzip, read, refused, source};
 
 const ROW: &str = "7 100 20 300 4 -1 -1 8 600 -1 1 5 6 -1 2 3 -1 -1\n";
 
 /// Every line as text, or its reason.
-fn lines(mut source: Source) -> Vec<Result<String, Reason>> {
+fn lines(mut source: LineSource) -> Vec<Result<String, DropReason>> {
     let mut lines = Vec::new();
     while let Some(line) = source.next_line() {
         lines.push(match line {
-            Line::Text(text) => Ok(text.to_owned()),
-            Line::Unreadable { reason, .. } => Err(reason),
+            SourceLine::Text(text) => Ok(text.to_owned()),
+            SourceLine::Unreadable { reason, .. } => Err(reason),
         });
     }
     lines
@@ -42,11 +42,11 @@ fn a_line_that_is_too_long_costs_only_itself() {
     let longest = "x".repeat(MAX_LINE);
     for (long, fits) in [(longest.clone(), true), (longest.clone() + "x", false), (longest.repeat(3), false)] {
         let read = lines(source(gzip(format!("a\n{long}\nb\n").as_bytes())));
-        let middle = if fits { Ok(long) } else { Err(Reason::LineTooLong) };
+        let middle = if fits { Ok(long) } else { Err(DropReason::LineTooLong) };
         assert!(read == [Ok("a".to_owned()), middle, Ok("b".to_owned())], "{fits}");
     }
     let unended = lines(source(format!("a\n{}", longest.repeat(2))));
-    assert_eq!(unended, [Ok("a".to_owned()), Err(Reason::LineTooLong)]);
+    assert_eq!(unended, [Ok("a".to_owned()), Err(DropReason::LineTooLong)]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn bad_lines_are_rows_that_are_dropped() {
     bytes.push(b'\n');
     bytes.extend_from_slice(ROW.as_bytes());
     let outcome = read("swf", bytes);
-    assert_eq!(outcome.reasons(), [Reason::InvalidUtf8, Reason::LineTooLong]);
+    assert_eq!(outcome.reasons(), [DropReason::InvalidUtf8, DropReason::LineTooLong]);
     assert_eq!(outcome.dropped.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(outcome.summary.taken, 2);
     assert_eq!(
@@ -105,10 +105,13 @@ fn plain_text_may_be_cut_at_any_byte() {
     let rows: String = many_rows().lines().take(20).flat_map(|line| [line, "\n"]).collect();
     let whole = read("swf", rows.clone());
     for length in 1..rows.len() {
-        let mut cut =
-            Reader::new(Format::named("swf").unwrap(), source(&rows.as_bytes()[..length]), &Options::default())
-                .unwrap();
-        let taken = cut.by_ref().filter(|row| matches!(row, Ok(Row::Job(_)))).count();
+        let mut cut = TraceReader::new(
+            ImportFormat::named("swf").unwrap(),
+            source(&rows.as_bytes()[..length]),
+            &TraceOptions::default(),
+        )
+        .unwrap();
+        let taken = cut.by_ref().filter(|row| matches!(row, Ok(JobRow::Job(_)))).count();
         assert_eq!(taken, rows[..length].matches('\n').count(), "{length}");
         assert_eq!(cut.summary().dropped_rows(), 0, "{length}");
         let early = cut.summary().ended_early.as_ref().map(ToString::to_string);
@@ -144,7 +147,7 @@ impl Read for Broken {
 #[test]
 fn an_input_that_fails_is_an_early_end() {
     for good in ["", "x", "one\ntwo\nthr"] {
-        let mut source = Source::new(io::Cursor::new(good).chain(Broken), None);
+        let mut source = LineSource::new(io::Cursor::new(good).chain(Broken), None);
         while source.next_line().is_some() {}
         let early = source.ended_early().expect("fails");
         assert_eq!((early.line, early.cause.as_str()), (good.matches('\n').count() as u64 + 1, "the disk is gone"));
@@ -158,7 +161,7 @@ fn progress_counts_the_compressed_bytes() {
     let path = folder.path().join("trace");
     let packed = gzip(many_rows().as_bytes());
     std::fs::write(&path, &packed).unwrap();
-    let mut source = Source::open(&path).unwrap();
+    let mut source = LineSource::open(&path).unwrap();
     let progress = source.progress();
     assert_eq!(progress.total(), Some(packed.len() as u64));
     assert!(progress.bytes_read() < packed.len() as u64);
@@ -171,10 +174,10 @@ fn progress_counts_the_compressed_bytes() {
 fn a_file_that_cannot_be_opened_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("absent"), folder.path().to_owned()] {
-        let error = Source::open(&path).err().expect("no such file").to_string();
+        let error = LineSource::open(&path).err().expect("no such file").to_string();
         assert!(error.starts_with(&format!("cannot open {}: ", path.display())), "{error}");
     }
-    assert!(Source::open(Path::new("-")).unwrap().progress().total().is_none());
+    assert!(LineSource::open(Path::new("-")).unwrap().progress().total().is_none());
 }
 
 /// Endless rows, made on demand.
@@ -201,10 +204,10 @@ impl Read for Rows {
 fn rows_come_while_the_input_goes_on() {
     // More rows than any buffer holds; the first is there before the rest is read.
     const ROWS: usize = 100_000;
-    let source = Source::new(Rows { left: ROWS, at: 0 }, None);
+    let source = LineSource::new(Rows { left: ROWS, at: 0 }, None);
     let progress = source.progress();
-    let format = fairshared::cli::import::format::Format::named("swf").unwrap();
-    let mut rows = fairshared::cli::import::Reader::new(format, source, &super::Options::default()).unwrap();
+    let format = fairshared::cli::import::format::ImportFormat::named("swf").unwrap();
+    let mut rows = fairshared::cli::import::TraceReader::new(format, source, &super::TraceOptions::default()).unwrap();
     assert!(rows.next().is_some());
     assert!(progress.bytes_read() < 1 << 18);
     assert_eq!(rows.by_ref().count(), ROWS - 1);

@@ -1,7 +1,7 @@
 //! Logs in the Standard Workload Format.
 
-use fairshared::cli::import::reason::Reason;
-use fairshared::cli::import::{MemoryUnit, Options};
+use fairshared::cli::import::reason::DropReason;
+use fairshared::cli::import::{MemoryUnit, TraceOptions};
 
 use super::{at, read, read_with, refused, slots};
 
@@ -58,7 +58,7 @@ fn memory_in_every_unit() {
         (MemoryUnit::BytesPerNode, "1024", "4096", listed, "cpu=4 mem=8192"),
         (MemoryUnit::BytesPerNode, "-1", "4096", "", "cpu=4 mem=4096"),
     ] {
-        let options = Options { swf_memory: unit, ..Options::default() };
+        let options = TraceOptions { swf_memory: unit, ..TraceOptions::default() };
         let line = format!("{} {tail}", row(&[(7, used), (10, requested)]));
         assert_eq!(slots(&read_with("swf", line, &options).only_job()), expected, "{unit:?} {used} {requested}");
     }
@@ -84,22 +84,22 @@ fn the_extended_form_names_nodes_and_queue() {
 #[test]
 fn bad_rows_are_dropped_with_a_reason() {
     for (line, reason) in [
-        (row(&[(4, "-1")]), Reason::NoRunTime),
-        (row(&[(4, "-1359981026")]), Reason::NoRunTime),
-        (row(&[(3, "-2")]), Reason::NegativeWait),
-        (row(&[(2, "-1")]), Reason::BadTime("submit time")),
-        (row(&[(2, "x")]), Reason::BadNumber("submit time")),
-        (row(&[(2, "9223372036854775807")]), Reason::BadTime("submit time")),
-        (row(&[(4, "9223372036854775807")]), Reason::BadTime("end")),
-        (row(&[(5, "four"), (8, "-1")]), Reason::BadNumber("allocated processors")),
-        (row(&[(4, "-1"), (11, "5")]), Reason::CancelledBeforeStart),
-        (row(&[(3, "-0.5")]), Reason::NegativeWait),
-        (row(&[(11, "2")]), Reason::PartialRun),
-        (row(&[(11, "3")]), Reason::PartialRun),
-        (row(&[(11, "4")]), Reason::PartialRun),
-        (row(&[(12, "an\u{7}n")]), Reason::BadName("user")),
-        (row(&[]).replace(" 6 ", " ; "), Reason::FieldCount),
-        ("1 2 3".to_owned(), Reason::FieldCount),
+        (row(&[(4, "-1")]), DropReason::NoRunTime),
+        (row(&[(4, "-1359981026")]), DropReason::NoRunTime),
+        (row(&[(3, "-2")]), DropReason::NegativeWait),
+        (row(&[(2, "-1")]), DropReason::BadTime("submit time")),
+        (row(&[(2, "x")]), DropReason::BadNumber("submit time")),
+        (row(&[(2, "9223372036854775807")]), DropReason::BadTime("submit time")),
+        (row(&[(4, "9223372036854775807")]), DropReason::BadTime("end")),
+        (row(&[(5, "four"), (8, "-1")]), DropReason::BadNumber("allocated processors")),
+        (row(&[(4, "-1"), (11, "5")]), DropReason::CancelledBeforeStart),
+        (row(&[(3, "-0.5")]), DropReason::NegativeWait),
+        (row(&[(11, "2")]), DropReason::PartialRun),
+        (row(&[(11, "3")]), DropReason::PartialRun),
+        (row(&[(11, "4")]), DropReason::PartialRun),
+        (row(&[(12, "an\u{7}n")]), DropReason::BadName("user")),
+        (row(&[]).replace(" 6 ", " ; "), DropReason::FieldCount),
+        ("1 2 3".to_owned(), DropReason::FieldCount),
     ] {
         assert_eq!(read("swf", line.clone()).reasons(), [reason], "{line}");
     }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use fairshared::cli::import::capacities::read_capacities;
-use fairshared::cli::import::format::Format;
+use fairshared::cli::import::format::ImportFormat;
 use fairshared::cli::import::job::ImportedJob;
-use fairshared::cli::import::source::Source;
-use fairshared::cli::import::{MemoryUnit, Options, Reader};
+use fairshared::cli::import::source::LineSource;
+use fairshared::cli::import::{MemoryUnit, TraceOptions, TraceReader};
 use fairshared::domain::decimal::{Amount, Usage};
-use fairshared::domain::time::Span;
+use fairshared::domain::time::TimeSpan;
 
 use super::{Outcome, collect, slot};
 use crate::support::plain::{
@@ -18,10 +18,12 @@ use crate::support::plain::{
     sacct_rows, unpack, wagap_rows,
 };
 
-fn import(format: &str, path: &Path, options: &Options) -> Outcome {
-    let source = Source::open(path).unwrap();
-    let outcome = collect(Reader::new(Format::named(format).unwrap(), source, options).unwrap()).unwrap();
-    let again = collect(Reader::new(Format::named(format).unwrap(), Source::open(path).unwrap(), options).unwrap());
+fn import(format: &str, path: &Path, options: &TraceOptions) -> Outcome {
+    let source = LineSource::open(path).unwrap();
+    let outcome = collect(TraceReader::new(ImportFormat::named(format).unwrap(), source, options).unwrap()).unwrap();
+    let again = collect(
+        TraceReader::new(ImportFormat::named(format).unwrap(), LineSource::open(path).unwrap(), options).unwrap(),
+    );
     assert!(again.unwrap().jobs == outcome.jobs, "a second reading differs");
     let kernels: HashSet<_> = outcome.jobs.iter().map(ImportedJob::kernel_id).collect();
     assert_eq!(kernels.len(), outcome.jobs.len(), "a kernel id stands for two jobs");
@@ -58,7 +60,7 @@ fn imported_sums(jobs: &[ImportedJob]) -> Sums {
     let mut sums: BTreeMap<(String, &'static str), Usage> = BTreeMap::new();
     for job in jobs {
         let (Some(start), Some(end)) = (job.started_at, job.terminated_at) else { continue };
-        let Some(span) = Span::new(start, end) else { continue };
+        let Some(span) = TimeSpan::new(start, end) else { continue };
         for name in SLOTS {
             let Some(amount) = job.slots.get(slot(name)) else { continue };
             for key in keys(&job.user, &job.project, &job.resource_group) {
@@ -102,7 +104,7 @@ fn sacct_dumps() {
     let Some(data) = data() else { return };
     for (cluster, count, users, projects) in [("phillips", 3_797, 3, 3), ("pozidriv", 10_216, 17, 6)] {
         let path = data.join(format!("xdmod-sacct/{cluster}.sacct.txt.gz"));
-        let outcome = import("sacct", &path, &Options::default());
+        let outcome = import("sacct", &path, &TraceOptions::default());
         assert_eq!((outcome.summary.rows, outcome.summary.taken), (count, count));
         assert_eq!((distinct(&outcome.jobs, |j| &j.user), distinct(&outcome.jobs, |j| &j.project)), (users, projects));
         let text = unpack(&path);
@@ -127,7 +129,7 @@ fn sacct_dumps() {
 fn lcg2005() {
     let Some(data) = data() else { return };
     let path = data.join("lcg2005/lcg2005.swf.gz");
-    let outcome = import("swf", &path, &Options::default());
+    let outcome = import("swf", &path, &TraceOptions::default());
     let jobs = &outcome.jobs;
     assert_eq!((outcome.summary.rows, outcome.summary.taken), (97_630, 97_630));
     assert_eq!((distinct(jobs, |j| &j.user), distinct(jobs, |j| &j.project)), (178, 26));
@@ -151,7 +153,7 @@ fn lcg2005() {
 fn wagap2013() {
     let Some(data) = data() else { return };
     let path = data.join("wagap2013/wagap2013.swf.gz");
-    let options = Options { swf_memory: MemoryUnit::BytesPerNode, ..Options::default() };
+    let options = TraceOptions { swf_memory: MemoryUnit::BytesPerNode, ..TraceOptions::default() };
     let outcome = import("swf", &path, &options);
     assert_eq!((outcome.summary.rows, outcome.summary.taken), (8_165, 8_165));
     assert_eq!(distinct(&outcome.jobs, |j| &j.user), 55);
@@ -198,7 +200,7 @@ fn neutral_files() {
         ("xdmod-sacct/pozidriv.jobs.csv.gz", 10_216, 17, 6, 1, 0),
     ] {
         let path = data.join(file);
-        let outcome = import("csv", &path, &Options::default());
+        let outcome = import("csv", &path, &TraceOptions::default());
         let jobs = &outcome.jobs;
         assert_eq!((outcome.summary.rows, outcome.summary.taken), (count, count), "{file}");
         assert_eq!((distinct(jobs, |j| &j.user), distinct(jobs, |j| &j.project)), (users, projects), "{file}");
@@ -221,7 +223,7 @@ fn capacities() {
     ] {
         let text = std::fs::read_to_string(data.join(file)).unwrap();
         let rows = neutral_rows(&text);
-        let read = read_capacities(&mut Source::open(&data.join(file)).unwrap()).unwrap();
+        let read = read_capacities(&mut LineSource::open(&data.join(file)).unwrap()).unwrap();
         assert_eq!((read.len(), rows.len()), (count, count), "{file}");
         let sum = read.iter().filter_map(|row| row.slots.get(slot(name))).fold(Amount::ZERO, Amount::saturating_add);
         let direct: u64 = rows.iter().map(|row| row[column].parse::<u64>().unwrap()).sum();

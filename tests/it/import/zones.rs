@@ -1,9 +1,9 @@
 //! Times without an offset.
 
-use fairshared::cli::import::Options;
-use fairshared::cli::import::format::Format;
+use fairshared::cli::import::TraceOptions;
+use fairshared::cli::import::format::ImportFormat;
 
-use super::{ImportError, Outcome, Reader, at, read, read_with, source};
+use super::{ImportError, Outcome, TraceReader, at, read, read_with, source};
 
 const HEADER: &str = "JobID|User|Account|State|Start|End|AllocTRES";
 
@@ -11,8 +11,8 @@ fn row(start: &str, end: &str) -> String {
     format!("{HEADER}\n7|ann|physics|COMPLETED|{start}|{end}|cpu=1\n")
 }
 
-fn options(zone: &str) -> Options {
-    Options { zone: Some(zone.parse().unwrap()), ..Options::default() }
+fn options(zone: &str) -> TraceOptions {
+    TraceOptions { zone: Some(zone.parse().unwrap()), ..TraceOptions::default() }
 }
 
 fn berlin(start: &str, end: &str) -> Outcome {
@@ -95,15 +95,15 @@ fn the_zone_that_is_assumed_is_told() {
 
 #[test]
 fn what_says_nothing_about_a_format_is_refused() {
-    let refused = |format, options: &Options| {
-        let reader = Reader::new(Format::named(format).unwrap(), source(""), options);
+    let refused = |format, options: &TraceOptions| {
+        let reader = TraceReader::new(ImportFormat::named(format).unwrap(), source(""), options);
         let Err(error @ ImportError::NotOfFormat { .. }) = reader else { panic!("not refused") };
         error.to_string()
     };
     assert_eq!(refused("swf", &options("UTC")), "--timezone says nothing about the format swf");
     assert_eq!(refused("lsf", &options("UTC")), "--timezone says nothing about the format lsf");
-    let delimiter = Options { delimiter: Some(';'), ..Options::default() };
+    let delimiter = TraceOptions { delimiter: Some(';'), ..TraceOptions::default() };
     assert_eq!(refused("csv", &delimiter), "--delimiter says nothing about the format csv");
-    let fields = Options { fields: Some("JobID".to_owned()), ..Options::default() };
+    let fields = TraceOptions { fields: Some("JobID".to_owned()), ..TraceOptions::default() };
     assert_eq!(refused("pbs", &fields), "--fields says nothing about the format pbs");
 }

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use fairshared::domain::options::{Order, SequenceMode};
+use fairshared::domain::options::{FairshareOrder, SequenceMode};
 use fairshared::domain::weight::Weight;
-use fairshared::jobs::{JobSettings, Runner};
-use fairshared::server::{self, App};
+use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::server::{self, ServerApp};
 use fairshared::service::keys::NewKey;
 use fairshared::service::sequence::SequenceInput;
 use fairshared::service::sequence::request::SequenceRequest;
-use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::weights::{WeightItem, WeightTarget};
 use fairshared::service::{Clock, Role};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -54,9 +54,9 @@ impl Way {
         let new =
             NewKey { role: Role::Scheduler, label: "scheduler".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = f.service.create_key(admin(), new).await.unwrap();
-        let jobs = Runner::new(Arc::clone(&f.service), JobSettings::default());
-        let app = App::new(Arc::clone(&f.service), jobs);
-        tokio::spawn(server::serve(app, listener, CancellationToken::new()));
+        let jobs = JobRunner::new(Arc::clone(&f.service), JobSettings::default());
+        let app = ServerApp::new(Arc::clone(&f.service), jobs);
+        tokio::spawn(server::run_server(app, listener, CancellationToken::new()));
         Self::Http { url, key, client: reqwest::Client::new() }
     }
 
@@ -95,7 +95,7 @@ impl Way {
     }
 }
 
-async fn cluster(order: Order) -> Fixture {
+async fn cluster(order: FairshareOrder) -> Fixture {
     let f = Fixture::new(database::sqlite().await, START).await;
     f.agent("node-1", &json!({"cuda.device": CAST.devices})).await;
     let interval = ROUNDS_BETWEEN_RUNS * JOB_SECONDS;
@@ -108,10 +108,10 @@ async fn cluster(order: Order) -> Fixture {
     assert!(f.ingest(&known).await.is_empty());
     let weight = |value: f64| Some(Weight::parse(&value.to_string()).unwrap());
     let domains =
-        DOMAINS.iter().map(|(name, w)| WeightItem { target: Target::Domain((*name).into()), weight: weight(*w) });
+        DOMAINS.iter().map(|(name, w)| WeightItem { target: WeightTarget::Domain((*name).into()), weight: weight(*w) });
     let users = (0..CAST.users).map(|user| {
         let member = CAST.member(user);
-        WeightItem { target: Target::User(member.user, Some(member.project)), weight: weight(CAST.weight(user)) }
+        WeightItem { target: WeightTarget::User(member.user, Some(member.project)), weight: weight(CAST.weight(user)) }
     });
     f.service.put_weights(admin(), GROUP.into(), domains.chain(users).collect(), None).await.unwrap();
     f
@@ -204,7 +204,14 @@ async fn achieved(f: &Fixture, way: &Way, mode: SequenceMode, when: Reports, day
     jobs.into_iter().map(|count| count / all).collect()
 }
 
-async fn delivered(f: &Fixture, way: &Way, order: Order, mode: SequenceMode, when: Reports, days: i64) -> (f64, f64) {
+async fn delivered(
+    f: &Fixture,
+    way: &Way,
+    order: FairshareOrder,
+    mode: SequenceMode,
+    when: Reports,
+    days: i64,
+) -> (f64, f64) {
     let (achieved, entitled) = (achieved(f, way, mode, when, days).await, CAST.entitled(order));
     let users = misallocated(&achieved, &entitled);
     let domains = misallocated(&CAST.by_domain(&achieved), &CAST.by_domain(&entitled));
@@ -215,36 +222,36 @@ async fn delivered(f: &Fixture, way: &Way, order: Order, mode: SequenceMode, whe
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progressive_delivers_what_weights_say() {
-    let f = cluster(Order::Flat).await;
+    let f = cluster(FairshareOrder::Flat).await;
     let (users, _) =
-        delivered(&f, &Way::Direct, Order::Flat, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Flat, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03, "{users}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
-    let f = cluster(Order::Tiered).await;
+    let f = cluster(FairshareOrder::Tiered).await;
     let way = Way::http(&f).await;
     let (users, domains) =
-        delivered(&f, &way, Order::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
 /// Started jobs are known by `placed`, so that the time of their report does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_may_be_late_where_placed_tells_what_started() {
-    let f = cluster(Order::Tiered).await;
+    let f = cluster(FairshareOrder::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, 3).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, 3).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
 /// A user who is served twice, because the last round is not known yet, waits longer once it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_that_are_a_round_late_even_out_without_placed() {
-    let f = cluster(Order::Tiered).await;
+    let f = cluster(FairshareOrder::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::Late, 3).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::Late, 3).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -252,7 +259,7 @@ async fn reports_that_are_a_round_late_even_out_without_placed() {
 #[ignore = "long"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_late_reports_even_out_and_the_plain_order_misses() {
-    for order in [Order::Flat, Order::Tiered] {
+    for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
         let mut found = Vec::new();
         for (mode, when) in [
             (SequenceMode::Progressive, Reports::AtOnce),

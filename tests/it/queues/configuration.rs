@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairshared::domain::queues::QueueConfig;
 use fairshared::service::audit_log::{AuditEntry, AuditFilter};
-use fairshared::service::input::page::Window;
+use fairshared::service::input::page::PageWindow;
 use fairshared::service::queues::{QueuesChanged, QueuesWrite};
 use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn faults(result: Result<QueuesChanged, Error>) -> Vec<(String, &'static str)> {
 }
 
 async fn log(f: &Fixture) -> Vec<AuditEntry> {
-    let page = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(50, None)).await.unwrap();
+    let page = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(50, None)).await.unwrap();
     page.rows.into_iter().map(|(_, entry)| entry).filter(|e| e.action.starts_with("queue")).collect()
 }
 

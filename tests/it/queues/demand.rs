@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairshared::domain::division::Simulation;
+use fairshared::domain::division::DivisionSimulation;
 use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::{Caller, Role, Service};
@@ -136,7 +136,7 @@ on_both! {
                 spec.given.request = Some(slots(&json!({"cpu": wanted})));
                 spec
             });
-            let simulation = Simulation {
+            let simulation = DivisionSimulation {
                 algorithm: algorithm.to_owned(),
                 options: live.group.options.division.options.clone(),
                 capacity: slots(&json!({"cpu": "36"})),
@@ -196,7 +196,7 @@ on_both! {
         // Usage is recorded by project: the usage of p1 in p2 counts for p1, and there is a warning.
         let told = async || {
             let found = division(&f).await;
-            let of = |w: &&fairshared::domain::division::Warning| w.code == "usage_elsewhere";
+            let of = |w: &&fairshared::domain::division::DivisionWarning| w.code == "usage_elsewhere";
             found.division.report.warnings.iter().filter(of).map(|w| w.queue.clone().unwrap()).collect::<Vec<_>>()
         };
         assert!(told().await.is_empty());

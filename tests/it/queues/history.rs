@@ -1,9 +1,9 @@
 //! The last division of each day: stored, filtered, paged and purged.
 
 use fairshared::domain::time::Day;
-use fairshared::jobs::{JobSettings, Runner};
+use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::service::division::{DivisionDay, HistoryFilter};
-use fairshared::service::input::page::{Cursor, Window};
+use fairshared::service::input::page::{Cursor, PageWindow};
 use fairshared::service::jobs::JobControl;
 use fairshared::service::{Caller, Role};
 use serde_json::json;
@@ -19,7 +19,7 @@ fn day(text: &str) -> Day {
 }
 
 async fn rows(f: &Fixture, filter: &HistoryFilter) -> Vec<DivisionDay> {
-    let page = f.service.division_history(&admin(), GROUP, filter, &Window::forward(100, None)).await.unwrap();
+    let page = f.service.division_history(&admin(), GROUP, filter, &PageWindow::forward(100, None)).await.unwrap();
     assert!(!page.has_next);
     assert_eq!(page.total, page.rows.len() as u64);
     page.rows.into_iter().map(|(_, row)| row).collect()
@@ -85,7 +85,7 @@ on_both! {
         let mut paged = Vec::new();
         let mut after = None;
         loop {
-            let page = f.service.division_history(&admin(), GROUP, &HistoryFilter::default(), &Window::forward(5, after.clone())).await.unwrap();
+            let page = f.service.division_history(&admin(), GROUP, &HistoryFilter::default(), &PageWindow::forward(5, after.clone())).await.unwrap();
             assert_eq!(page.total, 12);
             let next = page.next_cursor();
             paged.extend(page.rows.into_iter().map(|(_, row)| row));
@@ -97,13 +97,13 @@ on_both! {
         let found = rows(&f, &one).await;
         assert_eq!(found.iter().map(|r| (r.day, r.queue.as_str())).collect::<Vec<_>>(), [(day("2026-01-11T00:00:00Z"), "é")]);
         let user = Caller { role: Role::User, ..admin() };
-        let refused = f.service.division_history(&user, GROUP, &one, &Window::forward(5, None)).await.unwrap_err();
+        let refused = f.service.division_history(&user, GROUP, &one, &PageWindow::forward(5, None)).await.unwrap_err();
         assert_eq!(refused.code(), "forbidden");
     }
 
     async fn the_jobs_divide_and_purge(db: TestDb) {
         let f = cluster(db).await;
-        let runner = Runner::new(f.service.clone(), JobSettings { keep_buckets_days: 40, ..JobSettings::default() });
+        let runner = JobRunner::new(f.service.clone(), JobSettings { keep_buckets_days: 40, ..JobSettings::default() });
         let run = async |job: &str| {
             let done = std::sync::Arc::clone(&runner).run_now(job.to_owned(), Some(GROUP.to_owned())).await.unwrap().unwrap();
             assert_eq!(done[0].status, "succeeded");

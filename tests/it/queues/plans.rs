@@ -1,6 +1,6 @@
 //! Reclaim plans of live groups: their victims, and the reasons of refusals.
 
-use fairshared::domain::reclaim::{PendingMember, Plan, Rule, Verdict};
+use fairshared::domain::reclaim::{PendingMember, ReclaimPlan, ReclaimRule, ReclaimVerdict};
 use fairshared::service::plans::PlanRequest;
 use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
@@ -34,15 +34,15 @@ fn request(workload: &str, queue: &str, members: &[&str]) -> PlanRequest {
     }
 }
 
-async fn try_plan(f: &Fixture, request: PlanRequest) -> Result<Plan, Error> {
+async fn try_plan(f: &Fixture, request: PlanRequest) -> Result<ReclaimPlan, Error> {
     f.service.plan_reclaim(&admin(), GROUP, request).await.map(|planned| planned.plan)
 }
 
-async fn plan(f: &Fixture, request: PlanRequest) -> Plan {
+async fn plan(f: &Fixture, request: PlanRequest) -> ReclaimPlan {
     try_plan(f, request).await.unwrap()
 }
 
-fn victims(plan: &Plan) -> Vec<String> {
+fn victims(plan: &ReclaimPlan) -> Vec<String> {
     plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(ToString::to_string)).collect()
 }
 
@@ -71,7 +71,7 @@ on_both! {
     async fn what_fits_takes_nobody(db: TestDb) {
         let f = full(db).await;
         let fits = plan(&f, request("w", "b", &["1"])).await;
-        assert_eq!((fits.verdict, fits.victims.len()), (Verdict::Fits, 0));
+        assert_eq!((fits.verdict, fits.victims.len()), (ReclaimVerdict::Fits, 0));
         let placed: Vec<_> = fits.placement.unwrap().iter().map(|p| p.agent_id.to_string()).collect();
         assert_eq!(placed, ["n2"]);
     }
@@ -79,31 +79,31 @@ on_both! {
     async fn the_newest_of_who_has_too_much_gives_back(db: TestDb) {
         let f = full(db).await;
         let taken = plan(&f, request("w", "b", &["2"])).await;
-        assert_eq!(taken.verdict, Verdict::Reclaim, "{taken:?}");
+        assert_eq!(taken.verdict, ReclaimVerdict::Reclaim, "{taken:?}");
         assert_eq!(victims(&taken), ids(&["a3"]));
         assert_eq!(&*taken.victims[0].queue, "a");
         assert_eq!(taken.disruption_ratio.to_string(), "1");
         // Once it ended there is room: live state counts, not what was read before.
         f.ingest(&[gpus("a3", "a", "2", &json!({"agent_id": "n2", "started_at": "2026-01-09T03:00:00Z", "status": "TERMINATED", "terminated_at": "2026-01-10T00:00:00Z"}))]).await;
-        assert_eq!(plan(&f, request("w", "b", &["2"])).await.verdict, Verdict::Fits);
+        assert_eq!(plan(&f, request("w", "b", &["2"])).await.verdict, ReclaimVerdict::Fits);
     }
 
     async fn refusals_say_why(db: TestDb) {
         let f = full(db).await;
         let refused = plan(&f, request("w", "a", &["2"])).await;
-        assert_eq!(refused.verdict, Verdict::Refused);
+        assert_eq!(refused.verdict, ReclaimVerdict::Refused);
         assert!(refused.victims.is_empty());
-        assert_eq!(refused.refusals[0].rule, Rule::GateFairShare);
+        assert_eq!(refused.refusals[0].rule, ReclaimRule::GateFairShare);
         // Critical kernels stay, whatever queue they belong to.
         let critical = |name: &str, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": "2026-01-09T03:00:00Z"}));
         let started = |name: &str, hour: u32, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": format!("2026-01-09T{hour:02}:00:00Z")}));
         f.ingest(&[critical("a3", "n2"), started("a1", 1, "n1"), started("a2", 2, "n1")]).await;
         let refused = plan(&f, request("w", "b", &["2"])).await;
-        assert_eq!(refused.verdict, Verdict::Refused);
-        assert!(refused.refusals.iter().any(|r| r.rule == Rule::Critical), "{refused:?}");
+        assert_eq!(refused.verdict, ReclaimVerdict::Refused);
+        assert!(refused.refusals.iter().any(|r| r.rule == ReclaimRule::Critical), "{refused:?}");
         set_queues(&f, &json!([{"name": "a", "quota": {"gpu": "4"}}, {"name": "b", "limit": {"gpu": "1"}}])).await;
         let over = plan(&f, request("w", "b", &["2"])).await;
-        assert_eq!((over.verdict, over.refusals[0].rule), (Verdict::Refused, Rule::Limit));
+        assert_eq!((over.verdict, over.refusals[0].rule), (ReclaimVerdict::Refused, ReclaimRule::Limit));
     }
 
     async fn kernels_of_a_gang_go_together(db: TestDb) {
@@ -113,7 +113,7 @@ on_both! {
         let gang = |name: &str| gpus(name, "a", "2", &json!({"agent_id": "n1", "gang_id": "train", "gang_min": 3}));
         f.ingest(&[gang("g1"), gang("g2"), gang("g3"), gang("g4")]).await;
         let one = plan(&f, request("w", "b", &["2"])).await;
-        assert_eq!((one.verdict, one.victims.len(), one.victims[0].kernel_ids.len()), (Verdict::Reclaim, 1, 1));
+        assert_eq!((one.verdict, one.victims.len(), one.victims[0].kernel_ids.len()), (ReclaimVerdict::Reclaim, 1, 1));
         assert_eq!(&*one.victims[0].workload_id, "train");
         let all = plan(&f, request("w", "b", &["2", "2"])).await;
         assert_eq!(victims(&all).len(), 4, "{all:?}");
@@ -123,7 +123,7 @@ on_both! {
         let f = full(db).await;
         let wait = |name: &str, gang: &str| gpus(name, "b", "1", &json!({"gang_id": gang, "status": "PENDING", "started_at": null}));
         f.ingest(&[wait("w1", "known"), wait("w2", "known"), wait("w3", "other")]).await;
-        let share = |plan: &Plan, queue: &str| plan.before.iter().find(|f| &*f.queue == queue).unwrap().fair_share.to_json();
+        let share = |plan: &ReclaimPlan, queue: &str| plan.before.iter().find(|f| &*f.queue == queue).unwrap().fair_share.to_json();
         // a asks for 6, b for 1 + 3: quotas 4 and 4 are the whole.
         set_queues(&f, &json!([{"name": "a"}, {"name": "b"}])).await;
         let known = plan(&f, request("known", "b", &["1", "1"])).await;
@@ -163,7 +163,7 @@ on_both! {
         unknown.members[0].slots = slots(&json!({"tpu": "1"}));
         assert_eq!(faults(unknown).await, [("/members/0/slots".to_owned(), "unknown_slot")]);
         let huge = plan(&f, request("w", "b", &["1000000000000000000"])).await;
-        assert_eq!(huge.verdict, Verdict::Refused);
+        assert_eq!(huge.verdict, ReclaimVerdict::Refused);
         for role in Role::ALL {
             let caller = Caller { role, ..admin() };
             let answer = f.service.plan_reclaim(&caller, GROUP, request("w", "b", &["1"])).await;
@@ -175,18 +175,18 @@ on_both! {
         let f = full(db).await;
         f.ingest(&[gpus("b2", "b", "1", &json!({}))]).await;
         let refused = plan(&f, request("w", "a", &["1"])).await;
-        assert_eq!(refused.verdict, Verdict::Refused);
+        assert_eq!(refused.verdict, ReclaimVerdict::Refused);
         assert!(refused.placement.is_none());
         assert!(refused.warnings.iter().any(|w| w.code == "unknown_agent"), "{refused:?}");
         let taken = plan(&f, request("w", "b", &["1"])).await;
-        assert_eq!((taken.verdict, taken.victims.len()), (Verdict::Reclaim, 1));
+        assert_eq!((taken.verdict, taken.victims.len()), (ReclaimVerdict::Reclaim, 1));
     }
 
     async fn what_is_odd_about_the_queues_is_told(db: TestDb) {
         let f = Fixture::new(db, START).await;
         let odd = json!([{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}, "limit": {"gpu": 1}}]);
         set_queues(&f, &odd).await;
-        let codes = |warnings: &[fairshared::domain::division::Warning]| warnings.iter().map(|w| w.code).collect::<Vec<_>>();
+        let codes = |warnings: &[fairshared::domain::division::DivisionWarning]| warnings.iter().map(|w| w.code).collect::<Vec<_>>();
         let divided = f.service.division(&admin(), GROUP, false).await.unwrap();
         let told = codes(&divided.division.report.warnings);
         assert!(!told.is_empty());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use fairshared::domain::weight::Weight;
 use fairshared::service::audit::label;
 use fairshared::service::audit_log::AuditFilter;
-use fairshared::service::configuration::{Configuration, ConfigurationChanged};
-use fairshared::service::input::page::Window;
-use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::configuration::{ConfigurationChanged, WantedConfiguration};
+use fairshared::service::input::page::PageWindow;
+use fairshared::service::weights::{WeightItem, WeightTarget};
 use fairshared::service::{Caller, Error, Role, Service};
 use fairshared::store;
 use serde_json::{Value, json};
@@ -26,15 +26,15 @@ async fn cluster(db: crate::support::database::TestDb) -> Fixture {
 }
 
 fn weight(domain: &str, weight: Option<&str>) -> WeightItem {
-    WeightItem { target: Target::Domain(domain.to_owned()), weight: weight.map(|w| Weight::parse(w).unwrap()) }
+    WeightItem { target: WeightTarget::Domain(domain.to_owned()), weight: weight.map(|w| Weight::parse(w).unwrap()) }
 }
 
-fn wanted(weights: &[WeightItem], queues: Option<&Value>, prune: bool) -> Configuration {
+fn wanted(weights: &[WeightItem], queues: Option<&Value>, prune: bool) -> WantedConfiguration {
     let queues = queues.map(|queues| queues.as_array().unwrap().iter().map(config).collect());
-    Configuration { weights: weights.to_vec(), queues, prune }
+    WantedConfiguration { weights: weights.to_vec(), queues, prune }
 }
 
-async fn put(f: &Fixture, wanted: Configuration) -> Result<ConfigurationChanged, Error> {
+async fn put(f: &Fixture, wanted: WantedConfiguration) -> Result<ConfigurationChanged, Error> {
     f.service.put_configuration(admin(), GROUP.to_owned(), wanted, Some("new term".to_owned())).await
 }
 
@@ -46,7 +46,7 @@ fn seen(service: &Service) -> (Vec<String>, Vec<String>) {
 }
 
 async fn entries(f: &Fixture) -> Vec<(String, Option<String>)> {
-    let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+    let log = f.service.audit_log(&admin(), &AuditFilter::default(), &PageWindow::forward(100, None)).await.unwrap();
     let written = log.rows.into_iter().map(|(_, entry)| (entry.action, entry.reason));
     written.filter(|(action, _)| action == "queues.put" || action == "weights.put").collect()
 }
@@ -135,7 +135,7 @@ on_both! {
             let preview = f.service.preview_configuration(&caller, GROUP, some()).await;
             assert_eq!((write.unwrap_err().code(), preview.unwrap_err().code()), ("forbidden", "forbidden"), "{role:?}");
         }
-        let nowhere = f.service.put_configuration(admin(), "nowhere".to_owned(), Configuration::default(), None).await;
+        let nowhere = f.service.put_configuration(admin(), "nowhere".to_owned(), WantedConfiguration::default(), None).await;
         assert_eq!(nowhere.unwrap_err().code(), "unknown_resource_group");
     }
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::queues::Bound;
-use fairshared::domain::reclaim::{Plan, Verdict};
+use fairshared::domain::reclaim::{ReclaimPlan, ReclaimVerdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Role;
-use fairshared::service::group::published::division::Division;
+use fairshared::service::group::snapshots::division::SnapshotDivision;
 use fairshared::service::ingest::incoming::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ impl Cluster {
         self.holds(queue) + self.waiting.iter().filter(|j| j.queue == queue).map(|j| j.amount).sum::<u64>()
     }
 
-    fn check_division(&self, division: &Division) {
+    fn check_division(&self, division: &SnapshotDivision) {
         let (tree, algorithm) = (&division.tree, division.algorithm);
         let column = tree.column(SlotName::new(self.slot).unwrap()).unwrap();
         let capacity = Amount::whole(self.capacity());
@@ -195,19 +195,19 @@ impl Cluster {
     }
 
     /// The rules that a plan of a job obeys, from the trace and the division alone.
-    fn check_plan(&self, division: &Division, job: &Job, plan: &Plan) {
+    fn check_plan(&self, division: &SnapshotDivision, job: &Job, plan: &ReclaimPlan) {
         let column = division.tree.column(SlotName::new(self.slot).unwrap()).unwrap();
         let share = |queue: &str| division.shares.fair_share[(division.tree.find(queue).unwrap(), column)].to_f64();
         let quota = |queue: &str| division.tree.quota[(division.tree.find(queue).unwrap(), column)];
         let by_id: HashMap<String, &Job> = self.running.iter().map(|j| (id(&j.id).to_string(), j)).collect();
         let taken: Vec<&Job> = plan.victims.iter().flat_map(|v| &v.kernel_ids).map(|k| by_id[&**k]).collect();
         match plan.verdict {
-            Verdict::Fits => assert!(taken.is_empty() && self.has_room(job, &[])),
-            Verdict::Refused | Verdict::SearchExhausted => {
+            ReclaimVerdict::Fits => assert!(taken.is_empty() && self.has_room(job, &[])),
+            ReclaimVerdict::Refused | ReclaimVerdict::SearchExhausted => {
                 assert!(taken.is_empty());
-                assert_eq!(plan.verdict == Verdict::Refused, !plan.refusals.is_empty());
+                assert_eq!(plan.verdict == ReclaimVerdict::Refused, !plan.refusals.is_empty());
             }
-            Verdict::Reclaim => {
+            ReclaimVerdict::Reclaim => {
                 assert!(!taken.is_empty() && self.has_room(job, &taken));
                 // No more than needed.
                 for spared in 0..taken.len() {
@@ -237,7 +237,7 @@ impl Cluster {
                     assert!(reclaimer <= 1.0 || reclaimer < holds / share(queue), "{} ends above {queue}", job.queue);
                 }
             }
-            Verdict::Preempt => panic!("all have one priority: {plan:?}"),
+            ReclaimVerdict::Preempt => panic!("all have one priority: {plan:?}"),
         }
     }
 
@@ -254,7 +254,7 @@ impl Cluster {
 }
 
 /// REST, GraphQL and the command line give the answer of the service.
-async fn is_told_everywhere(server: &Server, request: &Value, plan: &Plan) {
+async fn is_told_everywhere(server: &Server, request: &Value, plan: &ReclaimPlan) {
     let plan = serde_json::to_value(plan).unwrap();
     assert_eq!(server.call("POST", &group("/reclaim-plans"), Some(request)).await.json(200), plan);
     let workload = json!(request.to_string());

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use fairshared::domain::reclaim::{Pending, Plan, RunningMember, Victim, Workload};
+use fairshared::domain::reclaim::{PendingGang, ReclaimPlan, RunningMember, RunningWorkload, Victim};
 use serde_json::{Value, json};
 
 use super::support::Case;
 
 /// The cluster after the plan, once for each workload that lost something and asks for it again; if it lost members one by
 /// one, also once for each of them.
-pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
+pub fn after(case: &Case, plan: &ReclaimPlan) -> Vec<(String, Case)> {
     let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
     let mut next = case.clone();
     for workload in &mut next.running {
@@ -17,13 +17,13 @@ pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
     }
     next.running.retain(|w| !w.members.is_empty());
     next.running.push(started(case, plan));
-    let mut losers: Vec<&Workload> = Vec::new();
+    let mut losers: Vec<&RunningWorkload> = Vec::new();
     for workload in &case.running {
         if workload.members.iter().any(|m| gone.contains(&*m.kernel_id)) {
             losers.push(workload);
         }
     }
-    let back = |loser: &Workload, wanted: &[&RunningMember]| {
+    let back = |loser: &RunningWorkload, wanted: &[&RunningMember]| {
         let members: Vec<Value> = wanted.iter().map(|m| json!({"slots": m.slots})).collect();
         let mut after = next.clone();
         // The demand of all else that was lost stays.
@@ -32,7 +32,7 @@ pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
             let rest = other.members.iter().filter(|m| gone.contains(&*m.kernel_id) && !wants(m));
             add_demand(&mut after, &other.queue, &rest.collect::<Vec<_>>());
         }
-        after.pending = serde_json::from_value::<Pending>(json!({
+        after.pending = serde_json::from_value::<PendingGang>(json!({
             "workload_id": loser.workload_id, "queue": loser.queue, "priority": loser.priority,
             "preemptible": loser.preemptible, "members": members,
         }))
@@ -53,7 +53,7 @@ pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
     cases
 }
 
-fn started(case: &Case, plan: &Plan) -> Workload {
+fn started(case: &Case, plan: &ReclaimPlan) -> RunningWorkload {
     let pending = &case.pending;
     let agent =
         |at: usize| plan.placement.as_ref().and_then(|p| p.iter().find(|p| p.member == at)).map(|p| &*p.agent_id);

@@ -1,6 +1,6 @@
 //! A refusal means that no lawful set of victims exists: in small clusters all sets are tried.
 
-use fairshared::domain::reclaim::{Plan, PolicyName, Verdict};
+use fairshared::domain::reclaim::{PolicyName, ReclaimPlan, ReclaimVerdict};
 use proptest::prelude::*;
 
 use super::laws;
@@ -85,10 +85,10 @@ fn lawful_set(world: &World, mode: Mode) -> Option<Vec<Unit>> {
 }
 
 /// A lawful set that the planner overlooked. If a mode found nothing, it has none, and a workload that fits needs no victim.
-fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
+fn overlooked(world: &World, verdict: ReclaimVerdict) -> Option<(Mode, Vec<Unit>)> {
     let missed: &[Mode] = match verdict {
-        Verdict::Preempt => &[Mode::Reclaim],
-        Verdict::Refused => &[Mode::Reclaim, Mode::Preempt],
+        ReclaimVerdict::Preempt => &[Mode::Reclaim],
+        ReclaimVerdict::Refused => &[Mode::Reclaim, Mode::Preempt],
         _ => &[],
     };
     missed.iter().find_map(|mode| Some((*mode, lawful_set(world, *mode)?)))
@@ -114,9 +114,9 @@ fn with_tiers(seed: u64) -> Case {
     case
 }
 
-fn nothing_is_overlooked(case: &Case, plan: &Plan) -> Result<(), TestCaseError> {
+fn nothing_is_overlooked(case: &Case, plan: &ReclaimPlan) -> Result<(), TestCaseError> {
     let world = World::new(case);
-    prop_assert!(plan.verdict != Verdict::SearchExhausted);
+    prop_assert!(plan.verdict != ReclaimVerdict::SearchExhausted);
     if !is_large(&world) {
         let missed = overlooked(&world, plan.verdict);
         prop_assert!(missed.is_none(), "{missed:?} instead of {plan:?}");
@@ -139,7 +139,7 @@ proptest! {
     fn nothing_lawful_is_overlooked_by_plugins(seed in any::<u64>()) {
         let case = with_tiers(seed);
         let (world, plan) = (World::new(&case), case.plan());
-        for unit in world.units(&plan).iter().filter(|_| plan.verdict == Verdict::Reclaim) {
+        for unit in world.units(&plan).iter().filter(|_| plan.verdict == ReclaimVerdict::Reclaim) {
             let young = world.is_young(Mode::Reclaim, unit.workload);
             prop_assert!(!young || unit.members.iter().all(|member| *member >= world.core(unit.workload)));
         }

@@ -1,7 +1,7 @@
 //! Gangs lose surplus members one by one, then their core or nothing (DIVISION §6.4), and minimum runtimes (DIVISION,
 //! appendix B).
 
-use fairshared::domain::reclaim::{Rule, Verdict};
+use fairshared::domain::reclaim::{ReclaimRule, ReclaimVerdict};
 use serde_json::{Value, json};
 
 use super::support::{assert_refused, kernels, merge, pending, plan_of, workload};
@@ -54,9 +54,9 @@ fn gang_min_above_members_is_a_core() {
 fn core_is_checked_before_it_goes() {
     let mut case = from_b(4, vec![workload("gang", "b", 1, &ones(4), json!({}))], 1);
     case["shares"]["b"]["gpu"] = json!(3);
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     case["shares"]["b"]["gpu"] = json!(4);
-    assert_refused(&plan_of(&case), Some("gang"), Rule::Strategy);
+    assert_refused(&plan_of(&case), Some("gang"), ReclaimRule::Strategy);
 }
 
 /// At noon, with 3600 s: a workload that started at 11:00:00 may be evicted, and one that started a second later not; an
@@ -65,25 +65,25 @@ fn core_is_checked_before_it_goes() {
 fn minimum_runtime_protects() {
     let started = |at: &str| json!({"started_at": format!("2026-01-10T{at}Z")});
     let mut case = from_b(2, vec![workload("w", "b", 1, &ones(2), started("11:00:01"))], 1);
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     case["queues"][1]["reclaim_min_runtime"] = json!(3600);
     let plan = plan_of(&case);
-    assert_refused(&plan, Some("w"), Rule::MinRuntime);
+    assert_refused(&plan, Some("w"), ReclaimRule::MinRuntime);
     assert_eq!(plan.refusals[1].level.as_deref(), Some("b"));
     assert_eq!(plan.refusals[1].victim_ratio.as_deref(), Some("0.999722222222"));
     merge(&mut case["running"][0], started("11:00:00"));
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     merge(&mut case["running"][0], started("11:59:59"));
     case["running"][0]["gang_min"] = json!(1);
     assert_eq!(kernels(&plan_of(&case)), ["w/1"]);
     case["shares"]["a"]["gpu"] = json!(2);
     case["pending"] = pending("a", &[json!({"gpu": 2})], json!({}));
-    assert_refused(&plan_of(&case), Some("w"), Rule::Gang);
+    assert_refused(&plan_of(&case), Some("w"), ReclaimRule::Gang);
     // Unknown or future starts: the first is not protected, the second is.
     case["running"][0]["started_at"] = Value::Null;
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     merge(&mut case["running"][0], started("23:00:00"));
-    assert_refused(&plan_of(&case), Some("w"), Rule::Gang);
+    assert_refused(&plan_of(&case), Some("w"), ReclaimRule::Gang);
 }
 
 /// For reclaim the queue just below the common ancestor decides, or else one further up; for preemption the leaf, then
@@ -107,15 +107,15 @@ fn minimum_runtime_of_the_right_queue() {
     let verdict =
         |above: &Value, side: &Value, leaf: &Value| plan_of(&case(above.clone(), side.clone(), leaf.clone())).verdict;
     let none = json!({});
-    assert_eq!(verdict(&none, &none, &long), Verdict::Reclaim);
-    assert_eq!(verdict(&none, &long, &short), Verdict::Refused);
-    assert_eq!(verdict(&long, &none, &none), Verdict::Refused);
-    assert_eq!(verdict(&long, &short, &none), Verdict::Reclaim);
+    assert_eq!(verdict(&none, &none, &long), ReclaimVerdict::Reclaim);
+    assert_eq!(verdict(&none, &long, &short), ReclaimVerdict::Refused);
+    assert_eq!(verdict(&long, &none, &none), ReclaimVerdict::Refused);
+    assert_eq!(verdict(&long, &short, &none), ReclaimVerdict::Reclaim);
     let mut inside = case(json!({"preempt_min_runtime": 3600}), json!({}), json!({}));
     inside["pending"] = pending("b", &ones(1), json!({"priority": 1}));
-    assert_refused(&plan_of(&inside), Some("w"), Rule::MinRuntime);
+    assert_refused(&plan_of(&inside), Some("w"), ReclaimRule::MinRuntime);
     inside["queues"][3]["preempt_min_runtime"] = json!(30);
-    assert_eq!(plan_of(&inside).verdict, Verdict::Preempt);
+    assert_eq!(plan_of(&inside).verdict, ReclaimVerdict::Preempt);
 }
 
 /// Victims are sought for the gang of the pending workload; its surplus waits.
@@ -127,10 +127,10 @@ fn pending_gang_is_planned_for_its_minimum() {
     assert_eq!(kernels(&plan), ["w3/0", "w2/0"]);
     assert_eq!(plan.warnings[0].code, "surplus_left_pending");
     case["capacity"]["gpu"] = json!(6);
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
     case["capacity"]["gpu"] = json!(8);
     let plan = plan_of(&case);
-    assert_eq!(plan.verdict, Verdict::Fits);
+    assert_eq!(plan.verdict, ReclaimVerdict::Fits);
     assert!(plan.warnings.is_empty());
 }
 
@@ -146,6 +146,6 @@ fn surplus_elsewhere_stays_when_it_is_enough() {
         "running": [workload("w", "b", 0, &[], json!({"gang_min": 1, "members": [member(0, "n0"), member(1, "n1")]}))],
         "pending": pending("a", &[json!({"gpu": 1, "cpu": 1})], json!({})),
     }));
-    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{plan:#?}");
     assert_eq!(kernels(&plan), ["w/0"]);
 }

@@ -1,6 +1,6 @@
 //! Bad input is refused by its key; odd input has a defined result.
 
-use fairshared::domain::reclaim::{Pending, Settings, Verdict, Workload};
+use fairshared::domain::reclaim::{PendingGang, ReclaimOptions, ReclaimVerdict, RunningWorkload};
 use serde_json::{Value, json};
 
 use super::support::{Case, pending, plan_of, singles, workload};
@@ -32,35 +32,35 @@ fn faults_have_a_place() {
 
 #[test]
 fn unknown_keys_are_refused() {
-    assert!(serde_json::from_value::<Settings>(json!({"policy": "chance"})).is_err());
-    assert!(serde_json::from_value::<Settings>(json!({"tier": []})).is_err());
+    assert!(serde_json::from_value::<ReclaimOptions>(json!({"policy": "chance"})).is_err());
+    assert!(serde_json::from_value::<ReclaimOptions>(json!({"tier": []})).is_err());
     // The output can be read back, key by key.
-    let shown = serde_json::to_value(Settings::default()).unwrap();
-    assert_eq!(serde_json::from_value::<Settings>(shown).unwrap(), Settings::default());
-    assert!(serde_json::from_value::<Workload>(workload("w", "b", 0, &[], json!({"colour": 1}))).is_err());
-    assert!(serde_json::from_value::<Pending>(pending("a", &[], json!({"started_at": null}))).is_err());
+    let shown = serde_json::to_value(ReclaimOptions::default()).unwrap();
+    assert_eq!(serde_json::from_value::<ReclaimOptions>(shown).unwrap(), ReclaimOptions::default());
+    assert!(serde_json::from_value::<RunningWorkload>(workload("w", "b", 0, &[], json!({"colour": 1}))).is_err());
+    assert!(serde_json::from_value::<PendingGang>(pending("a", &[], json!({"started_at": null}))).is_err());
 }
 
 #[test]
 fn odd_input_has_a_defined_result() {
     let mut case = base();
     case["pending"] = pending("a", &[json!({})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
     case["pending"] = pending("a", &[json!({"npu": 1})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     case["pending"] = pending("a", &[json!({"gpu": "1000000000000000000000"})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     case["capacity"] = json!({});
     case["pending"] = pending("a", &[json!({"gpu": 1})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     case["running"] = json!([workload("empty", "b", 0, &[], json!({"gang_min": 0}))]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     case["queues"] = json!([{"name": "a"}]);
     case["running"] = json!([]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     let slotless = json!({"capacity": {}, "queues": [{"name": "a"}], "running": [], "agents": [],
                           "pending": pending("a", &[json!({})], json!({}))});
-    assert_eq!(plan_of(&slotless).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&slotless).verdict, ReclaimVerdict::Refused);
 }
 
 /// The figures that a queue gives override the sums of its workloads, also in its ancestors.
@@ -94,11 +94,11 @@ fn budget_ends_a_search() {
     let mut case = base();
     case["options"] = json!({"search_budget_ms": 0});
     let plan = plan_of(&case);
-    assert_eq!(plan.verdict, Verdict::SearchExhausted);
+    assert_eq!(plan.verdict, ReclaimVerdict::SearchExhausted);
     assert!(plan.victims.is_empty() && plan.refusals.is_empty());
     case["pending"]["queue"] = json!("b");
     case["capacity"]["gpu"] = json!(3);
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
 }
 
 #[test]

@@ -6,24 +6,24 @@ use super::again::after;
 use super::random::random;
 use super::support::Case;
 use super::world::{Mode, World};
-use fairshared::domain::reclaim::{Plan, Refusal, Rule, Strategy, Verdict};
+use fairshared::domain::reclaim::{EvictionRefusal, ReclaimPlan, ReclaimRule, ReclaimStrategy, ReclaimVerdict};
 use serde_json::json;
 
 /// The number of random clusters.
 const CASES: u32 = 1_500;
 
-fn taken(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Reclaim | Verdict::Preempt)
+fn taken(verdict: ReclaimVerdict) -> bool {
+    matches!(verdict, ReclaimVerdict::Reclaim | ReclaimVerdict::Preempt)
 }
 
-fn mode(plan: &Plan) -> Mode {
-    if plan.verdict == Verdict::Preempt { Mode::Preempt } else { Mode::Reclaim }
+fn mode(plan: &ReclaimPlan) -> Mode {
+    if plan.verdict == ReclaimVerdict::Preempt { Mode::Preempt } else { Mode::Reclaim }
 }
 
 type Law = Result<(), TestCaseError>;
 
 /// Protected, critical and non-reclaimable kernels are never victims; gangs keep their minimum or go as a whole.
-fn protected_kernels_stay(case: &Case, plan: &Plan) -> Law {
+fn protected_kernels_stay(case: &Case, plan: &ReclaimPlan) -> Law {
     let (world, mode) = (World::new(case), mode(plan));
     let gone = world.units(plan);
     prop_assert!(world.gangs_hold(&gone), "gangs");
@@ -45,14 +45,14 @@ fn protected_kernels_stay(case: &Case, plan: &Plan) -> Law {
 
 /// Room and limits hold after a plan; every victim was lawful at its eviction; a queue that lost something stays above the
 /// reclaimer.
-fn plans_hold(case: &Case, plan: &Plan) -> Law {
-    if taken(plan.verdict) || plan.verdict == Verdict::Fits {
+fn plans_hold(case: &Case, plan: &ReclaimPlan) -> Law {
+    if taken(plan.verdict) || plan.verdict == ReclaimVerdict::Fits {
         let world = World::new(case);
         let gone = world.units(plan);
         prop_assert!(world.has_room(&gone), "room");
         prop_assert!(world.placement_holds(plan), "placement");
         prop_assert!(world.within_limits(&gone), "limits");
-        if plan.verdict == Verdict::Reclaim {
+        if plan.verdict == ReclaimVerdict::Reclaim {
             prop_assert!(world.gate_open(), "gate");
             for (at, victim) in plan.victims.iter().enumerate() {
                 let lawful = world.strategies(&gone[..at], gone[at].workload);
@@ -66,7 +66,7 @@ fn plans_hold(case: &Case, plan: &Plan) -> Law {
 }
 
 /// Dropping any one victim breaks the plan.
-fn nobody_goes_in_vain(case: &Case, plan: &Plan) -> Law {
+fn nobody_goes_in_vain(case: &Case, plan: &ReclaimPlan) -> Law {
     let world = World::new(case);
     let gone = world.units(plan);
     for at in 0..gone.len() {
@@ -74,21 +74,21 @@ fn nobody_goes_in_vain(case: &Case, plan: &Plan) -> Law {
         let holds = world.gangs_hold(&rest)
             && world.has_room(&rest)
             && world.within_limits(&rest)
-            && (plan.verdict == Verdict::Preempt || world.saturation_holds(&rest) && world.no_ping_pong(&rest));
+            && (plan.verdict == ReclaimVerdict::Preempt || world.saturation_holds(&rest) && world.no_ping_pong(&rest));
         prop_assert!(!holds, "{:?} is not needed", plan.victims[at]);
     }
-    if plan.verdict == Verdict::Fits {
+    if plan.verdict == ReclaimVerdict::Fits {
         prop_assert!(plan.victims.is_empty());
     }
     Ok(())
 }
 
 /// A queue that lost something cannot take it back from the reclaimer's queue, neither all of it nor a part.
-pub fn roles_are_never_swapped(case: &Case, plan: &Plan) -> Law {
-    if plan.verdict == Verdict::Reclaim {
+pub fn roles_are_never_swapped(case: &Case, plan: &ReclaimPlan) -> Law {
+    if plan.verdict == ReclaimVerdict::Reclaim {
         for (back, after) in after(case, plan) {
             let again = after.plan();
-            let swapped = again.verdict == Verdict::Reclaim
+            let swapped = again.verdict == ReclaimVerdict::Reclaim
                 && again.victims.iter().any(|victim| victim.queue == case.pending.queue);
             prop_assert!(!swapped, "{back} takes back: {plan:#?} {again:#?}");
         }
@@ -97,22 +97,22 @@ pub fn roles_are_never_swapped(case: &Case, plan: &Plan) -> Law {
 }
 
 /// The rule that refused holds on the printed figures.
-fn refusals_can_be_reproduced(case: &Case, plan: &Plan) -> Law {
-    prop_assert_eq!(plan.verdict == Verdict::Refused && plan.refusals.is_empty(), false);
+fn refusals_can_be_reproduced(case: &Case, plan: &ReclaimPlan) -> Law {
+    prop_assert_eq!(plan.verdict == ReclaimVerdict::Refused && plan.refusals.is_empty(), false);
     let has = |strategy| case.options.plan.strategies.contains(&strategy);
     let multiplier = case.options.plan.reclaimer_utilization_multiplier.to_f64().max(1.0);
     let figure = |text: &Option<String>| text.as_deref().map(|t| t.parse::<f64>().unwrap());
     for refusal in &plan.refusals {
         let (ours, theirs) = (figure(&refusal.reclaimer_ratio), figure(&refusal.victim_ratio));
         let holds = match refusal.rule {
-            Rule::GateFairShare | Rule::GateQuota | Rule::Limit => ours.is_some_and(|r| r > 1.0),
-            Rule::Saturation => ours.zip(theirs).is_some_and(|(r, v)| r > 1.0 && r * multiplier >= v),
-            Rule::Strategy => {
-                let over_quota = ours.is_some_and(|r| r > 1.0) && !has(Strategy::FairShare);
+            ReclaimRule::GateFairShare | ReclaimRule::GateQuota | ReclaimRule::Limit => ours.is_some_and(|r| r > 1.0),
+            ReclaimRule::Saturation => ours.zip(theirs).is_some_and(|(r, v)| r > 1.0 && r * multiplier >= v),
+            ReclaimRule::Strategy => {
+                let over_quota = ours.is_some_and(|r| r > 1.0) && !has(ReclaimStrategy::FairShare);
                 refusal.slot.is_none() || over_quota || theirs.is_some_and(|v| v <= 1.0)
             }
-            Rule::MinRuntime => theirs.is_some_and(|v| v < 1.0),
-            Rule::Placement => ours.is_none_or(|r| r > 1.0),
+            ReclaimRule::MinRuntime => theirs.is_some_and(|v| v < 1.0),
+            ReclaimRule::Placement => ours.is_none_or(|r| r > 1.0),
             _ => true,
         };
         prop_assert!(holds, "{refusal:?}");
@@ -122,7 +122,7 @@ fn refusals_can_be_reproduced(case: &Case, plan: &Plan) -> Law {
 }
 
 /// Every law.
-pub fn check(case: &Case, plan: &Plan) -> Law {
+pub fn check(case: &Case, plan: &ReclaimPlan) -> Law {
     protected_kernels_stay(case, plan)?;
     plans_hold(case, plan)?;
     nobody_goes_in_vain(case, plan)?;
@@ -154,13 +154,13 @@ proptest! {
 }
 
 /// A queue in quota keeps a workload although its side, further up, holds more than its own quota.
-fn kept_below_its_side(case: &Case, plan: &Plan) -> bool {
+fn kept_below_its_side(case: &Case, plan: &ReclaimPlan) -> bool {
     let world = World::new(case);
-    let kept = |refusal: &Refusal| {
+    let kept = |refusal: &EvictionRefusal| {
         let pair = world.pair(world.tree.find(&refusal.queue).unwrap());
         pair.is_some_and(|(_, theirs)| refusal.level.as_deref() != Some(world.tree.name(theirs)))
     };
-    plan.refusals.iter().filter(|r| r.rule == Rule::Strategy).any(kept)
+    plan.refusals.iter().filter(|r| r.rule == ReclaimRule::Strategy).any(kept)
 }
 
 /// Random clusters vary: every verdict occurs often enough for the laws to be tested.

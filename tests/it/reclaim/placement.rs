@@ -1,6 +1,6 @@
 //! Victims free room where the workload can run (DIVISION §6.6).
 
-use fairshared::domain::reclaim::{Plan, Rule, Verdict};
+use fairshared::domain::reclaim::{ReclaimPlan, ReclaimRule, ReclaimVerdict};
 use serde_json::{Value, json};
 
 use super::support::{assert_refused, kernels, merge, pending, plan_of, workload};
@@ -33,7 +33,7 @@ fn gpus(count: u32) -> Value {
     json!({"gpu": count})
 }
 
-fn placed(plan: &Plan) -> Vec<&str> {
+fn placed(plan: &ReclaimPlan) -> Vec<&str> {
     plan.placement.iter().flatten().map(|p| &*p.agent_id).collect()
 }
 
@@ -43,7 +43,7 @@ fn pack_and_spread() {
     assert_eq!(placed(&plan_of(&case)), ["n3", "n3", "n2"]);
     case["options"] = json!({"node_order": "spread"});
     assert_eq!(placed(&plan_of(&case)), ["n1", "n1", "n2"]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
 }
 
 /// Free gpus on several nodes are no room for one member, so victims are on one node only.
@@ -53,7 +53,7 @@ fn victims_on_one_node() {
     let case = asked(nodes(&["n1", "n2", "n3"], &on), &[gpus(3), gpus(4)]);
     let plan = plan_of(&case);
     // The node n3 is free for the larger member; of n1 and n2 the one with the newest three in the order.
-    assert_eq!(plan.verdict, Verdict::Reclaim);
+    assert_eq!(plan.verdict, ReclaimVerdict::Reclaim);
     assert_eq!(placed(&plan), ["n2", "n3"]);
     assert_eq!(kernels(&plan), ["w07/0", "w05/0", "w04/0"]);
 }
@@ -94,7 +94,7 @@ fn labels_and_schedulable() {
     assert_eq!((kernels(&plan), placed(&plan)), (vec!["w00/0"], vec!["n2"]));
     case["pending"]["members"][0]["labels"] = json!({"rack": "r9"});
     let plan = plan_of(&case);
-    assert_refused(&plan, None, Rule::Placement);
+    assert_refused(&plan, None, ReclaimRule::Placement);
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("inf"));
 }
 
@@ -102,8 +102,8 @@ fn labels_and_schedulable() {
 #[test]
 fn too_large_for_any_node() {
     let plan = plan_of(&asked(nodes(&["n1", "n2"], &["n1", "n2"]), &[gpus(5)]));
-    assert_refused(&plan, Some("w00"), Rule::Placement);
-    assert_refused(&plan, None, Rule::Placement);
+    assert_refused(&plan, Some("w00"), ReclaimRule::Placement);
+    assert_refused(&plan, None, ReclaimRule::Placement);
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("1.25"));
 }
 
@@ -139,7 +139,7 @@ fn shares_are_not_spent_on_other_nodes() {
 fn no_agents_at_all() {
     let mut case = asked(nodes(&[], &[]), &[gpus(1)]);
     case["capacity"]["gpu"] = json!(10);
-    assert_refused(&plan_of(&case), None, Rule::NoCandidate);
+    assert_refused(&plan_of(&case), None, ReclaimRule::NoCandidate);
     case["agents"] = Value::Null;
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
 }

@@ -1,7 +1,7 @@
 //! `policy: plugins`: kube-batch's plug-ins in tiers (DIVISION §6.7, appendix C).
 
 use fairshared::domain::reclaim::plugins::{plugin, plugin_names};
-use fairshared::domain::reclaim::{PlanOptions, Rule, Verdict};
+use fairshared::domain::reclaim::{PlanOptions, ReclaimRule, ReclaimVerdict};
 use serde_json::{Value, json};
 
 use super::support::{assert_refused, kernels, merge, pending, plan_of, singles, victims, workload};
@@ -30,8 +30,8 @@ fn proportion_keeps_what_is_deserved() {
     assert_eq!(victims(&plan_of(&case)), [("b-7", "proportion"), ("b-6", "proportion")]);
     case["pending"] = pending("a", &[json!({"gpu": 3})], json!({}));
     let plan = plan_of(&case);
-    assert_refused(&plan, Some("b-0"), Rule::Strategy);
-    assert_refused(&plan, None, Rule::Placement);
+    assert_refused(&plan, Some("b-0"), ReclaimRule::Strategy);
+    assert_refused(&plan, None, ReclaimRule::Placement);
 }
 
 /// The first tier with an answer decides: after gang, proportion is not evaluated.
@@ -39,15 +39,15 @@ fn proportion_keeps_what_is_deserved() {
 fn first_tier_decides() {
     let mut case = case(&json!([["priority", "gang"], ["proportion"]]));
     case["pending"] = pending("a", &[json!({"gpu": 3})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     case["options"]["tiers"] = json!([["priority", "drf"], ["proportion"], ["gang"]]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
 }
 
 #[test]
 fn tiers_without_an_answer_allow_nobody() {
-    assert_refused(&plan_of(&case(&json!([["priority", "drf"], ["node_order"]]))), Some("b-0"), Rule::Strategy);
-    assert_refused(&plan_of(&case(&json!([]))), Some("b-0"), Rule::Strategy);
+    assert_refused(&plan_of(&case(&json!([["priority", "drf"], ["node_order"]]))), Some("b-0"), ReclaimRule::Strategy);
+    assert_refused(&plan_of(&case(&json!([]))), Some("b-0"), ReclaimRule::Strategy);
 }
 
 /// The answers of a tier are intersected.
@@ -56,7 +56,7 @@ fn answers_are_intersected() {
     let mut case = case(&json!([["gang", "proportion"]]));
     assert_eq!(victims(&plan_of(&case))[0], ("b-7", "gang+proportion"));
     case["pending"] = pending("a", &[json!({"gpu": 3})], json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
 }
 
 /// Members may be evicted while more than `gang_min` run, counted cumulatively.
@@ -67,10 +67,10 @@ fn gang_counts_cumulatively() {
     case["running"] = json!([workload("gang", "b", 0, &four, json!({"gang_min": 3}))]);
     assert_eq!(kernels(&plan_of(&case)), ["gang/3"]);
     case["pending"] = pending("a", &[json!({"gpu": 3})], json!({}));
-    assert_refused(&plan_of(&case), None, Rule::Placement);
+    assert_refused(&plan_of(&case), None, ReclaimRule::Placement);
     case["running"][0]["gang_min"] = json!(4);
     let plan = plan_of(&case);
-    assert_refused(&plan, Some("gang"), Rule::Gang);
+    assert_refused(&plan, Some("gang"), ReclaimRule::Gang);
     assert_eq!(plan.refusals[1].victim_ratio.as_deref(), Some("1"));
     case["running"][0]["gang_min"] = json!(1);
     assert_eq!(kernels(&plan_of(&case)), ["gang/3", "gang/2"]);
@@ -90,10 +90,10 @@ fn overused_queues_reclaim_nothing() {
     case["running"] = json!([singles("a", 1), singles("b", 7)].concat());
     case["shares"]["a"]["gpu"] = json!(1);
     let plan = plan_of(&case);
-    assert_refused(&plan, None, Rule::GateFairShare);
+    assert_refused(&plan, None, ReclaimRule::GateFairShare);
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("1"));
     case["options"]["tiers"] = json!([["conformance"]]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
 }
 
 /// The queue that is served last loses first: by queue priority, by dominant share, by allocated / deserved.
@@ -138,7 +138,7 @@ fn predicates_are_a_plugin() {
     for workload in case["running"].as_array_mut().unwrap() {
         workload["members"][0]["agent_id"] = json!("n1");
     }
-    assert_refused(&plan_of(&case), None, Rule::Placement);
+    assert_refused(&plan_of(&case), None, ReclaimRule::Placement);
     case["options"]["tiers"] = json!([["conformance"]]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairshared::domain::queues::{QueueConfig, QueueSpec};
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::reclaim::ReclaimVerdict;
 use serde_json::json;
 
 use super::support::{Case, pending, workload};
@@ -27,7 +27,7 @@ fn deep_chains() {
         }
     }
     let plan = case.plan();
-    assert_eq!((plan.verdict, plan.victims.len()), (Verdict::Reclaim, 1));
+    assert_eq!((plan.verdict, plan.victims.len()), (ReclaimVerdict::Reclaim, 1));
     assert_eq!(&*plan.victims[0].level, "b0");
 }
 
@@ -46,7 +46,7 @@ fn wide_levels() {
     // a deserves 40 when the others get 0.998 each, which they exceed.
     Arc::make_mut(&mut case.queues[0].config).quota = serde_json::from_value(json!({"gpu": 40})).unwrap();
     let plan = case.plan();
-    assert_eq!((plan.verdict, plan.victims.len()), (Verdict::Reclaim, 40));
+    assert_eq!((plan.verdict, plan.victims.len()), (ReclaimVerdict::Reclaim, 40));
 }
 
 /// A workload larger than the cluster, and victims by the thousand.
@@ -61,9 +61,9 @@ fn many_victims() {
         "pending": pending("a", &[json!({"gpu": 2000})], json!({})),
     }));
     let plan = case.plan();
-    assert_eq!((plan.verdict, plan.victims.len()), (Verdict::Reclaim, 2000));
+    assert_eq!((plan.verdict, plan.victims.len()), (ReclaimVerdict::Reclaim, 2000));
     case.pending = serde_json::from_value(pending("a", &[json!({"gpu": 5001})], json!({}))).unwrap();
-    assert_eq!(case.plan().verdict, Verdict::Refused);
+    assert_eq!(case.plan().verdict, ReclaimVerdict::Refused);
 }
 
 /// More members in a deeper chain than can be subtracted from all of its queues.
@@ -93,5 +93,5 @@ fn allocations_beyond_any_number() {
         root.given.allocated = serde_json::from_value(json!({"gpu": "1000000000000000000000"})).unwrap();
         case.queues.push(root);
     }
-    assert_eq!(case.plan().verdict, Verdict::Refused);
+    assert_eq!(case.plan().verdict, ReclaimVerdict::Refused);
 }

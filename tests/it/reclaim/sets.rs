@@ -1,6 +1,6 @@
 //! Lawful sets of victims that the usual order of victims does not find.
 
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::reclaim::ReclaimVerdict;
 use serde_json::{Value, json};
 
 use super::support::{Case, kernels, merge, pending, plan_of, singles, workload};
@@ -25,7 +25,7 @@ fn in_any_order(case: &Value) -> Vec<String> {
     turned.running.reverse();
     turned.queues.reverse();
     let plan = case.plan();
-    assert_eq!((plan.verdict, &plan.victims), (Verdict::Reclaim, &turned.plan().victims), "{plan:#?}");
+    assert_eq!((plan.verdict, &plan.victims), (ReclaimVerdict::Reclaim, &turned.plan().victims), "{plan:#?}");
     kernels(&plan).into_iter().map(ToOwned::to_owned).collect()
 }
 
@@ -37,7 +37,7 @@ fn a_large_one_instead_of_a_small_one() {
     assert_eq!(in_any_order(&from_b(4, 3, &[big.clone(), small.clone()], 3)), ["big/0"]);
     // Both, the larger one last: with it b ends below its share.
     assert_eq!(in_any_order(&from_b(4, 2, &[big.clone(), small.clone()], 4)), ["small/0", "big/0"]);
-    assert_eq!(plan_of(&from_b(4, 3, &[big, small], 4)).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&from_b(4, 3, &[big, small], 4)).verdict, ReclaimVerdict::Refused);
 }
 
 /// Two of the newer workloads, then the oldest: in their order the last one would not be allowed any more.
@@ -50,7 +50,7 @@ fn whoever_may_go_last_goes_last() {
     ];
     let case = from_b(7, 4, &running, 6);
     let plan = plan_of(&case);
-    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{plan:#?}");
     assert_eq!(in_any_order(&case), ["two/0", "large/0"]);
 }
 
@@ -79,7 +79,7 @@ fn inside_first() {
     case["pending"]["members"][0]["slots"]["cpu"] = json!(1);
     assert_eq!(in_any_order(&case), ["outer/0", "inner/0"]);
     case["running"][0]["preemptible"] = json!(false);
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
 }
 
 /// The larger kind of member would take the only node that the other kind can use.
@@ -91,7 +91,7 @@ fn members_of_two_kinds() {
         "pending": pending("a", &[json!({"gpu": 2}), json!({"cpu": 1, "gpu": 1}), json!({"cpu": 1, "gpu": 1})], json!({})),
     });
     let plan = plan_of(&case);
-    assert_eq!(plan.verdict, Verdict::Fits);
+    assert_eq!(plan.verdict, ReclaimVerdict::Fits);
     let at: Vec<&str> = plan.placement.iter().flatten().map(|p| &*p.agent_id).collect();
     assert_eq!(at, ["n0", "n1", "n1"]);
     // The same with a workload that could be evicted: none is.
@@ -101,7 +101,7 @@ fn members_of_two_kinds() {
     let mut one = workload("w", "b", 0, &gpus(&[1]), json!({}));
     one["members"][0]["agent_id"] = json!("n0");
     case["running"] = json!([one]);
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
 }
 
 /// Each of two queues may lose five of a hundred, on two hundred agents: eleven are refused without trying which ten.
@@ -122,12 +122,12 @@ fn more_than_all_may_lose() {
     });
     assert_eq!(plan_of(&case).victims.len(), 10);
     case["pending"] = pending("a", &gpus(&[1; 11]), json!({}));
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
     // The same where what they end with forbids it: top would stand at 21/11 = 1.909, b with 5 less at 95/49.8 = 1.908.
     case["queues"] = json!([{"name": "top"}, {"name": "a", "parent": "top"}, {"name": "b"}, {"name": "c"}]);
     case["queues"][0]["allocated"] = json!({"gpu": 10});
     case["shares"] = json!({"top": {"gpu": 11}, "a": {"gpu": 30}, "b": {"gpu": "49.8"}, "c": {"gpu": "49.8"}});
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
 }
 
 /// With two dozen sizes it takes long to find out whether some come close enough to the amount that b may lose. Such a
@@ -149,7 +149,7 @@ fn exhausted_is_not_refused() {
         "running": running, "pending": pending("a", &gpus(&[14_058]), json!({})),
         "options": {"search_budget_ms": 5},
     });
-    assert_eq!(plan_of(&case).verdict, Verdict::SearchExhausted);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::SearchExhausted);
 }
 
 /// The smaller of two evicted workloads could come back by its quota: `a` has far more than its quota.
@@ -164,6 +164,6 @@ fn nobody_may_take_back_a_part() {
         }))
     };
     // Without its two workloads `b` holds 1 and would hold 2.
-    assert_eq!(plan(1).verdict, Verdict::Reclaim);
-    assert_eq!(plan(2).verdict, Verdict::Refused);
+    assert_eq!(plan(1).verdict, ReclaimVerdict::Reclaim);
+    assert_eq!(plan(2).verdict, ReclaimVerdict::Refused);
 }

@@ -1,6 +1,6 @@
 //! The worked examples of the sources.
 
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::reclaim::ReclaimVerdict;
 use serde_json::{Value, json};
 
 use super::support::{Case, figures, gpu, merge, pending, plan_of, singles, victims};
@@ -16,7 +16,7 @@ fn third_queue_reclaims_from_both() {
             "pending": pending("q3", &[json!({"gpu": 4})], json!({})),
         });
         let plan = plan_of(&case);
-        assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+        assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{plan:#?}");
         let from = |queue: &str| plan.victims.iter().filter(|v| &*v.queue == queue).count();
         assert_eq!((from("q1"), from("q2")), (2, 2), "{policy}");
         for queue in ["q1", "q2", "q3"] {
@@ -33,7 +33,7 @@ fn below_fair_share_takes_from_above_fair_share() {
         "capacity": {"gpu": 8}, "queues": [{"name": "a"}, {"name": "b"}], "running": singles("b", 8),
         "pending": pending("a", &[json!({"gpu": 2})], json!({})),
     }));
-    assert_eq!(plan.verdict, Verdict::Reclaim);
+    assert_eq!(plan.verdict, ReclaimVerdict::Reclaim);
     assert_eq!(victims(&plan), [("b-7", "fair_share"), ("b-6", "fair_share")]);
     assert_eq!(plan.victims[0].slot, Some("gpu"));
     assert_eq!(&*plan.victims[0].level, "b");
@@ -55,11 +55,11 @@ fn in_quota_takes_from_over_quota() {
     assert_eq!(victims(&plan), [("b-7", "quota"), ("b-6", "quota")]);
     let mut only_fair_share = case.clone();
     only_fair_share["options"] = json!({"strategies": ["fair_share"]});
-    assert_eq!(plan_of(&only_fair_share).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&only_fair_share).verdict, ReclaimVerdict::Refused);
     let mut above_quota = case;
     above_quota["pending"] = pending("a", &[json!({"gpu": 5})], json!({}));
     above_quota["shares"]["a"]["gpu"] = json!(5);
-    assert_eq!(plan_of(&above_quota).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&above_quota).verdict, ReclaimVerdict::Refused);
 }
 
 /// KAI prefers the first strategy: the queue above its fair share loses before one that is only over its quota.
@@ -100,7 +100,7 @@ fn reclaimer_stays_below_its_siblings() {
     assert_eq!(&*plan.victims[0].level, "d2");
     // 8/7 is below 5/4.
     let plan = departments(7, "1").plan();
-    assert_eq!(plan.verdict, Verdict::Refused);
+    assert_eq!(plan.verdict, ReclaimVerdict::Refused);
 }
 
 #[test]
@@ -112,26 +112,26 @@ fn equal_ratios_after_the_transfer_are_refused() {
     case.running[11].workload_id = "c-7".into();
     case.capacity = serde_json::from_value(json!({"gpu": 12})).unwrap();
     // d2 holds 8; 7/6 < 5/4 is refused, and so is 5/4 = 5/4.
-    assert_eq!(case.plan().verdict, Verdict::Refused);
+    assert_eq!(case.plan().verdict, ReclaimVerdict::Refused);
     case.running.truncate(4 + 6);
     case.capacity = serde_json::from_value(json!({"gpu": 10})).unwrap();
     for share in case.shares.as_mut().unwrap().iter_mut().filter(|(name, _)| *name == "d2" || *name == "c") {
         *share.1 = serde_json::from_value(json!({"gpu": 4})).unwrap();
     }
-    assert_eq!(case.plan().verdict, Verdict::Refused);
+    assert_eq!(case.plan().verdict, ReclaimVerdict::Refused);
 }
 
 /// reclaimerUtilizationMultiplier: "1.2" makes reclamation 20% more conservative; below 1.0 it is set to 1.0.
 #[test]
 fn multiplier_makes_it_harder() {
-    assert_eq!(departments(6, "1.0").plan().verdict, Verdict::Reclaim);
+    assert_eq!(departments(6, "1.0").plan().verdict, ReclaimVerdict::Reclaim);
     // 1.25 x 1.05 = 1.3125 is still below 4/3; 1.25 x 1.2 = 1.5 is not.
-    assert_eq!(departments(6, "1.05").plan().verdict, Verdict::Reclaim);
-    assert_eq!(departments(6, "1.2").plan().verdict, Verdict::Refused);
+    assert_eq!(departments(6, "1.05").plan().verdict, ReclaimVerdict::Reclaim);
+    assert_eq!(departments(6, "1.2").plan().verdict, ReclaimVerdict::Refused);
     let plan = departments(7, "0.5").plan();
-    assert_eq!(plan.verdict, Verdict::Refused);
+    assert_eq!(plan.verdict, ReclaimVerdict::Refused);
     assert_eq!(plan.warnings[0].code, "multiplier_raised");
-    assert_eq!(departments(6, "0.5").plan().verdict, Verdict::Reclaim);
+    assert_eq!(departments(6, "0.5").plan().verdict, ReclaimVerdict::Reclaim);
 }
 
 /// Run:ai: a lower priority in one project reclaims from a higher one in another; within a project priority decides.
@@ -144,12 +144,12 @@ fn priorities_count_within_a_queue_only() {
     for workload in case["running"].as_array_mut().unwrap() {
         workload["priority"] = json!(100);
     }
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Reclaim);
     case["pending"] = pending("b", &[json!({"gpu": 1})], json!({"priority": 101}));
     let plan = plan_of(&case);
-    assert_eq!((plan.verdict, victims(&plan)), (Verdict::Preempt, vec![("b-3", "priority")]));
+    assert_eq!((plan.verdict, victims(&plan)), (ReclaimVerdict::Preempt, vec![("b-3", "priority")]));
     case["pending"]["priority"] = json!(100);
-    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Refused);
 }
 
 /// A queue that deserves all of its demand is not refused over the last digit of its share.
@@ -173,7 +173,7 @@ fn a_met_request_passes_the_gate() {
         ],
         "pending": pending("q4", &[json!({"cpu": 4, "gpu": 1})], json!({})),
     }));
-    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{plan:#?}");
     let share = figures(&plan.after, "q4").fair_share.clone();
     assert_eq!(serde_json::to_value(share).unwrap(), json!({"cpu": "4", "gpu": "1"}));
 }

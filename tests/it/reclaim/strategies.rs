@@ -1,6 +1,6 @@
 //! The order of victims, hierarchy, limits and quotas under the default policy.
 
-use fairshared::domain::reclaim::{Rule, Verdict};
+use fairshared::domain::reclaim::{ReclaimRule, ReclaimVerdict};
 use serde_json::json;
 
 use super::support::{assert_refused, figures, gpu, kernels, merge, pending, plan_of, singles, victims, workload};
@@ -11,7 +11,7 @@ fn what_fits_takes_nobody() {
         "capacity": {"gpu": 4}, "queues": [{"name": "a"}, {"name": "b"}], "running": singles("b", 3),
         "pending": pending("a", &[json!({"gpu": 1})], json!({})),
     }));
-    assert_eq!(plan.verdict, Verdict::Fits);
+    assert_eq!(plan.verdict, ReclaimVerdict::Fits);
     assert!(plan.victims.is_empty() && plan.refusals.is_empty());
     assert_eq!(gpu(&figures(&plan.before, "a").allocated), "0");
     assert_eq!(gpu(&figures(&plan.after, "a").allocated), "1");
@@ -81,7 +81,7 @@ fn comparison_below_the_common_ancestor() {
         "pending": pending("a", &[json!({"gpu": 1})], json!({})),
     });
     let plan = plan_of(&case);
-    assert_refused(&plan, Some("c-9"), Rule::Strategy);
+    assert_refused(&plan, Some("c-9"), ReclaimRule::Strategy);
     assert_eq!(plan.refusals[1].level.as_deref(), Some("d2"));
     assert_eq!(plan.refusals[1].victim_ratio.as_deref(), Some("1"));
     // A sibling inside the department compares the projects themselves.
@@ -101,14 +101,14 @@ fn limits_hold_at_every_ancestor() {
         "pending": pending("a", &[json!({"gpu": 1})], json!({})),
     });
     let plan = plan_of(&case);
-    assert_eq!((plan.verdict, victims(&plan)), (Verdict::Reclaim, vec![("b-3", "fair_share")]));
+    assert_eq!((plan.verdict, victims(&plan)), (ReclaimVerdict::Reclaim, vec![("b-3", "fair_share")]));
     case["shares"]["b"]["gpu"] = json!(4);
     let plan = plan_of(&case);
-    assert_refused(&plan, None, Rule::Limit);
+    assert_refused(&plan, None, ReclaimRule::Limit);
     assert_eq!(plan.refusals[0].level.as_deref(), Some("d"));
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("1.25"));
     case["pending"] = pending("a", &[json!({"gpu": 5})], json!({}));
-    assert_refused(&plan_of(&case), None, Rule::Limit);
+    assert_refused(&plan_of(&case), None, ReclaimRule::Limit);
 }
 
 /// A non-preemptible workload stays within the quota at every level, on the slots that it asks for.
@@ -120,14 +120,14 @@ fn non_preemptible_stays_in_quota() {
         "running": [workload("w", "a", 0, &[json!({"gpu": 2, "cpu": 1})], json!({"preemptible": false}))],
         "pending": pending("a", &[json!({"gpu": 1})], json!({"preemptible": false})),
     });
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
     case["pending"] = pending("a", &[json!({"gpu": 2})], json!({"preemptible": false}));
     let plan = plan_of(&case);
-    assert_refused(&plan, None, Rule::GateQuota);
+    assert_refused(&plan, None, ReclaimRule::GateQuota);
     assert_eq!(plan.refusals[0].level.as_deref(), Some("d"));
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("1.333333333334"));
     case["pending"]["preemptible"] = json!(true);
-    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+    assert_eq!(plan_of(&case).verdict, ReclaimVerdict::Fits);
 }
 
 /// Preemption is tried when reclaim has found nothing; the gate does not apply to it, but limits do.
@@ -144,13 +144,13 @@ fn preemption_inside_the_queue() {
         "pending": pending("a", &one, json!({"priority": 5})),
     });
     let plan = plan_of(&case);
-    assert_eq!((plan.verdict, victims(&plan)), (Verdict::Preempt, vec![("low", "priority")]));
+    assert_eq!((plan.verdict, victims(&plan)), (ReclaimVerdict::Preempt, vec![("low", "priority")]));
     assert_eq!(plan.refusals.len(), 1);
-    assert_eq!(plan.refusals[0].rule, Rule::GateFairShare);
+    assert_eq!(plan.refusals[0].rule, ReclaimRule::GateFairShare);
     case["running"][0]["preemptible"] = json!(false);
-    assert_refused(&plan_of(&case), Some("low"), Rule::NonPreemptible);
+    assert_refused(&plan_of(&case), Some("low"), ReclaimRule::NonPreemptible);
     merge(&mut case["running"][0], json!({"preemptible": true}));
     case["queues"][0]["limit"] = json!({"gpu": 1});
     // Two run where one may: one victim is not enough, and the second is of equal priority.
-    assert_refused(&plan_of(&case), Some("low"), Rule::Limit);
+    assert_refused(&plan_of(&case), Some("low"), ReclaimRule::Limit);
 }

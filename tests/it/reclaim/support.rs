@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{self, Grid, Trace, Tree};
+use fairshared::domain::division::{self, DivisionTrace, QueueSlotGrid, QueueTree};
 use fairshared::domain::fault::Fault;
 use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::reclaim::{
-    Agent, Figures, Input, Pending, Plan, Rule, Settings, Verdict, Workload, observed_tree, plan,
+    PendingGang, PlanFigures, ReclaimAgent, ReclaimInput, ReclaimOptions, ReclaimPlan, ReclaimRule, ReclaimVerdict,
+    RunningWorkload, observed_tree, plan,
 };
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,19 +18,19 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     #[serde(default)]
     pub algorithm: Option<String>,
     #[serde(default)]
-    pub options: Settings,
+    pub options: ReclaimOptions,
     pub queues: Vec<QueueSpec>,
     #[serde(default)]
-    pub agents: Option<Vec<Agent>>,
-    pub running: Vec<Workload>,
-    pub pending: Pending,
+    pub agents: Option<Vec<ReclaimAgent>>,
+    pub running: Vec<RunningWorkload>,
+    pub pending: PendingGang,
     /// Fair shares by queue, in place of a division.
     #[serde(default)]
-    pub shares: Option<BTreeMap<String, Amounts>>,
+    pub shares: Option<BTreeMap<String, SlotAmounts>>,
 }
 
 /// The moment of every plan.
@@ -40,17 +41,17 @@ impl Case {
         serde_json::from_value(case.clone()).unwrap()
     }
 
-    pub fn tree(&self) -> Tree {
+    pub fn tree(&self) -> QueueTree {
         observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending)).unwrap()
     }
 
-    pub fn fair_share(&self, tree: &Tree) -> Grid<Amount> {
+    pub fn fair_share(&self, tree: &QueueTree) -> QueueSlotGrid<Amount> {
         let Some(shares) = &self.shares else {
             let name = self.algorithm.as_deref().unwrap_or("quota_over_quota");
             let algorithm = division::algorithm(name).unwrap();
-            return algorithm.divide(tree, &self.options.division, &mut Trace::off()).fair_share;
+            return algorithm.divide(tree, &self.options.division, &mut DivisionTrace::off()).fair_share;
         };
-        let mut grid = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        let mut grid = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         for (name, slots) in shares {
             for (slot, amount) in slots.iter() {
                 grid[(tree.find(name).unwrap(), tree.column(slot).unwrap())] = amount;
@@ -59,10 +60,10 @@ impl Case {
         grid
     }
 
-    pub fn try_plan(&self) -> Result<Plan, Vec<Fault>> {
+    pub fn try_plan(&self) -> Result<ReclaimPlan, Vec<Fault>> {
         let tree = observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending))?;
         let fair_share = self.fair_share(&tree);
-        plan(&Input {
+        plan(&ReclaimInput {
             tree: &tree,
             fair_share: &fair_share,
             running: &self.running,
@@ -73,12 +74,12 @@ impl Case {
         })
     }
 
-    pub fn plan(&self) -> Plan {
+    pub fn plan(&self) -> ReclaimPlan {
         self.try_plan().unwrap()
     }
 }
 
-pub fn plan_of(case: &Value) -> Plan {
+pub fn plan_of(case: &Value) -> ReclaimPlan {
     Case::new(case).plan()
 }
 
@@ -117,28 +118,28 @@ pub fn merge(value: &mut Value, more: Value) {
 }
 
 /// (workload, rule) of every victim.
-pub fn victims(plan: &Plan) -> Vec<(&str, &str)> {
+pub fn victims(plan: &ReclaimPlan) -> Vec<(&str, &str)> {
     plan.victims.iter().map(|v| (&*v.workload_id, v.rule.as_str())).collect()
 }
 
-pub fn kernels(plan: &Plan) -> Vec<&str> {
+pub fn kernels(plan: &ReclaimPlan) -> Vec<&str> {
     plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect()
 }
 
 /// The rule by which the pending workload (`None`) or a candidate was refused.
-pub fn rule_of(plan: &Plan, workload: Option<&str>) -> Option<Rule> {
+pub fn rule_of(plan: &ReclaimPlan, workload: Option<&str>) -> Option<ReclaimRule> {
     plan.refusals.iter().find(|r| r.workload_id.as_deref() == workload).map(|r| r.rule)
 }
 
-pub fn assert_refused(plan: &Plan, workload: Option<&str>, rule: Rule) {
-    assert_eq!(plan.verdict, Verdict::Refused, "{plan:#?}");
+pub fn assert_refused(plan: &ReclaimPlan, workload: Option<&str>, rule: ReclaimRule) {
+    assert_eq!(plan.verdict, ReclaimVerdict::Refused, "{plan:#?}");
     assert_eq!(rule_of(plan, workload), Some(rule), "{:#?}", plan.refusals);
 }
 
-pub fn figures<'a>(list: &'a [Figures], queue: &str) -> &'a Figures {
+pub fn figures<'a>(list: &'a [PlanFigures], queue: &str) -> &'a PlanFigures {
     list.iter().find(|f| &*f.queue == queue).unwrap()
 }
 
-pub fn gpu(amounts: &Amounts) -> String {
+pub fn gpu(amounts: &SlotAmounts) -> String {
     amounts.get(SlotName::new("gpu").unwrap()).unwrap().to_string()
 }

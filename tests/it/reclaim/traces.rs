@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::laws;
 use super::support::Case;
 use crate::support::plain::{data, neutral_rows, unpack};
-use fairshared::domain::division::{Options, algorithm_names};
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::division::{DivisionOptions, algorithm_names};
+use fairshared::domain::reclaim::ReclaimVerdict;
 
 /// One row of a neutral file: a job's part on one node.
 struct Part<'a> {
@@ -77,7 +77,7 @@ fn plan_for<'a>(cluster: &Value, waiting: impl Iterator<Item = &'a Part<'a>>) ->
         let case = Case::new(&case);
         let tree = case.tree();
         for name in algorithm_names() {
-            crate::division::laws::check_division(&tree, name, &Options::default()).unwrap();
+            crate::division::laws::check_division(&tree, name, &DivisionOptions::default()).unwrap();
         }
         let plan = case.plan();
         laws::check(&case, &plan).unwrap_or_else(|e| panic!("{session}: {e}"));
@@ -86,7 +86,7 @@ fn plan_for<'a>(cluster: &Value, waiting: impl Iterator<Item = &'a Part<'a>>) ->
     verdicts
 }
 
-fn has(verdicts: &BTreeMap<String, usize>, verdict: Verdict) -> bool {
+fn has(verdicts: &BTreeMap<String, usize>, verdict: ReclaimVerdict) -> bool {
     verdicts.contains_key(&format!("{verdict:?}"))
 }
 
@@ -122,5 +122,5 @@ fn philly_at_its_busiest() {
     let cluster = cluster(&parts, MOMENT, used, &HashMap::new());
     let verdicts = plan_for(&cluster, parts.iter().filter(|p| p.started > MOMENT).take(40));
     assert_eq!((used, verdicts.values().sum::<usize>()), (1243, 40));
-    assert!(has(&verdicts, Verdict::Reclaim), "{verdicts:?}");
+    assert!(has(&verdicts, ReclaimVerdict::Reclaim), "{verdicts:?}");
 }

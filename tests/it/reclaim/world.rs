@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Grid, Tree};
+use fairshared::domain::division::{QueueSlotGrid, QueueTree};
 use fairshared::domain::queues::Bound;
-use fairshared::domain::reclaim::{Plan, Strategy, Victim};
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::reclaim::{ReclaimPlan, ReclaimStrategy, Victim};
+use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Timestamp;
 
 use super::support::{Case, NOW};
@@ -30,8 +30,8 @@ pub struct Unit {
 
 pub struct World<'a> {
     pub case: &'a Case,
-    pub tree: Tree,
-    share: Grid<Amount>,
+    pub tree: QueueTree,
+    share: QueueSlotGrid<Amount>,
     request: Row,
     path: Vec<usize>,
     /// By workload.
@@ -61,7 +61,7 @@ impl<'a> World<'a> {
     }
 
     /// The victims of a plan, in its order.
-    pub fn units(&self, plan: &Plan) -> Vec<Unit> {
+    pub fn units(&self, plan: &ReclaimPlan) -> Vec<Unit> {
         let unit = |victim: &Victim| {
             let workload = self.case.running.iter().position(|w| w.workload_id == victim.workload_id).unwrap();
             let members = &self.case.running[workload].members;
@@ -186,7 +186,7 @@ impl<'a> World<'a> {
     }
 
     /// Nothing is placed where it has no room; every member is placed once.
-    pub fn placement_holds(&self, plan: &Plan) -> bool {
+    pub fn placement_holds(&self, plan: &ReclaimPlan) -> bool {
         let (Some(agents), Some(placed)) = (&self.case.agents, &plan.placement) else {
             return self.case.agents.is_none() && plan.placement.is_none();
         };
@@ -255,15 +255,15 @@ impl<'a> World<'a> {
 
     /// The strategies by which a workload's unit may be evicted after others: its side is above its share or, if the
     /// reclaimer stays within its quota, above its quota; and no queue from its own up to its side is within its quota.
-    pub fn strategies(&self, gone: &[Unit], workload: usize) -> Vec<Strategy> {
+    pub fn strategies(&self, gone: &[Unit], workload: usize) -> Vec<ReclaimStrategy> {
         let queue = self.queues[workload];
         let Some((ours, theirs)) = self.pair(queue) else { return Vec::new() };
         if self.up_to_side(queue).iter().any(|q| self.is_in_quota(*q, &self.rest(gone, *q))) {
             return Vec::new();
         }
-        let allows = |strategy: &Strategy| match strategy {
-            Strategy::FairShare => self.is_above_share(theirs, &self.rest(gone, theirs)),
-            Strategy::Quota => self.is_in_quota(ours, &self.with_request(&[], ours)),
+        let allows = |strategy: &ReclaimStrategy| match strategy {
+            ReclaimStrategy::FairShare => self.is_above_share(theirs, &self.rest(gone, theirs)),
+            ReclaimStrategy::Quota => self.is_in_quota(ours, &self.with_request(&[], ours)),
         };
         self.case.options.plan.strategies.iter().copied().filter(allows).collect()
     }
@@ -316,8 +316,9 @@ impl<'a> World<'a> {
             unit.members.iter().for_each(|m| add(&mut back, &self.slots[unit.workload][*m]));
             let with = |queue: usize| -> Row { self.rest(gone, queue).iter().zip(&back).map(|(h, b)| h + b).collect() };
             let (held, again, of_queue) = (self.with_request(gone, ours), with(theirs), with(queue));
-            let by_share = uses(Strategy::FairShare) && self.is_above_share(ours, &held);
-            let by_quota = uses(Strategy::Quota) && self.is_in_quota(theirs, &again) && !self.is_in_quota(ours, &held);
+            let by_share = uses(ReclaimStrategy::FairShare) && self.is_above_share(ours, &held);
+            let by_quota =
+                uses(ReclaimStrategy::Quota) && self.is_in_quota(theirs, &again) && !self.is_in_quota(ours, &held);
             let mut sides = self.path.iter().take(1 + self.path.iter().position(|q| *q == ours).unwrap());
             let kept = sides.any(|q| self.is_in_quota(*q, &self.with_request(gone, *q)));
             let gate_closed = self.columns().any(|c| of_queue[c] > self.share[(queue, c)].units());
@@ -337,7 +338,7 @@ fn within(held: u128, bound: Bound) -> bool {
     }
 }
 
-fn row(tree: &Tree, slots: &Amounts) -> Row {
+fn row(tree: &QueueTree, slots: &SlotAmounts) -> Row {
     let mut row = vec![0; tree.slots.len()];
     slots.iter().for_each(|(slot, amount)| row[tree.column(slot).unwrap()] = amount.units());
     row

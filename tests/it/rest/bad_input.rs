@@ -1,7 +1,7 @@
 //! Refused requests, their errors, and that they change nothing.
 
 use axum::body::Body;
-use fairshared::rest::Limits;
+use fairshared::rest::RequestLimits;
 use serde_json::{Value, json};
 
 use super::support::{Server, group, request};
@@ -285,7 +285,7 @@ on_both! {
     }
 
     async fn bodies_that_cannot_be_read(db: TestDb) {
-        let limits = Limits { body_bytes: 4096, bulk_bytes: 64 * 1024, ..Limits::default() };
+        let limits = RequestLimits { body_bytes: 4096, bulk_bytes: 64 * 1024, ..RequestLimits::default() };
         let server = Server::with_limits(db, limits).await;
         let before = everything(&server).await;
         let deep = "[".repeat(10_000);

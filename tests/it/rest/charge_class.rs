@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Usage;
-use fairshared::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
+use fairshared::domain::time::{MICROS_PER_SECOND, TimeSpan, Timestamp};
 use serde_json::{Value, json};
 
 use super::support::{NOW, Server, group, newest, undo};
@@ -361,7 +361,7 @@ impl Known {
     fn record(&mut self, now: i64, model: &mut Model) {
         let until = self.end.unwrap_or(now).min(now);
         let (from, to) = (Timestamp::from_seconds(self.recorded_until), Timestamp::from_seconds(until));
-        for part in Span::new(from, to).into_iter().flat_map(Span::by_day) {
+        for part in TimeSpan::new(from, to).into_iter().flat_map(TimeSpan::by_day) {
             let seconds = i64::try_from(part.micros()).unwrap() / MICROS_PER_SECOND;
             *model.entry((part.start.day().to_string(), self.user, self.class)).or_default() += seconds;
         }

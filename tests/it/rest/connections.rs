@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use fairshared::rest::Limits;
-use fairshared::server::{self, App, ConnectionLimits, StartupRouter};
+use fairshared::rest::RequestLimits;
+use fairshared::server::{self, ConnectionLimits, ServerApp, StartupRouter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -24,18 +24,18 @@ struct Listening {
 }
 
 impl Listening {
-    async fn over(db: TestDb, limits: Limits, connections: ConnectionLimits) -> Self {
+    async fn over(db: TestDb, limits: RequestLimits, connections: ConnectionLimits) -> Self {
         let server = Server::new(db).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let door = StartupRouter::opened(server::router(App { limits, ..app(&server.fixture) }));
-        tokio::spawn(server::serve_behind(door, listener, connections, shutdown.clone()));
+        let door = StartupRouter::opened(server::router(ServerApp { limits, ..app(&server.fixture) }));
+        tokio::spawn(server::serve_router(door, listener, connections, shutdown.clone()));
         Self { server, address, _until: shutdown.drop_guard() }
     }
 
     async fn with(connections: ConnectionLimits) -> Self {
-        Self::over(sqlite().await, Limits::default(), connections).await
+        Self::over(sqlite().await, RequestLimits::default(), connections).await
     }
 
     async fn connect(&self) -> TcpStream {
@@ -163,7 +163,7 @@ fn row(name: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_may_last_and_must_not_be_silent() {
     let connections = ConnectionLimits { head: SOON, idle: SOON, ..ConnectionLimits::default() };
-    let limits = Limits { timeout: SOON, silence: 5 * SOON, ..Limits::default() };
+    let limits = RequestLimits { timeout: SOON, silence: 5 * SOON, ..RequestLimits::default() };
     let listening = Listening::over(sqlite().await, limits, connections).await;
     let mut steady = listening.connect().await;
     steady.write_all(stream_head(&listening.server).as_bytes()).await.unwrap();

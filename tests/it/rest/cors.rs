@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Request};
-use fairshared::server::{self, App, StartupRouter};
+use fairshared::server::{self, ServerApp, StartupRouter};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -18,7 +18,7 @@ const LOCAL: &str = "http://localhost:5173";
 async fn shared(db: TestDb) -> Server {
     let server = Server::with_usage(db).await;
     let cors_origins = [ADMIN, LOCAL].map(HeaderValue::from_static).to_vec();
-    let router = server::router(App { cors_origins, ..app(&server.fixture) });
+    let router = server::router(ServerApp { cors_origins, ..app(&server.fixture) });
     Server { router, ..server }
 }
 

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
-use fairshared::service::metadata::Metadata;
+use fairshared::service::metadata::ServerMetadata;
 use fairshared::service::{Result, VisibleGroup};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ impl JobControl for NoJobs {
 #[test]
 fn the_facts_for_tests_of_the_web_pages_are_those_of_the_server() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/lib/metadata.sample.json");
-    let mut current = serde_json::to_string_pretty(&Metadata::collect(&NoJobs)).unwrap();
+    let mut current = serde_json::to_string_pretty(&ServerMetadata::collect(&NoJobs)).unwrap();
     current.push('\n');
     if std::env::var_os("UPDATE_SCHEMAS").is_some() {
         std::fs::write(&file, &current).unwrap();

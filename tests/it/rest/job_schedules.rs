@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use fairshared::jobs::{JobSchedules, JobSettings, Runner};
-use fairshared::server::{self, App};
+use fairshared::jobs::{JobRunner, JobSchedules, JobSettings};
+use fairshared::server::{self, ServerApp};
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
 use serde_json::{Value, json};
@@ -101,8 +101,8 @@ on_both! {
             aggregate: None, divide: None, compact: None, purge: None, tidy: None, rebuild: "0 30 4 * * *".parse().ok(),
         };
         let settings = JobSettings { schedules, ..JobSettings::default() };
-        let runner = Runner::new(Arc::clone(&fixture.service), settings);
-        let router = server::router(App::new(Arc::clone(&fixture.service), Arc::clone(&runner) as _));
+        let runner = JobRunner::new(Arc::clone(&fixture.service), settings);
+        let router = server::router(ServerApp::new(Arc::clone(&fixture.service), Arc::clone(&runner) as _));
         let server = Server { fixture, router, key };
         runner.start().await.unwrap();
         // It never ran, so that it is due from the start.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::input::error::Error;
 use fairshared::service::input::json::read;
@@ -19,7 +19,7 @@ struct Sample {
     map: Option<BTreeMap<String, u8>>,
     kind: Option<Which>,
     amount: Option<Amount>,
-    slots: Option<Amounts>,
+    slots: Option<SlotAmounts>,
     at: Option<Timestamp>,
     inner: Option<Inner>,
     more: Option<Vec<Inner>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
-use fairshared::server::{self, App, KeyQuotas};
+use fairshared::server::{self, KeyQuotas, ServerApp};
 use fairshared::service::Role;
 use serde_json::json;
 use tower::ServiceExt;
@@ -16,7 +16,7 @@ use crate::support::on_both;
 /// A server with these quotas.
 async fn limited(db: crate::support::database::TestDb, key_quotas: KeyQuotas) -> Server {
     let server = Server::with_usage(db).await;
-    let router = server::router(App { key_quotas, ..app(&server.fixture) });
+    let router = server::router(ServerApp { key_quotas, ..app(&server.fixture) });
     Server { router, ..server }
 }
 

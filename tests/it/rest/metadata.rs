@@ -1,6 +1,6 @@
 //! `GET /metadata` and the weights of decay: the facts that the web pages are drawn from.
 
-use fairshared::domain::decay::Decay;
+use fairshared::domain::decay::RegisteredDecay;
 use fairshared::domain::division::algorithm_names;
 use fairshared::domain::reclaim::plugins::plugin_names;
 use fairshared::domain::sequencer::Sequencer;
@@ -56,7 +56,7 @@ on_both! {
         let facts = server.get("/metadata").await;
         assert_eq!(names(&facts["schedulers"]), Sequencer::names().collect::<Vec<_>>());
         assert_eq!(facts["default_scheduler"], server.get(&group("/scheduler-options")).await["scheduler"]);
-        assert_eq!(names(&facts["decays"]), Decay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>());
+        assert_eq!(names(&facts["decays"]), RegisteredDecay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>());
         assert_eq!(names(&facts["division_algorithms"]), algorithm_names().collect::<Vec<_>>());
         assert_eq!(names(&facts["reclaim_plugins"]), plugin_names().collect::<Vec<_>>());
         assert_eq!(names(&facts["roles"]), Role::ALL.map(Role::as_str));

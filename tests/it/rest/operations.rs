@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairshared::service::keys::NewKey;
-use fairshared::service::upkeep::health::Condition;
+use fairshared::service::upkeep::health::HealthCondition;
 use fairshared::service::{Role, Service};
 use fairshared::store;
 use serde_json::json;
@@ -195,10 +195,10 @@ on_both! {
 
     async fn readiness_names_what_is_wrong(db: TestDb) {
         let server = Server::new(db).await;
-        let condition = Condition {
+        let condition = HealthCondition {
             code: "database_unreachable", detail: "the database does not answer".to_owned(), refuses_writes: true,
         };
-        let harmless = Condition { code: "clock_untrusted", refuses_writes: false, ..condition.clone() };
+        let harmless = HealthCondition { code: "clock_untrusted", refuses_writes: false, ..condition.clone() };
         server.get("/readyz?for=writes").await;
         server.service.health.begin(harmless, server.service.clock().now());
         server.get("/readyz?for=writes").await;

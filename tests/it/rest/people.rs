@@ -334,8 +334,8 @@ on_both! {
         other.refresh().await.unwrap();
         let ann = identity::user("alice");
         let rows: Vec<_> = {
-            let picture = other.group(&crate::support::fixture::admin(), GROUP).unwrap();
-            picture.whole().unwrap().rows.users.iter().map(|row| (row.user_name.clone(), row.domain_name.clone())).collect()
+            let group_snapshot = other.group(&crate::support::fixture::admin(), GROUP).unwrap();
+            group_snapshot.whole().unwrap().rows.users.iter().map(|row| (row.user_name.clone(), row.domain_name.clone())).collect()
         };
         assert_eq!(rows, [(Some("liddell".into()), "earth".into())]);
         assert_eq!(other.people().find_user("liddell").unwrap(), ann);

@@ -36,7 +36,7 @@ async fn server(db: crate::support::database::TestDb) -> Server {
 }
 
 /// All data that a request could change.
-async fn picture(server: &Server) -> Vec<Value> {
+async fn group_snapshot(server: &Server) -> Vec<Value> {
     let mut seen = Vec::new();
     for path in
         ["", "/scheduler-options", "/fair-share-weights", "/fair-share-status", "/kernels", "/queues", "/division"]
@@ -54,14 +54,14 @@ async fn picture(server: &Server) -> Vec<Value> {
 on_both! {
     async fn what_get_answers_is_taken_back(db: TestDb) {
         let server = server(db).await;
-        let before = picture(&server).await;
+        let before = group_snapshot(&server).await;
         let back = async |method: &str, get: &str, put: &str, read_only: &[&str]| {
             let body = server.get(&group(get)).await;
             for body in [body.clone(), with_other(body, read_only)] {
                 let answer = server.call(method, &group(put), Some(&body)).await;
                 assert!(answer.status.is_success(), "{method} {put} {body}: {}", String::from_utf8_lossy(&answer.bytes));
             }
-            assert_eq!(picture(&server).await, before, "{method} {put}");
+            assert_eq!(group_snapshot(&server).await, before, "{method} {put}");
         };
         back("PUT", "", "", &["capacity", "calculated_at", "warnings", "config_revision"]).await;
         back("PATCH", "/scheduler-options", "/scheduler-options", &["warnings", "config_revision"]).await;
@@ -85,12 +85,12 @@ on_both! {
         }
         let taken = server.call("POST", &group("/kernels"), Some(&json!(kernels))).await.json(200);
         assert_eq!((&taken["accepted"], &taken["rejected"]), (&json!(kernels.len()), &json!(0)), "{taken}");
-        assert_eq!(picture(&server).await, before);
+        assert_eq!(group_snapshot(&server).await, before);
     }
 
     async fn names_must_be_those_of_the_path(db: TestDb) {
         let server = server(db).await;
-        let before = picture(&server).await;
+        let before = group_snapshot(&server).await;
         let taken = async |method: &str, path: &str, body: Value, pointer: &str| {
             let answer = server.call(method, &group(path), Some(&body)).await;
             assert_eq!(answer.refused(422, "contradiction"), [pointer], "{method} {path}");
@@ -106,6 +106,6 @@ on_both! {
         ] {
             server.call(method, &path, Some(&body)).await.refused(422, "unknown_field");
         }
-        assert_eq!(picture(&server).await, before);
+        assert_eq!(group_snapshot(&server).await, before);
     }
 }

@@ -40,7 +40,7 @@ fn thread_name() -> String {
 async fn serve(router: Router) -> (String, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, shutdown) = (listener.local_addr().unwrap(), CancellationToken::new());
-    tokio::spawn(server::serve_behind(
+    tokio::spawn(server::serve_router(
         StartupRouter::opened(router),
         listener,
         ConnectionLimits::default(),

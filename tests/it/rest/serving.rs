@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use fairshared::domain::time::Timestamp;
-use fairshared::rest::Limits;
+use fairshared::rest::RequestLimits;
 use fairshared::server;
 use fairshared::service::jobs::{JobControl, JobDefinition, JobRun};
 use fairshared::service::{Result, VisibleGroup};
@@ -40,7 +40,7 @@ impl JobControl for Broken {
 on_both! {
     async fn a_panic_is_a_problem_that_tells_nothing(db: TestDb) {
         let mut server = Server::new(db).await;
-        let app = server::App { jobs: Arc::new(Broken), ..app(&server.fixture) };
+        let app = server::ServerApp { jobs: Arc::new(Broken), ..app(&server.fixture) };
         server.router = server::router(app);
         let answer = server.call("GET", "/jobs", None).await;
         answer.refused(500, "internal");
@@ -50,7 +50,7 @@ on_both! {
     }
 
     async fn an_answer_that_takes_too_long_is_given_up(db: TestDb) {
-        let limits = Limits { timeout: Duration::from_millis(10), ..Limits::default() };
+        let limits = RequestLimits { timeout: Duration::from_millis(10), ..RequestLimits::default() };
         let server = Server::with_limits(db, limits).await;
         let endless = Body::from_stream(stream::pending::<std::io::Result<Vec<u8>>>());
         let late = server.raw("PUT", &group("/fair-share-weights"), "application/json", endless).await;
@@ -116,7 +116,7 @@ on_both! {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let running = tokio::spawn(server::serve(app(&server.fixture), listener, shutdown.clone()));
+        let running = tokio::spawn(server::run_server(app(&server.fixture), listener, shutdown.clone()));
         let client = reqwest::Client::new();
         let answer = client.get(format!("http://{address}{}", group("/scheduler-options")));
         let answer = answer.bearer_auth(&server.key).send().await.unwrap();

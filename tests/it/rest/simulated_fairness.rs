@@ -77,7 +77,7 @@ on_both! {
         let server = Server::over(server.fixture.restart().await, key);
         let known = |server: &Server| {
             let seen = server.service.group(&admin(), GROUP).unwrap();
-            server.service.known_fairness(&seen, server.service.certain_now()).len()
+            server.service.known_fairness(&seen, server.service.trusted_now()).len()
         };
         assert_eq!(known(&server), 0);
         server.service.load_all_normalized_days().await.unwrap();

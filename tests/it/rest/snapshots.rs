@@ -194,7 +194,7 @@ on_both! {
             counts.push(server.service.store().statements() - before);
         }
         assert_eq!(counts[0], counts[1]);
-        let seen = fairshared::store::running::all(server.service.store().read(), server.service.group(&crate::support::fixture::admin(), "gpu-cluster").unwrap().key).await.unwrap();
+        let seen = fairshared::store::running::load_running_kernels(server.service.store().read(), server.service.group(&crate::support::fixture::admin(), "gpu-cluster").unwrap().key).await.unwrap();
         let reported = crate::support::time(NOW);
         assert!(seen.iter().all(|kernel| kernel.seen_at == Some(reported)));
     }

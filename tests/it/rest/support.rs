@@ -8,9 +8,9 @@ use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use bytes::Bytes;
 use fairshared::domain::ids::UserId;
-use fairshared::jobs::{JobSettings, Runner};
-use fairshared::rest::Limits;
-use fairshared::server::{self, App};
+use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::rest::RequestLimits;
+use fairshared::server::{self, ServerApp};
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
 use serde_json::{Value, json};
@@ -47,13 +47,13 @@ pub const NOW: &str = "2026-01-13T12:00:00Z";
 
 impl Server {
     pub async fn new(db: TestDb) -> Self {
-        Self::with_limits(db, Limits::default()).await
+        Self::with_limits(db, RequestLimits::default()).await
     }
 
-    pub async fn with_limits(db: TestDb, limits: Limits) -> Self {
+    pub async fn with_limits(db: TestDb, limits: RequestLimits) -> Self {
         let fixture = Fixture::new(db, NOW).await;
         let key = create_key(&fixture, Role::Admin, None).await;
-        let router = server::router(App { limits, ..app(&fixture) });
+        let router = server::router(ServerApp { limits, ..app(&fixture) });
         Self { fixture, router, key }
     }
 
@@ -150,9 +150,9 @@ pub async fn newest(server: &Server) -> i64 {
     server.get("/audit-log?limit=1").await["items"][0]["id"].as_i64().unwrap()
 }
 
-pub fn app(fixture: &Fixture) -> App {
-    let jobs = Runner::new(Arc::clone(&fixture.service), JobSettings::default());
-    App::new(Arc::clone(&fixture.service), jobs)
+pub fn app(fixture: &Fixture) -> ServerApp {
+    let jobs = JobRunner::new(Arc::clone(&fixture.service), JobSettings::default());
+    ServerApp::new(Arc::clone(&fixture.service), jobs)
 }
 
 pub fn request(key: &str, method: &str, path: &str) -> axum::http::request::Builder {

@@ -328,7 +328,7 @@ on_both! {
             server.tick().await;
         }
         server.assert_conserved().await;
-        let mut whole = fairshared::domain::slots::Usages::default();
+        let mut whole = fairshared::domain::slots::SlotUsages::default();
         server.day_totals().await.values().for_each(|daily| whole.add(&daily.usage));
         for by in ["user", "domain", "project", "day", "week", "month", "user,day", "domain,project,user,week", "resource_group"] {
             let rows = server.get(&report(&format!("from=2026-01-01&to=2026-01-13&by={by}"))).await;

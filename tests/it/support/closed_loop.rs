@@ -10,12 +10,12 @@ use std::sync::Arc;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::identity;
 use fairshared::domain::ids::{KernelKey, Member, Owner};
-use fairshared::domain::options::{Options, Order, SequenceMode};
-use fairshared::domain::replay::group::{Group, Start};
-use fairshared::domain::replay::policy::Policy;
+use fairshared::domain::options::{FairShareOptions, FairshareOrder, SequenceMode};
+use fairshared::domain::replay::group::{ReplayGroup, WorkloadStart};
+use fairshared::domain::replay::policy::ReplayPolicy;
 use fairshared::domain::sequencer::progressive::{DomainByProject, GroupAccounts, ResourceRequest, UsageAccounts};
-use fairshared::domain::sequencer::{Sequencer, Workload};
-use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::sequencer::{SequenceWorkload, Sequencer};
+use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};
 use fairshared::domain::weight::Weight;
 
@@ -59,13 +59,13 @@ impl Cast {
     }
 
     /// The part of the cluster, from 0 to 1, that each user is entitled to by weight.
-    pub fn entitled(&self, order: Order) -> Vec<f64> {
+    pub fn entitled(&self, order: FairshareOrder) -> Vec<f64> {
         let in_domain = |domain: &str| {
             (0..self.projects).filter(|project| DOMAINS[project % DOMAINS.len()].0 == domain).count() as f64
         };
         let part = |user: usize| match order {
-            Order::Flat => self.domain(user).1 * self.weight(user),
-            Order::Tiered => {
+            FairshareOrder::Flat => self.domain(user).1 * self.weight(user),
+            FairshareOrder::Tiered => {
                 let siblings = (0..self.users).filter(|other| self.project(*other) == self.project(user));
                 let weights: f64 = siblings.map(|other| self.weight(other)).sum();
                 let (domain, weight) = self.domain(user);
@@ -129,7 +129,7 @@ impl Lengths {
 #[derive(Clone)]
 pub struct Scene {
     pub cast: Cast,
-    pub order: Order,
+    pub order: FairshareOrder,
     pub mode: SequenceMode,
     pub half_life_days: u32,
     pub lookback_days: u32,
@@ -144,7 +144,7 @@ pub struct Scene {
 
 impl Scene {
     /// The look-back is four half-lives, but at least a week.
-    pub fn new(cast: &Cast, order: Order, mode: SequenceMode, half_life_days: u32, lengths: Lengths) -> Self {
+    pub fn new(cast: &Cast, order: FairshareOrder, mode: SequenceMode, half_life_days: u32, lengths: Lengths) -> Self {
         Self {
             cast: cast.clone(),
             order,
@@ -158,21 +158,21 @@ impl Scene {
         }
     }
 
-    fn policy(&self) -> Policy {
-        let options = Options {
+    fn policy(&self) -> ReplayPolicy {
+        let options = FairShareOptions {
             half_life_days: self.half_life_days,
             lookback_days: self.lookback_days,
             slice_interval_seconds: self.interval_seconds,
             order: self.order,
             sequence_mode: self.mode,
-            ..Options::default()
+            ..FairShareOptions::default()
         };
         let weight = |value: f64| Weight::parse(&value.to_string()).unwrap();
         let domains = DOMAINS.iter().map(|(name, value)| (Owner::Domain((*name).into()), weight(*value)));
         let users =
             (0..self.cast.users).map(|user| (Owner::User(self.cast.member(user)), weight(self.cast.weight(user))));
         let sequencer = Sequencer::by_name("fairshare").unwrap();
-        Policy { name: String::new(), sequencer, options, weights: domains.chain(users).collect() }
+        ReplayPolicy { name: String::new(), sequencer, options, weights: domains.chain(users).collect() }
     }
 
     /// True for an owner who is entitled to at least two jobs in a half-life. Below that, usage decays faster than the
@@ -186,9 +186,9 @@ impl Scene {
 /// A running simulation.
 pub struct Loop {
     scene: Scene,
-    policy: Policy,
-    group: Group,
-    one: Amounts,
+    policy: ReplayPolicy,
+    group: ReplayGroup,
+    one: SlotAmounts,
     dice: Dice,
     pub now: Timestamp,
     next_run: Timestamp,
@@ -218,9 +218,9 @@ impl Loop {
         let policy = scene.policy();
         let device = SlotName::new("cuda.device").unwrap();
         let offered = [(device, Amount::whole(scene.cast.devices as u64))].into_iter().collect();
-        let mut group = Group::new(&policy, offered, now);
+        let mut group = ReplayGroup::new(&policy, offered, now);
         for user in 0..scene.cast.users {
-            group.know(scene.cast.member(user), &Arc::from(scene.cast.domain(user).0), &policy);
+            group.add_owner(scene.cast.member(user), &Arc::from(scene.cast.domain(user).0), &policy);
         }
         let next_run = now.plus_micros(interval(&policy));
         let users = scene.cast.users;
@@ -243,7 +243,7 @@ impl Loop {
     /// The first user in the order of those with waiting jobs.
     fn first(&self) -> Option<usize> {
         let users: Vec<usize> = (0..self.scene.cast.users).filter(|user| self.waits(*user)).collect();
-        let workload = |user: &usize| Workload {
+        let workload = |user: &usize| SequenceWorkload {
             id: Cow::Borrowed(""),
             owner: self.scene.cast.member(*user),
             submitted_at: None,
@@ -251,7 +251,7 @@ impl Loop {
         };
         let request =
             |user: &usize| ResourceRequest { slots: Some(&self.one), seconds: self.scene.told.get(user).copied() };
-        let workloads: Vec<Workload> = users.iter().map(workload).collect();
+        let workloads: Vec<SequenceWorkload> = users.iter().map(workload).collect();
         let requests: Vec<ResourceRequest> = users.iter().map(request).collect();
         let order = self.group.order(&self.policy, &workloads, &requests, self.now, 1);
         order.first().map(|at| users[*at as usize])
@@ -270,8 +270,8 @@ impl Loop {
             length = length * self.fresh_devices / i64::try_from(self.scene.cast.devices).unwrap();
             self.fresh_devices -= 1;
         }
-        let told_seconds = self.scene.told.get(&user).copied();
-        let start = Start { owner: self.scene.cast.member(user), slots: self.one.clone(), told_seconds };
+        let reported_seconds = self.scene.told.get(&user).copied();
+        let start = WorkloadStart { owner: self.scene.cast.member(user), slots: self.one.clone(), reported_seconds };
         let key = self.group.start(start, self.now);
         let end = self.now.plus_micros(length * MICROS_PER_SECOND);
         self.busy.push(Reverse((end, key, user)));
@@ -345,8 +345,8 @@ impl Loop {
     /// kernels, and the cost of its next job. Both are parts of the window's capacity.
     pub fn accounts(&self) -> Vec<(f64, f64)> {
         let members: Vec<Member> = (0..self.scene.cast.users).map(|user| self.scene.cast.member(user)).collect();
-        let homes = DomainByProject::default();
-        let accounts = GroupAccounts::new(&self.group, &homes, &members, self.now);
+        let domain_assignments = DomainByProject::default();
+        let accounts = GroupAccounts::new(&self.group, &domain_assignments, &members, self.now);
         let told = |user: usize| self.scene.told.get(&user).copied();
         let charge = |user: usize| accounts.charge(user, Some(&self.one), told(user)).to_f64();
         (0..members.len()).map(|user| (accounts.user(members[user]).used(), charge(user))).collect()
@@ -370,7 +370,7 @@ pub fn delivered(scene: Scene) -> Got {
     running.got()
 }
 
-fn interval(policy: &Policy) -> i64 {
+fn interval(policy: &ReplayPolicy) -> i64 {
     i64::from(policy.options.slice_interval_seconds) * MICROS_PER_SECOND
 }
 

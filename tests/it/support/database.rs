@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairshared::store::{Store, Synchronous};
+use fairshared::store::{CommitDurability, Store};
 use migration::version_0_1::STEPS;
 use sea_orm::{ConnectOptions, ConnectionTrait, Database};
 use tempfile::TempDir;
@@ -13,14 +13,14 @@ use super::postgres;
 /// An empty, migrated database for one test.
 pub struct TestDb {
     pub url: String,
-    synchronous: Synchronous,
+    synchronous: CommitDurability,
     /// The folder of the files, which is removed with this value.
     _files: Option<TempDir>,
 }
 
 impl TestDb {
     fn new(url: String, files: Option<TempDir>) -> Self {
-        Self { url, synchronous: Synchronous::default(), _files: files }
+        Self { url, synchronous: CommitDurability::default(), _files: files }
     }
 
     /// A database that the caller keeps.
@@ -36,7 +36,7 @@ impl TestDb {
 
     /// Sets what a commit waits for.
     #[allow(dead_code, reason = "benches call it")]
-    pub fn with(self, synchronous: Synchronous) -> Self {
+    pub fn with(self, synchronous: CommitDurability) -> Self {
         Self { synchronous, ..self }
     }
 

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairshared::cli::Client;
-use fairshared::domain::bucket::Daily;
+use fairshared::cli::ApiClient;
+use fairshared::domain::bucket::DayUsage;
 use fairshared::domain::ids::{GroupKey, KernelId};
-use fairshared::domain::slots::Amounts;
+use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Day;
-use fairshared::jobs::{JobSettings, Runner};
-use fairshared::server::App;
+use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::server::ServerApp;
 use fairshared::service::agents::AgentSpec;
-use fairshared::service::groups::{Deletion, SchedulerPatch};
-use fairshared::service::ingest::incoming::Refused;
-use fairshared::service::ingest::incoming::{Incoming, KernelInput};
-use fairshared::service::kernels::Record;
-use fairshared::service::people::Directory;
+use fairshared::service::groups::{GroupDeletion, SchedulerPatch};
+use fairshared::service::ingest::incoming::RefusedReport;
+use fairshared::service::ingest::incoming::{IncomingReport, KernelInput};
+use fairshared::service::kernels::StoredRecord;
+use fairshared::service::people::PeopleDirectory;
 use fairshared::service::{Caller, Clock, Service};
-use fairshared::store::day_totals::{self, Place};
+use fairshared::store::day_totals::{self, MemberDomain};
 use fairshared::store::{groups, run_times};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -44,11 +44,11 @@ pub fn admin() -> Caller {
 }
 
 /// The terms of a removal that is confirmed and forced.
-pub fn surely(name: &str) -> Deletion {
-    Deletion { confirm: Some(name.to_owned()), force: true, reason: None }
+pub fn surely(name: &str) -> GroupDeletion {
+    GroupDeletion { confirm: Some(name.to_owned()), force: true, reason: None }
 }
 
-pub fn slots(value: &Value) -> Amounts {
+pub fn slots(value: &Value) -> SlotAmounts {
     serde_json::from_value(value.clone()).unwrap()
 }
 
@@ -69,7 +69,7 @@ impl Fixture {
     }
 
     /// All usage records of a kernel, by time.
-    pub async fn records(&self, kernel: &str) -> Vec<Record> {
+    pub async fn records(&self, kernel: &str) -> Vec<StoredRecord> {
         self.service.kernel(&admin(), GROUP, KernelId(id(kernel))).await.unwrap().records
     }
 
@@ -81,9 +81,9 @@ impl Fixture {
     }
 
     /// A client of the endpoints in this process, like that of a command.
-    pub fn client(&self) -> Client {
-        let jobs = Runner::new(Arc::clone(&self.service), JobSettings::default());
-        Client::in_process(App::new(Arc::clone(&self.service), jobs), "cli:test")
+    pub fn client(&self) -> ApiClient {
+        let jobs = JobRunner::new(Arc::clone(&self.service), JobSettings::default());
+        ApiClient::in_process(ServerApp::new(Arc::clone(&self.service), jobs), "cli:test")
     }
 
     pub async fn group(&self, name: &str, opts: &Value) {
@@ -112,12 +112,12 @@ impl Fixture {
     }
 
     /// Reports kernels. Each is JSON over defaults, in which names stand for ids.
-    pub async fn ingest(&self, kernels: &[Value]) -> Vec<Refused> {
+    pub async fn ingest(&self, kernels: &[Value]) -> Vec<RefusedReport> {
         let batch = kernels.iter().map(incoming).collect();
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
     }
 
-    pub async fn tick(&self) -> fairshared::service::accounting::run::Aggregated {
+    pub async fn tick(&self) -> fairshared::service::accounting::run::AggregationResult {
         self.service.heartbeat().await.unwrap();
         self.service.aggregate(GROUP).await.unwrap()
     }
@@ -130,7 +130,7 @@ impl Fixture {
     }
 
     /// All day totals in the database, by day.
-    pub async fn day_totals(&self) -> BTreeMap<(Day, Place), Daily> {
+    pub async fn day_totals(&self) -> BTreeMap<(Day, MemberDomain), DayUsage> {
         let (db, group) = (self.service.store().read(), self.key());
         let mut found = BTreeMap::new();
         let mut next = day_totals::next_day(db, group, Day::MIN).await.unwrap();
@@ -152,9 +152,9 @@ impl Fixture {
         if !groups::find(&tx, GROUP).await.unwrap().unwrap().run_times_made {
             return;
         }
-        let mut stored = run_times::since(&tx, group.key, from).await.unwrap();
+        let mut stored = run_times::sums_since(&tx, group.key, from).await.unwrap();
         run_times::rebuild(&tx, group.key, from).await.unwrap();
-        let anew = run_times::since(&tx, group.key, from).await.unwrap();
+        let anew = run_times::sums_since(&tx, group.key, from).await.unwrap();
         drop(tx);
         stored.retain(|_, times| !times.is_zero());
         assert_eq!(stored, anew);
@@ -177,9 +177,9 @@ pub fn with(mut base: Value, changes: &Value) -> Value {
     base
 }
 
-pub fn incoming(kernel: &Value) -> Incoming {
+pub fn incoming(kernel: &Value) -> IncomingReport {
     let input: KernelInput = serde_json::from_value(kernel.clone()).unwrap();
     input
-        .check(&Directory::default(), super::time("2026-01-01T00:00:00Z"))
+        .check(&PeopleDirectory::default(), super::time("2026-01-01T00:00:00Z"))
         .unwrap_or_else(|faults| panic!("{faults:?}"))
 }

@@ -15,8 +15,8 @@ use fairshared::domain::kernel::Kernel;
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::tier::Tier;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow};
-use fairshared::service::group::published::facts::GroupSnapshotData;
-use fairshared::service::input::page::{MAX_PAGE, Window};
+use fairshared::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use fairshared::service::input::page::{MAX_PAGE, PageWindow};
 use fairshared::service::kernels::KernelFilter;
 use fairshared::service::sequence::{PendingWorkload, SequenceInput};
 use fairshared::service::{Service, VisibleGroup};
@@ -146,7 +146,7 @@ fn philly(data: &Path, folder: &Path) -> Trace {
 
 async fn buckets(service: &Service, group: &str, tier: Tier) -> Vec<BucketRow> {
     let mut rows = Vec::new();
-    let mut window = Window::forward(MAX_PAGE, None);
+    let mut window = PageWindow::forward(MAX_PAGE, None);
     loop {
         let list = BucketList {
             tier,
@@ -166,7 +166,7 @@ async fn buckets(service: &Service, group: &str, tier: Tier) -> Vec<BucketRow> {
 
 async fn kernels(service: &Service, group: &str) -> Vec<Kernel> {
     let mut rows = Vec::new();
-    let mut window = Window::forward(MAX_PAGE, None);
+    let mut window = PageWindow::forward(MAX_PAGE, None);
     loop {
         let page = service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
         window.after = page.rows.last().map(|(cursor, _)| cursor.clone());

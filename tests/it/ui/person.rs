@@ -6,8 +6,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use bytes::Bytes;
-use fairshared::server::{self, App};
-use fairshared::ui::{PublicUrl, Site};
+use fairshared::server::{self, ServerApp};
+use fairshared::ui::{PublicSite, PublicUrl};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -27,8 +27,8 @@ impl Person {
 
     /// A browser for a server that browsers find at `address`.
     pub fn of_public(server: &Server, address: &str) -> Self {
-        let site = Site { public: PublicUrl::new(&address.parse().unwrap()) };
-        let router = server::router(App { site, ..app(&server.fixture) });
+        let site = PublicSite { public: PublicUrl::new(&address.parse().unwrap()) };
+        let router = server::router(ServerApp { site, ..app(&server.fixture) });
         Self { router, cookie: Mutex::default() }
     }
 

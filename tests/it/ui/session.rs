@@ -22,7 +22,7 @@ on_both! {
         let who = person.query(WHO).await.json(200);
         assert_eq!(who["data"]["whoami"], json!({"role": "admin", "label": "admin", "user_name": null, "expires_at": "2026-01-14T00:00:00Z"}));
         // The stored value is not a cookie.
-        let stored = fairshared::store::ui_sessions::hashed(server.service.store().read()).await.unwrap();
+        let stored = fairshared::store::ui_sessions::sessions_by_hash(server.service.store().read()).await.unwrap();
         assert!(stored.iter().all(|(hash, _)| hash.len() == 64 && !cookie.ends_with(hash.as_str())));
         let weight = r#"mutation { upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "sales", weight: 2) { weight } }"#;
         assert_eq!(person.query(weight).await.json(200)["data"]["upsert_domain_fair_share"]["weight"], "2");
@@ -96,7 +96,7 @@ on_both! {
         // Expired sessions are removed once a user signs in.
         server.clock.advance_seconds(12 * 3600);
         person.sign_in(&server.key).await;
-        let stored = fairshared::store::ui_sessions::hashed(server.service.store().read()).await.unwrap();
+        let stored = fairshared::store::ui_sessions::sessions_by_hash(server.service.store().read()).await.unwrap();
         assert_eq!(stored.len(), 1);
     }
 

@@ -3,7 +3,7 @@
 use super::{Action, Phase};
 use crate::cycle::plans::PlanRun;
 use crate::cycle::state::Cycle;
-use crate::reclaim::search::Mode;
+use crate::reclaim::search::EvictionMode;
 
 /// Starts workloads by evicting members of a lower priority in the same queue (DIVISION §6.5).
 pub(super) struct Preempt;
@@ -18,6 +18,6 @@ impl Action for Preempt {
     }
 
     fn run(&self, cycle: &mut Cycle, _: bool) {
-        PlanRun::new(cycle, Mode::Preempt, self.name()).run();
+        PlanRun::new(cycle, EvictionMode::Preempt, self.name()).run();
     }
 }

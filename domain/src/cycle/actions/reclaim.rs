@@ -3,7 +3,7 @@
 use super::{Action, Phase};
 use crate::cycle::plans::PlanRun;
 use crate::cycle::state::Cycle;
-use crate::reclaim::search::Mode;
+use crate::reclaim::search::EvictionMode;
 
 /// Starts workloads by evicting members of other queues (DIVISION §6.2).
 pub(super) struct Reclaim;
@@ -18,6 +18,6 @@ impl Action for Reclaim {
     }
 
     fn run(&self, cycle: &mut Cycle, _: bool) {
-        PlanRun::new(cycle, Mode::Reclaim, self.name()).run();
+        PlanRun::new(cycle, EvictionMode::Reclaim, self.name()).run();
     }
 }

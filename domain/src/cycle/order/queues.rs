@@ -7,16 +7,16 @@ use crate::cycle::facts::Facts;
 use crate::cycle::state::Progress;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreWeights;
-use crate::division::{Fraction, Grid};
+use crate::division::{Fraction, QueueSlotGrid};
 use crate::sequencer::saturation::BySaturation;
-use crate::sequencer::score::Scores;
-use crate::sequencer::turns::{TurnState, Turns};
+use crate::sequencer::score::SiblingScores;
+use crate::sequencer::turns::{TurnRule, TurnState};
 
 /// The order of a queue's own workloads: priority, those below their minimum, the smaller dominant share held, age.
 type JobKey = (Reverse<i32>, bool, Fraction, usize);
 
 pub struct QueueTurns<'a> {
-    turns: Box<dyn Turns + 'a>,
+    turns: Box<dyn TurnRule + 'a>,
     /// By queue: its own workloads.
     own: Vec<BinaryHeap<Reverse<(JobKey, usize)>>>,
     /// By queue: the workload that it or a queue below would give next.
@@ -31,15 +31,18 @@ impl<'a> QueueTurns<'a> {
         (by_score, weights): (bool, &'a ScoreWeights),
     ) -> Self {
         let rows = state.tree.len();
-        let turns: Box<dyn Turns + 'a> =
-            if by_score { Box::new(Scores::new(rows, weights, true)) } else { Box::new(BySaturation::new(rows, true)) };
+        let turns: Box<dyn TurnRule + 'a> = if by_score {
+            Box::new(SiblingScores::new(rows, weights, true))
+        } else {
+            Box::new(BySaturation::new(rows, true))
+        };
         let mut own: Vec<Vec<_>> = vec![Vec::new(); rows];
         for workload in workloads {
             own[facts.workloads[workload].queue].push(Reverse((key(facts, progress, workload), workload)));
         }
         let own = own.into_iter().map(BinaryHeap::from).collect();
         let mut queue_turns = Self { turns, own, next: vec![None; rows] };
-        state.next = Grid::new(rows, state.tree.slots.len(), Amount::ZERO);
+        state.next = QueueSlotGrid::new(rows, state.tree.slots.len(), Amount::ZERO);
         let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); rows + 1];
         for queue in state.tree.top_down().to_vec().into_iter().rev() {
             queue_turns.turns.open(state, Some(queue), std::mem::take(&mut waiting[queue]));

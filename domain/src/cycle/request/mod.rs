@@ -14,9 +14,9 @@ use crate::fault::Fault;
 use crate::placement_rules::AGENT_ID_LABEL;
 use crate::queues::{DEFAULT_QUEUE, MAX_QUEUES, QueueSpec};
 use crate::reading::{at_most, at_most_if_any};
-use crate::reclaim::Settings;
+use crate::reclaim::ReclaimOptions;
 use crate::reclaim::input::MAX_RUNNING_MEMBERS;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 pub use one_or_list::OneOrList;
 use options::CycleOptions;
@@ -46,11 +46,11 @@ pub type PendingList = OneOrList<CyclePending, MAX_PENDING>;
     "cycle": {"actions": ["allocate", "backfill"], "order": "queues"}
 }))]
 pub struct CycleSimulation {
-    pub capacity: Amounts,
+    pub capacity: SlotAmounts,
     #[schema(schema_with = crate::schemas::algorithm)]
     pub algorithm: String,
     #[serde(default)]
-    pub options: Settings,
+    pub options: ReclaimOptions,
     #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
     #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,

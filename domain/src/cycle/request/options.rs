@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::cycle::scores;
 use crate::decimal::Amount;
-use crate::fault::{Fault, escaped};
+use crate::fault::{Fault, escape_key};
 use crate::queues::MAX_WEIGHT;
 use crate::reclaim::{NodeOrder, PlanOptions};
 
@@ -216,7 +216,7 @@ impl CycleOptions {
 
     fn check_node_order(&self, faults: &mut Vec<Fault>) {
         for (name, weight) in self.node_order.iter().flatten() {
-            let pointer = format!("/node_order/{}", escaped(name));
+            let pointer = format!("/node_order/{}", escape_key(name));
             if !scores::names().any(|known| known == name) {
                 let known = scores::names().collect::<Vec<_>>().join(", ");
                 faults.push(Fault::about(pointer, "unknown_score", format!("is not one of {known}")));

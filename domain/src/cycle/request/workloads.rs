@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::defaults::yes;
+use crate::defaults::default_true;
 use crate::placement_rules::{Affinity, Labels, Taint, Toleration};
 use crate::reading::at_most;
 use crate::reclaim::RunningMember;
 use crate::reclaim::input::MAX_RUNNING_MEMBERS;
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The largest number of pending members of a request, counts expanded. It bounds the time and the answer of a cycle.
@@ -39,7 +39,7 @@ pub struct CyclePending {
     pub owner: WorkloadOwner,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     /// `created_at` is another name of it.
     #[serde(default, alias = "created_at")]
@@ -79,7 +79,7 @@ const fn one() -> i64 {
 #[serde(deny_unknown_fields)]
 pub struct MemberTemplate {
     #[schema(schema_with = crate::schemas::quantities)]
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     /// 1 to 1,000,000 equal members.
     #[serde(default = "one")]
     pub count: i64,
@@ -103,7 +103,7 @@ pub struct CycleRunning {
     pub owner: WorkloadOwner,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preemptible: bool,
     #[serde(default)]
     pub critical: bool,
@@ -135,11 +135,11 @@ pub struct CycleAgent {
     #[schema(value_type = String)]
     pub agent_id: Arc<str>,
     /// The total of the node, used or not.
-    pub available_slots: Amounts,
+    pub available_slots: SlotAmounts,
     /// `agent_id` is a label of each agent.
     #[serde(default)]
     pub labels: Labels,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub schedulable: bool,
     #[serde(default)]
     pub taints: Vec<Taint>,

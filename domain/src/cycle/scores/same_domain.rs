@@ -5,7 +5,7 @@ use crate::cycle::predicates::Surroundings;
 use crate::cycle::room::Room;
 use crate::cycle::shapes::Shape;
 use crate::division::exact::mul_div;
-use crate::reclaim::free_capacity::fits;
+use crate::reclaim::free_capacity::count_fits;
 
 /// The part of the gang that can be in the domain of the agent. It depends on the other agents of the domain, so
 /// [`DomainQuestion`] computes it.
@@ -60,7 +60,7 @@ impl DomainQuestion<'_> {
                 let request = room.request(*kind);
                 let gone =
                     |column: usize| taken[at].iter().filter(|(c, _)| *c == column).map(|(_, u)| *u).sum::<i128>();
-                let here = fits(|column| room.free(agent, column) - gone(column), request, most);
+                let here = count_fits(|column| room.free(agent, column) - gone(column), request, most);
                 let here_units = i128::try_from(here).unwrap_or(i128::MAX);
                 let taking = |(column, units): &(usize, u128)| {
                     (*column, i128::try_from(*units).unwrap_or(i128::MAX).saturating_mul(here_units))

@@ -6,22 +6,22 @@ mod node;
 
 use std::cmp::Reverse;
 
-use super::{Algorithm, Shares, remaining};
+use super::{DivisionAlgorithm, DivisionResult, remaining_capacity};
 use crate::decimal::Amount;
-use crate::division::trace::{Step, Trace};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
+use crate::division::trace::{DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
 use crate::queues::Bound;
 use clock::close;
-use filling::Filling;
-use node::Stop;
+use filling::DrfFilling;
+use node::StopReason;
 
 /// `drf` has no options.
 pub use crate::flat::NoKeys as Options;
 
-pub(super) struct Drf;
+pub(super) struct DrfDivision;
 
-impl Algorithm for Drf {
+impl DivisionAlgorithm for DrfDivision {
     fn name(&self) -> &'static str {
         "drf"
     }
@@ -30,10 +30,10 @@ impl Algorithm for Drf {
         "By dominant share and weight."
     }
 
-    fn divide(&self, tree: &Tree, _: &super::Options, trace: &mut Trace) -> Shares {
-        let mut filling = Filling::new(tree);
+    fn divide(&self, tree: &QueueTree, _: &super::DivisionOptions, trace: &mut DivisionTrace) -> DivisionResult {
+        let mut filling = DrfFilling::new(tree);
         filling.run();
-        let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        let mut fair_share = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         for queue in (0..tree.len()).filter(|q| tree.is_leaf(*q)) {
             let (part, _) = filling.leaf(queue);
             for column in 0..tree.slots.len() {
@@ -47,24 +47,33 @@ impl Algorithm for Drf {
             let stop = if tree.is_leaf(queue) { filling.leaf(queue).1 } else { None };
             record(tree, queue, stop, fair_share.row(queue), trace);
         }
-        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
+        DivisionResult {
+            remaining: remaining_capacity(tree, &fair_share),
+            fair_share,
+            ratios: None,
+            warnings: Vec::new(),
+        }
     }
 }
 
 /// The number of significant decimal digits of a share. Later digits are only rounding errors of the steps.
-const DIGITS: i32 = 13;
+const SIGNIFICANT_DIGITS: i32 = 13;
 
 /// A leaf's share of a slot if it has `part` (0 to 1) of its demand: everything it may have when `part` is 1 or differs
-/// from that only by rounding, otherwise the first [`DIGITS`] digits.
+/// from that only by rounding, otherwise the first [`SIGNIFICANT_DIGITS`] digits.
 fn share(request: Amount, limit: Bound, part: f64) -> Amount {
     let most = limit.cut(request);
     let share = request.to_f64() * part;
-    if part >= 1.0 || close(share, most.to_f64()) { most } else { Amount::from_f64_digits(share, DIGITS).min(most) }
+    if part >= 1.0 || close(share, most.to_f64()) {
+        most
+    } else {
+        Amount::from_f64_digits(share, SIGNIFICANT_DIGITS).min(most)
+    }
 }
 
 /// Sets the share of every parent to the sum over its children. Rounding of floats may have carried such a sum above a
 /// limit or above the capacity by a few units of 10^-12; these are taken back from leaves.
-fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
+fn add_up(tree: &QueueTree, filling: &DrfFilling, fair_share: &mut QueueSlotGrid<Amount>) {
     let levels: Vec<Option<usize>> = tree.levels().collect();
     for level in levels.into_iter().rev() {
         for column in 0..tree.slots.len() {
@@ -74,7 +83,7 @@ fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
             };
             let excess = sum(tree, fair_share, level, column).saturating_sub(bound.units());
             if excess > 0 {
-                take(tree, filling, fair_share, (level, column), excess);
+                take_excess(tree, filling, fair_share, (level, column), excess);
             }
             if let Some(queue) = level {
                 fair_share[(queue, column)] = Amount::from_units(sum(tree, fair_share, level, column));
@@ -83,21 +92,21 @@ fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
     }
 }
 
-fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usize) -> u128 {
+fn sum(tree: &QueueTree, fair_share: &QueueSlotGrid<Amount>, level: Option<usize>, column: usize) -> u128 {
     let parts = tree.children(level).iter().map(|q| fair_share[(*q, column)].units());
     parts.fold(0u128, u128::saturating_add)
 }
 
 /// The sort key of a leaf that rounding excess is taken from, with its queue: first leaves that lack something, then
 /// among them leaves that a shared limit or slot held back, then the largest share.
-type Giver = (Reverse<(bool, bool, Amount)>, usize);
+type ExcessLeafKey = (Reverse<(bool, bool, Amount)>, usize);
 
 /// Takes `excess` (units of 10^-12) from the leaves below a level, the largest first. A leaf that has all it asks for
 /// loses nothing as long as another leaf can give.
-fn take(
-    tree: &Tree,
-    filling: &Filling,
-    fair_share: &mut Grid<Amount>,
+fn take_excess(
+    tree: &QueueTree,
+    filling: &DrfFilling,
+    fair_share: &mut QueueSlotGrid<Amount>,
     (level, column): (Option<usize>, usize),
     mut excess: u128,
 ) {
@@ -107,7 +116,7 @@ fn take(
         below.extend_from_slice(tree.children(Some(below[next])));
         next += 1;
     }
-    let mut leaves: Vec<Giver> = below
+    let mut leaves: Vec<ExcessLeafKey> = below
         .iter()
         .filter(|q| tree.is_leaf(**q))
         .map(|q| {
@@ -116,7 +125,7 @@ fn take(
             (Reverse((lacks, lacks && filling.is_held_back(*q), share)), *q)
         })
         .collect();
-    let order = |a: &Giver, b: &Giver| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1));
+    let order = |a: &ExcessLeafKey, b: &ExcessLeafKey| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1));
     // The excess is a few units of 10^-12, so nearly always the first leaf covers it and no sort is needed.
     match leaves.iter().copied().min_by(order) {
         Some(first) if first.0.0.2.units() >= excess => leaves = vec![first],
@@ -135,13 +144,13 @@ fn take(
     }
 }
 
-fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trace: &mut Trace) {
+fn record(tree: &QueueTree, queue: usize, stop: Option<StopReason>, shares: &[Amount], trace: &mut DivisionTrace) {
     let weight = tree.queues[queue].weight;
     let parts = shares.iter().zip(&tree.capacity).filter(|(_, capacity)| !capacity.is_zero());
     let dominant = parts.map(|(share, capacity)| share.to_f64() / capacity.to_f64()).fold(0.0, f64::max);
     let level = (!weight.is_zero()).then(|| Amount::from_f64(dominant / weight.to_f64()));
     for (column, share) in shares.iter().enumerate().filter(|(_, share)| !share.is_zero()) {
-        trace.push(|| Step {
+        trace.push(|| DivisionStep {
             queue,
             column: Some(column),
             rule: "filling",
@@ -149,7 +158,7 @@ fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trac
             level,
             gift: (*share).into(),
             capped_by: stop.map(|stop| stop.shown(tree, queue)),
-            ..Step::default()
+            ..DivisionStep::default()
         });
     }
 }

@@ -9,29 +9,28 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Algorithm, Ratios, Shares, Weighs, remaining};
+use super::{DivisionAlgorithm, DivisionResult, MinShareRatios, WeightSource, remaining_capacity};
 use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
-use crate::division::trace::{Step, Trace};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
-use crate::division::tree::warning::Warning;
-use crate::flat::Part;
+use crate::division::trace::{DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
+use crate::division::tree::warning::DivisionWarning;
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
-use crate::parallel::{both_of, each, large_parts};
+use crate::parallel::{both_of, large_parts, map_indices};
 use crate::queues::{Bound, QueueMode};
-use sweep::{Member, Solver};
+use sweep::{LevelSolver, SweepMember};
 
 /// The ratio 1: ratios have 18 decimal places while they are divided, and 12 in the result.
-const ONE: u64 = 1_000_000_000_000_000_000;
-const FINER: u64 = 1_000_000;
+const RATIO_ONE: u64 = 1_000_000_000_000_000_000;
+const RATIO_UNITS_PER_RESULT_UNIT: u64 = 1_000_000;
 
 choices! {
     /// How a minimum share and a weight combine under `min_share` (DIVISION §3).
     #[derive(Default)]
-    #[schema(as = MinShareRule)]
-    pub enum Rule {
+    pub enum MinShareRule {
         #[default]
         Floor = "floor", "The share is at least the smallest share.";
         OnTop = "on_top", "What the smallest shares leave is divided on top of them.";
@@ -42,19 +41,19 @@ choices! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    pub rule: Rule,
+    pub rule: MinShareRule,
 }
 
-impl Part for Options {
+impl FlatPart for Options {
     fn facts() -> Vec<OptionFacts> {
         let said = "How smallest shares and weights come together.";
-        vec![OptionFacts::new("rule", "Rule of smallest shares", OptionValues::Choice(Rule::choices), said)]
+        vec![OptionFacts::new("rule", "Rule of smallest shares", OptionValues::Choice(MinShareRule::choices), said)]
     }
 }
 
 pub(super) struct MinShare;
 
-impl Algorithm for MinShare {
+impl DivisionAlgorithm for MinShare {
     fn name(&self) -> &'static str {
         "min_share"
     }
@@ -63,50 +62,50 @@ impl Algorithm for MinShare {
         "By weight, with a smallest share for each queue."
     }
 
-    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
-        let observed = each(tree.len(), |queue| Observed::of(tree, queue));
+    fn divide(&self, tree: &QueueTree, options: &super::DivisionOptions, trace: &mut DivisionTrace) -> DivisionResult {
+        let observed = map_indices(tree.len(), |queue| ObservedRatios::of(tree, queue));
         let [fair, guaranteed] = divide_ratios(tree, options.min_share.rule, &observed, trace);
         let warnings = scaled_min_shares(tree, &fair, &observed);
         let fair_share = to_amounts(tree, &fair, &observed);
-        let ratios = observed.iter().zip(&fair).zip(&guaranteed).map(|((observed, fair), guaranteed)| Ratios {
-            usage: shown(observed.usage),
-            demand: shown(observed.demand),
-            fair_share: shown((*fair).into()),
-            guaranteed: shown((*guaranteed).into()),
+        let ratios = observed.iter().zip(&fair).zip(&guaranteed).map(|((observed, fair), guaranteed)| MinShareRatios {
+            usage: to_amount(observed.usage),
+            demand: to_amount(observed.demand),
+            fair_share: to_amount((*fair).into()),
+            guaranteed: to_amount((*guaranteed).into()),
         });
         let ratios = Some(ratios.collect());
-        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios, warnings }
+        DivisionResult { remaining: remaining_capacity(tree, &fair_share), fair_share, ratios, warnings }
     }
 
     fn reads_min_shares(&self) -> bool {
         true
     }
 
-    fn weighs(&self, tree: &Tree, _: &super::Options, queue: usize) -> Weighs {
+    fn weighs(&self, tree: &QueueTree, _: &super::DivisionOptions, queue: usize) -> WeightSource {
         let is_fifo = tree.queues[queue].parent.is_some_and(|parent| tree.queues[parent].mode == QueueMode::Fifo);
-        if is_fifo { Weighs::Neither } else { Weighs::Weight }
+        if is_fifo { WeightSource::Neither } else { WeightSource::Weight }
     }
 }
 
 /// The usage and the demand of a queue, and the most that it may have, as ratios of the group.
-struct Observed {
+struct ObservedRatios {
     usage: u128,
     demand: u128,
     dominant: Option<usize>,
-    /// The demand, cut by the limits of the slots that the queue asks for, and at most [`ONE`].
+    /// The demand, cut by the limits of the slots that the queue asks for, and at most [`RATIO_ONE`].
     upper: u64,
     /// The column whose limit determines `upper`.
     limit: Option<usize>,
-    /// True if `upper` is [`ONE`] because demand and limits are above it.
+    /// True if `upper` is [`RATIO_ONE`] because demand and limits are above it.
     is_whole: bool,
 }
 
-impl Observed {
-    fn of(tree: &Tree, queue: usize) -> Self {
+impl ObservedRatios {
+    fn of(tree: &QueueTree, queue: usize) -> Self {
         let (allocated, request) = (tree.allocated.row(queue), tree.request.row(queue));
-        let dominant = dominant(allocated, &tree.capacity).or_else(|| dominant(request, &tree.capacity));
+        let dominant = dominant_column(allocated, &tree.capacity).or_else(|| dominant_column(request, &tree.capacity));
         let ratio =
-            |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
+            |amount: Amount, column: usize| mul_div_up(amount.units(), RATIO_ONE.into(), tree.capacity[column].units());
         let of_dominant = |row: &[Amount]| dominant.map_or(0, |column| ratio(row[column], column));
         let demand = of_dominant(request);
         let (mut upper, mut limited) = (demand, None);
@@ -118,21 +117,21 @@ impl Observed {
             {
                 let limit = match dominant {
                     Some(dominant) if dominant == column => ratio(limit, column),
-                    _ => mul_div(limit.units(), ONE.into(), capacity).0,
+                    _ => mul_div(limit.units(), RATIO_ONE.into(), capacity).0,
                 };
                 if limit < upper {
                     (upper, limited) = (limit, Some(column));
                 }
             }
         }
-        let is_whole = upper > u128::from(ONE);
-        let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
+        let is_whole = upper > u128::from(RATIO_ONE);
+        let upper = u64::try_from(upper).unwrap_or(RATIO_ONE).min(RATIO_ONE);
         Self { usage: of_dominant(allocated), demand, dominant, upper, limit: limited, is_whole }
     }
 }
 
 /// The column on which the row holds the largest part of the capacity.
-fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
+fn dominant_column(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
     let mut best: Option<usize> = None;
     for (column, amount) in row.iter().enumerate() {
         let larger = |b: usize| {
@@ -147,43 +146,46 @@ fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
 }
 
 /// The fair shares, and the guaranteed shares: those that would result if every queue asked for everything.
-fn divide_ratios(tree: &Tree, rule: Rule, observed: &[Observed], trace: &mut Trace) -> [Vec<u64>; 2] {
-    let levels = Levels { tree, rule, observed, weights: common_weights(tree) };
-    let guaranteed = || levels.divide(|_| ONE, &mut Trace::off());
+fn divide_ratios(
+    tree: &QueueTree,
+    rule: MinShareRule,
+    observed: &[ObservedRatios],
+    trace: &mut DivisionTrace,
+) -> [Vec<u64>; 2] {
+    let levels = LevelInputs { tree, rule, observed, weights: common_weights(tree) };
+    let guaranteed = || levels.divide(|_| RATIO_ONE, &mut DivisionTrace::off());
     let fair = || levels.divide(|queue| observed[queue].upper, trace);
     let (guaranteed, fair) = both_of(tree.len(), guaranteed, fair);
     [fair, guaranteed]
 }
 
 /// The inputs that the division of every level shares.
-struct Levels<'a> {
-    tree: &'a Tree,
-    rule: Rule,
-    observed: &'a [Observed],
-    weights: Weights,
+struct LevelInputs<'a> {
+    tree: &'a QueueTree,
+    rule: MinShareRule,
+    observed: &'a [ObservedRatios],
+    weights: ChildWeights,
 }
 
-impl Levels<'_> {
+impl LevelInputs<'_> {
     /// Divides all levels from the roots down. No queue gets more than its `upper`.
-    fn divide(&self, upper: impl Fn(usize) -> u64, trace: &mut Trace) -> Vec<u64> {
+    fn divide(&self, upper: impl Fn(usize) -> u64, trace: &mut DivisionTrace) -> Vec<u64> {
         let Self { tree, rule, observed, .. } = *self;
         let mut ratios = vec![0; tree.len()];
-        let (mut solver, mut lower, mut start) = (Solver::default(), Vec::new(), 0);
+        let (mut solver, mut lower, mut start) = (LevelSolver::default(), Vec::new(), 0);
         for (level, divisor) in tree.levels().zip(self.weights.divisors.iter().copied()) {
             let children = tree.children(level);
             let weights = &self.weights.reduced[start..start + children.len()];
             start += children.len();
-            let total = level.map_or(ONE, |q| ratios[q]);
+            let total = level.map_or(RATIO_ONE, |q| ratios[q]);
             if level.is_some_and(|q| tree.queues[q].mode == QueueMode::Fifo) {
                 serve_in_order((tree, children, observed), total, &upper, &mut ratios, trace);
                 continue;
             }
             lower_limits(tree, children, total, &mut lower);
             solver.members.clear();
-            solver.members.extend(children.iter().zip(weights).zip(&lower).map(|((queue, weight), lower)| Member {
-                weight: *weight,
-                lower: *lower,
-                upper: upper(*queue).min(total),
+            solver.members.extend(children.iter().zip(weights).zip(&lower).map(|((queue, weight), lower)| {
+                SweepMember { weight: *weight, lower: *lower, upper: upper(*queue).min(total) }
             }));
             solver.solve(total, rule, |a, b| tree.by_age(children[a], children[b]));
             for (queue, share) in children.iter().zip(&solver.shares) {
@@ -200,20 +202,20 @@ impl Levels<'_> {
 
 /// The weights of the children of all levels.
 #[derive(Default)]
-struct Weights {
+struct ChildWeights {
     /// Weights divided by the greatest common divisor of their level; the levels follow each other.
     reduced: Vec<u64>,
     /// The greatest common divisor of each level.
     divisors: Vec<u64>,
 }
 
-fn common_weights(tree: &Tree) -> Weights {
-    let mut weights = Weights::default();
+fn common_weights(tree: &QueueTree) -> ChildWeights {
+    let mut weights = ChildWeights::default();
     for level in tree.levels() {
         let start = weights.reduced.len();
         let mut divisor = 0;
         for queue in tree.children(level) {
-            // `Tree::build` refuses weights that do not fit.
+            // `QueueTree::build` refuses weights that do not fit.
             let weight = u64::try_from(tree.queues[*queue].weight.units()).unwrap_or(u64::MAX);
             divisor = greatest_common_divisor(weight, divisor);
             weights.reduced.push(weight);
@@ -229,8 +231,8 @@ fn common_weights(tree: &Tree) -> Weights {
 }
 
 /// Computes the lower limits of the children. If they exceed the total together, all are scaled down by one factor.
-fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u64>) {
-    let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
+fn lower_limits(tree: &QueueTree, children: &[usize], total: u64, limits: &mut Vec<u64>) {
+    let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(RATIO_UNITS_PER_RESULT_UNIT);
     let sum = children.iter().fold(0u128, |sum, queue| sum.saturating_add(lower(queue)));
     let cut = |limit: u128| u64::try_from(limit).unwrap_or(total);
     limits.clear();
@@ -245,11 +247,12 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
 
 /// Warns about parents whose share is too small for the minimum shares of their children, as far as the children ask
 /// for them.
-fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Warning> {
+fn scaled_min_shares(tree: &QueueTree, fair: &[u64], observed: &[ObservedRatios]) -> Vec<DivisionWarning> {
     let mut warnings = Vec::new();
     for parent in tree.levels().flatten().filter(|queue| tree.queues[*queue].mode == QueueMode::Fair) {
         let children = tree.children(Some(parent));
-        let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
+        let lower =
+            |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(RATIO_UNITS_PER_RESULT_UNIT);
         let wanted = |queue: &usize| lower(queue).min(observed[*queue].upper.into());
         let share = u128::from(fair[parent]);
         if children.iter().map(wanted).sum::<u128>() > share {
@@ -257,9 +260,9 @@ fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Wa
             let sum = ratios.fold(Amount::ZERO, Amount::saturating_add);
             let detail = format!(
                 "the minimum shares of its children add up to {sum}, above its share of {}, and were scaled down to it",
-                shown(share)
+                to_amount(share)
             );
-            warnings.push(Warning::new("min_shares_scaled", Some(tree.name(parent)), None, detail));
+            warnings.push(DivisionWarning::new("min_shares_scaled", Some(tree.name(parent)), None, detail));
         }
     }
     warnings
@@ -267,9 +270,9 @@ fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Wa
 
 /// The inputs and results of one level, from which its steps are recorded.
 struct LevelShares<'a> {
-    tree: &'a Tree,
+    tree: &'a QueueTree,
     children: &'a [usize],
-    observed: &'a [Observed],
+    observed: &'a [ObservedRatios],
     total: u64,
     /// Minimum shares, scaled down if together they exceed the total.
     lower: &'a [u64],
@@ -278,48 +281,48 @@ struct LevelShares<'a> {
 }
 
 impl LevelShares<'_> {
-    fn record(&self, rule: Rule, solver: &Solver, trace: &mut Trace) {
+    fn record(&self, rule: MinShareRule, solver: &LevelSolver, trace: &mut DivisionTrace) {
         let ratio = |queue: &usize| self.tree.queues[*queue].min_share_ratio;
         let ratios = self.children.iter().map(ratio).fold(Amount::ZERO, Amount::saturating_add);
-        let is_scaled = ratios.units() * u128::from(FINER) > u128::from(self.total);
+        let is_scaled = ratios.units() * u128::from(RATIO_UNITS_PER_RESULT_UNIT) > u128::from(self.total);
         let of_weight = |weight: u128| Amount::from_units(weight.saturating_mul(self.divisor.into()));
         for (at, queue) in self.children.iter().copied().enumerate() {
             let (share, ceiling) = (solver.shares[at], &self.observed[queue]);
-            let step = Step { queue, gift: shown(share.into()).into(), ..Step::default() };
+            let step = DivisionStep { queue, gift: to_amount(share.into()).into(), ..DivisionStep::default() };
             if share == ceiling.upper.min(self.total) {
                 let (rule, bound) = match share {
                     share if share < ceiling.upper => ("parent", "parent's share".into()),
-                    _ => bound(self.tree, queue, ceiling),
+                    _ => upper_limit_reason(self.tree, queue, ceiling),
                 };
                 let capped_by = (bound != "request").then_some(bound);
-                trace.push(|| Step { rule, capped_by, ..step });
+                trace.push(|| DivisionStep { rule, capped_by, ..step });
                 continue;
             }
             let by_weight = solver.by_weight(at);
             let minimum = match (by_weight, rule) {
                 (false, _) => share,
-                (true, Rule::OnTop) => self.lower[at],
-                (true, Rule::Floor) => 0,
+                (true, MinShareRule::OnTop) => self.lower[at],
+                (true, MinShareRule::Floor) => 0,
             };
             if minimum > 0 || !by_weight {
                 let is_scaled = is_scaled && minimum > 0;
-                trace.push(|| Step {
+                trace.push(|| DivisionStep {
                     rule: "min_share",
-                    divided: is_scaled.then(|| shown(self.total.into())),
+                    divided: is_scaled.then(|| to_amount(self.total.into())),
                     weight: is_scaled.then(|| ratio(&queue)),
                     weight_sum: is_scaled.then_some(ratios),
-                    gift: shown(minimum.into()).into(),
+                    gift: to_amount(minimum.into()).into(),
                     capped_by: (!by_weight && self.weights[at] == 0).then(|| "weight 0".into()),
                     ..step.clone()
                 });
             }
             if by_weight {
-                trace.push(|| Step {
+                trace.push(|| DivisionStep {
                     rule: "by_weight",
-                    divided: Some(shown(solver.divided.into())),
+                    divided: Some(to_amount(solver.divided.into())),
                     weight: Some(of_weight(self.weights[at].into())),
                     weight_sum: Some(of_weight(solver.weight_sum)),
-                    gift: shown(share.into()).saturating_sub(shown(minimum.into())).into(),
+                    gift: to_amount(share.into()).saturating_sub(to_amount(minimum.into())).into(),
                     ..step
                 });
             }
@@ -328,7 +331,7 @@ impl LevelShares<'_> {
 }
 
 /// The reason for the upper limit of a queue: the rule and the `capped_by` of a step.
-fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'static, str>) {
+fn upper_limit_reason(tree: &QueueTree, queue: usize, ceiling: &ObservedRatios) -> (&'static str, Cow<'static, str>) {
     if ceiling.is_whole {
         return ("capacity", "capacity".into());
     }
@@ -338,7 +341,7 @@ fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'s
     // If the dominant slot is determined by usage, the queue may ask for more of another slot.
     let asks_more = |column: usize| {
         let capacity = tree.capacity[column].units();
-        mul_div(capacity, ceiling.upper.into(), ONE.into()).0 < tree.request[(queue, column)].units()
+        mul_div(capacity, ceiling.upper.into(), RATIO_ONE.into()).0 < tree.request[(queue, column)].units()
     };
     match ceiling.dominant.filter(|dominant| (0..tree.slots.len()).any(|c| c != *dominant && asks_more(c))) {
         Some(column) => ("demand", format!("request of {}", tree.slots[column]).into()),
@@ -349,11 +352,11 @@ fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'s
 /// Divides the share of a `fifo` queue: its children are served by priority, weight, age and input order, each up to
 /// its demand. Minimum shares do not count.
 fn serve_in_order(
-    (tree, children, observed): (&Tree, &[usize], &[Observed]),
+    (tree, children, observed): (&QueueTree, &[usize], &[ObservedRatios]),
     mut left: u64,
     upper: impl Fn(usize) -> u64,
     ratios: &mut [u64],
-    trace: &mut Trace,
+    trace: &mut DivisionTrace,
 ) {
     let mut order = children.to_vec();
     order.sort_by(|a, b| {
@@ -363,30 +366,30 @@ fn serve_in_order(
     for queue in order {
         let share = upper(queue).min(left);
         ratios[queue] = share;
-        trace.push(|| Step {
+        trace.push(|| DivisionStep {
             queue,
             rule: "fifo",
-            divided: Some(shown(left.into())),
-            gift: shown(share.into()).into(),
-            capped_by: (share == observed[queue].upper).then(|| bound(tree, queue, &observed[queue]).1),
-            ..Step::default()
+            divided: Some(to_amount(left.into())),
+            gift: to_amount(share.into()).into(),
+            capped_by: (share == observed[queue].upper).then(|| upper_limit_reason(tree, queue, &observed[queue]).1),
+            ..DivisionStep::default()
         });
         left -= share;
     }
 }
 
 /// Converts ratios to amounts: ratio x capacity on every slot.
-fn to_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed]) -> Grid<Amount> {
+fn to_amounts(tree: &QueueTree, ratios: &[u64], observed: &[ObservedRatios]) -> QueueSlotGrid<Amount> {
     let columns =
         |part: Range<usize>| part.map(|column| column_amounts(tree, ratios, observed, column)).collect::<Vec<_>>();
     let columns = large_parts(tree.slots.len(), tree.len(), columns).into_iter().flatten().collect();
-    Grid::of_columns(columns)
+    QueueSlotGrid::of_columns(columns)
 }
 
 /// Converts the ratios to amounts of one slot. The units of 10^-12 that rounding down leaves go to the largest
 /// remainders, so that children that share all of their parent's ratio also share all of its amounts.
-fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: usize) -> Vec<Amount> {
-    let (one, capacity) = (u128::from(ONE), tree.capacity[column].units());
+fn column_amounts(tree: &QueueTree, ratios: &[u64], observed: &[ObservedRatios], column: usize) -> Vec<Amount> {
+    let (one, capacity) = (u128::from(RATIO_ONE), tree.capacity[column].units());
     let mut amounts = vec![Amount::ZERO; tree.len()];
     let mut remainders: Vec<(u128, usize)> = Vec::new();
     for level in tree.levels() {
@@ -419,11 +422,11 @@ fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: us
     amounts
 }
 
-fn shown(ratio: u128) -> Amount {
-    let finer = u128::from(FINER);
+fn to_amount(ratio: u128) -> Amount {
+    let finer = u128::from(RATIO_UNITS_PER_RESULT_UNIT);
     Amount::from_units(match u64::try_from(ratio) {
         // Taken almost always; a division of 128 bits takes ten times as long.
-        Ok(ratio) => u128::from(ratio.saturating_add(FINER / 2) / FINER),
+        Ok(ratio) => u128::from(ratio.saturating_add(RATIO_UNITS_PER_RESULT_UNIT / 2) / RATIO_UNITS_PER_RESULT_UNIT),
         Err(_) => ratio.saturating_add(finer / 2) / finer,
     })
 }

@@ -7,31 +7,31 @@ mod quota_over_quota;
 
 pub use quota_over_quota::Rounding;
 
-use crate::choices::Choice;
+use crate::choices::NamedChoice;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreOptions;
-use crate::division::trace::Trace;
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
-use crate::division::tree::warning::Warning;
-use crate::flat::{Part, flat_object};
+use crate::division::trace::DivisionTrace;
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
+use crate::division::tree::warning::DivisionWarning;
+use crate::flat::{FlatPart, flat_object};
 use crate::option_facts::OptionFacts;
 
 /// The result of a division.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shares {
+pub struct DivisionResult {
     /// The amount that each queue deserves, by queue and slot.
-    pub fair_share: Grid<Amount>,
+    pub fair_share: QueueSlotGrid<Amount>,
     /// The capacity that the roots do not use, by slot.
     pub remaining: Vec<Amount>,
     /// Ratios by queue; only from algorithms that divide one ratio instead of slots.
-    pub ratios: Option<Vec<Ratios>>,
-    pub warnings: Vec<Warning>,
+    pub ratios: Option<Vec<MinShareRatios>>,
+    pub warnings: Vec<DivisionWarning>,
 }
 
 /// The single ratios of a queue under `min_share` (DIVISION §3), each from 0 to 1 of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ratios {
+pub struct MinShareRatios {
     pub usage: Amount,
     pub demand: Amount,
     pub fair_share: Amount,
@@ -40,24 +40,24 @@ pub struct Ratios {
 
 /// The weight of a queue that its share depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weighs {
+pub enum WeightSource {
     Weight,
     OverQuotaWeight,
     Neither,
 }
 
 /// An algorithm of the division: a pure function of the tree (with its capacity) and the options.
-pub trait Algorithm: Sync {
+pub trait DivisionAlgorithm: Sync {
     fn name(&self) -> &'static str;
 
     /// The division in one sentence.
     fn summary(&self) -> &'static str;
 
-    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
+    fn divide(&self, tree: &QueueTree, options: &DivisionOptions, trace: &mut DivisionTrace) -> DivisionResult;
 
     /// The weight that the algorithm uses for the queue. The linter asks for it.
-    fn weighs(&self, _tree: &Tree, _options: &Options, _queue: usize) -> Weighs {
-        Weighs::Weight
+    fn weighs(&self, _tree: &QueueTree, _options: &DivisionOptions, _queue: usize) -> WeightSource {
+        WeightSource::Weight
     }
 
     /// True if minimum shares count. The linter asks for it.
@@ -66,23 +66,23 @@ pub trait Algorithm: Sync {
     }
 
     /// True if guarantees count. The linter asks for it.
-    fn keeps_guarantees(&self, _options: &Options) -> bool {
+    fn keeps_guarantees(&self, _options: &DivisionOptions) -> bool {
         false
     }
 }
 
 macro_rules! algorithms {
     ($($file:ident: $name:ident,)*) => {
-        static ALGORITHMS: &[&dyn Algorithm] = &[$(&$file::$name),*];
+        static ALGORITHMS: &[&dyn DivisionAlgorithm] = &[$(&$file::$name),*];
 
         /// The facts about the options of each algorithm, with the algorithm's name.
         pub fn algorithm_options() -> Vec<(&'static str, Vec<OptionFacts>)> {
-            vec![$(($file::$name.name(), <$file::Options as Part>::facts())),*]
+            vec![$(($file::$name.name(), <$file::Options as FlatPart>::facts())),*]
         }
 
         flat_object! {
             /// The options of every algorithm and of the order by score, as one object.
-            pub struct Options as "DivisionOptions" {
+            pub struct DivisionOptions as "DivisionOptions" {
                 $(pub $file: $file::Options,)*
                 pub score: ScoreOptions,
             }
@@ -94,18 +94,18 @@ macro_rules! algorithms {
 algorithms! {
     quota_over_quota: QuotaOverQuota,
     min_share: MinShare,
-    proportion: Proportion,
-    drf: Drf,
+    proportion: ProportionDivision,
+    drf: DrfDivision,
 }
 
-impl Options {
+impl DivisionOptions {
     /// True if the historical usage of queues counts (DIVISION §2.5).
     pub fn reads_usage(&self) -> bool {
         !self.quota_over_quota.history_gain.is_zero()
     }
 }
 
-pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
+pub fn algorithm(name: &str) -> Option<&'static dyn DivisionAlgorithm> {
     ALGORITHMS.iter().copied().find(|a| a.name() == name)
 }
 
@@ -114,12 +114,12 @@ pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// All algorithms, each with its sentence.
-pub fn algorithm_choices() -> Vec<Choice> {
-    ALGORITHMS.iter().map(|algorithm| Choice { name: algorithm.name(), summary: algorithm.summary() }).collect()
+pub fn algorithm_choices() -> Vec<NamedChoice> {
+    ALGORITHMS.iter().map(|algorithm| NamedChoice { name: algorithm.name(), summary: algorithm.summary() }).collect()
 }
 
 /// The part of `capacity` that the shares of the roots leave.
-fn remaining(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<Amount> {
+fn remaining_capacity(tree: &QueueTree, fair_share: &QueueSlotGrid<Amount>) -> Vec<Amount> {
     let rest = |(column, capacity): (usize, &Amount)| {
         let roots = tree.children(None).iter();
         roots.fold(*capacity, |rest, root| rest.saturating_sub(fair_share[(*root, column)]))

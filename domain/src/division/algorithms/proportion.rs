@@ -7,15 +7,15 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Algorithm, Shares, remaining};
+use super::{DivisionAlgorithm, DivisionResult, remaining_capacity};
 use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products};
-use crate::division::trace::{Step, Trace};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
-use crate::division::tree::warning::Warning;
-use crate::flat::Part;
+use crate::division::trace::{DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
+use crate::division::tree::warning::DivisionWarning;
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
 
 choices! {
@@ -34,16 +34,16 @@ pub struct Options {
     pub proportion_variant: ProportionVariant,
 }
 
-impl Part for Options {
+impl FlatPart for Options {
     fn facts() -> Vec<OptionFacts> {
         let values = OptionValues::Choice(ProportionVariant::choices);
         vec![OptionFacts::new("proportion_variant", "Variant", values, "Whose proportion it is.")]
     }
 }
 
-pub(super) struct Proportion;
+pub(super) struct ProportionDivision;
 
-impl Algorithm for Proportion {
+impl DivisionAlgorithm for ProportionDivision {
     fn name(&self) -> &'static str {
         "proportion"
     }
@@ -52,8 +52,8 @@ impl Algorithm for Proportion {
         "In proportion to weights, up to what is asked for."
     }
 
-    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
-        let mut deserved = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+    fn divide(&self, tree: &QueueTree, options: &super::DivisionOptions, trace: &mut DivisionTrace) -> DivisionResult {
+        let mut deserved = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         let mut warnings = Vec::new();
         for level in tree.levels() {
             let total: Vec<u128> = match level {
@@ -62,20 +62,20 @@ impl Algorithm for Proportion {
             };
             let children = tree.children(level);
             match options.proportion.proportion_variant {
-                ProportionVariant::KubeBatch => Filling::new(tree, children, total).divide(&mut deserved, trace),
+                ProportionVariant::KubeBatch => LevelFilling::new(tree, children, total).divide(&mut deserved, trace),
                 ProportionVariant::Volcano => {
                     if !volcano::divide(tree, children, &total, &mut deserved, trace) {
                         let detail =
                             "the rounds were ended before they came to rest; what is left is below a part of it";
-                        warnings.push(Warning::new("rounds_ended", level.map(|q| tree.name(q)), None, detail));
+                        warnings.push(DivisionWarning::new("rounds_ended", level.map(|q| tree.name(q)), None, detail));
                     }
                 }
             }
         }
-        Shares { remaining: remaining(tree, &deserved), fair_share: deserved, ratios: None, warnings }
+        DivisionResult { remaining: remaining_capacity(tree, &deserved), fair_share: deserved, ratios: None, warnings }
     }
 
-    fn keeps_guarantees(&self, options: &super::Options) -> bool {
+    fn keeps_guarantees(&self, options: &super::DivisionOptions) -> bool {
         options.proportion.proportion_variant == ProportionVariant::Volcano
     }
 }
@@ -83,8 +83,8 @@ impl Algorithm for Proportion {
 /// The rounds of kube-batch over one level. The deserved amount of an unmet queue is its weight times a level that all
 /// unmet queues share: (total - requests of the met queues) / weights of the unmet queues, slot by slot. So the cost of
 /// a round depends only on the number of queues that it meets.
-struct Filling<'a> {
-    tree: &'a Tree,
+struct LevelFilling<'a> {
+    tree: &'a QueueTree,
     children: &'a [usize],
     /// The amount that the met queues leave, by slot.
     left: Vec<u128>,
@@ -94,8 +94,8 @@ struct Filling<'a> {
     columns: Vec<usize>,
 }
 
-impl<'a> Filling<'a> {
-    fn new(tree: &'a Tree, children: &'a [usize], total: Vec<u128>) -> Self {
+impl<'a> LevelFilling<'a> {
+    fn new(tree: &'a QueueTree, children: &'a [usize], total: Vec<u128>) -> Self {
         let wanted =
             |column: &usize| total[*column] > 0 || children.iter().any(|q| !tree.requestable(*q, *column).is_zero());
         let columns = (0..tree.slots.len()).filter(wanted).collect();
@@ -111,7 +111,7 @@ impl<'a> Filling<'a> {
         self.tree.requestable(self.children[at], column).units()
     }
 
-    fn divide(mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) {
+    fn divide(mut self, deserved: &mut QueueSlotGrid<Amount>, trace: &mut DivisionTrace) {
         let unmet = self.meet(deserved, trace);
         let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
         for column in 0..self.left.len() {
@@ -121,7 +121,7 @@ impl<'a> Filling<'a> {
             for (at, part) in unmet.iter().zip(parts) {
                 let (queue, gift) = (children[*at], Amount::from_units(part));
                 deserved[(queue, column)] = gift;
-                trace.push(|| Step {
+                trace.push(|| DivisionStep {
                     queue,
                     column: Some(column),
                     rule: "by_weight",
@@ -129,14 +129,14 @@ impl<'a> Filling<'a> {
                     weight: Some(Amount::from_units(self.weight(*at))),
                     weight_sum: Some(Amount::from_units(self.weights)),
                     gift: gift.into(),
-                    ..Step::default()
+                    ..DivisionStep::default()
                 });
             }
         }
     }
 
     /// Meets queue after queue, in rounds. Returns the queues that stay unmet.
-    fn meet(&mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) -> Vec<usize> {
+    fn meet(&mut self, deserved: &mut QueueSlotGrid<Amount>, trace: &mut DivisionTrace) -> Vec<usize> {
         let weighted: Vec<usize> = (0..self.children.len()).filter(|at| self.weight(*at) > 0).collect();
         // The queues of each slot; the queue that is met first on the slot is at the end.
         let mut waiting: Vec<Vec<usize>> = self.columns.iter().map(|c| self.by_need(&weighted, *c)).collect();
@@ -164,14 +164,14 @@ impl<'a> Filling<'a> {
                     let gift = Amount::from_units(request);
                     deserved[(queue, column)] = gift;
                     let is_cut = gift < self.tree.request[(queue, column)];
-                    trace.push(|| Step {
+                    trace.push(|| DivisionStep {
                         queue,
                         column: Some(column),
                         rule: if is_cut { "limit" } else { "request" },
                         round,
                         gift: gift.into(),
                         capped_by: is_cut.then(|| "limit".into()),
-                        ..Step::default()
+                        ..DivisionStep::default()
                     });
                 }
             }

@@ -8,18 +8,18 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Algorithm, Shares, Weighs, remaining};
+use super::{DivisionAlgorithm, DivisionResult, WeightSource, remaining_capacity};
 use crate::choices::choices;
 use crate::decimal::Amount;
-use crate::division::trace::{Step, Trace};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
-use crate::division::tree::warning::Warning;
-use crate::flat::Part;
+use crate::division::trace::{DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
+use crate::division::tree::warning::DivisionWarning;
+use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
 use crate::queues::{MAX_WEIGHT, OverQuotaBy};
 use crate::slots::SlotName;
-use rounds::{History, Member, Rounds};
+use rounds::{OverQuotaRounds, RoundMember, UsageInfluence};
 
 choices! {
     #[derive(Default)]
@@ -54,7 +54,7 @@ pub struct Options {
     pub over_quota_by: OverQuotaBy,
 }
 
-impl Part for Options {
+impl FlatPart for Options {
     fn facts() -> Vec<OptionFacts> {
         let new = OptionFacts::new;
         vec![
@@ -98,7 +98,7 @@ impl Options {
 
 pub(super) struct QuotaOverQuota;
 
-impl Algorithm for QuotaOverQuota {
+impl DivisionAlgorithm for QuotaOverQuota {
     fn name(&self) -> &'static str {
         "quota_over_quota"
     }
@@ -107,44 +107,44 @@ impl Algorithm for QuotaOverQuota {
         "By quota first, and what is left by priority and over-quota weight."
     }
 
-    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
+    fn divide(&self, tree: &QueueTree, options: &super::DivisionOptions, trace: &mut DivisionTrace) -> DivisionResult {
         let options = &options.quota_over_quota;
         if options.rounding == Rounding::Kai {
             return kai::divide(tree, options, trace);
         }
-        let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        let mut fair_share = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         let mut warnings = Vec::new();
         for level in tree.levels() {
             for column in 0..tree.slots.len() {
                 let total = level.map_or(tree.capacity[column], |q| fair_share[(q, column)]);
-                let mut division = Level { tree, options, parent: level, column, total, trace };
+                let mut division = SlotLevel { tree, options, parent: level, column, total, trace };
                 division.divide(&mut fair_share, &mut warnings);
             }
         }
-        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings }
+        DivisionResult { remaining: remaining_capacity(tree, &fair_share), fair_share, ratios: None, warnings }
     }
 
-    fn weighs(&self, tree: &Tree, options: &super::Options, queue: usize) -> Weighs {
+    fn weighs(&self, tree: &QueueTree, options: &super::DivisionOptions, queue: usize) -> WeightSource {
         let by = tree.over_quota_by(tree.queues[queue].parent, options.quota_over_quota.over_quota_by);
         match by {
-            OverQuotaBy::Weight => Weighs::OverQuotaWeight,
-            OverQuotaBy::Quota => Weighs::Neither,
+            OverQuotaBy::Weight => WeightSource::OverQuotaWeight,
+            OverQuotaBy::Quota => WeightSource::Neither,
         }
     }
 }
 
 /// The division of one slot among the children of one queue, or among the roots.
-struct Level<'a> {
-    tree: &'a Tree,
+struct SlotLevel<'a> {
+    tree: &'a QueueTree,
     options: &'a Options,
     parent: Option<usize>,
     column: usize,
     total: Amount,
-    trace: &'a mut Trace,
+    trace: &'a mut DivisionTrace,
 }
 
-impl Level<'_> {
-    fn divide(&mut self, fair_share: &mut Grid<Amount>, warnings: &mut Vec<Warning>) {
+impl SlotLevel<'_> {
+    fn divide(&mut self, fair_share: &mut QueueSlotGrid<Amount>, warnings: &mut Vec<DivisionWarning>) {
         let (tree, column) = (self.tree, self.column);
         let (mut quotas, mut members) = (Amount::ZERO, Vec::new());
         for queue in tree.children(self.parent).iter().copied() {
@@ -153,18 +153,18 @@ impl Level<'_> {
             fair_share[(queue, column)] = quota;
             quotas = quotas.saturating_add(quota);
             if !quota.is_zero() {
-                self.trace.push(|| Step {
+                self.trace.push(|| DivisionStep {
                     queue,
                     column: Some(column),
                     rule: "quota",
                     gift: quota.into(),
-                    ..Step::default()
+                    ..DivisionStep::default()
                 });
             }
             let own = self.own_weight(queue).units();
             if requestable > quota && own > 0 {
                 let (share, wanted) = (quota.units(), requestable.saturating_sub(quota).units());
-                members.push(Member { queue, share, wanted, own, served: 0, unrecorded: 0 });
+                members.push(RoundMember { queue, share, wanted, own, served: 0, unrecorded: 0 });
             }
         }
         if quotas > self.total {
@@ -172,7 +172,7 @@ impl Level<'_> {
                 "quotas in use add up to {quotas} {}, above the {} there are to divide",
                 tree.slots[column], self.total
             );
-            warnings.push(Warning::new(
+            warnings.push(DivisionWarning::new(
                 "over_committed",
                 self.parent.map(|q| tree.name(q)),
                 Some(tree.slots[column]),
@@ -180,7 +180,7 @@ impl Level<'_> {
             ));
         }
         let mut left = self.total.saturating_sub(quotas).units();
-        let priority = |m: &Member| tree.queues[m.queue].priority;
+        let priority = |m: &RoundMember| tree.queues[m.queue].priority;
         if !members.is_sorted_by_key(|m| Reverse(priority(m))) {
             members.sort_by_key(|m| Reverse(priority(m)));
         }
@@ -209,13 +209,13 @@ impl Level<'_> {
     }
 
     /// Divides `left` in one priority group, to exhaustion. Returns the amount that no member may have.
-    fn divide_group(&mut self, group: &mut [Member], left: u128) -> u128 {
+    fn divide_group(&mut self, group: &mut [RoundMember], left: u128) -> u128 {
         let (options, slot) = (self.options, self.tree.slots[self.column]);
-        let mut rounds = Rounds {
+        let mut rounds = OverQuotaRounds {
             tree: self.tree,
             column: self.column,
             whole: options.is_whole(slot),
-            history: (!options.history_gain.is_zero()).then(|| History {
+            history: (!options.history_gain.is_zero()).then(|| UsageInfluence {
                 gain: options.history_gain.units(),
                 siblings: match options.history_base {
                     HistoryBase::Cluster => None,

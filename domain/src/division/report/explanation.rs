@@ -7,23 +7,27 @@ use utoipa::ToSchema;
 
 use crate::decimal::Amount;
 use crate::division::exact::mul_div;
-use crate::division::trace::{AllocationStep, Step, Trace, WHOLE_UNITS};
-use crate::division::tree::Tree;
+use crate::division::trace::{AllocationStep, DivisionStep, DivisionTrace, WHOLE_UNITS};
+use crate::division::tree::QueueTree;
 
 /// The explanation of one queue, as a sentence and as steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub struct QueueExplanation {
     pub queue: String,
     pub sentence: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<DivisionStep>,
 }
 
-impl Trace {
+impl DivisionTrace {
     /// The steps of each queue, in the order in which they happened; `None` if none were collected.
-    pub fn explain(self, tree: &Tree, fair_share: impl Fn(usize, usize) -> Amount) -> Option<Vec<Explanation>> {
+    pub fn explain(
+        self,
+        tree: &QueueTree,
+        fair_share: impl Fn(usize, usize) -> Amount,
+    ) -> Option<Vec<QueueExplanation>> {
         let steps = self.into_steps()?;
-        let mut explanations: Vec<Explanation> = (0..tree.len())
-            .map(|q| Explanation { queue: tree.name(q).to_owned(), sentence: String::new(), steps: Vec::new() })
+        let mut explanations: Vec<QueueExplanation> = (0..tree.len())
+            .map(|q| QueueExplanation { queue: tree.name(q).to_owned(), sentence: String::new(), steps: Vec::new() })
             .collect();
         for step in steps {
             explanations[step.queue].steps.push(step);
@@ -71,7 +75,7 @@ fn is_zero(round: &u32) -> bool {
 }
 
 impl ShownStep {
-    pub fn of(step: &Step, tree: &Tree) -> Self {
+    pub fn of(step: &DivisionStep, tree: &QueueTree) -> Self {
         Self {
             slot: step.column.map(|c| tree.slots[c].as_str()),
             rule: step.rule,
@@ -90,7 +94,12 @@ impl ShownStep {
 
 /// A sentence such as "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", with one clause for each slot. A child gets
 /// its part "of research's 24".
-fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usize, usize) -> Amount) -> String {
+fn sentence(
+    tree: &QueueTree,
+    queue: usize,
+    steps: &[DivisionStep],
+    fair_share: &impl Fn(usize, usize) -> Amount,
+) -> String {
     let mut clauses = Vec::new();
     let parent = tree.queues[queue].parent;
     let ratio: Vec<String> = steps.iter().filter(|s| s.column.is_none()).map(ratio_part).collect();
@@ -113,7 +122,7 @@ fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usiz
 }
 
 /// The parts of an amount, such as ": 3 quota + 1/2 of the 5 unused - 0.5 cut to whole devices".
-fn sum<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
+fn sum<'a>(steps: impl Iterator<Item = &'a DivisionStep>) -> String {
     let mut text = String::new();
     for step in steps {
         text.push_str(match (text.is_empty(), step.gift.is_taken) {
@@ -128,9 +137,9 @@ fn sum<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
 }
 
 /// A part of a ratio, such as "0.5 of the whole (its minimum share)".
-fn ratio_part(step: &Step) -> String {
+fn ratio_part(step: &DivisionStep) -> String {
     let cap = step.capped_by.as_deref();
-    let reason = match (step.rule, fraction(step)) {
+    let reason = match (step.rule, fraction_text(step)) {
         ("by_weight", Some(fraction)) => format!("{fraction} by weight"),
         ("min_share", _) if cap.is_some() && step.gift.is_zero() => "its weight is 0".to_owned(),
         ("min_share", fraction) => {
@@ -138,15 +147,15 @@ fn ratio_part(step: &Step) -> String {
             let alone = if cap.is_some() { ", as its weight is 0" } else { "" };
             format!("its minimum share{cut}{alone}")
         }
-        ("fifo", _) => format!("its turn: {}", cap.map_or_else(|| "what was left".to_owned(), met)),
-        ("demand" | "limit" | "parent" | "capacity", _) => met(cap.unwrap_or("request")),
+        ("fifo", _) => format!("its turn: {}", cap.map_or_else(|| "what was left".to_owned(), bound_words)),
+        ("demand" | "limit" | "parent" | "capacity", _) => bound_words(cap.unwrap_or("request")),
         (rule, _) => rule.replace('_', " "),
     };
     format!("{} of the whole ({reason})", step.gift)
 }
 
 /// The words for a bound that a queue has reached.
-fn met(bound: &str) -> String {
+fn bound_words(bound: &str) -> String {
     match bound {
         "request" => "all it asks for".to_owned(),
         "capacity" => "all there is".to_owned(),
@@ -159,23 +168,23 @@ fn met(bound: &str) -> String {
 }
 
 /// A fraction such as "3/6 of the 20": weight / sum of weights, and the amount that was divided.
-fn fraction(step: &Step) -> Option<String> {
+fn fraction_text(step: &DivisionStep) -> Option<String> {
     let (weight, sum, divided) = (step.weight?, step.weight_sum?, step.divided?);
     let the = if step.column.is_some() { "the " } else { "" };
     Some(format!("{weight}/{sum} of {the}{divided}"))
 }
 
 /// True if the gift is the fraction of what was divided, rounded down or up to a unit of 10^-12.
-fn is_fraction(step: &Step) -> bool {
+fn is_fraction(step: &DivisionStep) -> bool {
     let (Some(weight), Some(sum), Some(divided)) = (step.weight, step.weight_sum, step.divided) else { return false };
     let (part, _) = mul_div(weight.units(), divided.units(), sum.units());
     (part..=part + 1).contains(&step.gift.amount.units())
 }
 
 /// The amount of a step and its reason, without the sign.
-fn part(step: &Step) -> String {
+fn part(step: &DivisionStep) -> String {
     let (gift, rule, cap) = (step.gift.amount, step.rule, step.capped_by.as_deref());
-    match fraction(step) {
+    match fraction_text(step) {
         Some(fraction) => {
             let offer = format!("{fraction} {}", if rule == "over_quota" { "unused" } else { "left" });
             match cap {
@@ -192,7 +201,7 @@ fn part(step: &Step) -> String {
         },
         None => {
             let cap = cap.filter(|cap| *cap != rule).map(|cap| format!(", capped by the {cap}")).unwrap_or_default();
-            format!("{gift} {}{cap}", named(step))
+            format!("{gift} {}{cap}", gift_words(step))
         }
     }
 }
@@ -206,7 +215,7 @@ fn with_article(stop: &str) -> String {
 }
 
 /// The words after the amount of a gift that is no fraction of anything.
-fn named(step: &Step) -> String {
+fn gift_words(step: &DivisionStep) -> String {
     match step.rule {
         "request" => "as requested".to_owned(),
         "limit" => "up to its limit".to_owned(),

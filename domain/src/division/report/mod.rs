@@ -8,39 +8,41 @@ pub mod state;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::algorithms::{Algorithm, Options, Ratios, Shares, algorithm, algorithm_names};
+use super::algorithms::{
+    DivisionAlgorithm, DivisionOptions, DivisionResult, MinShareRatios, algorithm, algorithm_names,
+};
 use super::fraction::Fraction;
-use super::trace::Trace;
-use super::tree::Tree;
-use super::tree::grid::Grid;
-use super::tree::warning::Warning;
+use super::trace::DivisionTrace;
+use super::tree::QueueTree;
+use super::tree::grid::QueueSlotGrid;
+use super::tree::warning::DivisionWarning;
 use crate::decimal::Amount;
 use crate::fault::Fault;
-use crate::flat::Part;
+use crate::flat::FlatPart;
 use crate::queues::{MAX_QUEUES, QueueSpec};
 use crate::reading::at_most;
-use crate::slots::{Amounts, SlotMap};
+use crate::slots::{SlotAmounts, SlotMap};
 use explanation::ShownStep;
 use lint::lint;
-use order::{Score, by_saturation, by_score, scores};
-use state::{Position, State};
+use order::{QueueScore, by_saturation, by_score, queue_scores};
+use state::{QueueAllocation, QueueState};
 
 /// A division that needs no server.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = DivisionSimulation, example = json!({
+#[schema(example = json!({
     "algorithm": "quota_over_quota", "capacity": {"gpu": 36}, "explain": true, "queues": [
         {"name": "p1", "quota": {"gpu": 10}, "over_quota_weight": 2, "request": {"gpu": 36}},
         {"name": "p2", "quota": {"gpu": 6}, "over_quota_weight": 3, "request": {"gpu": 36}},
         {"name": "p3", "over_quota_weight": 1, "request": {"gpu": 36}}
     ]
 }))]
-pub struct Simulation {
+pub struct DivisionSimulation {
     #[schema(schema_with = crate::schemas::algorithm)]
     pub algorithm: String,
     #[serde(default)]
-    pub options: Options,
-    pub capacity: Amounts,
+    pub options: DivisionOptions,
+    pub capacity: SlotAmounts,
     #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
     #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,
@@ -49,20 +51,20 @@ pub struct Simulation {
     pub explain: bool,
 }
 
-impl Simulation {
+impl DivisionSimulation {
     /// Runs the division. Every fault of the input names its place.
-    pub fn run(self) -> Result<Report, Vec<Fault>> {
+    pub fn run(self) -> Result<DivisionReport, Vec<Fault>> {
         let algorithm = check(&self.algorithm, &self.options);
-        let tree = Tree::build(&self.queues, &self.capacity);
+        let tree = QueueTree::build(&self.queues, &self.capacity);
         match (algorithm, tree) {
-            (Ok(algorithm), Ok(tree)) => Ok(Report::of(&tree, algorithm, &self.options, self.explain)),
+            (Ok(algorithm), Ok(tree)) => Ok(DivisionReport::of(&tree, algorithm, &self.options, self.explain)),
             (algorithm, tree) => Err([algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default()].concat()),
         }
     }
 }
 
 /// The algorithm of that name. Also checks that the options are in their ranges.
-pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<Fault>> {
+pub fn check(name: &str, options: &DivisionOptions) -> Result<&'static dyn DivisionAlgorithm, Vec<Fault>> {
     let mut faults = Vec::new();
     let algorithm = algorithm(name);
     if algorithm.is_none() {
@@ -75,7 +77,7 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
 
 /// The division of a whole cluster among its queues. Decimals are texts.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = DivisionReport, example = json!({
+#[schema(example = json!({
     "queues": [
         {
             "name": "p1", "fair_share": {"gpu": "16.666666666667"}, "state": "in_quota",
@@ -128,13 +130,13 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
         }
     ]
 }))]
-pub struct Report {
+pub struct DivisionReport {
     pub queues: Vec<QueueReport>,
     /// Siblings in the queue order of DIVISION §5, depth first.
     pub order: Vec<String>,
     pub score_order: Vec<String>,
-    pub remaining: Amounts,
-    pub warnings: Vec<Warning>,
+    pub remaining: SlotAmounts,
+    pub warnings: Vec<DivisionWarning>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<QueueTrace>>,
 }
@@ -142,15 +144,15 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct QueueReport {
     pub name: String,
-    pub fair_share: Amounts,
-    pub state: State,
-    #[schema(value_type = std::collections::BTreeMap<String, State>)]
-    pub slot_states: SlotMap<State>,
+    pub fair_share: SlotAmounts,
+    pub state: QueueState,
+    #[schema(value_type = std::collections::BTreeMap<String, QueueState>)]
+    pub slot_states: SlotMap<QueueState>,
     /// Allocated / fair share.
     #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
     pub saturation_ratio: SlotMap<Fraction>,
     pub dominant_share: Fraction,
-    pub score: Score,
+    pub score: QueueScore,
     #[serde(flatten)]
     #[schema(value_type = RatioReport)]
     pub ratios: Option<RatioReport>,
@@ -169,8 +171,8 @@ pub struct RatioReport {
     pub guaranteed_ratio: Amount,
 }
 
-impl From<Ratios> for RatioReport {
-    fn from(ratios: Ratios) -> Self {
+impl From<MinShareRatios> for RatioReport {
+    fn from(ratios: MinShareRatios) -> Self {
         Self {
             usage_ratio: ratios.usage,
             demand_ratio: ratios.demand,
@@ -188,17 +190,22 @@ pub struct QueueTrace {
     pub steps: Vec<ShownStep>,
 }
 
-impl Report {
-    pub fn of(tree: &Tree, algorithm: &dyn Algorithm, options: &Options, explain: bool) -> Self {
-        let mut trace = if explain { Trace::on() } else { Trace::off() };
+impl DivisionReport {
+    pub fn of(tree: &QueueTree, algorithm: &dyn DivisionAlgorithm, options: &DivisionOptions, explain: bool) -> Self {
+        let mut trace = if explain { DivisionTrace::on() } else { DivisionTrace::off() };
         let shares = algorithm.divide(tree, options, &mut trace);
-        Self::tell(tree, &shares, (algorithm, options), trace)
+        Self::describe(tree, &shares, (algorithm, options), trace)
     }
 
     /// Builds the report of shares that are already computed.
-    pub fn tell(tree: &Tree, shares: &Shares, (algorithm, options): (&dyn Algorithm, &Options), trace: Trace) -> Self {
-        let Shares { fair_share, remaining, ratios, warnings } = shares;
-        let scores = scores(tree, fair_share, &options.score.score_weights);
+    pub fn describe(
+        tree: &QueueTree,
+        shares: &DivisionResult,
+        (algorithm, options): (&dyn DivisionAlgorithm, &DivisionOptions),
+        trace: DivisionTrace,
+    ) -> Self {
+        let DivisionResult { fair_share, remaining, ratios, warnings } = shares;
+        let scores = queue_scores(tree, fair_share, &options.score.score_weights);
         let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
         let ratios = |queue: usize| ratios.as_ref().map(|ratios| ratios[queue].into());
         Self {
@@ -220,19 +227,19 @@ impl Report {
 }
 
 fn queue_report(
-    tree: &Tree,
+    tree: &QueueTree,
     queue: usize,
-    fair_share: &Grid<Amount>,
-    score: Score,
+    fair_share: &QueueSlotGrid<Amount>,
+    score: QueueScore,
     ratios: Option<RatioReport>,
 ) -> QueueReport {
     let allocated = tree.allocated.row(queue);
-    let position = Position { tree, queue, allocated, fair_share: fair_share.row(queue) };
+    let position = QueueAllocation { tree, queue, allocated, fair_share: fair_share.row(queue) };
     let columns = || tree.slots.iter().copied().enumerate();
     QueueReport {
         name: tree.name(queue).to_owned(),
         fair_share: tree.amounts(fair_share.row(queue)),
-        state: position.worst(),
+        state: position.worst_state(),
         slot_states: columns().map(|(column, slot)| (slot, position.state(column))).collect(),
         saturation_ratio: columns().map(|(column, slot)| (slot, position.saturation(column))).collect(),
         dominant_share: position.dominant_share(|column| allocated[column]),

@@ -3,22 +3,21 @@
 use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::fraction::Fraction;
-use crate::division::tree::Tree;
+use crate::division::tree::QueueTree;
 use crate::queues::Bound;
-use crate::slots::{Amounts, SlotMap};
+use crate::slots::{SlotAmounts, SlotMap};
 
 choices! {
     /// From good to bad, so that the worst of a queue's slots is the largest.
     #[derive(PartialOrd, Ord)]
-    #[schema(as = QueueState)]
-    pub enum State {
+    pub enum QueueState {
         InQuota = "in_quota", "Within its quota.";
         OverQuota = "over_quota", "Over its quota.";
         OverFairShare = "over_fair_share", "Over its fair share.";
     }
 }
 
-impl State {
+impl QueueState {
     pub fn of(allocated: Amount, quota: Bound, fair_share: Amount) -> Self {
         if Bound::Limited(allocated) <= quota {
             Self::InQuota
@@ -31,29 +30,29 @@ impl State {
 }
 
 /// Allocated / fair share of a queue, for every slot of either.
-pub fn saturation_ratios(allocated: &Amounts, fair_share: &Amounts) -> SlotMap<Fraction> {
-    let amount = |amounts: &Amounts, slot| amounts.get(slot).unwrap_or(Amount::ZERO);
+pub fn saturation_ratios(allocated: &SlotAmounts, fair_share: &SlotAmounts) -> SlotMap<Fraction> {
+    let amount = |amounts: &SlotAmounts, slot| amounts.get(slot).unwrap_or(Amount::ZERO);
     let slots = allocated.iter().chain(fair_share.iter()).map(|(slot, _)| slot);
     slots.map(|slot| (slot, Fraction::of(amount(allocated, slot), amount(fair_share, slot)))).collect()
 }
 
 /// The figures of one queue by slot. While a plan is made, `allocated` may differ from the tree's.
 #[derive(Clone, Copy)]
-pub struct Position<'a> {
-    pub tree: &'a Tree,
+pub struct QueueAllocation<'a> {
+    pub tree: &'a QueueTree,
     pub queue: usize,
     pub allocated: &'a [Amount],
     pub fair_share: &'a [Amount],
 }
 
-impl Position<'_> {
-    pub fn state(&self, column: usize) -> State {
-        State::of(self.allocated[column], self.tree.quota[(self.queue, column)], self.fair_share[column])
+impl QueueAllocation<'_> {
+    pub fn state(&self, column: usize) -> QueueState {
+        QueueState::of(self.allocated[column], self.tree.quota[(self.queue, column)], self.fair_share[column])
     }
 
     /// The worst state of all slots, for display. The orders look at all slots instead.
-    pub fn worst(&self) -> State {
-        (0..self.allocated.len()).map(|column| self.state(column)).max().unwrap_or(State::InQuota)
+    pub fn worst_state(&self) -> QueueState {
+        (0..self.allocated.len()).map(|column| self.state(column)).max().unwrap_or(QueueState::InQuota)
     }
 
     /// Allocated / fair share.
@@ -85,7 +84,7 @@ impl Position<'_> {
         }
     }
 
-    /// The largest ratio of `held` to [`Position::allocatable`] over the slots (DIVISION appendix A).
+    /// The largest ratio of `held` to [`QueueAllocation::allocatable`] over the slots (DIVISION appendix A).
     pub fn dominant_share(&self, held: impl Fn(usize) -> Amount) -> Fraction {
         let share = |column: usize| {
             let held = held(column);

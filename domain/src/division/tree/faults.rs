@@ -73,15 +73,15 @@ pub(super) fn report_cycles(
     reached: &[usize],
     faults: &mut Vec<Fault>,
 ) {
-    const NEW: usize = usize::MAX;
-    const DONE: usize = usize::MAX - 1;
-    let mut walk_of = vec![NEW; parents.len()];
+    const NOT_VISITED: usize = usize::MAX;
+    const FULLY_VISITED: usize = usize::MAX - 1;
+    let mut walk_of = vec![NOT_VISITED; parents.len()];
     for queue in reached {
-        walk_of[*queue] = DONE;
+        walk_of[*queue] = FULLY_VISITED;
     }
     for start in 0..parents.len() {
         let mut at = start;
-        while walk_of[at] == NEW {
+        while walk_of[at] == NOT_VISITED {
             walk_of[at] = start;
             let Some(parent) = parents[at] else { break };
             at = parent;
@@ -89,7 +89,7 @@ pub(super) fn report_cycles(
         // A walk that reaches its own path has found a cycle. Each member of the cycle is reported once.
         let mut member = at;
         while walk_of[member] == start {
-            walk_of[member] = DONE;
+            walk_of[member] = FULLY_VISITED;
             let detail = format!("the queue {:?} is its own ancestor", specs[member].config.name);
             faults.push(report(member, "parent", "cycle", detail));
             let Some(parent) = parents[member] else { break };

@@ -3,16 +3,16 @@
 use std::ops::{Index, IndexMut};
 
 use crate::decimal::Amount;
-use crate::slots::{Amounts, SlotName};
+use crate::slots::{SlotAmounts, SlotName};
 
 /// Rows are queues, columns are the slots of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grid<T> {
+pub struct QueueSlotGrid<T> {
     width: usize,
     cells: Vec<T>,
 }
 
-impl<T: Copy> Grid<T> {
+impl<T: Copy> QueueSlotGrid<T> {
     pub fn new(rows: usize, width: usize, value: T) -> Self {
         Self { width, cells: vec![value; rows.saturating_mul(width)] }
     }
@@ -48,25 +48,25 @@ impl<T: Copy> Grid<T> {
     }
 }
 
-impl Grid<i128> {
+impl QueueSlotGrid<i128> {
     /// Lowers every value that is above `most`.
     pub fn cap_at(&mut self, most: i128) {
         self.cells.iter_mut().for_each(|value| *value = (*value).min(most));
     }
 }
 
-impl Grid<Amount> {
+impl QueueSlotGrid<Amount> {
     /// Adds amounts to a row whose columns are `slots`. Amounts of other slots are ignored.
-    pub fn add(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
+    pub fn add(&mut self, row: usize, slots: &[SlotName], amounts: &SlotAmounts) {
         self.change(row, slots, amounts, Amount::saturating_add);
     }
 
     /// Sets the cells of a row whose slots `amounts` names.
-    pub fn set(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
+    pub fn set(&mut self, row: usize, slots: &[SlotName], amounts: &SlotAmounts) {
         self.change(row, slots, amounts, |_, amount| amount);
     }
 
-    fn change(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts, apply: fn(Amount, Amount) -> Amount) {
+    fn change(&mut self, row: usize, slots: &[SlotName], amounts: &SlotAmounts, apply: fn(Amount, Amount) -> Amount) {
         for (slot, amount) in amounts.iter() {
             if let Some(column) = slots.iter().position(|s| *s == slot) {
                 self[(row, column)] = apply(self[(row, column)], amount);
@@ -83,14 +83,14 @@ impl Grid<Amount> {
     }
 }
 
-impl<T> Index<(usize, usize)> for Grid<T> {
+impl<T> Index<(usize, usize)> for QueueSlotGrid<T> {
     type Output = T;
     fn index(&self, (row, column): (usize, usize)) -> &T {
         &self.cells[row * self.width + column]
     }
 }
 
-impl<T> IndexMut<(usize, usize)> for Grid<T> {
+impl<T> IndexMut<(usize, usize)> for QueueSlotGrid<T> {
     fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut T {
         &mut self.cells[row * self.width + column]
     }

@@ -16,10 +16,10 @@ use crate::decimal::Amount;
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::letters::first_letters;
 use crate::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueSpec};
-use crate::slots::{Amounts, MAX_SLOTS, SlotName};
+use crate::slots::{MAX_SLOTS, SlotAmounts, SlotName};
 use crate::time::Timestamp;
-use grid::Grid;
-use warning::Warning;
+use grid::QueueSlotGrid;
+use warning::DivisionWarning;
 
 /// The largest number of cells (queues x slots) of one tree. It bounds the memory of a request and is above any real
 /// cluster.
@@ -28,7 +28,7 @@ const MAX_CELLS: usize = 1_000_000;
 /// The values of a queue that do not depend on a slot. Figures that loops over all queues read are copied from the
 /// configuration into the tree, because the configurations are scattered over the memory.
 #[derive(Clone, Debug)]
-pub struct Queue {
+pub struct TreeQueue {
     pub name: Arc<str>,
     /// The first letters of the name as a number. They distinguish nearly all names without a look at the name itself.
     letters: u128,
@@ -42,32 +42,32 @@ pub struct Queue {
     pub has_next: bool,
 }
 
-impl Deref for Queue {
+impl Deref for TreeQueue {
     type Target = QueueConfig;
     fn deref(&self) -> &QueueConfig {
         &self.config
     }
 }
 
-/// All queues by index, in the order in which they were given, with their values by (queue, column of [`Tree::slots`]).
+/// All queues by index, in the order in which they were given, with their values by (queue, column of [`QueueTree::slots`]).
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct QueueTree {
     pub slots: Vec<SlotName>,
     /// The amounts that the roots divide, by column.
     pub capacity: Vec<Amount>,
-    pub queues: Vec<Queue>,
+    pub queues: Vec<TreeQueue>,
     /// The quota; one above the limit is replaced by the limit.
-    pub quota: Grid<Bound>,
-    pub limit: Grid<Bound>,
-    pub guarantee: Grid<Amount>,
-    pub over_quota_weight: Grid<Amount>,
-    pub request: Grid<Amount>,
-    pub allocated: Grid<Amount>,
-    pub allocated_non_preemptible: Grid<Amount>,
-    pub usage: Grid<Amount>,
-    pub next_request: Grid<Amount>,
+    pub quota: QueueSlotGrid<Bound>,
+    pub limit: QueueSlotGrid<Bound>,
+    pub guarantee: QueueSlotGrid<Amount>,
+    pub over_quota_weight: QueueSlotGrid<Amount>,
+    pub request: QueueSlotGrid<Amount>,
+    pub allocated: QueueSlotGrid<Amount>,
+    pub allocated_non_preemptible: QueueSlotGrid<Amount>,
+    pub usage: QueueSlotGrid<Amount>,
+    pub next_request: QueueSlotGrid<Amount>,
     /// Warnings that arose while the tree was built. The linter adds others.
-    pub raised: Vec<Warning>,
+    pub raised: Vec<DivisionWarning>,
     /// The configured quotas that are above the limit, as (queue, column, quota), ascending.
     quotas_above_limit: Vec<(usize, usize, Bound)>,
     /// All queues, every parent before its children.
@@ -78,17 +78,17 @@ pub struct Tree {
     by_name: HashMap<Arc<str>, usize>,
 }
 
-impl Tree {
+impl QueueTree {
     /// Checks the queues and builds the tree with their own figures and the sums over descendants. The slots are those
     /// that the capacity or any queue names.
-    pub fn build(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
+    pub fn build(specs: &[QueueSpec], capacity: &SlotAmounts) -> Result<Self, Vec<Fault>> {
         let mut tree = Self::lay_out(specs, capacity)?;
         sums::add_up(&mut tree, specs);
         Ok(tree)
     }
 
     /// Builds a tree without the sums: no queue holds or asks for anything yet.
-    pub(crate) fn lay_out(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
+    pub(crate) fn lay_out(specs: &[QueueSpec], capacity: &SlotAmounts) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let by_name = faults::index_names(specs, &mut faults);
         let parents = faults::find_parents(specs, &by_name, &mut faults);
@@ -116,18 +116,18 @@ impl Tree {
 
     fn assemble(
         specs: &[QueueSpec],
-        capacity: &Amounts,
+        capacity: &SlotAmounts,
         slots: Vec<SlotName>,
         parents: &[Option<usize>],
         (starts, children, top_down): (Vec<usize>, Vec<usize>, Vec<usize>),
         by_name: HashMap<Arc<str>, usize>,
     ) -> Self {
         let (rows, width) = (specs.len(), slots.len());
-        let zeros = Grid::new(rows, width, Amount::ZERO);
-        let mut queues: Vec<Queue> = specs
+        let zeros = QueueSlotGrid::new(rows, width, Amount::ZERO);
+        let mut queues: Vec<TreeQueue> = specs
             .iter()
             .zip(parents)
-            .map(|(spec, parent)| Queue {
+            .map(|(spec, parent)| TreeQueue {
                 name: Arc::default(),
                 letters: 0,
                 parent: *parent,
@@ -146,10 +146,10 @@ impl Tree {
         let mut tree = Self {
             capacity: slots.iter().map(|s| capacity.get(*s).unwrap_or_default()).collect(),
             queues,
-            quota: Grid::new(rows, width, Bound::Limited(Amount::ZERO)),
-            limit: Grid::new(rows, width, Bound::Unlimited),
+            quota: QueueSlotGrid::new(rows, width, Bound::Limited(Amount::ZERO)),
+            limit: QueueSlotGrid::new(rows, width, Bound::Unlimited),
             guarantee: zeros.clone(),
-            over_quota_weight: Grid::new(rows, width, Amount::whole(1)),
+            over_quota_weight: QueueSlotGrid::new(rows, width, Amount::whole(1)),
             request: zeros.clone(),
             allocated: zeros.clone(),
             allocated_non_preemptible: zeros.clone(),
@@ -264,13 +264,13 @@ impl Tree {
     }
 
     /// Converts a row of a grid to a map by slot.
-    pub fn amounts(&self, row: &[Amount]) -> Amounts {
+    pub fn amounts(&self, row: &[Amount]) -> SlotAmounts {
         self.slots.iter().copied().zip(row.iter().copied()).collect()
     }
 }
 
 /// All slots in name order; `None` if there are too many.
-fn columns(specs: &[QueueSpec], capacity: &Amounts) -> Option<Vec<SlotName>> {
+fn columns(specs: &[QueueSpec], capacity: &SlotAmounts) -> Option<Vec<SlotName>> {
     let mut slots: Vec<SlotName> = capacity.iter().map(|(slot, _)| slot).collect();
     let mut add = |slot: SlotName| {
         if slots.len() <= MAX_SLOTS && !slots.contains(&slot) {
@@ -282,7 +282,7 @@ fn columns(specs: &[QueueSpec], capacity: &Amounts) -> Option<Vec<SlotName>> {
         config.limit.iter().for_each(|(slot, _)| add(slot));
         config.guarantee.iter().for_each(|(slot, _)| add(slot));
         for map in [&given.request, &given.allocated, &given.allocated_non_preemptible, &given.next_request] {
-            map.iter().flat_map(Amounts::iter).for_each(|(slot, _)| add(slot));
+            map.iter().flat_map(SlotAmounts::iter).for_each(|(slot, _)| add(slot));
         }
     }
     slots.sort_unstable();

@@ -1,13 +1,13 @@
 //! The sums of what descendants hold and ask for, for every parent for which no figure is given (DIVISION §1).
 
-use super::Tree;
-use super::warning::Warning;
+use super::QueueTree;
+use super::warning::DivisionWarning;
 use crate::queues::QueueSpec;
 
 /// Adds the request and the allocation of every queue to those of its parent. A figure that is given for a queue
 /// replaces the sum. A given request stays as it is even below the allocation; otherwise the request is at least a
 /// given allocation.
-pub fn add_up(tree: &mut Tree, specs: &[QueueSpec]) {
+pub fn add_up(tree: &mut QueueTree, specs: &[QueueSpec]) {
     for at in (0..tree.top_down.len()).rev() {
         let queue = tree.top_down[at];
         take_given(tree, queue, &specs[queue]);
@@ -19,7 +19,7 @@ pub fn add_up(tree: &mut Tree, specs: &[QueueSpec]) {
     }
 }
 
-fn take_given(tree: &mut Tree, queue: usize, spec: &QueueSpec) {
+fn take_given(tree: &mut QueueTree, queue: usize, spec: &QueueSpec) {
     let given = &spec.given;
     for (grid, map) in [
         (&mut tree.request, &given.request),
@@ -37,7 +37,7 @@ fn take_given(tree: &mut Tree, queue: usize, spec: &QueueSpec) {
         let cell = (queue, column);
         if tree.request[cell] < tree.allocated[cell] {
             if given.request.as_ref().is_some_and(|request| request.get(slot).is_some()) {
-                tree.raised.push(Warning::request_below_allocation(&spec.config.name, slot));
+                tree.raised.push(DivisionWarning::request_below_allocation(&spec.config.name, slot));
             } else if given.allocated.as_ref().is_some_and(|allocated| allocated.get(slot).is_some()) {
                 tree.request[cell] = tree.allocated[cell];
             }
@@ -46,7 +46,7 @@ fn take_given(tree: &mut Tree, queue: usize, spec: &QueueSpec) {
 }
 
 /// Adds the usage of every queue to that of its parent.
-pub fn add_up_usage(tree: &mut Tree) {
+pub fn add_up_usage(tree: &mut QueueTree) {
     for queue in tree.top_down.iter().rev().copied() {
         if let Some(parent) = tree.queues[queue].parent {
             tree.usage.add_row(queue, parent);

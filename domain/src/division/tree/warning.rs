@@ -7,8 +7,7 @@ use crate::slots::SlotName;
 
 /// Something that a person should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = DivisionWarning)]
-pub struct Warning {
+pub struct DivisionWarning {
     pub code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
@@ -17,7 +16,7 @@ pub struct Warning {
     pub detail: String,
 }
 
-impl Warning {
+impl DivisionWarning {
     pub fn new(code: &'static str, queue: Option<&str>, slot: Option<SlotName>, detail: impl Into<String>) -> Self {
         Self { code, queue: queue.map(str::to_owned), slot: slot.map(SlotName::as_str), detail: detail.into() }
     }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use crate::decimal::Amount;
 use crate::division::Fraction;
-use crate::reclaim::policy::plugins::{self, Plugin};
-use crate::reclaim::snapshot::{Snapshot, cells_of};
+use crate::reclaim::policy::plugins::{self, ReclaimPlugin};
+use crate::reclaim::snapshot::{ReclaimSnapshot, cells_of};
 
 /// The pending members that ask for the same slots and may run on the same agents.
-pub struct Class {
+pub struct PendingClass {
     pub request: Vec<(usize, u128)>,
     /// Indices in the list of pending members.
     pub members: Vec<usize>,
@@ -20,14 +20,18 @@ pub struct Class {
 
 /// Groups the first `count` pending members into classes, the largest request first. Without agents only totals count,
 /// so there is one class with the total request.
-pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: usize) -> Vec<Class> {
+pub fn group_into_classes(
+    snapshot: &ReclaimSnapshot,
+    predicates: &[&'static dyn ReclaimPlugin],
+    count: usize,
+) -> Vec<PendingClass> {
     let members = &snapshot.pending.members[..count];
     let Some(agents) = snapshot.agents else {
         let request = total_request(snapshot, count);
         let cells = request.iter().enumerate().filter(|(_, a)| !a.is_zero()).map(|(c, a)| (c, a.units())).collect();
-        return vec![Class { request: cells, members: vec![0], allowed: vec![usize::MAX] }];
+        return vec![PendingClass { request: cells, members: vec![0], allowed: vec![usize::MAX] }];
     };
-    let mut classes: Vec<Class> = Vec::new();
+    let mut classes: Vec<PendingClass> = Vec::new();
     let mut known = HashMap::new();
     for (at, member) in members.iter().enumerate() {
         let class = *known.entry((&member.slots, &member.labels)).or_insert(classes.len());
@@ -36,13 +40,13 @@ pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: u
             continue;
         }
         let allowed = |agent| if plugins::admits(predicates, member, agent) { usize::MAX } else { 0 };
-        classes.push(Class {
+        classes.push(PendingClass {
             request: cells_of(snapshot.tree, &member.slots).collect(),
             members: vec![at],
             allowed: agents.iter().map(allowed).collect(),
         });
     }
-    let size = |class: &Class| {
+    let size = |class: &PendingClass| {
         let part = |(column, units): &(usize, u128)| Fraction::new(*units, snapshot.tree.capacity[*column].units());
         class.request.iter().map(part).max().unwrap_or(Fraction::ZERO)
     };
@@ -51,7 +55,7 @@ pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: u
 }
 
 /// The sum of what the first `count` pending members ask for, by column.
-pub fn total_request(snapshot: &Snapshot, count: usize) -> Vec<Amount> {
+pub fn total_request(snapshot: &ReclaimSnapshot, count: usize) -> Vec<Amount> {
     let mut total = vec![Amount::ZERO; snapshot.width()];
     for member in &snapshot.pending.members[..count] {
         for (column, units) in cells_of(snapshot.tree, &member.slots) {

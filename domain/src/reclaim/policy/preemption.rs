@@ -2,35 +2,35 @@
 
 use std::cmp::Ordering;
 
-use super::{Allowed, Denied, Policy, by_priority};
-use crate::division::Position;
-use crate::division::report::order::{self, Key};
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::snapshot::{Snapshot, Unit};
+use super::{EvictionDenial, EvictionPolicy, EvictionReason, by_priority};
+use crate::division::QueueAllocation;
+use crate::division::report::order::{self, QueueOrderKey};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::snapshot::{EvictionUnit, ReclaimSnapshot};
 
 /// The policy inside a queue. It allows every unit, because the candidates are already limited to lower priorities.
-pub struct Preemption {
+pub struct PreemptionPolicy {
     pub queue: usize,
 }
 
-impl Policy for Preemption {
-    fn gate(&self, _: &Holdings) -> Result<(), Denied> {
+impl EvictionPolicy for PreemptionPolicy {
+    fn gate(&self, _: &QueueHoldings) -> Result<(), EvictionDenial> {
         Ok(())
     }
 
-    fn before(&self, _: &Holdings, _: &Unit) -> Result<Allowed, Denied> {
-        Ok(Allowed { rule: "priority".into(), level: self.queue, column: None })
+    fn before(&self, _: &QueueHoldings, _: &EvictionUnit) -> Result<EvictionReason, EvictionDenial> {
+        Ok(EvictionReason { rule: "priority".into(), level: self.queue, column: None })
     }
 
-    fn after(&self, _: &Holdings, _: usize) -> Result<(), Denied> {
+    fn after(&self, _: &QueueHoldings, _: usize) -> Result<(), EvictionDenial> {
         Ok(())
     }
 
-    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
+    fn compare_queues(&self, a: (&QueueAllocation, &QueueOrderKey), b: (&QueueAllocation, &QueueOrderKey)) -> Ordering {
         order::compare(a, b)
     }
 
-    fn compare_jobs(&self, snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
+    fn compare_jobs(&self, snapshot: &ReclaimSnapshot, a: usize, b: usize) -> Ordering {
         by_priority(snapshot, a, b)
     }
 }

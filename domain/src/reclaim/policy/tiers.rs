@@ -3,28 +3,28 @@
 
 use std::cmp::Ordering;
 
-use super::plugins::{Job, Plugin, PluginDenial, Reclaimee, plugin};
-use super::{Allowed, Denied, Policy, by_age};
+use super::plugins::{PluginDenial, PluginJob, ReclaimPlugin, Reclaimee, plugin};
+use super::{EvictionDenial, EvictionPolicy, EvictionReason, by_age};
 use crate::decimal::Amount;
-use crate::division::report::order::Key;
-use crate::division::{Fraction, Position};
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::outcome::Rule;
-use crate::reclaim::snapshot::{Snapshot, Unit};
+use crate::division::report::order::QueueOrderKey;
+use crate::division::{Fraction, QueueAllocation};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::outcome::ReclaimRule;
+use crate::reclaim::snapshot::{EvictionUnit, ReclaimSnapshot};
 
-pub struct Tiers<'a> {
-    snapshot: &'a Snapshot<'a>,
-    plugins: Vec<Vec<&'static dyn Plugin>>,
+pub struct PluginTiers<'a> {
+    snapshot: &'a ReclaimSnapshot<'a>,
+    plugins: Vec<Vec<&'static dyn ReclaimPlugin>>,
     /// The dominant share of each workload in the capacity.
     dominant_shares: Vec<Fraction>,
 }
 
-impl<'a> Tiers<'a> {
+impl<'a> PluginTiers<'a> {
     /// Unknown names are skipped here; they are reported as faults before a plan is made.
-    pub fn new(snapshot: &'a Snapshot<'a>) -> Self {
+    pub fn new(snapshot: &'a ReclaimSnapshot<'a>) -> Self {
         let tiers = snapshot.options.tiers.iter();
         let plugins = tiers.map(|names| names.iter().filter_map(|name| plugin(name)).collect()).collect();
-        let share = |job: &crate::reclaim::snapshot::Job| {
+        let share = |job: &crate::reclaim::snapshot::SnapshotWorkload| {
             let held = snapshot.held(job.members.clone());
             let part = |(held, capacity): (&Amount, &Amount)| Fraction::of(*held, *capacity);
             held.iter().zip(&snapshot.tree.capacity).map(part).max().unwrap_or(Fraction::ZERO)
@@ -32,12 +32,12 @@ impl<'a> Tiers<'a> {
         Self { snapshot, plugins, dominant_shares: snapshot.jobs.iter().map(share).collect() }
     }
 
-    fn plugins(&self) -> impl Iterator<Item = &'static dyn Plugin> + '_ {
+    fn plugins(&self) -> impl Iterator<Item = &'static dyn ReclaimPlugin> + '_ {
         self.plugins.iter().flatten().copied()
     }
 
-    fn job(&self, at: usize, running: usize) -> Job<'_> {
-        Job {
+    fn job(&self, at: usize, running: usize) -> PluginJob<'_> {
+        PluginJob {
             workload: &self.snapshot.running[at],
             running,
             gang_min: self.snapshot.jobs[at].core,
@@ -46,13 +46,13 @@ impl<'a> Tiers<'a> {
     }
 }
 
-impl Policy for Tiers<'_> {
-    fn gate(&self, holdings: &Holdings) -> Result<(), Denied> {
+impl EvictionPolicy for PluginTiers<'_> {
+    fn gate(&self, holdings: &QueueHoldings) -> Result<(), EvictionDenial> {
         let queue = self.snapshot.queue();
         let position = holdings.position(queue);
         let kept = self.plugins().find_map(|plugin| plugin.gate(&position).err());
         kept.map_or(Ok(()), |PluginDenial { rule, column, ratio }| {
-            Err(Denied { column, ours: ratio, ..Denied::plain(rule, queue) })
+            Err(EvictionDenial { column, ours: ratio, ..EvictionDenial::plain(rule, queue) })
         })
     }
 
@@ -64,7 +64,7 @@ impl Policy for Tiers<'_> {
         false
     }
 
-    fn before(&self, holdings: &Holdings, unit: &Unit) -> Result<Allowed, Denied> {
+    fn before(&self, holdings: &QueueHoldings, unit: &EvictionUnit) -> Result<EvictionReason, EvictionDenial> {
         let level = unit.queue;
         let slots = self.snapshot.held(unit.members.clone());
         let reclaimee = Reclaimee {
@@ -79,28 +79,28 @@ impl Policy for Tiers<'_> {
                     None => {}
                     Some(Ok(())) => agreed.push(plugin.name()),
                     Some(Err(kept)) => {
-                        let plain = Denied::plain(kept.rule, level);
-                        return Err(Denied { column: kept.column, theirs: kept.ratio, ..plain });
+                        let plain = EvictionDenial::plain(kept.rule, level);
+                        return Err(EvictionDenial { column: kept.column, theirs: kept.ratio, ..plain });
                     }
                 }
             }
             if !agreed.is_empty() {
-                return Ok(Allowed { rule: agreed.join("+").into(), level, column: None });
+                return Ok(EvictionReason { rule: agreed.join("+").into(), level, column: None });
             }
         }
-        Err(Denied::plain(Rule::Strategy, level))
+        Err(EvictionDenial::plain(ReclaimRule::Strategy, level))
     }
 
-    fn after(&self, _: &Holdings, _: usize) -> Result<(), Denied> {
+    fn after(&self, _: &QueueHoldings, _: usize) -> Result<(), EvictionDenial> {
         Ok(())
     }
 
-    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
+    fn compare_queues(&self, a: (&QueueAllocation, &QueueOrderKey), b: (&QueueAllocation, &QueueOrderKey)) -> Ordering {
         let decided = self.plugins().map(|p| p.queue_order(a.0, b.0)).find(|order| order.is_ne());
         decided.unwrap_or_else(|| self.snapshot.tree.by_age(a.0.queue, b.0.queue))
     }
 
-    fn compare_jobs(&self, snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
+    fn compare_jobs(&self, snapshot: &ReclaimSnapshot, a: usize, b: usize) -> Ordering {
         let (first, second) =
             (self.job(a, snapshot.jobs[a].members.len()), self.job(b, snapshot.jobs[b].members.len()));
         let by_job = self.plugins().map(|p| p.job_order(&first, &second)).find(|order| order.is_ne());

@@ -4,26 +4,26 @@
 //! the rules for the whole plan hold. Every decision is tried both ways, unless no lawful set can follow from it.
 
 use super::ceilings::may_suffice;
-use super::kinds::Kinds;
+use super::kinds::UnitKinds;
 use crate::decimal::Amount;
-use crate::division::Grid;
-use crate::reclaim::board::Board;
-use crate::reclaim::budget::{Budget, Exhausted};
-use crate::reclaim::free_capacity::{Class, FreeCapacity};
+use crate::division::QueueSlotGrid;
+use crate::reclaim::board::EvictionBoard;
+use crate::reclaim::budget::{BudgetExhausted, SearchBudget};
+use crate::reclaim::free_capacity::{FreeCapacity, PendingClass};
 use crate::reclaim::limits;
-use crate::reclaim::policy::Policy;
-use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
+use crate::reclaim::policy::EvictionPolicy;
+use crate::reclaim::snapshot::{ComparedQueues, EvictionUnit, ReclaimSnapshot};
 
 /// The decision about a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum UnitState {
     Open,
     FoundPlan,
     PluginDenial,
 }
 
 /// A decision that can be undone.
-enum Decision {
+enum UnitDecision {
     Take(usize),
     /// The unit stays, and with it all undecided units of its kind.
     Keep(Vec<usize>),
@@ -31,7 +31,7 @@ enum Decision {
     Put,
 }
 
-enum Next {
+enum NextChoice {
     Take(usize),
     /// Put the next member on the agent at this index of `agents`, or on a later one.
     PutFrom(usize),
@@ -39,15 +39,15 @@ enum Next {
     Done,
 }
 
-pub struct Backtrack<'s, 'a> {
-    snapshot: &'a Snapshot<'a>,
-    policy: &'a dyn Policy,
-    classes: &'a [Class],
+pub struct BacktrackSearch<'s, 'a> {
+    snapshot: &'a ReclaimSnapshot<'a>,
+    policy: &'a dyn EvictionPolicy,
+    classes: &'a [PendingClass],
     /// The candidates, in the order in which they lose.
-    units: &'s [Unit],
-    kinds: Kinds,
-    board: Board<'a>,
-    states: Vec<State>,
+    units: &'s [EvictionUnit],
+    kinds: UnitKinds,
+    board: EvictionBoard<'a>,
+    states: Vec<UnitState>,
     /// Agents in the order in which they are tried: the agent whose unit loses first comes first.
     agents: Vec<usize>,
     /// The class of each pending member.
@@ -55,29 +55,29 @@ pub struct Backtrack<'s, 'a> {
     /// The index in `agents` for each member that is already put on an agent.
     places: Vec<usize>,
     taken: Vec<usize>,
-    decisions: Vec<Decision>,
+    decisions: Vec<UnitDecision>,
     /// By step of the reclaimer's path: the amounts that its side holds with the request after all candidates inside
     /// are evicted.
-    least: Grid<Amount>,
+    least: QueueSlotGrid<Amount>,
 }
 
-impl<'s, 'a> Backtrack<'s, 'a> {
+impl<'s, 'a> BacktrackSearch<'s, 'a> {
     pub fn new(
-        (snapshot, policy, classes): (&'a Snapshot<'a>, &'a dyn Policy, &'a [Class]),
-        units: &'s [Unit],
+        (snapshot, policy, classes): (&'a ReclaimSnapshot<'a>, &'a dyn EvictionPolicy, &'a [PendingClass]),
+        units: &'s [EvictionUnit],
         request: Vec<Amount>,
         free: FreeCapacity<'a>,
     ) -> Self {
-        let least = least(snapshot, &request, units);
+        let least = least_holdings(snapshot, &request, units);
         let members = classes.iter().enumerate().flat_map(|(at, class)| vec![at; class.members.len()]).collect();
         let mut search = Self {
             snapshot,
             policy,
             classes,
             units,
-            kinds: Kinds::default(),
-            board: Board::new(snapshot, request, free),
-            states: vec![State::Open; units.len()],
+            kinds: UnitKinds::default(),
+            board: EvictionBoard::new(snapshot, request, free),
+            states: vec![UnitState::Open; units.len()],
             agents: Vec::new(),
             members,
             places: Vec::new(),
@@ -95,7 +95,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         for at in 0..self.units.len() {
             let queue = self.units[at].queue;
             if *hopeless[queue].get_or_insert_with(|| self.is_hopeless(queue)) {
-                self.states[at] = State::PluginDenial;
+                self.states[at] = UnitState::PluginDenial;
             } else {
                 self.board.promise(&self.units[at]);
             }
@@ -110,7 +110,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     /// False if there is certainly no lawful set: some class has no room even if all undecided units are evicted, or
     /// more has to be freed than is allowed.
     fn may_exist(&self) -> bool {
-        let has_room = |class: &Class| {
+        let has_room = |class: &PendingClass| {
             let need = class.members.len();
             let mut sum = 0;
             (0..self.board.free.agents()).any(|agent| {
@@ -118,7 +118,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
                 sum >= need
             })
         };
-        let open = self.units.iter().zip(&self.states).filter(|(_, state)| **state == State::Open);
+        let open = self.units.iter().zip(&self.states).filter(|(_, state)| **state == UnitState::Open);
         self.classes.iter().all(has_room)
             && may_suffice(
                 (self.snapshot, self.policy, self.classes),
@@ -129,30 +129,30 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     }
 
     /// Victims in an order in which they may be evicted; `None` if there is no lawful set.
-    pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
+    pub fn find(mut self, budget: &mut SearchBudget) -> Result<Option<Vec<usize>>, BudgetExhausted> {
         budget.pay((self.board.free.agents() + self.units.len()).saturating_mul(1 + self.snapshot.width()))?;
         if !self.may_exist() {
             return Ok(None);
         }
-        self.kinds = Kinds::new(self.snapshot, self.policy, self.units, self.board.free.agents());
+        self.kinds = UnitKinds::new(self.snapshot, self.policy, self.units, self.board.free.agents());
         self.agents = self.kinds.agents_in_order();
         loop {
             budget.pay(self.taken.len() + self.snapshot.path.len())?;
             let has_more_steps = match self.next(budget)? {
-                Next::Done => {
+                NextChoice::Done => {
                     let taken = self.taken.clone();
                     return self.order(taken, budget);
                 }
-                Next::Take(at) => {
+                NextChoice::Take(at) => {
                     if self.take(at, budget)? {
-                        self.decisions.push(Decision::Take(at));
+                        self.decisions.push(UnitDecision::Take(at));
                     } else {
                         self.keep(at);
                     }
                     true
                 }
-                Next::PutFrom(place) => self.put_from(place, budget)? || self.back(budget)?,
-                Next::DeadEnd => self.back(budget)?,
+                NextChoice::PutFrom(place) => self.put_from(place, budget)? || self.back(budget)?,
+                NextChoice::DeadEnd => self.back(budget)?,
             };
             if !has_more_steps {
                 return Ok(None);
@@ -161,14 +161,14 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     }
 
     /// The next decision to make.
-    fn next(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
+    fn next(&self, budget: &mut SearchBudget) -> Result<NextChoice, BudgetExhausted> {
         if let Some(place) = self.places.last() {
             let (agent, class) = (self.agents[*place], &self.classes[self.members[self.places.len() - 1]]);
             let lacks = |column: usize| {
                 self.board.free.of(agent, column) < 0 && class.request.iter().any(|(asked, _)| *asked == column)
             };
             if class.request.iter().any(|(c, _)| self.board.obtainable(agent, *c) < 0) {
-                return Ok(Next::DeadEnd);
+                return Ok(NextChoice::DeadEnd);
             }
             if class.request.iter().any(|(c, _)| lacks(*c)) {
                 let here = |m: &usize| self.snapshot.members[*m].agent == agent;
@@ -184,13 +184,13 @@ impl<'s, 'a> Backtrack<'s, 'a> {
                 self.places.last().filter(|_| self.members[self.places.len()] == self.members[self.places.len() - 1]);
             // A member that equals the one before starts at the agent of that one. Otherwise sets that differ only in
             // swapped members would be tried too.
-            return Ok(Next::PutFrom(alike.copied().unwrap_or(0)));
+            return Ok(NextChoice::PutFrom(alike.copied().unwrap_or(0)));
         }
         self.complete(budget)
     }
 
     /// The next decision once all members have room, until the set is lawful.
-    fn complete(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
+    fn complete(&self, budget: &mut SearchBudget) -> Result<NextChoice, BudgetExhausted> {
         let all = self.kinds.all();
         if let Err(denied) = limits::check(&self.board.holdings) {
             let step = self.snapshot.path.iter().position(|q| *q == denied.level).unwrap_or(0);
@@ -214,13 +214,13 @@ impl<'s, 'a> Backtrack<'s, 'a> {
             if self.policy.after(&self.board.holdings, queue).is_ok() {
                 continue;
             }
-            let Some(pair) = self.snapshot.pairs[queue] else { return Ok(Next::DeadEnd) };
+            let Some(pair) = self.snapshot.pairs[queue] else { return Ok(NextChoice::DeadEnd) };
             // More victims of the same side make it worse. Only victims inside of the reclaimer's side, at a lower
             // step, help.
-            let helps = |other: Pair| other.step < pair.step;
+            let helps = |other: ComparedQueues| other.step < pair.step;
             return self.first_open(all, |at| self.snapshot.pairs[self.units[at].queue].is_some_and(helps), budget);
         }
-        Ok(Next::Done)
+        Ok(NextChoice::Done)
     }
 
     /// True if members of a gang are left, but fewer than it needs.
@@ -233,15 +233,15 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         &self,
         among: &[usize],
         serves: impl Fn(usize) -> bool,
-        budget: &mut Budget,
-    ) -> Result<Next, Exhausted> {
+        budget: &mut SearchBudget,
+    ) -> Result<NextChoice, BudgetExhausted> {
         budget.pay(among.len())?;
-        let open = |at: &usize| self.states[*at] == State::Open && serves(*at);
-        Ok(among.iter().copied().find(open).map_or(Next::DeadEnd, Next::Take))
+        let open = |at: &usize| self.states[*at] == UnitState::Open && serves(*at);
+        Ok(among.iter().copied().find(open).map_or(NextChoice::DeadEnd, NextChoice::Take))
     }
 
     /// Takes the unit if it and the earlier victims may be evicted in some order. Returns whether it did.
-    fn take(&mut self, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn take(&mut self, at: usize, budget: &mut SearchBudget) -> Result<bool, BudgetExhausted> {
         let unit = &self.units[at];
         budget.pay(self.snapshot.weight(unit))?;
         let last = self.policy.before(&self.board.holdings, unit).is_ok();
@@ -262,7 +262,7 @@ impl<'s, 'a> Backtrack<'s, 'a> {
             return Ok(false);
         }
         self.board.vacate(unit);
-        self.states[at] = State::FoundPlan;
+        self.states[at] = UnitState::FoundPlan;
         self.taken.push(at);
         Ok(true)
     }
@@ -270,7 +270,11 @@ impl<'s, 'a> Backtrack<'s, 'a> {
     /// An order in which the units of `rest` may be evicted after all other victims. It is built from its end: a unit
     /// that may be evicted last of a set may also be evicted last of any part of the set, so no choice has to be tried
     /// twice.
-    fn order(&mut self, mut rest: Vec<usize>, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
+    fn order(
+        &mut self,
+        mut rest: Vec<usize>,
+        budget: &mut SearchBudget,
+    ) -> Result<Option<Vec<usize>>, BudgetExhausted> {
         let mut backwards = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
             let mut last = None;
@@ -296,17 +300,17 @@ impl<'s, 'a> Backtrack<'s, 'a> {
 
     /// Keeps the unit and all undecided units of its kind.
     fn keep(&mut self, at: usize) {
-        let alike = self.kinds.alike(at).iter().copied();
-        let kept: Vec<usize> = alike.filter(|other| self.states[*other] == State::Open).collect();
+        let alike = self.kinds.units_of_kind(at).iter().copied();
+        let kept: Vec<usize> = alike.filter(|other| self.states[*other] == UnitState::Open).collect();
         for other in kept.iter().copied() {
-            self.states[other] = State::PluginDenial;
+            self.states[other] = UnitState::PluginDenial;
             self.board.withdraw(&self.units[other]);
         }
-        self.decisions.push(Decision::Keep(kept));
+        self.decisions.push(UnitDecision::Keep(kept));
     }
 
     /// Puts the next member on the first agent that could have room for it, beginning at index `from`.
-    fn put_from(&mut self, from: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn put_from(&mut self, from: usize, budget: &mut SearchBudget) -> Result<bool, BudgetExhausted> {
         let class = &self.classes[self.members[self.places.len()]];
         let could = |place: &usize| self.board.most(self.agents[*place], class, 1) > 0;
         let found = (from..self.agents.len()).find(could);
@@ -314,32 +318,32 @@ impl<'s, 'a> Backtrack<'s, 'a> {
         let Some(place) = found else { return Ok(false) };
         self.board.free.change(self.agents[place], &class.request, -1);
         self.places.push(place);
-        self.decisions.push(Decision::Put);
+        self.decisions.push(UnitDecision::Put);
         Ok(true)
     }
 
     /// Undoes decisions back to the last one that has another way, and takes that way. Returns false if there is none
     /// left.
-    fn back(&mut self, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn back(&mut self, budget: &mut SearchBudget) -> Result<bool, BudgetExhausted> {
         while let Some(decision) = self.decisions.pop() {
             budget.pay(0)?;
             match decision {
-                Decision::Take(at) => {
+                UnitDecision::Take(at) => {
                     let unit = &self.units[at];
                     budget.pay(self.snapshot.weight(unit))?;
                     self.board.give_back(unit);
-                    self.states[at] = State::Open;
+                    self.states[at] = UnitState::Open;
                     self.taken.pop();
                     self.keep(at);
                     return Ok(true);
                 }
-                Decision::Keep(kept) => {
+                UnitDecision::Keep(kept) => {
                     for at in kept {
-                        self.states[at] = State::Open;
+                        self.states[at] = UnitState::Open;
                         self.board.promise(&self.units[at]);
                     }
                 }
-                Decision::Put => {
+                UnitDecision::Put => {
                     let Some(place) = self.places.pop() else { continue };
                     let class = &self.classes[self.members[self.places.len()]];
                     self.board.free.change(self.agents[place], &class.request, 1);
@@ -354,8 +358,8 @@ impl<'s, 'a> Backtrack<'s, 'a> {
 }
 
 /// By step: the amounts that the reclaimer's side holds with the request after every candidate inside of it is evicted.
-fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount> {
-    let mut gone = Grid::new(snapshot.path.len(), snapshot.width(), 0u128);
+fn least_holdings(snapshot: &ReclaimSnapshot, request: &[Amount], units: &[EvictionUnit]) -> QueueSlotGrid<Amount> {
+    let mut gone = QueueSlotGrid::new(snapshot.path.len(), snapshot.width(), 0u128);
     for unit in units {
         let inside = snapshot.pairs[unit.queue].map_or(0, |pair| pair.step + 1);
         for (column, amount) in unit.members.clone().flat_map(|member| snapshot.cells(member)) {
@@ -369,7 +373,7 @@ fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount
     {
         gone[(step, column)] = gone[(step, column)].saturating_add(gone[(step - 1, column)]);
     }
-    let mut least = Grid::new(snapshot.path.len(), snapshot.width(), Amount::ZERO);
+    let mut least = QueueSlotGrid::new(snapshot.path.len(), snapshot.width(), Amount::ZERO);
     for (step, queue) in snapshot.path.iter().enumerate() {
         for column in 0..snapshot.width() {
             let held = snapshot.tree.allocated[(*queue, column)].units().saturating_sub(gone[(step, column)]);

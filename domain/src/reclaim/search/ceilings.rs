@@ -1,25 +1,25 @@
 //! A quick proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
 
 use crate::decimal::Amount;
-use crate::division::Grid;
+use crate::division::QueueSlotGrid;
 use crate::division::exact::greatest_common_divisor;
-use crate::reclaim::free_capacity::{Class, FreeCapacity};
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::policy::Policy;
-use crate::reclaim::snapshot::{Snapshot, Unit};
+use crate::reclaim::free_capacity::{FreeCapacity, PendingClass};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::policy::EvictionPolicy;
+use crate::reclaim::snapshot::{EvictionUnit, ReclaimSnapshot};
 
 /// False if some class alone cannot get what it lacks. `least` has, by step, the least that the reclaimer's sides can
 /// hold.
 pub fn may_suffice(
-    (snapshot, policy, classes): (&Snapshot, &dyn Policy, &[Class]),
+    (snapshot, policy, classes): (&ReclaimSnapshot, &dyn EvictionPolicy, &[PendingClass]),
     free: &FreeCapacity,
-    (holdings, least): (&Holdings, &Grid<Amount>),
-    mut units: Vec<&Unit>,
+    (holdings, least): (&QueueHoldings, &QueueSlotGrid<Amount>),
+    mut units: Vec<&EvictionUnit>,
 ) -> bool {
-    let side = |unit: &Unit| snapshot.pairs[unit.queue].map(|pair| pair.theirs);
+    let side = |unit: &EvictionUnit| snapshot.pairs[unit.queue].map(|pair| pair.theirs);
     units.sort_by_key(|unit| side(unit));
-    let sides: Vec<&[&Unit]> = units.chunk_by(|a, b| side(a) == side(b)).collect();
-    let most = |units: &&[&Unit], column: usize| {
+    let sides: Vec<&[&EvictionUnit]> = units.chunk_by(|a, b| side(a) == side(b)).collect();
+    let most = |units: &&[&EvictionUnit], column: usize| {
         let amounts = units.iter().map(|unit| snapshot.size(unit, column));
         let (all, step) = amounts
             .fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), greatest_common_divisor(step, size)));

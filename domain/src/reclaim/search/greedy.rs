@@ -3,63 +3,63 @@
 
 use std::collections::HashMap;
 
-use super::candidates::Extent;
+use super::candidates::EvictionExtent;
 use super::order::LosingOrder;
 use crate::decimal::Amount;
-use crate::reclaim::board::Board;
-use crate::reclaim::budget::{Budget, Exhausted};
-use crate::reclaim::free_capacity::{Class, FreeCapacity, fits};
+use crate::reclaim::board::EvictionBoard;
+use crate::reclaim::budget::{BudgetExhausted, SearchBudget};
+use crate::reclaim::free_capacity::{FreeCapacity, PendingClass, count_fits};
 use crate::reclaim::limits;
-use crate::reclaim::outcome::Rule;
-use crate::reclaim::policy::{Allowed, Denied, Policy};
-use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
+use crate::reclaim::outcome::ReclaimRule;
+use crate::reclaim::policy::{EvictionDenial, EvictionPolicy, EvictionReason};
+use crate::reclaim::snapshot::{EvictionUnit, NO_AGENT, ReclaimSnapshot};
 
 /// The reason why the search ended without a plan.
-pub enum Ended {
+pub enum GreedyEnd {
     NotFound,
     Exhausted,
 }
 
-impl From<Exhausted> for Ended {
-    fn from(_: Exhausted) -> Self {
+impl From<BudgetExhausted> for GreedyEnd {
+    fn from(_: BudgetExhausted) -> Self {
         Self::Exhausted
     }
 }
 
-pub struct Greedy<'a> {
-    pub snapshot: &'a Snapshot<'a>,
-    pub policy: &'a dyn Policy,
-    pub board: Board<'a>,
-    pub classes: &'a [Class],
+pub struct GreedySearch<'a> {
+    pub snapshot: &'a ReclaimSnapshot<'a>,
+    pub policy: &'a dyn EvictionPolicy,
+    pub board: EvictionBoard<'a>,
+    pub classes: &'a [PendingClass],
     /// The candidates that have arrived, in their order.
-    pub units: Vec<Unit>,
+    pub units: Vec<EvictionUnit>,
     /// The victims, as indices in `units`.
     pub victims: Vec<usize>,
     /// The sides that may not lose anything, because they would end worse off than the reclaimer; each with its denial.
-    pub spared: HashMap<usize, Denied>,
+    pub spared: HashMap<usize, EvictionDenial>,
     order: LosingOrder<'a>,
     /// By unit: the rule that allowed it, while it is a victim.
-    reasons: Vec<Option<Allowed>>,
+    reasons: Vec<Option<EvictionReason>>,
     /// By agent: the candidates on it.
     waiting: Vec<Vec<usize>>,
     /// By workload: its candidates, as indices in `units`.
     by_job: HashMap<usize, Vec<usize>>,
 }
 
-impl<'a> Greedy<'a> {
+impl<'a> GreedySearch<'a> {
     pub fn new(
-        snapshot: &'a Snapshot<'a>,
-        policy: &'a dyn Policy,
-        extents: &'a [Extent],
-        classes: &'a [Class],
+        snapshot: &'a ReclaimSnapshot<'a>,
+        policy: &'a dyn EvictionPolicy,
+        extents: &'a [EvictionExtent],
+        classes: &'a [PendingClass],
         (request, free): (Vec<Amount>, FreeCapacity<'a>),
-        spared: HashMap<usize, Denied>,
+        spared: HashMap<usize, EvictionDenial>,
     ) -> Self {
         let agents = free.agents();
         Self {
             snapshot,
             policy,
-            board: Board::new(snapshot, request, free),
+            board: EvictionBoard::new(snapshot, request, free),
             classes,
             units: Vec::new(),
             victims: Vec::new(),
@@ -72,7 +72,7 @@ impl<'a> Greedy<'a> {
     }
 
     /// Takes victims until the limits hold and every member has room.
-    pub fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+    pub fn run(&mut self, budget: &mut SearchBudget) -> Result<(), GreedyEnd> {
         self.meet_limits(budget)?;
         let classes = self.classes;
         let mut reserved = Vec::with_capacity(classes.len());
@@ -90,13 +90,13 @@ impl<'a> Greedy<'a> {
     }
 
     /// Fetches the next candidate. Returns its index in `units`.
-    fn advance(&mut self, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
+    fn advance(&mut self, budget: &mut SearchBudget) -> Result<Option<usize>, BudgetExhausted> {
         let Some(unit) = self.order.next(budget)? else { return Ok(None) };
         let at = self.units.len();
         self.board.promise(&unit);
         for member in unit.members.clone() {
             let agent = self.snapshot.members[member].agent;
-            if agent != NOWHERE && self.waiting[agent].last() != Some(&at) {
+            if agent != NO_AGENT && self.waiting[agent].last() != Some(&at) {
                 self.waiting[agent].push(at);
             }
         }
@@ -107,7 +107,7 @@ impl<'a> Greedy<'a> {
     }
 
     /// Takes the unit if it may be evicted.
-    fn take_one(&mut self, at: usize) -> Result<(), Denied> {
+    fn take_one(&mut self, at: usize) -> Result<(), EvictionDenial> {
         let unit = self.units[at].clone();
         if let Some(pair) = self.snapshot.pairs[unit.queue]
             && let Some(denied) = self.spared.get(&pair.theirs)
@@ -128,14 +128,14 @@ impl<'a> Greedy<'a> {
 
     /// Takes a unit. The core of a gang is taken only together with all of its surplus members; if one is denied,
     /// nothing changes.
-    fn take(&mut self, at: usize) -> Result<(), Denied> {
+    fn take(&mut self, at: usize) -> Result<(), EvictionDenial> {
         let mark = self.victims.len();
         if self.units[at].is_core {
             let surplus = self.by_job.get(&self.units[at].job).cloned().unwrap_or_default();
             for other in surplus.into_iter().filter(|other| *other != at) {
                 if self.reasons[other].is_none() && self.take_one(other).is_err() {
                     self.undo(mark);
-                    return Err(Denied::plain(Rule::Gang, self.units[at].queue));
+                    return Err(EvictionDenial::plain(ReclaimRule::Gang, self.units[at].queue));
                 }
             }
         }
@@ -143,13 +143,13 @@ impl<'a> Greedy<'a> {
     }
 
     /// Gives a victim back. Returns the rule that had allowed it.
-    pub fn give_back(&mut self, at: usize) -> Option<Allowed> {
+    pub fn give_back(&mut self, at: usize) -> Option<EvictionReason> {
         self.board.give_back(&self.units[at]);
         self.reasons[at].take()
     }
 
     /// Takes a unit again that was just given back.
-    pub fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
+    pub fn take_again(&mut self, at: usize, reason: Option<EvictionReason>) {
         self.board.take(&self.units[at]);
         self.reasons[at] = reason;
     }
@@ -164,12 +164,12 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    pub fn is_victim(&self, unit: &Unit) -> bool {
+    pub fn is_victim(&self, unit: &EvictionUnit) -> bool {
         let units = self.by_job.get(&unit.job);
         units.is_some_and(|units| units.iter().any(|at| self.reasons[*at].is_some() && self.units[*at] == *unit))
     }
 
-    pub fn reason(&self, at: usize) -> Option<&Allowed> {
+    pub fn reason(&self, at: usize) -> Option<&EvictionReason> {
         self.reasons[at].as_ref()
     }
 
@@ -198,16 +198,16 @@ impl<'a> Greedy<'a> {
     }
 
     /// Takes victims below every ancestor whose limit the request exceeds.
-    fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+    fn meet_limits(&mut self, budget: &mut SearchBudget) -> Result<(), GreedyEnd> {
         let (mut next, mut at_limit) = (0, None);
-        while let Err(Denied { level, column, .. }) = limits::check(&self.board.holdings) {
+        while let Err(EvictionDenial { level, column, .. }) = limits::check(&self.board.holdings) {
             budget.pay(self.snapshot.path.len())?;
             if at_limit != Some((level, column)) {
                 // Candidates that did not help with the last limit may help with this one.
                 (next, at_limit) = (0, Some((level, column)));
             }
             let at = if next < self.units.len() { Some(next) } else { self.advance(budget)? };
-            let Some(at) = at else { return Err(Ended::NotFound) };
+            let Some(at) = at else { return Err(GreedyEnd::NotFound) };
             next = at + 1;
             let step = self.snapshot.path.iter().position(|q| *q == level).unwrap_or(0);
             let unit = &self.units[at];
@@ -223,7 +223,7 @@ impl<'a> Greedy<'a> {
     }
 
     /// Takes victims until every member of the class has room.
-    fn make_room(&mut self, class: &Class, budget: &mut Budget) -> Result<(), Ended> {
+    fn make_room(&mut self, class: &PendingClass, budget: &mut SearchBudget) -> Result<(), GreedyEnd> {
         let need = class.members.len();
         let mut counts: Vec<usize> =
             (0..self.board.free.agents()).map(|a| self.board.free.count(a, class, need)).collect();
@@ -245,7 +245,7 @@ impl<'a> Greedy<'a> {
                 }
             }
             if sum < need {
-                let Some(at) = self.advance(budget)? else { return Err(Ended::NotFound) };
+                let Some(at) = self.advance(budget)? else { return Err(GreedyEnd::NotFound) };
                 agents = self.agents_of(&[at]);
             }
         }
@@ -255,23 +255,29 @@ impl<'a> Greedy<'a> {
     fn agents_of(&self, units: &[usize]) -> Vec<usize> {
         let members = units.iter().flat_map(|at| self.units[*at].members.clone());
         let mut agents: Vec<usize> =
-            members.map(|m| self.snapshot.members[m].agent).filter(|agent| *agent != NOWHERE).collect();
+            members.map(|m| self.snapshot.members[m].agent).filter(|agent| *agent != NO_AGENT).collect();
         agents.sort_unstable();
         agents.dedup();
         agents
     }
 
     /// True if one more member would fit after all candidates on the agent are evicted.
-    fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
+    fn could_gain(&self, agent: usize, class: &PendingClass, count: usize) -> bool {
         let free = |column| self.obtainable(agent, column);
         // If only totals count, candidates are taken at once as they arrive, so that none is looked at twice.
         let comes = self.snapshot.agents.is_none();
-        count < class.allowed[agent] && (comes || fits(free, &class.request, count + 1) > count)
+        count < class.allowed[agent] && (comes || count_fits(free, &class.request, count + 1) > count)
     }
 
     /// Takes candidates on the agent, in their order, until `target` members fit there. If they do not, nothing
     /// changes.
-    fn gain(&mut self, agent: usize, class: &Class, target: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn gain(
+        &mut self,
+        agent: usize,
+        class: &PendingClass,
+        target: usize,
+        budget: &mut SearchBudget,
+    ) -> Result<bool, BudgetExhausted> {
         let mark = self.victims.len();
         let totals = self.snapshot.agents.is_none();
         let list = if totals { std::mem::take(&mut self.waiting[agent]) } else { self.waiting[agent].clone() };
@@ -291,7 +297,7 @@ impl<'a> Greedy<'a> {
         Ok(false)
     }
 
-    fn contributes(&self, at: usize, agent: usize, class: &Class, target: usize) -> bool {
+    fn contributes(&self, at: usize, agent: usize, class: &PendingClass, target: usize) -> bool {
         let target = i128::try_from(target).unwrap_or(i128::MAX);
         let lacks = |column: usize| {
             let asked = class.request.iter().find(|(c, _)| *c == column);
@@ -305,7 +311,7 @@ impl<'a> Greedy<'a> {
     }
 
     /// Gives back victims that are no longer needed after the last one was taken.
-    fn drop_spare(&mut self, mark: usize, agent: usize, class: &Class, target: usize) {
+    fn drop_spare(&mut self, mark: usize, agent: usize, class: &PendingClass, target: usize) {
         for place in (mark..self.victims.len().saturating_sub(1)).rev() {
             let at = self.victims[place];
             if !self.may_stay(at) {

@@ -2,11 +2,11 @@
 //! unlawful.
 
 use crate::maps::FastMap;
-use crate::reclaim::policy::Policy;
-use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
+use crate::reclaim::policy::EvictionPolicy;
+use crate::reclaim::snapshot::{EvictionUnit, NO_AGENT, ReclaimSnapshot};
 
 #[derive(Default)]
-pub struct Kinds {
+pub struct UnitKinds {
     /// The kind of each unit.
     kind: Vec<usize>,
     /// The units of each kind.
@@ -19,26 +19,26 @@ pub struct Kinds {
 /// The properties of a unit that the rules look at: its queue, its gang if the rules depend on it, and the amounts that
 /// it frees on each agent.
 #[derive(PartialEq, Eq, Hash)]
-struct Traits<'a> {
+struct UnitTraits<'a> {
     queue: usize,
     gang: Option<(usize, bool)>,
     frees: Vec<(usize, &'a [(usize, u128)])>,
 }
 
-impl Kinds {
-    pub fn new(snapshot: &Snapshot, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
+impl UnitKinds {
+    pub fn new(snapshot: &ReclaimSnapshot, policy: &dyn EvictionPolicy, units: &[EvictionUnit], agents: usize) -> Self {
         let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
         let mut known = FastMap::default();
         for (at, unit) in units.iter().enumerate() {
             let alone = policy.decides_by_queue() && snapshot.jobs[unit.job].members.len() == 1;
             let member = |m: usize| (snapshot.members[m].agent, snapshot.cells(m));
-            let traits = Traits {
+            let traits = UnitTraits {
                 queue: unit.queue,
                 gang: (!alone).then_some((unit.job, unit.is_core)),
                 frees: unit.members.clone().map(member).collect(),
             };
             for (agent, _) in &traits.frees {
-                if *agent != NOWHERE && kinds.on[*agent].last() != Some(&at) {
+                if *agent != NO_AGENT && kinds.on[*agent].last() != Some(&at) {
                     kinds.on[*agent].push(at);
                 }
             }
@@ -52,7 +52,7 @@ impl Kinds {
         kinds
     }
 
-    pub fn alike(&self, unit: usize) -> &[usize] {
+    pub fn units_of_kind(&self, unit: usize) -> &[usize] {
         &self.alike[self.kind[unit]]
     }
 

@@ -5,15 +5,15 @@
 //! members. Any lawful set is acceptable, but units should be evicted in the order of DIVISION §6.4 where possible.
 //!
 //! One attempt has five parts:
-//! 1. `candidates` and `Attempt::extents` exclude workloads that may lose nothing;
+//! 1. `candidates` and `SearchAttempt::extents` exclude workloads that may lose nothing;
 //! 2. `greedy` takes candidates in their order (`order`) until there is room;
 //! 3. if that fails, `backtrack` tries other sets, after `ceilings` could not prove that there is none;
-//! 4. `Policy::after` judges the whole set. Sides that it would leave worse off than the reclaimer are spared, and the
+//! 4. `EvictionPolicy::after` judges the whole set. Sides that it would leave worse off than the reclaimer are spared, and the
 //!    search starts again without them;
 //! 5. `prune` gives back every victim without which the plan still holds. If there is no plan, `refuse` explains why.
 //!
 //! Invariants: a set that is returned is lawful and minimal. "No plan" means that no lawful set exists, and
-//! [`Exhausted`] means that the budget ended before this was known. The search contains no rule about who may lose; the
+//! [`BudgetExhausted`] means that the budget ended before this was known. The search contains no rule about who may lose; the
 //! `policy` has them.
 
 mod backtrack;
@@ -27,23 +27,23 @@ mod refuse;
 
 use std::collections::HashMap;
 
-use super::budget::{Budget, Exhausted};
-use super::free_capacity::{Class, FreeCapacity};
-use super::holdings::Holdings;
-use super::outcome::{Refusal, Victim};
-use super::policy::{Allowed, Policy};
-use super::snapshot::{Snapshot, Unit};
+use super::budget::{BudgetExhausted, SearchBudget};
+use super::free_capacity::{FreeCapacity, PendingClass};
+use super::holdings::QueueHoldings;
+use super::outcome::{EvictionRefusal, Victim};
+use super::policy::{EvictionPolicy, EvictionReason};
+use super::snapshot::{EvictionUnit, ReclaimSnapshot};
 use crate::decimal::Amount;
 use crate::division::Fraction;
-use backtrack::Backtrack;
-pub use candidates::Mode;
-use candidates::{Extent, Protections};
-use greedy::{Ended, Greedy};
+use backtrack::BacktrackSearch;
+pub use candidates::EvictionMode;
+use candidates::{EvictionExtent, WorkloadProtections};
+use greedy::{GreedyEnd, GreedySearch};
 use refuse::{own_refusal, refusals};
 
-pub struct Attempt<'a> {
-    pub snapshot: &'a Snapshot<'a>,
-    pub classes: &'a [Class],
+pub struct SearchAttempt<'a> {
+    pub snapshot: &'a ReclaimSnapshot<'a>,
+    pub classes: &'a [PendingClass],
     pub request: &'a [Amount],
     pub free: FreeCapacity<'a>,
     /// True if a refusal explains each candidate. Otherwise it only says what the pending workload lacks.
@@ -54,40 +54,46 @@ pub struct Attempt<'a> {
 pub struct FoundPlan<'a> {
     pub victims: Vec<Victim>,
     /// The units of the victims, in the same order.
-    pub units: Vec<Unit>,
+    pub units: Vec<EvictionUnit>,
     /// Pairs (member, agent).
     pub placed: Vec<(usize, usize)>,
-    pub holdings: Holdings<'a>,
+    pub holdings: QueueHoldings<'a>,
     pub disruption_ratio: Amount,
 }
 
-pub enum Failed {
-    Refused(Vec<Refusal>),
+pub enum SearchFailure {
+    Refused(Vec<EvictionRefusal>),
     Exhausted,
 }
 
-impl From<Exhausted> for Failed {
-    fn from(_: Exhausted) -> Self {
+impl From<BudgetExhausted> for SearchFailure {
+    fn from(_: BudgetExhausted) -> Self {
         Self::Exhausted
     }
 }
 
-impl<'a> Attempt<'a> {
-    pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<FoundPlan<'a>, Failed> {
-        let protections = Protections::new(self.snapshot, mode);
+impl<'a> SearchAttempt<'a> {
+    pub fn search(
+        &self,
+        mode: EvictionMode,
+        policy: &dyn EvictionPolicy,
+        budget: &mut SearchBudget,
+    ) -> Result<FoundPlan<'a>, SearchFailure> {
+        let protections = WorkloadProtections::new(self.snapshot, mode);
         let extents = self.extents(&protections, policy);
         let mut spared = HashMap::new();
         loop {
             budget.pay(self.snapshot.tree.len())?;
             let start = (self.request.to_vec(), self.free.clone());
-            let mut search = Greedy::new(self.snapshot, policy, &extents, self.classes, start, spared.clone());
+            let mut search = GreedySearch::new(self.snapshot, policy, &extents, self.classes, start, spared.clone());
             match search.run(budget) {
-                Err(Ended::Exhausted) => return Err(Failed::Exhausted),
-                Err(Ended::NotFound) => {
+                Err(GreedyEnd::Exhausted) => return Err(SearchFailure::Exhausted),
+                Err(GreedyEnd::NotFound) => {
                     let start = (self.snapshot, policy, self.classes);
-                    let backtrack = Backtrack::new(start, &search.units, self.request.to_vec(), self.free.clone());
+                    let backtrack =
+                        BacktrackSearch::new(start, &search.units, self.request.to_vec(), self.free.clone());
                     let Some(victims) = backtrack.find(budget)? else {
-                        return Err(Failed::Refused(self.explain(&mut search, &protections)));
+                        return Err(SearchFailure::Refused(self.explain(&mut search, &protections)));
                     };
                     search.take_instead(victims);
                 }
@@ -103,7 +109,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn explain(&self, search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
+    fn explain(&self, search: &mut GreedySearch, protections: &WorkloadProtections) -> Vec<EvictionRefusal> {
         if self.explains_candidates {
             refusals(search, protections)
         } else {
@@ -112,13 +118,13 @@ impl<'a> Attempt<'a> {
     }
 
     /// The part of each workload that may be evicted, as far as this is known before any eviction.
-    fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
-        let holdings = Holdings::new(self.snapshot, self.request.to_vec());
+    fn extents(&self, protections: &WorkloadProtections, policy: &dyn EvictionPolicy) -> Vec<EvictionExtent> {
+        let holdings = QueueHoldings::new(self.snapshot, self.request.to_vec());
         let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         let mut lawful = |job: usize| {
             let known = &self.snapshot.jobs[job];
             let may_go = |member: usize| {
-                let unit = Unit { job, queue: known.queue, members: member..member + 1, is_core: false };
+                let unit = EvictionUnit { job, queue: known.queue, members: member..member + 1, is_core: false };
                 policy.before(&holdings, &unit).is_ok()
             };
             let mut members = known.members.clone();
@@ -129,13 +135,13 @@ impl<'a> Attempt<'a> {
         };
         (0..self.snapshot.jobs.len())
             .map(|job| match protections.extent(job) {
-                Ok(extent) if protections.concerns(job) && lawful(job) => extent,
-                _ => Extent::Nothing,
+                Ok(extent) if protections.may_take(job) && lawful(job) => extent,
+                _ => EvictionExtent::Nothing,
             })
             .collect()
     }
 
-    fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> FoundPlan<'a> {
+    fn taken(&self, policy: &dyn EvictionPolicy, search: &GreedySearch, placed: Vec<(usize, usize)>) -> FoundPlan<'a> {
         let mut in_order = search.victims.clone();
         in_order.sort_unstable();
         // The order in which victims were taken is certainly lawful. The order in which they arrived is easier to read,
@@ -146,7 +152,7 @@ impl<'a> Attempt<'a> {
         });
         let (rows, holdings) = reasons.unwrap_or_else(|| {
             let kept = in_order.iter().filter_map(|at| Some(self.shown(&search.units[*at], search.reason(*at)?)));
-            let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
+            let mut holdings = QueueHoldings::new(self.snapshot, self.request.to_vec());
             for at in &in_order {
                 holdings.take(&search.units[*at]);
             }
@@ -158,8 +164,13 @@ impl<'a> Attempt<'a> {
     }
 
     /// Takes the victims one after the other; `None` if one of them may not be evicted in this order.
-    fn replay(&self, policy: &dyn Policy, search: &Greedy, order: &[usize]) -> Option<(Vec<Victim>, Holdings<'a>)> {
-        let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
+    fn replay(
+        &self,
+        policy: &dyn EvictionPolicy,
+        search: &GreedySearch,
+        order: &[usize],
+    ) -> Option<(Vec<Victim>, QueueHoldings<'a>)> {
+        let mut holdings = QueueHoldings::new(self.snapshot, self.request.to_vec());
         let mut rows = Vec::with_capacity(order.len());
         for at in order {
             let unit = &search.units[*at];
@@ -170,7 +181,7 @@ impl<'a> Attempt<'a> {
         Some((rows, holdings))
     }
 
-    fn shown(&self, unit: &Unit, allowed: &Allowed) -> Victim {
+    fn shown(&self, unit: &EvictionUnit, allowed: &EvictionReason) -> Victim {
         let (snapshot, workload) = (self.snapshot, &self.snapshot.running[unit.job]);
         let first = snapshot.jobs[unit.job].members.start;
         let kernel = |member: usize| workload.members[member - first].kernel_id.clone();
@@ -185,7 +196,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Evicted / requested, the largest over the slots asked for.
-    fn disruption(&self, search: &Greedy) -> Amount {
+    fn disruption(&self, search: &GreedySearch) -> Amount {
         let mut evicted = vec![0u128; self.snapshot.width()];
         for member in search.victims.iter().flat_map(|at| search.units[*at].members.clone()) {
             for (column, units) in self.snapshot.cells(member) {

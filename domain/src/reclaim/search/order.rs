@@ -4,38 +4,42 @@
 
 use std::cmp::Ordering;
 
-use super::candidates::Extent;
-use crate::division::report::order::{Key, key};
+use super::candidates::EvictionExtent;
+use crate::division::report::order::{QueueOrderKey, key};
 use crate::division::tree::heaps::SiblingHeaps;
-use crate::reclaim::budget::{Budget, Exhausted};
-use crate::reclaim::holdings::Holdings;
-use crate::reclaim::policy::Policy;
-use crate::reclaim::snapshot::{Snapshot, Unit};
+use crate::reclaim::budget::{BudgetExhausted, SearchBudget};
+use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::policy::EvictionPolicy;
+use crate::reclaim::snapshot::{EvictionUnit, ReclaimSnapshot};
 
 pub struct LosingOrder<'a> {
-    snapshot: &'a Snapshot<'a>,
-    policy: &'a dyn Policy,
-    extents: &'a [Extent],
+    snapshot: &'a ReclaimSnapshot<'a>,
+    policy: &'a dyn EvictionPolicy,
+    extents: &'a [EvictionExtent],
     /// The amounts that queues would hold if all units that were returned so far had been evicted.
-    holdings: Holdings<'a>,
-    keys: Vec<Option<Key>>,
+    holdings: QueueHoldings<'a>,
+    keys: Vec<Option<QueueOrderKey>>,
     /// The children that still have candidates; the child that loses first is at the top.
     heaps: SiblingHeaps,
     /// By queue: its own candidates, the next one last; computed when the queue is first reached.
-    units: Vec<Option<Vec<Unit>>>,
+    units: Vec<Option<Vec<EvictionUnit>>>,
     /// By queue: the number of candidates in it and below it.
     left: Vec<usize>,
     own: Vec<usize>,
 }
 
 impl<'a> LosingOrder<'a> {
-    pub fn new(snapshot: &'a Snapshot<'a>, policy: &'a dyn Policy, extents: &'a [Extent]) -> Self {
+    pub fn new(
+        snapshot: &'a ReclaimSnapshot<'a>,
+        policy: &'a dyn EvictionPolicy,
+        extents: &'a [EvictionExtent],
+    ) -> Self {
         let rows = snapshot.tree.len();
         let mut order = Self {
             snapshot,
             policy,
             extents,
-            holdings: Holdings::new(snapshot, Vec::new()),
+            holdings: QueueHoldings::new(snapshot, Vec::new()),
             keys: vec![None; rows],
             heaps: SiblingHeaps::new(rows),
             units: vec![None; rows],
@@ -47,9 +51,9 @@ impl<'a> LosingOrder<'a> {
             let core = extent.core(policy, known);
             let surplus = known.members.len() - core;
             let units = match extent {
-                Extent::Nothing => 0,
-                Extent::Surplus => surplus,
-                Extent::All => surplus + usize::from(core > 0),
+                EvictionExtent::Nothing => 0,
+                EvictionExtent::Surplus => surplus,
+                EvictionExtent::All => surplus + usize::from(core > 0),
             };
             order.own[known.queue] += units;
         }
@@ -80,7 +84,7 @@ impl<'a> LosingOrder<'a> {
     }
 
     /// The next candidate.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Unit>, Exhausted> {
+    pub fn next(&mut self, budget: &mut SearchBudget) -> Result<Option<EvictionUnit>, BudgetExhausted> {
         let tree = self.snapshot.tree;
         let Some(mut queue) = self.heaps.first(None) else { return Ok(None) };
         while self.own[queue] == 0 {
@@ -105,7 +109,7 @@ impl<'a> LosingOrder<'a> {
         Ok(Some(unit))
     }
 
-    fn next_of(&mut self, queue: usize) -> Option<Unit> {
+    fn next_of(&mut self, queue: usize) -> Option<EvictionUnit> {
         if self.units[queue].is_none() {
             let mut units = self.units_of(queue);
             units.reverse();
@@ -116,23 +120,33 @@ impl<'a> LosingOrder<'a> {
 
     /// The units of a queue in the order in which they lose: first surplus members of every workload, then the cores of
     /// gangs. Both are in the reverse of the workload order; of equal members the last listed one comes first.
-    fn units_of(&self, queue: usize) -> Vec<Unit> {
-        let mut jobs: Vec<usize> =
-            self.snapshot.jobs_of(queue).iter().copied().filter(|j| self.extents[*j] != Extent::Nothing).collect();
+    fn units_of(&self, queue: usize) -> Vec<EvictionUnit> {
+        let mut jobs: Vec<usize> = self
+            .snapshot
+            .jobs_of(queue)
+            .iter()
+            .copied()
+            .filter(|j| self.extents[*j] != EvictionExtent::Nothing)
+            .collect();
         jobs.sort_by(|a, b| self.policy.compare_jobs(self.snapshot, *b, *a).then_with(|| b.cmp(a)));
         let mut units = Vec::with_capacity(jobs.len());
         for job in jobs.iter().copied() {
             let known = &self.snapshot.jobs[job];
             let core = self.extents[job].core(self.policy, known);
             let surplus = (known.members.start + core..known.members.end).rev();
-            units.extend(surplus.map(|member| Unit { job, queue, members: member..member + 1, is_core: false }));
+            units.extend(surplus.map(|member| EvictionUnit {
+                job,
+                queue,
+                members: member..member + 1,
+                is_core: false,
+            }));
         }
-        for job in jobs.into_iter().filter(|j| self.extents[*j] == Extent::All) {
+        for job in jobs.into_iter().filter(|j| self.extents[*j] == EvictionExtent::All) {
             let known = &self.snapshot.jobs[job];
-            let core = Extent::All.core(self.policy, known);
+            let core = EvictionExtent::All.core(self.policy, known);
             if core > 0 {
                 let members = known.members.start..known.members.start + core;
-                units.push(Unit { job, queue, members, is_core: true });
+                units.push(EvictionUnit { job, queue, members, is_core: true });
             }
         }
         units
@@ -140,7 +154,13 @@ impl<'a> LosingOrder<'a> {
 }
 
 /// True if queue `a` loses before its sibling `b`.
-fn loses_before(policy: &dyn Policy, holdings: &Holdings, keys: &[Option<Key>], a: usize, b: usize) -> bool {
+fn loses_before(
+    policy: &dyn EvictionPolicy,
+    holdings: &QueueHoldings,
+    keys: &[Option<QueueOrderKey>],
+    a: usize,
+    b: usize,
+) -> bool {
     let (Some(key_a), Some(key_b)) = (&keys[a], &keys[b]) else { return false };
     let (at, bt) = (holdings.position(a), holdings.position(b));
     policy.compare_queues((&at, key_a), (&bt, key_b)) == Ordering::Greater

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::greedy::Greedy;
-use crate::reclaim::budget::{Budget, Exhausted};
+use super::greedy::GreedySearch;
+use crate::reclaim::budget::{BudgetExhausted, SearchBudget};
 use crate::reclaim::limits;
-use crate::reclaim::policy::Denied;
+use crate::reclaim::policy::EvictionDenial;
 
-impl Greedy<'_> {
+impl GreedySearch<'_> {
     /// The sides that the whole plan would leave worse off than the reclaimer, each with its denial.
-    pub fn unsettled(&self) -> HashMap<usize, Denied> {
+    pub fn unsettled(&self) -> HashMap<usize, EvictionDenial> {
         let mut queues: Vec<usize> = self.victims.iter().map(|at| self.units[*at].queue).collect();
         queues.sort_unstable();
         queues.dedup();
@@ -20,7 +20,7 @@ impl Greedy<'_> {
     }
 
     /// Makes the set minimal: afterwards dropping any one victim breaks the plan. Returns pairs (member, agent).
-    pub fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
+    pub fn prune(&mut self, budget: &mut SearchBudget) -> Result<Vec<(usize, usize)>, BudgetExhausted> {
         // Giving a victim back only takes room away, so an agent without room for any member now has none later.
         let roomy = |agent: &usize| self.classes.iter().any(|class| self.board.free.count(*agent, class, 1) > 0);
         let agents: Vec<usize> = (0..self.board.free.agents()).filter(roomy).collect();
@@ -47,7 +47,7 @@ impl Greedy<'_> {
         Ok(self.board.free.place(classes, &agents, budget)?.unwrap_or_default())
     }
 
-    fn holds(&mut self, agents: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn holds(&mut self, agents: &[usize], budget: &mut SearchBudget) -> Result<bool, BudgetExhausted> {
         let classes = self.classes;
         let lawful = limits::check(&self.board.holdings).is_ok() && self.unsettled().is_empty();
         Ok(lawful && self.board.free.has_room(classes, agents, budget)?)

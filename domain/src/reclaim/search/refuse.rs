@@ -1,30 +1,30 @@
 //! Explains why there is no plan: the rule that forbids each candidate in the state at the end of the search
 //! (DIVISION §6.8).
 
-use super::candidates::{Extent, Protections};
-use super::greedy::Greedy;
+use super::candidates::{EvictionExtent, WorkloadProtections};
+use super::greedy::GreedySearch;
 use crate::division::Fraction;
-use crate::division::fraction::largest;
-use crate::reclaim::free_capacity::Class;
+use crate::division::fraction::largest_ratio;
+use crate::reclaim::free_capacity::PendingClass;
 use crate::reclaim::limits;
-use crate::reclaim::outcome::{Refusal, Rule};
-use crate::reclaim::policy::Denied;
-use crate::reclaim::snapshot::Unit;
+use crate::reclaim::outcome::{EvictionRefusal, ReclaimRule};
+use crate::reclaim::policy::EvictionDenial;
+use crate::reclaim::snapshot::EvictionUnit;
 
 /// The refusal for what the pending workload itself lacks; `None` if there is no candidate.
-pub fn own_refusal(search: &Greedy, protections: &Protections) -> Option<Refusal> {
+pub fn own_refusal(search: &GreedySearch, protections: &WorkloadProtections) -> Option<EvictionRefusal> {
     let snapshot = search.snapshot;
-    let has_candidate = (0..snapshot.jobs.len()).any(|job| protections.concerns(job));
-    has_candidate.then(|| lacking(search).shown(snapshot, None))
+    let has_candidate = (0..snapshot.jobs.len()).any(|job| protections.may_take(job));
+    has_candidate.then(|| missing_room(search).shown(snapshot, None))
 }
 
 /// One refusal for each candidate; before them one for what the pending workload itself lacks.
-pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
+pub fn refusals(search: &mut GreedySearch, protections: &WorkloadProtections) -> Vec<EvictionRefusal> {
     let snapshot = search.snapshot;
-    let lacking = lacking(search);
+    let lacking = missing_room(search);
     let mut lines = Vec::new();
-    for job in (0..snapshot.jobs.len()).filter(|job| protections.concerns(*job)) {
-        let denied = forbidden(search, protections, job).unwrap_or(lacking);
+    for job in (0..snapshot.jobs.len()).filter(|job| protections.may_take(*job)) {
+        let denied = forbidding_rule(search, protections, job).unwrap_or(lacking);
         lines.push(denied.shown(snapshot, Some(job)));
     }
     if !lines.is_empty() {
@@ -34,29 +34,29 @@ pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> 
 }
 
 /// The limit or the room that is missing even after every lawful victim is evicted.
-fn lacking(search: &Greedy) -> Denied {
+fn missing_room(search: &GreedySearch) -> EvictionDenial {
     if let Err(denied) = limits::check(&search.board.holdings) {
         return denied;
     }
     let snapshot = search.snapshot;
-    let plain = Denied::plain(Rule::Placement, snapshot.queue());
-    let short = |class: &Class| {
+    let plain = EvictionDenial::plain(ReclaimRule::Placement, snapshot.queue());
+    let short = |class: &PendingClass| {
         let columns = class.request.iter().map(|(column, _)| *column);
-        let (column, ratio) = largest(columns, |column| scarcity(search, class, column));
-        (ratio > Fraction::ONE).then_some(Denied { column, ours: Some(ratio), ..plain })
+        let (column, ratio) = largest_ratio(columns, |column| scarcity_ratio(search, class, column));
+        (ratio > Fraction::ONE).then_some(EvictionDenial { column, ours: Some(ratio), ..plain })
     };
     search.classes.iter().find_map(short).unwrap_or(plain)
 }
 
 /// The requested amount / the most that any eligible agent could offer, or the whole group if only totals count.
-fn scarcity(search: &Greedy, class: &Class, column: usize) -> Fraction {
+fn scarcity_ratio(search: &GreedySearch, class: &PendingClass, column: usize) -> Fraction {
     let agents = (0..class.allowed.len()).filter(|agent| class.allowed[*agent] > 0);
     let most = agents.map(|agent| u128::try_from(search.obtainable(agent, column)).unwrap_or(0)).max().unwrap_or(0);
     let asked = class.request.iter().find(|(c, _)| *c == column).map_or(0, |(_, units)| *units);
     Fraction::new(asked, most)
 }
 
-fn forbidden(search: &mut Greedy, protections: &Protections, job: usize) -> Option<Denied> {
+fn forbidding_rule(search: &mut GreedySearch, protections: &WorkloadProtections, job: usize) -> Option<EvictionDenial> {
     let snapshot = search.snapshot;
     let extent = match protections.extent(job) {
         Ok(extent) => extent,
@@ -68,24 +68,29 @@ fn forbidden(search: &mut Greedy, protections: &Protections, job: usize) -> Opti
     }
     let core = extent.core(search.policy, known);
     let first_surplus = known.members.start + core;
-    let mut units: Vec<Unit> = (first_surplus..known.members.end)
+    let mut units: Vec<EvictionUnit> = (first_surplus..known.members.end)
         .rev()
-        .map(|m| Unit { job, queue: known.queue, members: m..m + 1, is_core: false })
+        .map(|m| EvictionUnit { job, queue: known.queue, members: m..m + 1, is_core: false })
         .collect();
-    if extent == Extent::All && core > 0 {
-        units.push(Unit { job, queue: known.queue, members: known.members.start..first_surplus, is_core: true });
+    if extent == EvictionExtent::All && core > 0 {
+        units.push(EvictionUnit {
+            job,
+            queue: known.queue,
+            members: known.members.start..first_surplus,
+            is_core: true,
+        });
     }
     units.retain(|unit| !search.is_victim(unit));
     let denied = first_denied(search, &units);
     let keeps_minimum = || {
         let ratio = Fraction::new(known.core as u128, known.core as u128);
-        Denied { theirs: Some(ratio), ..Denied::plain(Rule::Gang, known.queue) }
+        EvictionDenial { theirs: Some(ratio), ..EvictionDenial::plain(ReclaimRule::Gang, known.queue) }
     };
-    denied.or_else(|| (extent == Extent::Surplus).then(keeps_minimum))
+    denied.or_else(|| (extent == EvictionExtent::Surplus).then(keeps_minimum))
 }
 
 /// The denial of the first unit that may not be evicted when the units are evicted one after the other.
-fn first_denied(search: &mut Greedy, units: &[Unit]) -> Option<Denied> {
+fn first_denied(search: &mut GreedySearch, units: &[EvictionUnit]) -> Option<EvictionDenial> {
     let mut gone = Vec::with_capacity(units.len());
     let mut denied = None;
     for unit in units {

@@ -1,35 +1,35 @@
 //! The usage of owners on each day of a replay, and the pending jobs at its end.
 
-use super::places::Places;
-use super::{ByTier, DayFigures, Starts};
-use crate::fairness::{self, TierReport, Use};
-use crate::normalize::Normalizer;
-use crate::replay::history::{History, Job};
-use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
+use super::places::EntityPlaces;
+use super::{ByTier, DayFigures, JobStarts};
+use crate::fairness::{self, MemberUsage, TierReport};
+use crate::normalize::UsageNormalizer;
+use crate::replay::history::{ReplayHistory, TraceJob};
+use crate::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
 
 /// The number of days of usage that is compared with shares.
-const WINDOW: usize = 7;
+const WINDOW_DAYS: usize = 7;
 
-pub struct Days {
+pub struct ReportDays {
     first: Day,
     /// By day, then by owner.
-    uses: Vec<Vec<Use>>,
+    uses: Vec<Vec<MemberUsage>>,
     /// The capacity by day. Like usage, it is in units of one day of the largest capacity that is ever offered.
     offered: Vec<f64>,
     last_end: Timestamp,
 }
 
-impl Days {
-    pub fn new(history: &History, what: &Starts) -> Self {
+impl ReportDays {
+    pub fn new(history: &ReplayHistory, what: &JobStarts) -> Self {
         let started = || history.jobs.iter().zip(what.starts);
         let first = history.jobs.first().map_or(Timestamp::EPOCH, |job| job.submitted_at);
         let ends = started().filter_map(|(job, start)| Some(job.end((*start)?)));
         let last_end = ends.max().unwrap_or(first).max(first);
         let count = last_end.day().days_since(first.day()).unsigned_abs() as usize + 1;
-        let normalizer = Normalizer::new(&history.most_offered(), &what.policy.options.resource_weights);
+        let normalizer = UsageNormalizer::new(&history.most_offered(), &what.policy.options.resource_weights);
         let mut days = Self {
             first: first.day(),
-            uses: vec![vec![Use::default(); history.owners.len()]; count],
+            uses: vec![vec![MemberUsage::default(); history.owners.len()]; count],
             offered: vec![0.0; count],
             last_end,
         };
@@ -48,7 +48,7 @@ impl Days {
     }
 
     /// Adds a job. `rate` is its usage in a second.
-    fn note(&mut self, job: &Job, start: Option<Timestamp>, rate: f64) {
+    fn note(&mut self, job: &TraceJob, start: Option<Timestamp>, rate: f64) {
         let owner = job.owner as usize;
         let (submitted, last) = (self.place(job.submitted_at.day()), self.uses.len());
         let started = start.map_or(last, |start| self.place(start.day()));
@@ -56,7 +56,7 @@ impl Days {
             day[owner].waits = true;
         }
         let Some(start) = start else { return };
-        for part in Span::new(start, job.end(start)).into_iter().flat_map(Span::by_day) {
+        for part in TimeSpan::new(start, job.end(start)).into_iter().flat_map(TimeSpan::by_day) {
             let place = self.place(part.start.day());
             let used = &mut self.uses[place][owner];
             used.used += rate * part.micros() as f64 / MICROS_PER_SECOND as f64;
@@ -64,12 +64,12 @@ impl Days {
         }
     }
 
-    fn note_offers(&mut self, history: &History, normalizer: &Normalizer, first: Timestamp) {
+    fn note_offers(&mut self, history: &ReplayHistory, normalizer: &UsageNormalizer, first: Timestamp) {
         let ends = history.offers.iter().skip(1).map(|offer| offer.from).chain([Timestamp::MAX]);
         for (offer, end) in history.offers.iter().zip(ends) {
             let rate = normalizer.normalized(&offer.slots.for_micros(MICROS_PER_SECOND.unsigned_abs()));
-            let span = Span::new(offer.from.max(first), end.min(self.last_end));
-            for part in span.into_iter().flat_map(Span::by_day) {
+            let span = TimeSpan::new(offer.from.max(first), end.min(self.last_end));
+            for part in span.into_iter().flat_map(TimeSpan::by_day) {
                 let place = self.place(part.start.day());
                 self.offered[place] += rate * part.micros() as f64 / MICROS_PER_SECOND as f64;
             }
@@ -106,9 +106,9 @@ impl Days {
     }
 
     /// The usage of each owner in the week that ends with a day, and its running and pending jobs on that day.
-    fn week(&self, last: usize) -> Vec<Use> {
+    fn week(&self, last: usize) -> Vec<MemberUsage> {
         let mut sums = self.uses[last].clone();
-        for day in &self.uses[(last + 1).saturating_sub(WINDOW)..last] {
+        for day in &self.uses[(last + 1).saturating_sub(WINDOW_DAYS)..last] {
             for (sum, used) in sums.iter_mut().zip(day) {
                 sum.used += used.used;
             }
@@ -116,9 +116,9 @@ impl Days {
         sums
     }
 
-    pub fn series(&self, places: &Places) -> Vec<DayFigures> {
+    pub fn series(&self, places: &EntityPlaces) -> Vec<DayFigures> {
         let figures = |last: usize| {
-            let tiers = fairness::report(&places.tree, &places.arranged(&self.week(last)));
+            let tiers = fairness::report(&places.tree, &places.arrange_by_entity(&self.week(last)));
             let used: f64 = self.uses[last].iter().map(|used| used.used).sum();
             let offered = self.offered[last];
             DayFigures {

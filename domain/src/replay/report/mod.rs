@@ -6,11 +6,11 @@ mod waits;
 
 use serde::Serialize;
 
-use self::days::Days;
-use self::places::Places;
-pub use self::waits::Figures;
-use super::history::History;
-use super::policy::Policy;
+use self::days::ReportDays;
+use self::places::EntityPlaces;
+pub use self::waits::WaitFigures;
+use super::history::ReplayHistory;
+use super::policy::ReplayPolicy;
 use crate::time::{Day, Timestamp};
 
 /// A value for each tier.
@@ -35,14 +35,14 @@ pub struct DayFigures {
 
 /// A domain, project or user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entity {
+pub struct ReplayEntity {
     pub domain: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: WaitFigures,
     /// The part of the total usage, 0 to 1.
     pub used_share: f64,
     /// The mean wait minus that of the outcome that is compared with, in seconds.
@@ -52,11 +52,11 @@ pub struct Entity {
 
 /// The result of one policy, or what really happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct PolicyOutcome {
     pub policy: String,
     pub never_started: u64,
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: WaitFigures,
     pub last_end: Timestamp,
     /// The used part of the capacity until the last job ended, 0 to 1.
     pub utilisation: f64,
@@ -65,34 +65,35 @@ pub struct Outcome {
     pub jains_index: ByTier,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_change: Option<f64>,
-    pub domains: Vec<Entity>,
-    pub projects: Vec<Entity>,
-    pub users: Vec<Entity>,
+    pub domains: Vec<ReplayEntity>,
+    pub projects: Vec<ReplayEntity>,
+    pub users: Vec<ReplayEntity>,
     pub days: Vec<DayFigures>,
 }
 
 /// The starts that an outcome is computed from.
-pub struct Starts<'s> {
+pub struct JobStarts<'s> {
     pub name: &'s str,
     /// The start of each job; `None` if it never starts.
     pub starts: &'s [Option<Timestamp>],
     /// The policy whose weights determine the entitled shares.
-    pub policy: &'s Policy,
+    pub policy: &'s ReplayPolicy,
 }
 
-impl Outcome {
-    pub fn of(history: &History, what: &Starts) -> Self {
-        let places = Places::new(history, what.policy);
-        let days = Days::new(history, what);
+impl PolicyOutcome {
+    pub fn of(history: &ReplayHistory, what: &JobStarts) -> Self {
+        let places = EntityPlaces::new(history, what.policy);
+        let days = ReportDays::new(history, what);
         let waits = waits::by_owner(history, what.starts);
         let [domains, projects, users] = places.entities(&waits, &days.used_by_owner());
         let series = days.series(&places);
         let used: Vec<f64> = days.used_by_week().collect();
-        let mean = |figure: fn(&DayFigures) -> ByTier| mean(series.iter().map(figure).zip(used.iter().copied()));
+        let mean =
+            |figure: fn(&DayFigures) -> ByTier| weighted_mean(series.iter().map(figure).zip(used.iter().copied()));
         Self {
             policy: what.name.to_owned(),
             never_started: what.starts.iter().filter(|start| start.is_none()).count() as u64,
-            figures: Figures::of(waits.iter().flatten().copied().collect()),
+            figures: WaitFigures::of(waits.iter().flatten().copied().collect()),
             last_end: days.last_end(),
             utilisation: days.utilisation(),
             misallocated_share: mean(|day| day.misallocated_share),
@@ -107,7 +108,7 @@ impl Outcome {
 
     /// Sets `wait_change` of the outcome and of all entities, compared with `other`.
     pub fn compare(&mut self, other: &Self) {
-        let change = |now: &Figures, before: &Figures| Some(now.wait.mean - before.wait.mean);
+        let change = |now: &WaitFigures, before: &WaitFigures| Some(now.wait.mean - before.wait.mean);
         self.wait_change = change(&self.figures, &other.figures);
         let tiers = [
             (&mut self.domains, &other.domains),
@@ -122,7 +123,7 @@ impl Outcome {
 }
 
 /// The weighted mean of values.
-fn mean(figures: impl Iterator<Item = (ByTier, f64)>) -> ByTier {
+fn weighted_mean(figures: impl Iterator<Item = (ByTier, f64)>) -> ByTier {
     let (mut sum, mut weights) = (ByTier::default(), 0.0);
     for (figure, weight) in figures {
         sum.domain += figure.domain * weight;

@@ -1,12 +1,12 @@
 //! `easy`: EASY backfill. The first job that does not fit has a reservation, and no job that starts earlier may delay
 //! it.
 
-use super::Starts;
-use crate::replay::simulation::{Reservation, Round};
+use super::ReplayScheduler;
+use crate::replay::simulation::{JobReservation, SchedulerRound};
 
-pub(super) struct Easy;
+pub(super) struct EasyScheduler;
 
-impl Starts for Easy {
+impl ReplayScheduler for EasyScheduler {
     fn name(&self) -> &'static str {
         "easy"
     }
@@ -15,11 +15,11 @@ impl Starts for Easy {
         "backfill: later jobs overtake the first that does not fit, if by the estimates they do not delay it"
     }
 
-    fn round(&self, round: &mut Round) {
+    fn round(&self, round: &mut SchedulerRound) {
         if !round.any_fits() {
             return;
         }
-        let mut reserved: Option<Reservation> = None;
+        let mut reserved: Option<JobReservation> = None;
         for job in round.order() {
             let starts = match &mut reserved {
                 None => round.fits(job),

@@ -5,21 +5,22 @@ mod easy;
 mod skip;
 mod strict;
 
-use super::simulation::Round;
+use super::simulation::SchedulerRound;
 
 /// A scheduler, which starts jobs in an order.
-pub trait Starts: Sync {
+pub trait ReplayScheduler: Sync {
     fn name(&self) -> &'static str;
 
     /// A description in one line, for the help text.
     fn about(&self) -> &'static str;
 
     /// Starts the jobs that can start now.
-    fn round(&self, round: &mut Round);
+    fn round(&self, round: &mut SchedulerRound);
 }
 
-pub static SCHEDULERS: &[&dyn Starts] = &[&strict::Strict, &skip::Skip, &easy::Easy];
+pub static SCHEDULERS: &[&dyn ReplayScheduler] =
+    &[&strict::StrictScheduler, &skip::SkipScheduler, &easy::EasyScheduler];
 
-pub fn by_name(name: &str) -> Option<&'static dyn Starts> {
+pub fn by_name(name: &str) -> Option<&'static dyn ReplayScheduler> {
     SCHEDULERS.iter().copied().find(|scheduler| scheduler.name() == name)
 }

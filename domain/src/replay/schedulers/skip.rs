@@ -1,11 +1,11 @@
 //! `skip`: every job that fits starts, in order.
 
-use super::Starts;
-use crate::replay::simulation::Round;
+use super::ReplayScheduler;
+use crate::replay::simulation::SchedulerRound;
 
-pub(super) struct Skip;
+pub(super) struct SkipScheduler;
 
-impl Starts for Skip {
+impl ReplayScheduler for SkipScheduler {
     fn name(&self) -> &'static str {
         "skip"
     }
@@ -14,7 +14,7 @@ impl Starts for Skip {
         "starts jobs in order, and skips those that do not fit; large jobs may wait for long"
     }
 
-    fn round(&self, round: &mut Round) {
+    fn round(&self, round: &mut SchedulerRound) {
         if !round.any_fits() {
             return;
         }

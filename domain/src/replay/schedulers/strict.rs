@@ -1,11 +1,11 @@
 //! `strict`: no job overtakes the first one.
 
-use super::Starts;
-use crate::replay::simulation::Round;
+use super::ReplayScheduler;
+use crate::replay::simulation::SchedulerRound;
 
-pub(super) struct Strict;
+pub(super) struct StrictScheduler;
 
-impl Starts for Strict {
+impl ReplayScheduler for StrictScheduler {
     fn name(&self) -> &'static str {
         "strict"
     }
@@ -14,7 +14,7 @@ impl Starts for Strict {
         "starts jobs in order; where the first does not fit, all wait"
     }
 
-    fn round(&self, round: &mut Round) {
+    fn round(&self, round: &mut SchedulerRound) {
         while round.any_fits()
             && let Some(first) = round.first()
             && round.fits(first)

@@ -7,24 +7,24 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::group::{Group, Start};
-use super::history::{History, Job};
-use super::policy::Policy;
-use super::room::Room;
-use super::waiting::Waiting;
+use super::cluster_capacity::ClusterCapacity;
+use super::group::{ReplayGroup, WorkloadStart};
+use super::history::{ReplayHistory, TraceJob};
+use super::pending_jobs::PendingJobs;
+use super::policy::ReplayPolicy;
 use crate::hierarchy::Share;
 use crate::ids::{KernelKey, Member};
-use crate::run_times::Expected;
-use crate::sequencer::Workload;
+use crate::run_times::ExpectedRuntime;
+use crate::sequencer::SequenceWorkload;
 use crate::sequencer::progressive::{GroupUsage, ResourceRequest};
-use crate::slots::Amounts;
+use crate::slots::SlotAmounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
-pub use round::{Reservation, Round};
+pub use round::{JobReservation, SchedulerRound};
 
 /// The source of the runtimes that the scheduler and the sequencer expect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Estimates {
+pub enum RuntimeEstimates {
     /// The limit that the user set; without one, an estimate from jobs that ended.
     #[default]
     Given,
@@ -32,8 +32,8 @@ pub enum Estimates {
     Perfect,
 }
 
-impl Estimates {
-    fn told(self, job: &Job) -> Option<u32> {
+impl RuntimeEstimates {
+    fn estimate(self, job: &TraceJob) -> Option<u32> {
         match self {
             Self::Given => job.limit_seconds,
             Self::Perfect => Some(job.ran_seconds()),
@@ -43,20 +43,20 @@ impl Estimates {
 
 /// A running job.
 #[derive(Clone, Copy, Debug)]
-struct Running {
+struct RunningJob {
     key: KernelKey,
     started_at: Timestamp,
 }
 
 /// The state of the simulation at one instant.
-pub struct Simulation<'h> {
-    history: &'h History,
-    policy: &'h Policy,
-    estimates: Estimates,
-    group: Group,
-    room: Room,
-    waiting: Waiting,
-    running: BTreeMap<u32, Running>,
+pub struct ReplaySimulation<'h> {
+    history: &'h ReplayHistory,
+    policy: &'h ReplayPolicy,
+    estimates: RuntimeEstimates,
+    group: ReplayGroup,
+    room: ClusterCapacity,
+    waiting: PendingJobs,
+    running: BTreeMap<u32, RunningJob>,
     ends: BinaryHeap<Reverse<(Timestamp, u32)>>,
     /// The start of each job that has started.
     starts: Vec<Option<Timestamp>>,
@@ -70,28 +70,28 @@ pub struct Simulation<'h> {
     offered: usize,
 }
 
-impl<'h> Simulation<'h> {
+impl<'h> ReplaySimulation<'h> {
     /// `None` if the history has no jobs.
-    pub fn new(history: &'h History, policy: &'h Policy, estimates: Estimates) -> Option<Self> {
+    pub fn new(history: &'h ReplayHistory, policy: &'h ReplayPolicy, estimates: RuntimeEstimates) -> Option<Self> {
         let now = history.jobs.first()?.submitted_at;
         let offered = history.offers.partition_point(|offer| offer.from <= now);
         let offer = history.offered(offered.checked_sub(1).map(|last| &history.offers[last]));
-        let mut group = Group::new(policy, offer.clone(), now);
+        let mut group = ReplayGroup::new(policy, offer.clone(), now);
         for person in &history.owners {
-            group.know(person.member, &person.domain, policy);
+            group.add_owner(person.member, &person.domain, policy);
         }
         Some(Self {
             history,
             policy,
             estimates,
             group,
-            room: Room::new(offer),
-            waiting: Waiting::new(policy),
+            room: ClusterCapacity::new(offer),
+            waiting: PendingJobs::new(policy),
             running: BTreeMap::new(),
             ends: BinaryHeap::new(),
             starts: vec![None; history.jobs.len()],
             now,
-            next_run: now.plus_micros(interval(policy)),
+            next_run: now.plus_micros(run_interval(policy)),
             due: None,
             ran_at: now,
             arrived: 0,
@@ -136,8 +136,8 @@ impl<'h> Simulation<'h> {
     }
 
     /// The view of the scheduler at this instant.
-    pub fn round(&mut self) -> Round<'_, 'h> {
-        Round::new(self)
+    pub fn round(&mut self) -> SchedulerRound<'_, 'h> {
+        SchedulerRound::new(self)
     }
 
     /// The start of each job; `None` if it never started.
@@ -152,7 +152,7 @@ impl<'h> Simulation<'h> {
         if self.next_run > now {
             return;
         }
-        let interval = interval(self.policy);
+        let interval = run_interval(self.policy);
         let passed = (now.micros() - self.next_run.micros()) / interval;
         let last = self.next_run.plus_micros(passed * interval);
         let other_day = self.ran_at.day() != last.day();
@@ -192,11 +192,11 @@ impl<'h> Simulation<'h> {
         }
     }
 
-    fn job(&self, job: u32) -> &'h Job {
+    fn job(&self, job: u32) -> &'h TraceJob {
         &self.history.jobs[job as usize]
     }
 
-    fn size(&self, job: u32) -> &'h Amounts {
+    fn size(&self, job: u32) -> &'h SlotAmounts {
         self.history.size(self.job(job))
     }
 
@@ -209,12 +209,12 @@ impl<'h> Simulation<'h> {
         self.waiting.remove(number, job, self.size(number));
         debug_assert!(self.room.fits(self.size(number)), "a job starts where it fits");
         self.room.take(self.size(number));
-        let start = Start {
+        let start = WorkloadStart {
             owner: self.owner(number),
             slots: self.size(number).clone(),
-            told_seconds: self.estimates.told(job),
+            reported_seconds: self.estimates.estimate(job),
         };
-        let running = Running { key: self.group.start(start, self.now), started_at: self.now };
+        let running = RunningJob { key: self.group.start(start, self.now), started_at: self.now };
         self.running.insert(number, running);
         self.starts[number as usize] = Some(self.now);
         self.ends.push(Reverse((job.end(self.now), number)));
@@ -228,13 +228,13 @@ impl<'h> Simulation<'h> {
         let workload = |number: &u32| {
             let job = self.job(*number);
             let (id, owner) = (Cow::Borrowed(&*job.id), self.owner(*number));
-            Workload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
+            SequenceWorkload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
         };
         let request = |number: &u32| ResourceRequest {
             slots: Some(self.size(*number)),
-            seconds: self.estimates.told(self.job(*number)),
+            seconds: self.estimates.estimate(self.job(*number)),
         };
-        let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
+        let workloads: Vec<SequenceWorkload> = jobs.iter().map(workload).collect();
         let requests: Vec<ResourceRequest> = jobs.iter().map(request).collect();
         let order = self.group.order(self.policy, &workloads, &requests, self.now, most);
         order.into_iter().map(|at| jobs[at as usize]).collect()
@@ -243,15 +243,16 @@ impl<'h> Simulation<'h> {
     /// The expected runtime of a job, in microseconds.
     fn estimate(&self, number: u32) -> u64 {
         let job = self.job(number);
-        let told = self.estimates.told(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());
-        told.unwrap_or_else(|| {
+        let estimate =
+            self.estimates.estimate(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());
+        estimate.unwrap_or_else(|| {
             let own = self.group.user(self.owner(number)).map(Share::run_times).unwrap_or_default();
-            Expected::new(own, self.group.run_times(), self.group.options()).micros(None)
+            ExpectedRuntime::new(own, self.group.run_times(), self.group.options()).micros(None)
         })
     }
 }
 
-fn interval(policy: &Policy) -> i64 {
+fn run_interval(policy: &ReplayPolicy) -> i64 {
     i64::from(policy.options.slice_interval_seconds) * MICROS_PER_SECOND
 }
 

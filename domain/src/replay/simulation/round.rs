@@ -1,14 +1,14 @@
 //! The view of a scheduler of the pending jobs at one instant.
 
-use super::Simulation;
-use crate::replay::room::Room;
+use super::ReplaySimulation;
+use crate::replay::cluster_capacity::ClusterCapacity;
 use crate::time::Timestamp;
 
 /// One round of the scheduler: it may look at pending jobs and start some of them.
-pub struct Round<'s, 'h>(&'s mut Simulation<'h>);
+pub struct SchedulerRound<'s, 'h>(&'s mut ReplaySimulation<'h>);
 
-impl<'s, 'h> Round<'s, 'h> {
-    pub(super) fn new(simulation: &'s mut Simulation<'h>) -> Self {
+impl<'s, 'h> SchedulerRound<'s, 'h> {
+    pub(super) fn new(simulation: &'s mut ReplaySimulation<'h>) -> Self {
         Self(simulation)
     }
 
@@ -38,7 +38,7 @@ impl<'s, 'h> Round<'s, 'h> {
     }
 
     /// The reservation of a job: the time at which it can start if running jobs end as estimated.
-    pub fn reservation(&mut self, job: u32) -> Reservation {
+    pub fn reservation(&mut self, job: u32) -> JobReservation {
         // The estimates come from what runs have recorded.
         self.0.run();
         let simulation = &*self.0;
@@ -61,20 +61,20 @@ impl<'s, 'h> Round<'s, 'h> {
             from = end;
         }
         room.take(simulation.size(job));
-        Reservation { from, room }
+        JobReservation { from, room }
     }
 }
 
 /// The reservation of a job that waits for others to end.
-pub struct Reservation {
+pub struct JobReservation {
     from: Timestamp,
     /// The room that is left at that time after the job has started.
-    room: Room,
+    room: ClusterCapacity,
 }
 
-impl Reservation {
+impl JobReservation {
     /// True if a job that starts now does not delay the job with the reservation.
-    pub fn admits(&mut self, round: &Round, job: u32) -> bool {
+    pub fn admits(&mut self, round: &SchedulerRound, job: u32) -> bool {
         let estimate = i64::try_from(round.0.estimate(job)).unwrap_or(i64::MAX);
         if round.0.now.plus_micros(estimate) <= self.from {
             return true;

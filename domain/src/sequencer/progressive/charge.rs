@@ -6,34 +6,34 @@ use crate::factor::{Exponent, fair_share_factor};
 use crate::weight::EffectiveWeight;
 
 /// The number of units in the whole capacity of one window.
-const UNITS: f64 = 1e18;
+const UNITS_OF_CAPACITY: f64 = 1e18;
 
 /// A part of the capacity of the look-back window, in the same scale as normalised usage. It is an integer, so that a
 /// sum does not depend on the order of its parts.
 // Packed to the alignment of `u64`, so that a pending workload with its charge takes a quarter less memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(Rust, packed(8))]
-pub struct Charge(u128);
+pub struct UsageCharge(u128);
 
-impl Charge {
+impl UsageCharge {
     pub const ZERO: Self = Self(0);
 
     /// The charge for normalised usage. NaN and negative numbers cost nothing.
     pub fn of(normalized_usage: f64) -> Self {
         // The conversion saturates.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is what is meant")]
-        Self((normalized_usage * UNITS).round() as u128)
+        Self((normalized_usage * UNITS_OF_CAPACITY).round() as u128)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "sums are exact; what is compared is rounded once")]
     pub fn to_f64(self) -> f64 {
         // Most charges fit into 64 bits, which the processor converts to the same number in one instruction.
         let units = u64::try_from(self.0).map_or_else(|_| self.0 as f64, |units| units as f64);
-        units / UNITS
+        units / UNITS_OF_CAPACITY
     }
 }
 
-impl AddAssign for Charge {
+impl AddAssign for UsageCharge {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }
@@ -41,13 +41,13 @@ impl AddAssign for Charge {
 
 /// The usage of a domain, project or user, recorded and not, and the weight that divides it.
 #[derive(Clone, Copy, Debug)]
-pub struct Account {
+pub struct UsageAccount {
     pub normalized_usage: f64,
-    pub charged: Charge,
+    pub charged: UsageCharge,
     pub weight: EffectiveWeight,
 }
 
-impl Account {
+impl UsageAccount {
     /// Recorded usage plus all charges.
     pub fn used(&self) -> f64 {
         self.normalized_usage + self.charged.to_f64()
@@ -64,7 +64,7 @@ impl Account {
 
     /// The sort key with half of the next workload's charge. That half counts at most as much as the usage so far, so
     /// that owners with little usage are not held back by a large workload.
-    pub fn key_before(&self, next: Charge) -> u64 {
+    pub fn key_before(&self, next: UsageCharge) -> u64 {
         let used = self.used();
         Exponent::new(used + used.min(next.to_f64() / 2.0), self.weight).sort_key()
     }

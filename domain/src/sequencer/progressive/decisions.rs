@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use super::super::Workload;
-use super::super::decision::{Decision, OwnerReason, tie};
-use super::{Account, Charge, UsageAccounts};
+use super::super::SequenceWorkload;
+use super::super::decision::{OrderDecision, OwnerReason, tie_reason};
+use super::{UsageAccount, UsageAccounts, UsageCharge};
 use crate::ids::{Member, ProjectId, UserId};
 use crate::maps::FastMap;
-use crate::options::Order;
-use crate::slots::Usages;
+use crate::options::FairshareOrder;
+use crate::slots::SlotUsages;
 
 /// The accounts that have been read, with what was charged to them.
-struct Charged<'a> {
-    order: Order,
+struct ChargedAccounts<'a> {
+    order: FairshareOrder,
     accounts: &'a dyn UsageAccounts,
-    users: FastMap<Member, Account>,
-    projects: FastMap<ProjectId, (Option<Arc<str>>, Account)>,
-    domains: FastMap<Option<Arc<str>>, Account>,
+    users: FastMap<Member, UsageAccount>,
+    projects: FastMap<ProjectId, (Option<Arc<str>>, UsageAccount)>,
+    domains: FastMap<Option<Arc<str>>, UsageAccount>,
 }
 
-impl Charged<'_> {
+impl ChargedAccounts<'_> {
     fn look(&mut self, owner: Member) {
         let accounts = self.accounts;
         self.users.entry(owner).or_insert_with(|| accounts.user(owner));
-        if self.order == Order::Tiered && !self.projects.contains_key(&owner.project) {
+        if self.order == FairshareOrder::Tiered && !self.projects.contains_key(&owner.project) {
             let (name, domain) = accounts.domain(owner.project);
             self.domains.entry(name.clone()).or_insert(domain);
             self.projects.insert(owner.project, (name, accounts.project(owner.project)));
@@ -31,14 +31,14 @@ impl Charged<'_> {
     }
 
     /// The sort keys of the domain, the project and the user for the owner's next workload.
-    fn keys(&mut self, owner: Member, next: Charge) -> [u64; 3] {
+    fn keys(&mut self, owner: Member, next: UsageCharge) -> [u64; 3] {
         self.look(owner);
         let user = self.users.get(&owner).map_or(0, |account| account.key_before(next));
         let Some((name, project)) = self.projects.get(&owner.project) else { return [0, 0, user] };
-        [self.domains.get(name).map_or(0, Account::key), project.key(), user]
+        [self.domains.get(name).map_or(0, UsageAccount::key), project.key(), user]
     }
 
-    fn charge(&mut self, owner: Member, charge: Charge) {
+    fn charge(&mut self, owner: Member, charge: UsageCharge) {
         self.look(owner);
         if let Some(user) = self.users.get_mut(&owner) {
             user.charged += charge;
@@ -53,31 +53,31 @@ impl Charged<'_> {
 }
 
 /// The reason between two workloads of one owner.
-fn own(one: &Workload, other: &Workload) -> Decision {
-    if one.priority == other.priority { tie(one, other) } else { Decision::Priority }
+fn decide_own_order(one: &SequenceWorkload, other: &SequenceWorkload) -> OrderDecision {
+    if one.priority == other.priority { tie_reason(one, other) } else { OrderDecision::Priority }
 }
 
 /// The reasons of `placed`, a progressive order by usage. `charges` has the charge of each workload, and `reasons` those of the
 /// three tiers.
 pub fn decisions(
     reasons: [&'static OwnerReason; 3],
-    order: Order,
-    workloads: &[Workload],
-    charges: &[Charge],
+    order: FairshareOrder,
+    workloads: &[SequenceWorkload],
+    charges: &[UsageCharge],
     accounts: &dyn UsageAccounts,
     placed: &[u32],
-) -> Vec<Decision> {
+) -> Vec<OrderDecision> {
     let (users, projects, domains) = Default::default();
-    let mut charged = Charged { order, accounts, users, projects, domains };
+    let mut charged = ChargedAccounts { order, accounts, users, projects, domains };
     step_by_step(placed, |before, next| {
         let (owner, other) = (workloads[before].owner, workloads[next].owner);
         let keys = (charged.keys(owner, charges[before]), charged.keys(other, charges[next]));
         charged.charge(owner, charges[before]);
         let differs = keys.0.iter().zip(keys.1).position(|(a, b)| *a != b);
         match differs {
-            _ if owner == other => own(&workloads[before], &workloads[next]),
-            Some(tier) => Decision::Owner(reasons[tier]),
-            None => tie(&workloads[before], &workloads[next]),
+            _ if owner == other => decide_own_order(&workloads[before], &workloads[next]),
+            Some(tier) => OrderDecision::Owner(reasons[tier]),
+            None => tie_reason(&workloads[before], &workloads[next]),
         }
     })
 }
@@ -85,28 +85,28 @@ pub fn decisions(
 /// The reasons of `placed`, a progressive order by dominant share. `reason` is the one of different shares.
 pub fn dominant_decisions(
     reason: &'static OwnerReason,
-    workloads: &[Workload],
-    requests: &[Usages],
-    share: impl Fn(UserId, &Usages) -> f64,
+    workloads: &[SequenceWorkload],
+    requests: &[SlotUsages],
+    share: impl Fn(UserId, &SlotUsages) -> f64,
     placed: &[u32],
-) -> Vec<Decision> {
-    let mut more: FastMap<UserId, Usages> = FastMap::default();
+) -> Vec<OrderDecision> {
+    let mut more: FastMap<UserId, SlotUsages> = FastMap::default();
     step_by_step(placed, |before, next| {
         let (user, other) = (workloads[before].owner.user, workloads[next].owner.user);
         let shares = (share(user, more.entry(user).or_default()), share(other, more.entry(other).or_default()));
         more.entry(user).or_default().add(&requests[before]);
         match shares {
-            _ if user == other => own(&workloads[before], &workloads[next]),
-            (one, another) if one.to_bits() == another.to_bits() => tie(&workloads[before], &workloads[next]),
-            _ => Decision::Owner(reason),
+            _ if user == other => decide_own_order(&workloads[before], &workloads[next]),
+            (one, another) if one.to_bits() == another.to_bits() => tie_reason(&workloads[before], &workloads[next]),
+            _ => OrderDecision::Owner(reason),
         }
     })
 }
 
-fn step_by_step(placed: &[u32], mut decide: impl FnMut(usize, usize) -> Decision) -> Vec<Decision> {
+fn step_by_step(placed: &[u32], mut decide: impl FnMut(usize, usize) -> OrderDecision) -> Vec<OrderDecision> {
     let steps = placed.windows(2).map(|pair| decide(pair[0] as usize, pair[1] as usize));
     let mut decisions = Vec::with_capacity(placed.len());
-    decisions.extend(placed.first().map(|_| Decision::First));
+    decisions.extend(placed.first().map(|_| OrderDecision::First));
     decisions.extend(steps);
     decisions
 }

@@ -2,8 +2,8 @@
 
 use super::accounts::{DomainByProject, GroupUsage};
 use crate::ids::Member;
-use crate::sequencer::{Decision, ShareLookup, Workload};
-use crate::slots::Amounts;
+use crate::sequencer::{OrderDecision, SequenceWorkload, ShareLookup};
+use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
 /// The state of a group, as far as progressive orders read it.
@@ -14,7 +14,7 @@ impl<T: GroupUsage + ShareLookup + Sync> ProgressiveGroup for T {}
 /// The slots of a workload, and the time for which it will hold them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResourceRequest<'a> {
-    pub slots: Option<&'a Amounts>,
+    pub slots: Option<&'a SlotAmounts>,
     /// The announced runtime in seconds.
     pub seconds: Option<u32>,
 }
@@ -22,7 +22,7 @@ pub struct ResourceRequest<'a> {
 /// The input of a progressive order, and the wanted parts of its result.
 pub struct ProgressiveInput<'a> {
     pub group: &'a dyn ProgressiveGroup,
-    pub workloads: &'a [Workload<'a>],
+    pub workloads: &'a [SequenceWorkload<'a>],
     /// The request of each workload.
     pub requests: &'a [ResourceRequest<'a>],
     /// Workloads that have started but are not among the kernels yet.
@@ -38,7 +38,7 @@ pub struct ProgressiveInput<'a> {
 
 /// The effect of placing a workload on its user.
 #[derive(Clone, Copy, Debug)]
-pub struct Charged {
+pub struct PlacementCharge {
     /// A part of the capacity of the look-back window, in the same scale as normalised usage.
     pub charge: f64,
     pub factor_after: f64,
@@ -50,9 +50,9 @@ pub struct ProgressiveOrder {
     /// Positions in the workloads; the first one starts first.
     pub order: Vec<u32>,
     /// For each of `order`; empty if nothing is charged.
-    pub charged: Vec<Charged>,
+    pub charged: Vec<PlacementCharge>,
     /// The reason for each of `order` why it does not come before its predecessor; empty unless requested.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<OrderDecision>,
 }
 
 /// The progressive form of a sequencer.

@@ -6,8 +6,8 @@
 //! it is placed.
 //!
 //! A sequencer with a progressive order implements [`ProgressiveSequence`] (`form`) in its own file, with the parts that are here.
-//! `accounts` gives every owner an [`Account`]: recorded usage, plus charges for what running kernels have used since
-//! and will still use. `tariff` converts slots and an expected runtime into a [`Charge`]. `flat` and `tiers` choose the
+//! `accounts` gives every owner an [`UsageAccount`]: recorded usage, plus charges for what running kernels have used since
+//! and will still use. `tariff` converts slots and an expected runtime into a [`UsageCharge`]. `flat` and `tiers` choose the
 //! next workload by usage / weight (`fairshare`); `dominant` chooses it by dominant share (`drf`). `decisions` repeats
 //! an order to explain it.
 //!
@@ -30,20 +30,22 @@ mod lists;
 mod tiers;
 
 pub use accounts::{DomainByProject, GroupAccounts, GroupUsage, UsageAccounts};
-pub use charge::{Account, Charge};
+pub use charge::{UsageAccount, UsageCharge};
 pub use charge_rate::ChargeRate;
 pub use decisions::{decisions, dominant_decisions};
-pub use form::{Charged, ProgressiveGroup, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest};
+pub use form::{
+    PlacementCharge, ProgressiveGroup, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, ResourceRequest,
+};
 pub use lists::ByOwner;
 
-use super::Workload;
+use super::SequenceWorkload;
 use crate::ids::{Member, UserId};
-use crate::options::Order;
-use crate::slots::Usages;
+use crate::options::FairshareOrder;
+use crate::slots::SlotUsages;
 
 /// A placed workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct WorkloadTurn {
     /// Its position in the input.
     pub at: u32,
     /// The factor of its user after the charge.
@@ -51,32 +53,32 @@ pub struct Turn {
 }
 
 /// The pending workloads by user.
-pub fn by_owner(workloads: &[Workload]) -> ByOwner<Member> {
+pub fn by_owner(workloads: &[SequenceWorkload]) -> ByOwner<Member> {
     ByOwner::new(workloads, |workload| workload.owner)
 }
 
 /// The first `most` of `workloads` by usage / weight. `charges` has the charge of each workload.
 pub fn order(
-    order: Order,
+    order: FairshareOrder,
     workloads: &ByOwner<Member>,
-    charges: &[Charge],
+    charges: &[UsageCharge],
     accounts: &dyn UsageAccounts,
     most: usize,
-) -> Vec<Turn> {
+) -> Vec<WorkloadTurn> {
     match order {
-        Order::Flat => flat::order(workloads, charges, accounts, most),
-        Order::Tiered => tiers::order(lists::Lists::new(workloads, |at| charges[at]), accounts, most),
+        FairshareOrder::Flat => flat::order(workloads, charges, accounts, most),
+        FairshareOrder::Tiered => tiers::order(lists::OwnerLists::new(workloads, |at| charges[at]), accounts, most),
     }
 }
 
 /// The first `most` of `workloads` by dominant share. `requests` has the request of each workload, as the usage of one
 /// second. `share` returns the dominant share of a user who holds more than now.
 pub fn dominant_order(
-    workloads: &[Workload],
-    requests: &[Usages],
-    share: impl Fn(UserId, &Usages) -> f64,
+    workloads: &[SequenceWorkload],
+    requests: &[SlotUsages],
+    share: impl Fn(UserId, &SlotUsages) -> f64,
     most: usize,
 ) -> Vec<u32> {
     let workloads = ByOwner::new(workloads, |workload| workload.owner.user);
-    dominant::order(lists::Lists::new(&workloads, |_| ()), requests, share, most)
+    dominant::order(lists::OwnerLists::new(&workloads, |_| ()), requests, share, most)
 }

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::charge::{Account, Charge};
-use super::heap::{Heap, settle};
-use super::lists::{Lists, Waiting, number};
-use super::{Turn, UsageAccounts};
+use super::charge::{UsageAccount, UsageCharge};
+use super::heap::{KeyHeap, update_top};
+use super::lists::{ListedWorkload, OwnerLists, to_number};
+use super::{UsageAccounts, WorkloadTurn};
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
 
@@ -17,14 +17,14 @@ type UserKey = (u64, u32);
 type ProjectKey = (u64, UserKey);
 type DomainKey = (u64, ProjectKey);
 
-struct Tier<K> {
-    account: Account,
-    below: Heap<K>,
+struct AccountTier<K> {
+    account: UsageAccount,
+    below: KeyHeap<K>,
 }
 
-impl<K: Ord + Copy> Tier<K> {
-    fn new(account: Account) -> Self {
-        Self { account, below: Heap::new() }
+impl<K: Ord + Copy> AccountTier<K> {
+    fn new(account: UsageAccount) -> Self {
+        Self { account, below: KeyHeap::new() }
     }
 
     /// The key of the tier; `None` if nothing waits below.
@@ -35,33 +35,33 @@ impl<K: Ord + Copy> Tier<K> {
 }
 
 /// The first `most` of the workloads in `lists`.
-pub fn order(lists: Lists<Member, Charge>, accounts: &dyn UsageAccounts, most: usize) -> Vec<Turn> {
+pub fn order(lists: OwnerLists<Member, UsageCharge>, accounts: &dyn UsageAccounts, most: usize) -> Vec<WorkloadTurn> {
     let mut turns = Vec::with_capacity(lists.len().min(most));
-    let mut tiers = Tiers::new(lists, accounts);
-    turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
+    let mut tiers = AccountTiers::new(lists, accounts);
+    turns.extend(std::iter::from_fn(|| tiers.next_turn()).take(most));
     turns
 }
 
-struct Tiers {
-    lists: Lists<Member, Charge>,
-    users: Vec<Account>,
-    projects: Vec<Tier<UserKey>>,
-    domains: Vec<Tier<ProjectKey>>,
-    top: Heap<DomainKey>,
+struct AccountTiers {
+    lists: OwnerLists<Member, UsageCharge>,
+    users: Vec<UsageAccount>,
+    projects: Vec<AccountTier<UserKey>>,
+    domains: Vec<AccountTier<ProjectKey>>,
+    top: KeyHeap<DomainKey>,
 }
 
-impl Tiers {
-    fn new(lists: Lists<Member, Charge>, accounts: &dyn UsageAccounts) -> Self {
+impl AccountTiers {
+    fn new(lists: OwnerLists<Member, UsageCharge>, accounts: &dyn UsageAccounts) -> Self {
         let users = lists.owners.iter().map(|member| accounts.user(*member)).collect();
-        let mut tiers = Self { lists, users, projects: Vec::new(), domains: Vec::new(), top: Heap::new() };
-        let homes = tiers.homes(accounts);
-        for (user, (project, _)) in (0..).zip(&homes) {
+        let mut tiers = Self { lists, users, projects: Vec::new(), domains: Vec::new(), top: KeyHeap::new() };
+        let domain_assignments = tiers.domain_assignments(accounts);
+        for (user, (project, _)) in (0..).zip(&domain_assignments) {
             if let Some(key) = tiers.user_key(user) {
                 tiers.projects[*project as usize].below.push(Reverse((key, user)));
             }
         }
         let mut domain_of = vec![0; tiers.projects.len()];
-        for (project, domain) in homes {
+        for (project, domain) in domain_assignments {
             domain_of[project as usize] = domain;
         }
         for (project, domain) in (0..).zip(domain_of) {
@@ -69,7 +69,7 @@ impl Tiers {
                 tiers.domains[domain as usize].below.push(Reverse((key, project)));
             }
         }
-        for domain in 0..number(tiers.domains.len()) {
+        for domain in 0..to_number(tiers.domains.len()) {
             if let Some(key) = tiers.domains[domain as usize].key() {
                 tiers.top.push(Reverse((key, domain)));
             }
@@ -78,7 +78,7 @@ impl Tiers {
     }
 
     /// The number of each user's project and domain.
-    fn homes(&mut self, accounts: &dyn UsageAccounts) -> Vec<(u32, u32)> {
+    fn domain_assignments(&mut self, accounts: &dyn UsageAccounts) -> Vec<(u32, u32)> {
         let mut known: FastMap<ProjectId, (u32, u32)> = FastMap::default();
         let mut names: FastMap<Option<Arc<str>>, u32> = FastMap::default();
         let Self { lists, projects, domains, .. } = self;
@@ -86,11 +86,11 @@ impl Tiers {
             *known.entry(project).or_insert_with(|| {
                 let (name, account) = accounts.domain(project);
                 let domain = *names.entry(name).or_insert_with(|| {
-                    domains.push(Tier::new(account));
-                    number(domains.len() - 1)
+                    domains.push(AccountTier::new(account));
+                    to_number(domains.len() - 1)
                 });
-                projects.push(Tier::new(accounts.project(project)));
-                (number(projects.len() - 1), domain)
+                projects.push(AccountTier::new(accounts.project(project)));
+                (to_number(projects.len() - 1), domain)
             })
         };
         lists.owners.iter().map(|member| home(member.project)).collect()
@@ -102,24 +102,24 @@ impl Tiers {
     }
 
     /// Places the next workload and charges it to its user, its project and its domain.
-    fn turn(&mut self) -> Option<Turn> {
+    fn next_turn(&mut self) -> Option<WorkloadTurn> {
         let Reverse((_, domain)) = *self.top.peek()?;
         let Reverse((_, project)) = *self.domains[domain as usize].below.peek()?;
         let Reverse((_, user)) = *self.projects[project as usize].below.peek()?;
-        let Waiting { at, cost: charge, .. } = self.lists.take(user)?;
+        let ListedWorkload { at, cost: charge, .. } = self.lists.take(user)?;
         let account = &mut self.users[user as usize];
         account.charged += charge;
-        let turn = Turn { at, factor_after: account.factor() };
+        let turn = WorkloadTurn { at, factor_after: account.factor() };
         let key = self.user_key(user);
         let tier = &mut self.projects[project as usize];
-        settle(&mut tier.below, key);
+        update_top(&mut tier.below, key);
         tier.account.charged += charge;
         let key = tier.key();
         let tier = &mut self.domains[domain as usize];
-        settle(&mut tier.below, key);
+        update_top(&mut tier.below, key);
         tier.account.charged += charge;
         let key = tier.key();
-        settle(&mut self.top, key);
+        update_top(&mut self.top, key);
         Some(turn)
     }
 }

@@ -3,30 +3,30 @@
 
 pub(super) mod score_tree;
 
-use super::Workload;
+use super::SequenceWorkload;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreWeights;
-use crate::division::{Grid, Tree};
-use crate::slots::Amounts;
+use crate::division::{QueueSlotGrid, QueueTree};
+use crate::slots::SlotAmounts;
 
 /// The queues of the pending workloads, and the amounts that each queue deserves.
 pub struct QueueClaims<'a> {
-    pub tree: &'a Tree,
-    pub fair_share: &'a Grid<Amount>,
+    pub tree: &'a QueueTree,
+    pub fair_share: &'a QueueSlotGrid<Amount>,
     pub score_weights: &'a ScoreWeights,
     /// By workload: the index of its queue in the tree.
     pub queue: &'a [usize],
     /// By workload: the amounts that it will hold.
-    pub requests: &'a [Amounts],
+    pub requests: &'a [SlotAmounts],
 }
 
 /// The state that a rule of turns compares, while workloads are handed out.
 pub(crate) struct TurnState<'a> {
     /// The tree; its allocations grow with every turn.
-    pub tree: Tree,
-    pub fair_share: &'a Grid<Amount>,
+    pub tree: QueueTree,
+    pub fair_share: &'a QueueSlotGrid<Amount>,
     /// By queue: the request of its next workload.
-    pub next: Grid<Amount>,
+    pub next: QueueSlotGrid<Amount>,
 }
 
 impl TurnState<'_> {
@@ -38,7 +38,7 @@ impl TurnState<'_> {
 }
 
 /// A rule of turns: it chooses the first of siblings.
-pub(crate) trait Turns {
+pub(crate) trait TurnRule {
     /// Registers the children of `parent` that have workloads to give.
     fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>);
 
@@ -51,13 +51,13 @@ pub(crate) trait Turns {
 }
 
 /// The sort keys of workloads inside a queue: the highest priority first.
-pub(super) fn by_priority(workloads: &[Workload]) -> Vec<u64> {
+pub(super) fn by_priority(workloads: &[SequenceWorkload]) -> Vec<u64> {
     workloads.iter().map(|w| (i64::from(i32::MAX) - i64::from(w.priority)).unsigned_abs()).collect()
 }
 
 /// Hands out all workloads. `order` is the order of the workloads inside each queue.
-pub(super) fn take(order: Vec<u32>, claims: &QueueClaims, turns: &mut dyn Turns) -> Vec<u32> {
-    let mut walk = Walk::new(order, claims, turns);
+pub(super) fn hand_out(order: Vec<u32>, claims: &QueueClaims, turns: &mut dyn TurnRule) -> Vec<u32> {
+    let mut walk = QueueWalk::new(order, claims, turns);
     let mut taken = Vec::with_capacity(claims.queue.len());
     while let Some(workload) = walk.next() {
         taken.push(workload);
@@ -65,9 +65,9 @@ pub(super) fn take(order: Vec<u32>, claims: &QueueClaims, turns: &mut dyn Turns)
     taken
 }
 
-struct Walk<'a> {
+struct QueueWalk<'a> {
     claims: &'a QueueClaims<'a>,
-    turns: &'a mut dyn Turns,
+    turns: &'a mut dyn TurnRule,
     state: TurnState<'a>,
     /// By queue: its own workloads, the next one last. They go before those of its children.
     own: Vec<Vec<u32>>,
@@ -75,15 +75,15 @@ struct Walk<'a> {
     next: Vec<Option<u32>>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(order: Vec<u32>, claims: &'a QueueClaims<'a>, turns: &'a mut dyn Turns) -> Self {
+impl<'a> QueueWalk<'a> {
+    fn new(order: Vec<u32>, claims: &'a QueueClaims<'a>, turns: &'a mut dyn TurnRule) -> Self {
         let tree = claims.tree.clone();
         let rows = tree.len();
         let mut own: Vec<Vec<u32>> = vec![Vec::new(); rows];
         for workload in order.into_iter().rev() {
             own[claims.queue[workload as usize]].push(workload);
         }
-        let next = Grid::new(rows, tree.slots.len(), Amount::ZERO);
+        let next = QueueSlotGrid::new(rows, tree.slots.len(), Amount::ZERO);
         let state = TurnState { tree, fair_share: claims.fair_share, next };
         let mut walk = Self { claims, turns, state, own, next: vec![None; rows] };
         // The children with workloads by parent; the roots are last.

@@ -12,11 +12,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::division::report::order::Scale;
+use crate::division::report::order::SiblingScale;
 use crate::division::score_weights::ScoreWeights;
 use crate::maps::FastMap;
 
-pub type Figures = [f64; 3];
+pub type ScoreFigures = [f64; 3];
 
 /// The number of steps per sibling after which the leaves are ordered again.
 const STEPS_A_LEAF: usize = 4;
@@ -24,62 +24,62 @@ const STEPS_A_LEAF: usize = 4;
 /// The tree over siblings, which are numbered by age from 0.
 pub struct ScoreTree<'a> {
     score_weights: &'a ScoreWeights,
-    weights: Figures,
-    figures: Vec<Figures>,
+    weights: ScoreFigures,
+    figures: Vec<ScoreFigures>,
     /// The largest value of each figure. It never shrinks.
-    most: Figures,
+    most: ScoreFigures,
     /// The waiting siblings by figures. Siblings with equal figures have the same score, so the oldest represents them
     /// all.
     alike: FastMap<[u64; 3], BTreeSet<usize>>,
     /// The root is node 1, the children of node n are 2n and 2n + 1, and the second half are the leaves.
-    nodes: Vec<Node>,
+    nodes: Vec<ScoreNode>,
     /// The leaf of each sibling, and the sibling of each leaf.
     leaf_of: Vec<usize>,
     siblings: Vec<usize>,
-    earlier: Earlier,
+    earlier: TreeBasis,
     steps: usize,
 }
 
 /// The values that the tree was built with. Figures are relative to `base`, so that sums stay small; `factors` are the
 /// earlier a.
 #[derive(Clone, Copy)]
-struct Earlier {
-    base: Figures,
-    factors: Figures,
+struct TreeBasis {
+    base: ScoreFigures,
+    factors: ScoreFigures,
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct ScoreNode {
     /// The smallest figures of all siblings below.
-    least: Figures,
+    least: ScoreFigures,
     /// The smallest figures of the waiting siblings that represent others of their figures, relative to the base.
-    open: Figures,
+    open: ScoreFigures,
     /// The smallest sum of the same siblings; infinite if there are none.
     sum: f64,
 }
 
-const NO_SIBLING: Node = Node { least: [f64::INFINITY; 3], open: [f64::INFINITY; 3], sum: f64::INFINITY };
+const NO_SIBLING: ScoreNode = ScoreNode { least: [f64::INFINITY; 3], open: [f64::INFINITY; 3], sum: f64::INFINITY };
 
-impl Node {
+impl ScoreNode {
     fn over(a: &Self, b: &Self) -> Self {
-        let least = |a: Figures, b: Figures| [0, 1, 2].map(|i| a[i].min(b[i]));
+        let least = |a: ScoreFigures, b: ScoreFigures| [0, 1, 2].map(|i| a[i].min(b[i]));
         Self { least: least(a.least, b.least), open: least(a.open, b.open), sum: a.sum.min(b.sum) }
     }
 }
 
-fn dot(a: &Figures, b: &Figures) -> f64 {
+fn dot_product(a: &ScoreFigures, b: &ScoreFigures) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-fn less(a: &Figures, b: &Figures) -> Figures {
+fn subtract_figures(a: &ScoreFigures, b: &ScoreFigures) -> ScoreFigures {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
 impl<'a> ScoreTree<'a> {
     /// `siblings` are ordered by age: the figures of each, and true if it waits.
-    pub fn new(score_weights: &'a ScoreWeights, siblings: &[(Figures, bool)]) -> Self {
+    pub fn new(score_weights: &'a ScoreWeights, siblings: &[(ScoreFigures, bool)]) -> Self {
         let count = siblings.len();
-        let earlier = Earlier { base: [0.0; 3], factors: [0.0; 3] };
+        let earlier = TreeBasis { base: [0.0; 3], factors: [0.0; 3] };
         let mut tree = Self {
             score_weights,
             weights: score_weights.as_f64(),
@@ -105,7 +105,7 @@ impl<'a> ScoreTree<'a> {
     }
 
     /// Updates a sibling after a turn: it has other figures, none of them smaller, or does not wait any more.
-    pub fn turn(&mut self, sibling: usize, figures: Figures, waits: bool) {
+    pub fn record_turn(&mut self, sibling: usize, figures: ScoreFigures, waits: bool) {
         let before = self.figures[sibling].map(f64::to_bits);
         let mut next = None;
         if let Some(alike) = self.alike.get_mut(&before) {
@@ -136,13 +136,13 @@ impl<'a> ScoreTree<'a> {
         alike.and_then(BTreeSet::first) == Some(&sibling)
     }
 
-    fn leaf(&self, sibling: usize) -> Node {
+    fn leaf(&self, sibling: usize) -> ScoreNode {
         let least = self.figures[sibling];
         if !self.stands_for_others(sibling) {
-            return Node { least, ..NO_SIBLING };
+            return ScoreNode { least, ..NO_SIBLING };
         }
-        let open = less(&least, &self.earlier.base);
-        Node { least, open, sum: dot(&self.earlier.factors, &open) }
+        let open = subtract_figures(&least, &self.earlier.base);
+        ScoreNode { least, open, sum: dot_product(&self.earlier.factors, &open) }
     }
 
     fn set(&mut self, sibling: usize) {
@@ -150,7 +150,7 @@ impl<'a> ScoreTree<'a> {
         self.nodes[at] = self.leaf(sibling);
         while at > 1 {
             at /= 2;
-            self.nodes[at] = Node::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
+            self.nodes[at] = ScoreNode::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> ScoreTree<'a> {
         let first = self.nodes.len() / 2;
         let least = self.nodes[1].least;
         if least[0].is_finite() {
-            self.earlier = Earlier { base: least, factors: self.factors() };
+            self.earlier = TreeBasis { base: least, factors: self.factors() };
         }
         let figures = &self.figures;
         self.siblings.sort_by(|a, b| {
@@ -172,14 +172,14 @@ impl<'a> ScoreTree<'a> {
             self.nodes[first + leaf] = self.leaf(sibling);
         }
         for at in (1..first).rev() {
-            self.nodes[at] = Node::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
+            self.nodes[at] = ScoreNode::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
         }
         self.steps = 0;
     }
 
     /// a = weight / range; 0 for a figure that is equal for all siblings.
-    fn factors(&self) -> Figures {
-        let ranges = less(&self.most, &self.nodes[1].least);
+    fn factors(&self) -> ScoreFigures {
+        let ranges = subtract_figures(&self.most, &self.nodes[1].least);
         [0, 1, 2].map(|i| if ranges[i] > 0.0 { self.weights[i] / ranges[i] } else { 0.0 })
     }
 
@@ -191,7 +191,7 @@ impl<'a> ScoreTree<'a> {
         if self.steps > STEPS_A_LEAF * self.nodes.len() {
             self.arrange();
         }
-        let mut search = Search::new(self);
+        let mut search = ScoreSearch::new(self);
         search.visit(1, search.bound(1));
         let (steps, best) = (search.steps, search.best);
         self.steps += steps;
@@ -199,12 +199,12 @@ impl<'a> ScoreTree<'a> {
     }
 }
 
-struct Search<'a> {
+struct ScoreSearch<'a> {
     tree: &'a ScoreTree<'a>,
-    scale: Scale,
-    factors: Figures,
+    scale: SiblingScale,
+    factors: ScoreFigures,
     multiple: f64,
-    rest: Figures,
+    rest: ScoreFigures,
     /// An upper bound of the rounding errors of a sum and of a score, with a wide margin.
     slack: f64,
     /// The smallest sum so far.
@@ -213,7 +213,7 @@ struct Search<'a> {
     steps: usize,
 }
 
-impl<'a> Search<'a> {
+impl<'a> ScoreSearch<'a> {
     fn new(tree: &'a ScoreTree<'a>) -> Self {
         let (least, most, earlier) = (tree.nodes[1].least, tree.most, &tree.earlier);
         let factors = tree.factors();
@@ -221,10 +221,10 @@ impl<'a> Search<'a> {
         let multiple = with_both.map(|i| factors[i] / earlier.factors[i]).fold(f64::INFINITY, f64::min);
         let multiple = if multiple.is_finite() { multiple } else { 0.0 };
         let rest = [0, 1, 2].map(|i| (factors[i] - multiple * earlier.factors[i]).max(0.0));
-        let largest = dot(&factors, &less(&most, &earlier.base)) + tree.weights.iter().sum::<f64>();
+        let largest = dot_product(&factors, &subtract_figures(&most, &earlier.base)) + tree.weights.iter().sum::<f64>();
         Self {
             tree,
-            scale: Scale::between(least, most),
+            scale: SiblingScale::between(least, most),
             factors,
             multiple,
             rest,
@@ -237,8 +237,8 @@ impl<'a> Search<'a> {
 
     /// A lower bound of the sums below the node.
     fn bound(&self, node: usize) -> f64 {
-        let Node { open, sum, .. } = &self.tree.nodes[node];
-        if sum.is_finite() { self.multiple * sum + dot(&self.rest, open) } else { f64::INFINITY }
+        let ScoreNode { open, sum, .. } = &self.tree.nodes[node];
+        if sum.is_finite() { self.multiple * sum + dot_product(&self.rest, open) } else { f64::INFINITY }
     }
 
     fn visit(&mut self, node: usize, bound: f64) {
@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
 
     fn compare(&mut self, sibling: usize) {
         let figures = self.tree.figures[sibling];
-        self.sum = self.sum.min(dot(&self.factors, &less(&figures, &self.tree.earlier.base)));
+        self.sum = self.sum.min(dot_product(&self.factors, &subtract_figures(&figures, &self.tree.earlier.base)));
         let score = self.scale.score(figures, self.tree.score_weights).total;
         if self.best.is_none_or(|(best, older)| score > best || (score >= best && sibling < older)) {
             self.best = Some((score, sibling));

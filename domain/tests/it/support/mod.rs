@@ -6,8 +6,8 @@ pub mod dice;
 pub mod standings;
 
 use domain::ids::{Member, ProjectId, UserId};
-use domain::slots::{Amounts, SlotName, Usages};
-use domain::time::{Day, Span, Timestamp};
+use domain::slots::{SlotAmounts, SlotName, SlotUsages};
+use domain::time::{Day, TimeSpan, Timestamp};
 use domain::weight::{EffectiveWeight, Weight};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -21,11 +21,11 @@ pub fn slot(name: &str) -> SlotName {
     SlotName::new(name).expect("a legal slot name")
 }
 
-pub fn amounts(pairs: &[(&str, &str)]) -> Amounts {
+pub fn amounts(pairs: &[(&str, &str)]) -> SlotAmounts {
     pairs.iter().map(|(name, amount)| (slot(name), amount.parse().expect("a legal amount"))).collect()
 }
 
-pub fn usages(pairs: &[(&str, &str)]) -> Usages {
+pub fn usages(pairs: &[(&str, &str)]) -> SlotUsages {
     pairs.iter().map(|(name, usage)| (slot(name), usage.parse().expect("a legal usage"))).collect()
 }
 
@@ -38,8 +38,8 @@ pub fn clock(time: &str) -> Timestamp {
     at(&format!("2026-01-13T{time}:00Z"))
 }
 
-pub fn span(start: Timestamp, end: Timestamp) -> Span {
-    Span::new(start, end).expect("time between start and end")
+pub fn span(start: Timestamp, end: Timestamp) -> TimeSpan {
+    TimeSpan::new(start, end).expect("time between start and end")
 }
 
 pub fn day(text: &str) -> Day {

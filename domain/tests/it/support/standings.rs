@@ -3,9 +3,9 @@
 use crate::rules::factor::Exponent;
 use crate::rules::ids::{Member, ProjectId, UserId};
 use crate::rules::maps::FastMap;
-use crate::rules::options::Order;
+use crate::rules::options::FairshareOrder;
 use crate::rules::sequencer::ShareLookup;
-use crate::rules::slots::Usages;
+use crate::rules::slots::SlotUsages;
 
 #[derive(Default)]
 pub struct GivenStandings {
@@ -27,11 +27,11 @@ impl ShareLookup for GivenStandings {
     }
 
     /// As if the capacity of the cluster were one of each slot.
-    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+    fn dominant_share_with(&self, user: UserId, more: &SlotUsages) -> f64 {
         more.iter().map(|(_, usage)| usage.to_f64()).fold(0.0, f64::max) + self.dominant_share(user)
     }
 
-    fn order(&self) -> Order {
-        Order::Flat
+    fn order(&self) -> FairshareOrder {
+        FairshareOrder::Flat
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::import::job::{ImportedJob, key_of_run};
-use crate::cli::import::reason::Reason;
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The project that PBS writes for a job without one.
@@ -52,9 +52,9 @@ impl<'a> KeyValues<'a> {
         &self,
         id: &str,
         end: Option<Timestamp>,
-        slots: Amounts,
+        slots: SlotAmounts,
         mut skipped: SkippedFields,
-    ) -> Result<ImportedJob, Reason> {
+    ) -> Result<ImportedJob, DropReason> {
         let bad = self.0.iter().filter(|(_, value)| value.contains(NOT_UTF8));
         bad.for_each(|(key, value)| skipped.add((*key).to_owned(), value));
         let started_at = self.started().map(|text| seconds(text, "start")).transpose()?;
@@ -101,13 +101,13 @@ impl<'a> KeyValues<'a> {
     }
 
     /// `end`, otherwise the start plus the walltime.
-    pub(super) fn end(&self, skipped: &mut SkippedFields) -> Result<Timestamp, Reason> {
+    pub(super) fn end(&self, skipped: &mut SkippedFields) -> Result<Timestamp, DropReason> {
         let walltime = self.get(WALLTIME).map(duration).transpose();
         let run = walltime.ok().flatten().map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
         let start = self.started().and_then(|start| seconds(start, "start").ok());
         let by_run = start.zip(run).map(|(start, run)| start.plus_micros(run));
         let Some(text) = self.get("end").filter(|end| *end != "0") else {
-            return by_run.ok_or(walltime.err().unwrap_or(Reason::EndMissing));
+            return by_run.ok_or(walltime.err().unwrap_or(DropReason::EndMissing));
         };
         match (seconds(text, "end"), by_run) {
             (Ok(end), Some(by_run)) if start.is_some_and(|start| end < start) => {
@@ -130,14 +130,14 @@ impl<'a> KeyValues<'a> {
     }
 }
 
-fn seconds(text: &str, field: &'static str) -> Result<Timestamp, Reason> {
+fn seconds(text: &str, field: &'static str) -> Result<Timestamp, DropReason> {
     let time = text.parse::<i64>().ok().filter(|seconds| *seconds >= 0).map(Timestamp::from_seconds);
-    time.filter(|time| *time != Timestamp::MAX).ok_or(Reason::BadTime(field))
+    time.filter(|time| *time != Timestamp::MAX).ok_or(DropReason::BadTime(field))
 }
 
 /// A duration as `HH:MM:SS` or seconds.
-fn duration(text: &str) -> Result<i64, Reason> {
+fn duration(text: &str) -> Result<i64, DropReason> {
     let mut parts = text.split(':').map(|part| part.parse::<u32>().map(i64::from));
     let total = parts.try_fold(0_i64, |sum, part| part.ok().and_then(|part| sum.checked_mul(60)?.checked_add(part)));
-    total.ok_or(Reason::BadNumber(WALLTIME))
+    total.ok_or(DropReason::BadNumber(WALLTIME))
 }

@@ -23,45 +23,45 @@ use chrono::NaiveDateTime;
 use chrono_tz::Tz;
 
 use super::charge_class::ChargeClassField;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::job::ImportedJob;
-use super::parser::{Parsed, Parser};
-use super::reason::Reason;
+use super::parser::{LineParser, ParsedLine};
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
-use super::zone::{Clock, PossibleInstants};
-use super::{ImportError, Options};
+use super::zone::{PossibleInstants, RowClock};
+use super::{ImportError, TraceOptions};
 use crate::domain::time::Timestamp;
 use facts::KeyValues;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "pbs",
     about: "OpenPBS, PBS Professional and Torque: the accounting logs of the server",
     zoned: true,
     table: false,
     names_resources: false,
     charge_classes: &[ChargeClassField::Queue],
-    parser: |options| Box::new(Pbs::new(options)),
+    parser: |options| Box::new(PbsParser::new(options)),
     json: None,
 };
 
 /// The largest number of open runs that are remembered; no cluster has as many at a time.
-const MOST_OPEN: usize = 200_000;
+const MAX_OPEN_RUNS: usize = 200_000;
 
-struct Pbs {
+struct PbsParser {
     zone: Tz,
     /// Runs by job id that started in this file and have not ended yet.
     open: BTreeMap<String, ImportedJob>,
 }
 
-impl Pbs {
-    fn new(options: &Options) -> Self {
+impl PbsParser {
+    fn new(options: &TraceOptions) -> Self {
         Self { zone: options.zone.unwrap_or(Tz::UTC), open: BTreeMap::new() }
     }
 
-    fn record(&mut self, line: &str) -> Option<Result<ImportedJob, Reason>> {
+    fn record(&mut self, line: &str) -> Option<Result<ImportedJob, DropReason>> {
         let mut parts = line.splitn(4, ';');
         let (Some(date), Some(kind), Some(id)) = (parts.next(), parts.next(), parts.next()) else {
-            return Some(Err(Reason::FieldCount));
+            return Some(Err(DropReason::FieldCount));
         };
         let (id, facts) = (id.trim(), KeyValues::parse(parts.next().unwrap_or_default()));
         if id.contains("[]") {
@@ -79,17 +79,17 @@ impl Pbs {
     }
 
     /// Starts a run. An open run of the same job must have ended by then.
-    fn start(&mut self, id: &str, facts: &KeyValues) -> Result<Option<ImportedJob>, Reason> {
+    fn start(&mut self, id: &str, facts: &KeyValues) -> Result<Option<ImportedJob>, DropReason> {
         let job = read_job(id, facts, None, SkippedFields::default())?;
-        let Some(start) = job.started_at else { return Err(Reason::StartMissing) };
-        if !self.open.contains_key(id) && self.open.len() >= MOST_OPEN {
+        let Some(start) = job.started_at else { return Err(DropReason::StartMissing) };
+        if !self.open.contains_key(id) && self.open.len() >= MAX_OPEN_RUNS {
             return Ok(Some(job));
         }
         let before = self.open.insert(id.to_owned(), job).filter(|before| before.started_at < Some(start));
         Ok(before.map(|run| ImportedJob { terminated_at: Some(start), ..run }))
     }
 
-    fn end(id: &str, facts: &KeyValues) -> Result<ImportedJob, Reason> {
+    fn end(id: &str, facts: &KeyValues) -> Result<ImportedJob, DropReason> {
         let mut skipped = SkippedFields::default();
         let end = facts.end(&mut skipped)?;
         read_job(id, facts, Some(end), skipped)
@@ -97,7 +97,7 @@ impl Pbs {
 
     /// Ends a run that an abort or a requeue interrupted. Its record may contain everything about the run, or only the
     /// fact.
-    fn cut(&mut self, id: &str, facts: &KeyValues, date: &str) -> Result<Option<ImportedJob>, Reason> {
+    fn cut(&mut self, id: &str, facts: &KeyValues, date: &str) -> Result<Option<ImportedJob>, DropReason> {
         let open = self.open.remove(id);
         let mut skipped = SkippedFields::default();
         let is_whole = facts.started().is_some() && facts.get("user").is_some();
@@ -115,11 +115,11 @@ impl Pbs {
     }
 
     /// Ends a run at the date of a record, such as `08/26/2014 17:07:50`.
-    fn end_at_date(&self, run: ImportedJob, date: &str) -> Result<ImportedJob, Reason> {
+    fn end_at_date(&self, run: ImportedJob, date: &str) -> Result<ImportedJob, DropReason> {
         let parsed = NaiveDateTime::parse_from_str(date.trim(), "%m/%d/%Y %H:%M:%S");
-        let mut clock = Clock::new(self.zone);
+        let mut clock = RowClock::new(self.zone);
         let end = parsed.ok().and_then(|date| clock.read_local(date));
-        let end = end.ok_or(Reason::BadTime("the date of the record"))?;
+        let end = end.ok_or(DropReason::BadTime("the date of the record"))?;
         let (_, end) = clock.period(run.started_at.map(PossibleInstants::only), Some(end), run.run_micros);
         Ok(ImportedJob { terminated_at: end, times: clock.read, ..run })
     }
@@ -131,13 +131,13 @@ fn read_job(
     facts: &KeyValues,
     end: Option<Timestamp>,
     mut skipped: SkippedFields,
-) -> Result<ImportedJob, Reason> {
+) -> Result<ImportedJob, DropReason> {
     let slots = resources::slots(facts, &mut skipped);
     facts.job(id, end, slots, skipped)
 }
 
-impl Parser for Pbs {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+impl LineParser for PbsParser {
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError> {
         Ok(if line.trim().is_empty() { None } else { self.record(line) })
     }
 

@@ -4,19 +4,19 @@ use std::borrow::Cow;
 
 use super::facts::KeyValues;
 use crate::cli::import::amounts::{self, CPU, GPU, MEM};
-use crate::cli::import::reason::Reason;
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 
 /// The names of accelerators on various sites. Names for their number precede names that may only say that there are
 /// some.
 const ACCELERATORS: [&str; 7] = ["ngpus", "naccelerators", "accelerators", "ngpu", "gpus", "gpu", "accelerator"];
-const HOSTS: Reason = Reason::BadResources("exec_host");
+const HOSTS: DropReason = DropReason::BadResources("exec_host");
 
 /// The slots that the job held.
-pub(super) fn slots(facts: &KeyValues, skipped: &mut SkippedFields) -> Amounts {
-    let mut reader = Reader { facts, skipped };
+pub(super) fn slots(facts: &KeyValues, skipped: &mut SkippedFields) -> SlotAmounts {
+    let mut reader = ResourceReader { facts, skipped };
     let cpus = reader.cpus();
     let mut named = Vec::with_capacity(3);
     named.extend(cpus.map(|count| (CPU, Amount::whole(count))));
@@ -26,17 +26,17 @@ pub(super) fn slots(facts: &KeyValues, skipped: &mut SkippedFields) -> Amounts {
 }
 
 /// Reads one attribute after the other, and leaves out those that cannot be read.
-struct Reader<'r, 'a> {
+struct ResourceReader<'r, 'a> {
     facts: &'r KeyValues<'a>,
     skipped: &'r mut SkippedFields,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> ResourceReader<'_, 'a> {
     /// The value of an attribute, if it is present.
     fn attribute<T>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
-        read: impl FnOnce(&'a str) -> Result<Option<T>, Reason>,
+        read: impl FnOnce(&'a str) -> Result<Option<T>, DropReason>,
     ) -> Option<T> {
         let name = name.into();
         let text = self.facts.get(&name)?;
@@ -64,18 +64,18 @@ impl<'a> Reader<'_, 'a> {
         let devices = |devices: &str| Ok(Some(devices.split('+').count() as u64));
         let mut found = None;
         for name in ACCELERATORS {
-            found = found.or_else(|| some(self.attribute("exec_vnode", |vnodes| of_vnodes(vnodes, name))));
+            found = found.or_else(|| above_zero(self.attribute("exec_vnode", |vnodes| of_vnodes(vnodes, name))));
         }
         for list in ["resources_assigned", "Resource_List"] {
             for name in ACCELERATORS {
                 let attribute = format!("{list}.{name}");
-                found = found.or_else(|| some(self.attribute(attribute, |text| count(text).map(Some))));
+                found = found.or_else(|| above_zero(self.attribute(attribute, |text| count(text).map(Some))));
             }
         }
-        found = found.or_else(|| some(self.attribute("exec_gpus", devices)));
+        found = found.or_else(|| above_zero(self.attribute("exec_gpus", devices)));
         for list in ["Resource_List.nodes", "Resource_List.neednodes", "Resource_List.select"] {
             for name in ACCELERATORS {
-                found = found.or_else(|| some(self.attribute(list, |nodes| of_nodes(nodes, name, 0).map(Some))));
+                found = found.or_else(|| above_zero(self.attribute(list, |nodes| of_nodes(nodes, name, 0).map(Some))));
             }
         }
         found
@@ -84,7 +84,7 @@ impl<'a> Reader<'_, 'a> {
     fn memory(&mut self, cpus: Option<u64>) -> Option<Amount> {
         let of_each = |text: &str| {
             let total = size(text)?.checked_mul(cpus.unwrap_or(1));
-            total.map(Some).ok_or(Reason::BadAmount("pmem"))
+            total.map(Some).ok_or(DropReason::BadAmount("pmem"))
         };
         self.attribute("Resource_List.mem", |text| size(text).map(Some))
             .or_else(|| self.attribute("Resource_List.pmem", of_each))
@@ -92,12 +92,12 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-fn some(count: Option<u64>) -> Option<u64> {
+fn above_zero(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
 }
 
 /// The sum of one resource in `(n1:ncpus=8:ngpus=1:mem=16gb+n2:ncpus=8)`; `None` if no chunk has it.
-fn of_vnodes(vnodes: &str, resource: &str) -> Result<Option<u64>, Reason> {
+fn of_vnodes(vnodes: &str, resource: &str) -> Result<Option<u64>, DropReason> {
     let parts = vnodes.split(['+', '(', ')']).flat_map(|chunk| chunk.split(':'));
     let mut counts = parts.filter_map(|part| part.split_once('=')).filter(|(name, _)| *name == resource);
     counts.try_fold(None, |sum: Option<u64>, (_, text)| Ok(Some(sum.unwrap_or(0).saturating_add(count(text)?))))
@@ -120,8 +120,8 @@ fn slots_of_host(host: &str) -> Option<u64> {
 
 /// The sum over nodes in `2:ppn=8:gpus=1+n7:ppn=4`: nodes by number or name, each with its value of `resource`,
 /// otherwise `default`.
-fn of_nodes(nodes: &str, resource: &str, default: u64) -> Result<u64, Reason> {
-    let bad = Reason::BadNumber("Resource_List.nodes");
+fn of_nodes(nodes: &str, resource: &str, default: u64) -> Result<u64, DropReason> {
+    let bad = DropReason::BadNumber("Resource_List.nodes");
     nodes.split('+').try_fold(0_u64, |sum, part| {
         let mut words = part.split(':');
         let nodes = words.next().and_then(|first| first.parse().ok()).unwrap_or(1_u64);
@@ -132,17 +132,17 @@ fn of_nodes(nodes: &str, resource: &str, default: u64) -> Result<u64, Reason> {
 }
 
 /// A number. A yes without a number counts as 1.
-fn count(text: &str) -> Result<u64, Reason> {
+fn count(text: &str) -> Result<u64, DropReason> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "t" | "yes" | "y" => Ok(1),
         "false" | "f" | "no" | "n" => Ok(0),
-        number => number.parse::<u32>().map(u64::from).map_err(|_| Reason::BadNumber("Resource_List")),
+        number => number.parse::<u32>().map(u64::from).map_err(|_| DropReason::BadNumber("Resource_List")),
     }
 }
 
 /// A size: `16gb`, `1024kb`, `512` bytes; `w` counts words of 8 bytes.
-fn size(text: &str) -> Result<Amount, Reason> {
-    let bad = Reason::BadAmount("memory");
+fn size(text: &str) -> Result<Amount, DropReason> {
+    let bad = DropReason::BadAmount("memory");
     let lower = text.to_ascii_lowercase();
     let unit = lower.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let (power, word) = match unit.as_bytes() {

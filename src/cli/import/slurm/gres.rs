@@ -2,12 +2,12 @@
 //! `gpu:4(S:0-1)`, `gpu:a100:2(IDX:0-1),nic:1`, `gpu:1K`.
 
 use super::count;
-use crate::cli::import::reason::Reason;
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
 
 /// The mark of a generic resource that a job shares with others.
-const SHARED: &str = ":no_consume";
+const SHARED_MARK: &str = ":no_consume";
 
 /// The kind of a resource: `gres/gpu` for `gres/gpu:a100`.
 pub(super) fn kind(name: &str) -> &str {
@@ -26,7 +26,7 @@ pub(super) fn read_list(field: &'static str, list: &str, skipped: &mut SkippedFi
             Ok((name, amount)) => match entries.iter().find(|(known, _)| *known == name) {
                 None => entries.push((name, amount)),
                 Some((_, first)) if *first == amount => {}
-                Some(_) => skipped.add_amount(field, entry, Reason::BadResources(field)),
+                Some(_) => skipped.add_amount(field, entry, DropReason::BadResources(field)),
             },
             Err(fault) => skipped.add_amount(field, entry, fault),
         }
@@ -48,9 +48,9 @@ fn split_entries(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reads an entry. Its last number is the count for the whole job; without one the count is 1.
-fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reason> {
+fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), DropReason> {
     let bare = bare.strip_prefix("gres/").or_else(|| bare.strip_prefix("gres:")).unwrap_or(bare);
-    let bare = bare.replace(SHARED, "");
+    let bare = bare.replace(SHARED_MARK, "");
     let (name, amount) = match bare.split_once('=') {
         Some((name, number)) => (name, count::parse(number, field)?),
         None => match bare.rsplit_once(':').and_then(|(name, last)| Some((name, count::parse(last, field).ok()?))) {
@@ -59,7 +59,11 @@ fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), Reaso
         },
     };
     let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if name.split(':').all(is_name) { Ok((format!("gres/{name}"), amount)) } else { Err(Reason::BadResources(field)) }
+    if name.split(':').all(is_name) {
+        Ok((format!("gres/{name}"), amount))
+    } else {
+        Err(DropReason::BadResources(field))
+    }
 }
 
 /// True for a type that is a slice of a device by one of NVIDIA's profiles: `1g.5gb`, `a100_3g.20gb`, `1g.10gb+me`.

@@ -21,33 +21,33 @@ mod tres;
 
 use self::tres::HeldSlots;
 use super::charge_class::ChargeClassField;
-use super::format::Format;
+use super::format::ImportFormat;
 use super::job::{ImportedJob, key_of_run};
-use super::reason::Reason;
+use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::zone::TimesRead;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "sacct",
     about: "Slurm: sacct --parsable2 with its header line, sacct --json, or the job list of slurmrestd",
     zoned: true,
     table: true,
     names_resources: true,
     charge_classes: &[ChargeClassField::Qos, ChargeClassField::Partition],
-    parser: |options| Box::new(text::Sacct::new(options)),
+    parser: |options| Box::new(text::SacctParser::new(options)),
     json: Some(json::rows),
 };
 
 /// The meaning of a state of Slurm for accounting.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum StateStage {
     Waits,
     Runs,
     Ended,
 }
 
-impl Stage {
+impl StateStage {
     /// The stage of a state; `CANCELLED by 1234` is cancelled.
     fn of(state: &str) -> Self {
         let word = state.split_ascii_whitespace().next().unwrap_or_default().to_ascii_uppercase();
@@ -69,7 +69,7 @@ struct AccountedJob<'a> {
     cluster: &'a str,
     partition: &'a str,
     qos: &'a str,
-    stage: Stage,
+    stage: StateStage,
     times: JobTimes,
     held: HeldSlots,
     nodes: &'a str,
@@ -89,12 +89,12 @@ struct JobTimes {
     /// The runtime without `suspended`, in seconds.
     elapsed: Option<u64>,
     /// The reason why the field with the runtime cannot be read.
-    elapsed_fault: Option<Reason>,
+    elapsed_fault: Option<DropReason>,
     suspended: u64,
 }
 
 impl AccountedJob<'_> {
-    fn job(mut self) -> Result<ImportedJob, Reason> {
+    fn job(mut self) -> Result<ImportedJob, DropReason> {
         let terminated_at = self.end()?;
         let run_micros = self.run_micros(terminated_at);
         let is_list = self.partition.contains(',');
@@ -119,7 +119,7 @@ impl AccountedJob<'_> {
             user: self.user.to_owned(),
             project: self.account.to_owned(),
             domain: String::new(),
-            told_group: String::new(),
+            given_group: String::new(),
             resource_group: resource_group.to_owned(),
             submitted_at: self.times.submitted_at,
             started_at: self.times.started_at,
@@ -139,7 +139,7 @@ impl AccountedJob<'_> {
     }
 
     /// The end of the job. An end before the start is ignored if the row has the runtime.
-    fn end(&mut self) -> Result<Option<Timestamp>, Reason> {
+    fn end(&mut self) -> Result<Option<Timestamp>, DropReason> {
         if self.times.elapsed.is_some()
             && let Some((_, end)) = self.times.started_at.zip(self.times.ended_at).filter(|(start, end)| end < start)
         {
@@ -148,14 +148,14 @@ impl AccountedJob<'_> {
         }
         let ran = || {
             let seconds = self.times.elapsed?.saturating_add(self.times.suspended);
-            Some(self.times.started_at?.plus_micros(micros(seconds)))
+            Some(self.times.started_at?.plus_micros(to_micros(seconds)))
         };
         match self.stage {
-            Stage::Waits => Err(Reason::NotStarted),
-            Stage::Runs if self.times.started_at.is_none() => Err(Reason::StartMissing),
-            Stage::Runs => Ok(self.times.ended_at),
-            Stage::Ended => {
-                let missing = self.times.elapsed_fault.unwrap_or(Reason::EndMissing);
+            StateStage::Waits => Err(DropReason::NotStarted),
+            StateStage::Runs if self.times.started_at.is_none() => Err(DropReason::StartMissing),
+            StateStage::Runs => Ok(self.times.ended_at),
+            StateStage::Ended => {
+                let missing = self.times.elapsed_fault.unwrap_or(DropReason::EndMissing);
                 self.times.ended_at.or_else(ran).map(Some).ok_or(missing)
             }
         }
@@ -163,16 +163,16 @@ impl AccountedJob<'_> {
 
     /// The runtime: the shorter of the one in the row and the time from start to end without suspensions.
     fn run_micros(&self, end: Option<Timestamp>) -> Option<i64> {
-        let elapsed = self.times.elapsed.map(micros);
+        let elapsed = self.times.elapsed.map(to_micros);
         let active = self.times.started_at.zip(end).filter(|_| self.times.suspended > 0).map(|(start, end)| {
             let between = end.micros() - start.micros();
-            between.saturating_sub(micros(self.times.suspended))
+            between.saturating_sub(to_micros(self.times.suspended))
         });
         elapsed.into_iter().chain(active).min()
     }
 }
 
-fn micros(seconds: u64) -> i64 {
+fn to_micros(seconds: u64) -> i64 {
     i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(MICROS_PER_SECOND)
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::slot_choices::SlotChoices;
-use super::tres::{self, HeldSlots, Resources};
-use super::{AccountedJob, JobTimes, Stage, priority};
+use super::tres::{self, HeldSlots, JobResources};
+use super::{AccountedJob, JobTimes, StateStage, priority};
 use crate::cli::import::job::ImportedJob;
-use crate::cli::import::loose::{List, Loose, Nested};
-use crate::cli::import::reason::Reason;
+use crate::cli::import::loose_json::{LooseList, LooseObject, LooseValue};
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::zone::TimesRead;
 use crate::domain::decimal::Amount;
@@ -23,84 +23,84 @@ const NO_FIGURE: u64 = u64::MAX - 2;
 /// A job in the form of the database, with the additional keys of the controller's list.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Record {
-    job_id: Loose,
-    user: Loose,
-    account: Loose,
-    cluster: Loose,
-    partition: Loose,
-    qos: Loose,
-    nodes: Loose,
-    priority: Loose,
-    state: Nested<State>,
-    time: Nested<Times>,
-    array: Nested<Group>,
-    het: Nested<Group>,
-    tres: Nested<Tres>,
-    association: Nested<Association>,
-    user_name: Loose,
-    job_state: Loose,
-    submit_time: Loose,
-    start_time: Loose,
-    end_time: Loose,
-    time_limit: Loose,
-    array_job_id: Loose,
-    het_job_id: Loose,
-    tres_alloc_str: Loose,
+pub(super) struct SlurmRecord {
+    job_id: LooseValue,
+    user: LooseValue,
+    account: LooseValue,
+    cluster: LooseValue,
+    partition: LooseValue,
+    qos: LooseValue,
+    nodes: LooseValue,
+    priority: LooseValue,
+    state: LooseObject<StateField>,
+    time: LooseObject<TimeFields>,
+    array: LooseObject<ParentJob>,
+    het: LooseObject<ParentJob>,
+    tres: LooseObject<TresField>,
+    association: LooseObject<AssociationField>,
+    user_name: LooseValue,
+    job_state: LooseValue,
+    submit_time: LooseValue,
+    start_time: LooseValue,
+    end_time: LooseValue,
+    time_limit: LooseValue,
+    array_job_id: LooseValue,
+    het_job_id: LooseValue,
+    tres_alloc_str: LooseValue,
     /// One list for each node.
-    gres_detail: List<Loose>,
+    gres_detail: LooseList<LooseValue>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct State {
-    current: Loose,
+struct StateField {
+    current: LooseValue,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Times {
-    submission: Loose,
-    start: Loose,
-    end: Loose,
-    elapsed: Loose,
-    suspended: Loose,
-    limit: Loose,
+struct TimeFields {
+    submission: LooseValue,
+    start: LooseValue,
+    end: LooseValue,
+    elapsed: LooseValue,
+    suspended: LooseValue,
+    limit: LooseValue,
 }
 
 /// The owner's entry in Slurm's database, which is present even if the job itself names no owner.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Association {
-    account: Loose,
-    cluster: Loose,
-    partition: Loose,
-    user: Loose,
+struct AssociationField {
+    account: LooseValue,
+    cluster: LooseValue,
+    partition: LooseValue,
+    user: LooseValue,
 }
 
 /// The array or the heterogeneous job that a job belongs to.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Group {
-    job_id: Loose,
+struct ParentJob {
+    job_id: LooseValue,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tres {
-    allocated: List<Nested<Entry>>,
+struct TresField {
+    allocated: LooseList<LooseObject<TresEntry>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
-    r#type: Loose,
-    name: Loose,
-    id: Loose,
-    count: Loose,
+struct TresEntry {
+    r#type: LooseValue,
+    name: LooseValue,
+    id: LooseValue,
+    count: LooseValue,
 }
 
-impl Record {
+impl SlurmRecord {
     /// The time limit in seconds; the document has minutes.
     fn limit(&self, skipped: &mut SkippedFields) -> Option<u32> {
         let minutes = [&self.time.0.limit, &self.time_limit];
@@ -108,14 +108,14 @@ impl Record {
         u32::try_from(minutes.checked_mul(60)?).ok().filter(|seconds| *seconds > 0)
     }
 
-    pub(super) fn job(&self, slots: &SlotChoices) -> Result<ImportedJob, Reason> {
+    pub(super) fn job(&self, slots: &SlotChoices) -> Result<ImportedJob, DropReason> {
         let job_id = self.job_id.text();
         let session = [&self.array.0.job_id, &self.array_job_id, &self.het.0.job_id, &self.het_job_id];
         let session = session.into_iter().find_map(|id| id.number().filter(|id| !matches!(*id, 0 | NO_JOB..)));
-        let Nested(association) = &self.association;
-        let stage = Stage::of(&first(&[&self.state.0.current, &self.job_state]));
-        if stage == Stage::Waits {
-            return Err(Reason::NotStarted);
+        let LooseObject(association) = &self.association;
+        let stage = StateStage::of(&first(&[&self.state.0.current, &self.job_state]));
+        if stage == StateStage::Waits {
+            return Err(DropReason::NotStarted);
         }
         let mut skipped = SkippedFields::default();
         let times = self.times(stage, &mut skipped)?;
@@ -139,16 +139,16 @@ impl Record {
         .job()
     }
 
-    fn times(&self, stage: Stage, skipped: &mut SkippedFields) -> Result<JobTimes, Reason> {
-        let Nested(times) = &self.time;
-        let is_expected = stage == Stage::Runs && times.end.number().is_none();
+    fn times(&self, stage: StateStage, skipped: &mut SkippedFields) -> Result<JobTimes, DropReason> {
+        let LooseObject(times) = &self.time;
+        let is_expected = stage == StateStage::Runs && times.end.number().is_none();
         let elapsed = times.elapsed.number_or_skip("elapsed", skipped);
-        let submitted = instant(&times.submission, &self.submit_time, "submission");
-        let ended = if is_expected { Ok(None) } else { instant(&times.end, &self.end_time, "end") };
-        let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
+        let submitted = parse_instant(&times.submission, &self.submit_time, "submission");
+        let ended = if is_expected { Ok(None) } else { parse_instant(&times.end, &self.end_time, "end") };
+        let is_end_needed = elapsed.is_none() && stage == StateStage::Ended;
         Ok(JobTimes {
             submitted_at: skipped.read("submission", &first(&[&times.submission, &self.submit_time]), submitted),
-            started_at: instant(&times.start, &self.start_time, "start")?,
+            started_at: parse_instant(&times.start, &self.start_time, "start")?,
             ended_at: match ended {
                 Err(fault) if is_end_needed => return Err(fault),
                 ended => skipped.read("end", &first(&[&times.end, &self.end_time]), ended),
@@ -166,10 +166,10 @@ impl Record {
 
     fn held(&self, choices: &SlotChoices, started: bool, skipped: &mut SkippedFields) -> HeldSlots {
         let list = self.tres_alloc_str.text();
-        let mut held = Resources::new(choices);
-        let List(entries) = &self.tres.0.allocated;
+        let mut held = JobResources::new(choices);
+        let LooseList(entries) = &self.tres.0.allocated;
         let mut names = BTreeMap::new();
-        for Nested(entry) in entries {
+        for LooseObject(entry) in entries {
             entry.add_to(&mut names, skipped);
         }
         for (name, amount) in names {
@@ -179,14 +179,14 @@ impl Record {
             held.add_list(&list, skipped);
         }
         if started {
-            let nodes: Vec<String> = self.gres_detail.0.iter().map(Loose::text).collect();
+            let nodes: Vec<String> = self.gres_detail.0.iter().map(LooseValue::text).collect();
             held.add_gres("gres_detail", nodes.iter().map(String::as_str), skipped);
         }
         held.slots("tres", skipped)
     }
 }
 
-impl Entry {
+impl TresEntry {
     /// Adds the resource by Slurm's name. A resource without a name has at least a number.
     fn add_to(&self, held: &mut BTreeMap<String, Amount>, skipped: &mut SkippedFields) {
         let (kind, name, id) = (self.r#type.text(), self.name.text(), self.id.text());
@@ -196,7 +196,7 @@ impl Entry {
             (_, name) => Some(format!("{kind}/{name}")),
         };
         let Some(name) = known else {
-            skipped.add_amount(format!("tres {id}"), &self.count.text(), Reason::BadResources("tres"));
+            skipped.add_amount(format!("tres {id}"), &self.count.text(), DropReason::BadResources("tres"));
             return;
         };
         if name == "energy" {
@@ -207,25 +207,25 @@ impl Entry {
         let count = self.count.number().filter(|count| *count < NO_FIGURE).map(Amount::whole);
         let fault = match count.and_then(|count| count.checked_mul(unit)) {
             Some(amount) if *held.entry(name.clone()).or_insert(amount) == amount => return,
-            Some(_) => Reason::BadResources("tres"),
-            None => Reason::BadAmount("tres"),
+            Some(_) => DropReason::BadResources("tres"),
+            None => DropReason::BadAmount("tres"),
         };
         skipped.add_amount(format!("tres {name}"), &self.count.text(), fault);
     }
 }
 
 /// The first field that is not empty.
-fn first(fields: &[&Loose]) -> String {
+fn first(fields: &[&LooseValue]) -> String {
     fields.iter().map(|field| field.text()).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// Seconds since 1970; `None` for 0 and some words.
-fn instant(one: &Loose, other: &Loose, field: &'static str) -> Result<Option<Timestamp>, Reason> {
+fn parse_instant(one: &LooseValue, other: &LooseValue, field: &'static str) -> Result<Option<Timestamp>, DropReason> {
     let is_time = |text: &str| text.parse::<u64>().is_ok() || ["", "None", "Unknown", "N/A"].contains(&text);
     if ![one, other].iter().all(|given| is_time(&given.text())) {
-        return Err(Reason::BadTime(field));
+        return Err(DropReason::BadTime(field));
     }
     let Some(seconds) = one.number().or(other.number()).filter(|seconds| *seconds != 0) else { return Ok(None) };
-    let time = i64::try_from(seconds).map(Timestamp::from_seconds).map_err(|_| Reason::BadTime(field))?;
-    if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(time)) }
+    let time = i64::try_from(seconds).map(Timestamp::from_seconds).map_err(|_| DropReason::BadTime(field))?;
+    if time == Timestamp::MAX { Err(DropReason::BadTime(field)) } else { Ok(Some(time)) }
 }

@@ -11,34 +11,34 @@
 use chrono_tz::Tz;
 
 use super::slot_choices::SlotChoices;
-use super::tres::{self, HeldSlots, Resources};
-use super::{AccountedJob, JobTimes, Stage, micros, priority};
+use super::tres::{self, HeldSlots, JobResources};
+use super::{AccountedJob, JobTimes, StateStage, priority, to_micros};
 use crate::cli::import::job::ImportedJob;
-use crate::cli::import::parser::{Header, Parsed, Parser};
-use crate::cli::import::reason::Reason;
+use crate::cli::import::parser::{LineParser, ParsedLine, TableHeader};
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
-use crate::cli::import::zone::{Clock, PossibleInstants, TimesRead};
-use crate::cli::import::{ImportError, Options};
+use crate::cli::import::zone::{PossibleInstants, RowClock, TimesRead};
+use crate::cli::import::{ImportError, TraceOptions};
 use crate::domain::time::Timestamp;
 
 /// The separator of fields that sacct writes by default.
-const DELIMITER: char = '|';
+const FIELD_SEPARATOR: char = '|';
 /// Names by which a line is recognised as a header line.
-const NEEDED: [&str; 7] = ["JobID", "JobIDRaw", "User", "Account", "State", "Start", "End"];
+const REQUIRED_COLUMNS: [&str; 7] = ["JobID", "JobIDRaw", "User", "Account", "State", "Start", "End"];
 
-pub(super) struct Sacct {
+pub(super) struct SacctParser {
     zone: Tz,
     delimiter: Option<char>,
     fields: Option<String>,
     slots: SlotChoices,
-    columns: Option<Columns>,
+    columns: Option<SacctColumns>,
     /// True if the last header line lacks needed fields, so that the rows below it cannot be read.
     is_header_bad: bool,
 }
 
-impl Sacct {
-    pub(super) fn new(options: &Options) -> Self {
+impl SacctParser {
+    pub(super) fn new(options: &TraceOptions) -> Self {
         Self {
             zone: options.zone.unwrap_or(Tz::UTC),
             delimiter: options.delimiter,
@@ -53,18 +53,20 @@ impl Sacct {
     /// them.
     fn delimiter_of(&self, header: &str) -> char {
         let separates = |c: &char| !c.is_ascii_alphanumeric() && *c != '_';
-        self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(DELIMITER)
+        self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(FIELD_SEPARATOR)
     }
 
-    fn read_header(&self, line: &str) -> Result<Columns, ImportError> {
+    fn read_header(&self, line: &str) -> Result<SacctColumns, ImportError> {
         let delimiter = self.delimiter_of(line);
-        Columns::locate(Header::line(line.split(delimiter)), delimiter, self.zone)
+        SacctColumns::locate(TableHeader::line(line.split(delimiter)), delimiter, self.zone)
     }
 
-    fn read_row(&mut self, columns: &Columns, line: &str) -> Parsed {
-        let row = if self.is_header_bad { Err(Reason::HeaderIncomplete) } else { columns.job(line, &self.slots) };
+    fn read_row(&mut self, columns: &SacctColumns, line: &str) -> ParsedLine {
+        let row = if self.is_header_bad { Err(DropReason::HeaderIncomplete) } else { columns.job(line, &self.slots) };
         // A header cannot be read as a job, because the name of a field is not a time.
-        if row.is_ok() || row == Err(Reason::JobStep) || !Header::repeats(line.split(self.delimiter_of(line)), &NEEDED)
+        if row.is_ok()
+            || row == Err(DropReason::JobStep)
+            || !TableHeader::repeats(line.split(self.delimiter_of(line)), &REQUIRED_COLUMNS)
         {
             return Some(row);
         }
@@ -76,8 +78,8 @@ impl Sacct {
     }
 }
 
-impl Parser for Sacct {
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+impl LineParser for SacctParser {
+    fn line(&mut self, line: &str) -> Result<ParsedLine, ImportError> {
         if line.trim().is_empty() {
             return Ok(None);
         }
@@ -86,8 +88,8 @@ impl Parser for Sacct {
             (None, Some(fields)) => {
                 // The fields as they were passed to sacct, widths included.
                 let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
-                let header = Header::new("--fields", names);
-                Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?
+                let header = TableHeader::new("--fields", names);
+                SacctColumns::locate(header, self.delimiter.unwrap_or(FIELD_SEPARATOR), self.zone)?
             }
             (None, None) => {
                 self.columns = Some(self.read_header(line)?);
@@ -105,7 +107,7 @@ impl Parser for Sacct {
 }
 
 /// The columns of the fields, and their names.
-struct Columns {
+struct SacctColumns {
     zone: Tz,
     delimiter: char,
     names: Vec<String>,
@@ -135,8 +137,8 @@ struct Columns {
     time_limit: Option<usize>,
 }
 
-impl Columns {
-    fn locate(mut header: Header, delimiter: char, zone: Tz) -> Result<Self, ImportError> {
+impl SacctColumns {
+    fn locate(mut header: TableHeader, delimiter: char, zone: Tz) -> Result<Self, ImportError> {
         let job_id_raw = header.find("JobIDRaw");
         let job_id = header.find_or_need("JobID", job_id_raw.is_some());
         let (elapsed_raw, elapsed) = (header.find("ElapsedRaw"), header.find("Elapsed"));
@@ -174,23 +176,23 @@ impl Columns {
         })
     }
 
-    fn split<'l>(&self, line: &'l str) -> Result<Fields<'l>, Reason> {
+    fn split<'l>(&self, line: &'l str) -> Result<SacctFields<'l>, DropReason> {
         let mut fields: Vec<&str> = line.split(self.delimiter).map(str::trim).collect();
         if fields.len() == self.names.len() + 1 && fields.last() == Some(&"") {
             fields.pop(); // `--parsable` ends every row with a separator
         }
-        if fields.len() == self.names.len() { Ok(Fields(fields)) } else { Err(Reason::FieldCount) }
+        if fields.len() == self.names.len() { Ok(SacctFields(fields)) } else { Err(DropReason::FieldCount) }
     }
 
-    fn job(&self, line: &str, slots: &SlotChoices) -> Result<ImportedJob, Reason> {
+    fn job(&self, line: &str, slots: &SlotChoices) -> Result<ImportedJob, DropReason> {
         let fields = self.split(line)?;
         let (shown_id, raw_id) = (fields.at(self.job_id), fields.at(self.job_id_raw));
         if shown_id.contains('.') || raw_id.contains('.') {
-            return Err(Reason::JobStep);
+            return Err(DropReason::JobStep);
         }
-        let stage = Stage::of(fields.0[self.state]);
-        if stage == Stage::Waits {
-            return Err(Reason::NotStarted);
+        let stage = StateStage::of(fields.0[self.state]);
+        if stage == StateStage::Waits {
+            return Err(DropReason::NotStarted);
         }
         let mut skipped = SkippedFields::default();
         self.note_not_utf8(&fields, &mut skipped);
@@ -209,7 +211,7 @@ impl Columns {
             priority: self.priority(&fields, &mut skipped),
             limit_seconds: {
                 let text = fields.at(self.time_limit);
-                skipped.read("Timelimit", text, limit(text))
+                skipped.read("Timelimit", text, parse_limit(text))
             },
             times,
             times_read,
@@ -219,18 +221,18 @@ impl Columns {
     }
 
     /// Notes the fields with invalid UTF-8. A needed field is refused where it is read.
-    fn note_not_utf8(&self, fields: &Fields, skipped: &mut SkippedFields) {
+    fn note_not_utf8(&self, fields: &SacctFields, skipped: &mut SkippedFields) {
         let bad = fields.0.iter().zip(&self.names).filter(|(field, _)| field.contains(NOT_UTF8));
         bad.for_each(|(field, name)| skipped.add(name.clone(), field));
     }
 
     fn times(
         &self,
-        fields: &Fields,
-        stage: Stage,
+        fields: &SacctFields,
+        stage: StateStage,
         skipped: &mut SkippedFields,
-    ) -> Result<(JobTimes, TimesRead), Reason> {
-        let mut clock = Clock::new(self.zone);
+    ) -> Result<(JobTimes, TimesRead), DropReason> {
+        let mut clock = RowClock::new(self.zone);
         let mut elapsed_fault = None;
         let mut elapsed = |at: Option<usize>, name: &'static str| {
             let value = duration(fields.at(at), name);
@@ -240,32 +242,32 @@ impl Columns {
         let elapsed = elapsed(self.elapsed_raw, "ElapsedRaw").or_else(|| elapsed(self.elapsed, "Elapsed"));
         let suspended = duration(fields.at(self.suspended), "Suspended");
         let suspended = skipped.read("Suspended", fields.at(self.suspended), suspended).unwrap_or(0);
-        let submitted = instants(&mut clock, fields.at(self.submit), "Submit");
+        let submitted = parse_instants(&mut clock, fields.at(self.submit), "Submit");
         let submitted_at = skipped.read("Submit", fields.at(self.submit), submitted).map(|time| clock.first(time));
-        let start = instants(&mut clock, fields.0[self.start], "Start")?;
-        let end = instants(&mut clock, fields.at(self.end), "End");
+        let start = parse_instants(&mut clock, fields.0[self.start], "Start")?;
+        let end = parse_instants(&mut clock, fields.at(self.end), "End");
         // A running job has no end yet, and a runtime gives one.
-        let is_end_needed = elapsed.is_none() && stage == Stage::Ended;
+        let is_end_needed = elapsed.is_none() && stage == StateStage::Ended;
         let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
-        let run = elapsed.map(|seconds| micros(seconds.saturating_add(suspended)));
+        let run = elapsed.map(|seconds| to_micros(seconds.saturating_add(suspended)));
         let (started_at, ended_at) = clock.period(start, end, run);
         let times = JobTimes { submitted_at, started_at, ended_at, elapsed, elapsed_fault, suspended };
         Ok((times, clock.read))
     }
 
-    fn priority(&self, fields: &Fields, skipped: &mut SkippedFields) -> i32 {
+    fn priority(&self, fields: &SacctFields, skipped: &mut SkippedFields) -> i32 {
         let text = fields.at(self.priority);
         let value = if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
-        let value = value.map_err(|_| Reason::BadNumber("Priority"));
+        let value = value.map_err(|_| DropReason::BadNumber("Priority"));
         skipped.read("Priority", text, value).map_or(0, priority)
     }
 
     /// The slots of a row. A job that never started held nothing.
-    fn held(&self, fields: &Fields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> HeldSlots {
-        let mut held = Resources::new(slots);
+    fn held(&self, fields: &SacctFields, started: bool, slots: &SlotChoices, skipped: &mut SkippedFields) -> HeldSlots {
+        let mut held = JobResources::new(slots);
         held.add_list(fields.at(self.alloc_tres), skipped);
         if started {
-            let columns = tres::Columns {
+            let columns = tres::ResourceColumns {
                 cpus: (self.cpus_name, fields.at(self.cpus)),
                 memory: fields.at(self.req_mem),
                 nodes: (self.nodes_name, fields.at(self.nodes)),
@@ -278,23 +280,27 @@ impl Columns {
 }
 
 /// The fields of a row. A field that the header does not name is empty.
-struct Fields<'l>(Vec<&'l str>);
+struct SacctFields<'l>(Vec<&'l str>);
 
-impl<'l> Fields<'l> {
+impl<'l> SacctFields<'l> {
     fn at(&self, column: Option<usize>) -> &'l str {
         column.map_or("", |at| self.0[at])
     }
 }
 
-fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option<PossibleInstants>, Reason> {
+fn parse_instants(
+    clock: &mut RowClock,
+    text: &str,
+    field: &'static str,
+) -> Result<Option<PossibleInstants>, DropReason> {
     if ["", "Unknown", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Ok(None);
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        let seconds: i64 = text.parse().map_err(|_| Reason::BadTime(field))?;
+        let seconds: i64 = text.parse().map_err(|_| DropReason::BadTime(field))?;
         let time = Timestamp::from_seconds(seconds);
         return if time == Timestamp::MAX {
-            Err(Reason::BadTime(field))
+            Err(DropReason::BadTime(field))
         } else {
             Ok(Some(PossibleInstants::only(time)))
         };
@@ -303,7 +309,7 @@ fn instants(clock: &mut Clock, text: &str, field: &'static str) -> Result<Option
 }
 
 /// A time limit in seconds; `UNLIMITED` and `Partition_Limit` mean none.
-fn limit(text: &str) -> Result<Option<u32>, Reason> {
+fn parse_limit(text: &str) -> Result<Option<u32>, DropReason> {
     if ["UNLIMITED", "Partition_Limit", "INFINITE", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Ok(None);
     }
@@ -312,7 +318,7 @@ fn limit(text: &str) -> Result<Option<u32>, Reason> {
 }
 
 /// A duration in seconds, or as `[days-]hours:minutes:seconds` with or without a fraction.
-fn duration(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
+fn duration(text: &str, field: &'static str) -> Result<Option<u64>, DropReason> {
     if matches!(text, "" | "INVALID" | "Unknown") {
         return Ok(None);
     }
@@ -324,5 +330,5 @@ fn duration(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
     });
     let total =
         days.zip(seconds).and_then(|(days, seconds): (u64, u64)| days.checked_mul(86_400)?.checked_add(seconds));
-    total.map(Some).ok_or(Reason::BadNumber(field))
+    total.map(Some).ok_or(DropReason::BadNumber(field))
 }

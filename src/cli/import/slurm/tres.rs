@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::count::{self, Memory};
+use super::count::{self, MemorySize};
 use super::gres;
 use super::slot_choices::SlotChoices;
 use crate::cli::import::amounts::{self, CPU, GPU, MEM};
-use crate::cli::import::reason::Reason;
+use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::SlotAmounts;
 
 pub(super) const ALLOC_TRES: &str = "AllocTRES";
 pub(super) const REQ_MEM: &str = "ReqMem";
@@ -46,7 +46,7 @@ pub(super) fn is_size(name: &str) -> bool {
 }
 
 /// The resources of one job, gathered from all fields that contain some.
-pub(super) struct Resources<'a> {
+pub(super) struct JobResources<'a> {
     choices: &'a SlotChoices,
     /// By Slurm's name.
     held: BTreeMap<Cow<'a, str>, Amount>,
@@ -58,13 +58,13 @@ pub(super) struct Resources<'a> {
 
 /// The resources that one job held.
 pub(super) struct HeldSlots {
-    pub slots: Amounts,
+    pub slots: SlotAmounts,
     /// Resources, by Slurm's names, that are slices of devices and count as whole ones.
     pub device_slices: Vec<String>,
 }
 
 /// The columns that are used if the lists are missing.
-pub(super) struct Columns<'a> {
+pub(super) struct ResourceColumns<'a> {
     /// The name of the column, and its text.
     pub cpus: (&'static str, &'a str),
     pub memory: &'a str,
@@ -72,7 +72,7 @@ pub(super) struct Columns<'a> {
     pub nodes: (&'static str, &'a str),
 }
 
-impl<'a> Resources<'a> {
+impl<'a> JobResources<'a> {
     pub(super) fn new(choices: &'a SlotChoices) -> Self {
         Self { choices, held: BTreeMap::new(), lacks_cpus: true, lacks_memory: true }
     }
@@ -89,7 +89,7 @@ impl<'a> Resources<'a> {
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let (given, value) = entry.split_once('=').unwrap_or(("", entry));
             let Some(name) = resource_name(given) else {
-                skip(given, value, Reason::BadResources(ALLOC_TRES), skipped);
+                skip(given, value, DropReason::BadResources(ALLOC_TRES), skipped);
                 continue;
             };
             let added = match name {
@@ -99,7 +99,7 @@ impl<'a> Resources<'a> {
                     Ok(())
                 }
                 "mem" if memory == Some(value) => Ok(()),
-                "mem" => Err(Reason::BadResources(ALLOC_TRES)),
+                "mem" => Err(DropReason::BadResources(ALLOC_TRES)),
                 _ => self.add_text(name, value),
             };
             if let Err(fault) = added {
@@ -109,7 +109,7 @@ impl<'a> Resources<'a> {
         }
         if let Some(value) = memory {
             let (nodes, cpus) = (self.whole("node"), self.whole("cpu"));
-            match Memory::parse(value, ALLOC_TRES).and_then(|memory| memory.total(nodes, cpus, ALLOC_TRES)) {
+            match MemorySize::parse(value, ALLOC_TRES).and_then(|memory| memory.total(nodes, cpus, ALLOC_TRES)) {
                 Ok(bytes) => _ = self.add("mem", bytes),
                 Err(fault) => skip("mem", value, fault, skipped),
             }
@@ -121,20 +121,20 @@ impl<'a> Resources<'a> {
     }
 
     fn whole(&self, name: &str) -> Option<u64> {
-        self.held.get(name).copied().and_then(count::whole)
+        self.held.get(name).copied().and_then(count::integer_part)
     }
 
-    fn add_text(&mut self, name: &'a str, value: &str) -> Result<(), Reason> {
+    fn add_text(&mut self, name: &'a str, value: &str) -> Result<(), DropReason> {
         let amount = if is_size(name) {
-            Memory::parse(value, ALLOC_TRES)?.total(None, None, ALLOC_TRES)?
+            MemorySize::parse(value, ALLOC_TRES)?.total(None, None, ALLOC_TRES)?
         } else {
             count::parse(value, ALLOC_TRES)?
         };
-        if self.add(name, amount) { Ok(()) } else { Err(Reason::BadResources(ALLOC_TRES)) }
+        if self.add(name, amount) { Ok(()) } else { Err(DropReason::BadResources(ALLOC_TRES)) }
     }
 
     /// Adds the values that no list contains.
-    pub(super) fn add_columns(&mut self, columns: &Columns, skipped: &mut SkippedFields) {
+    pub(super) fn add_columns(&mut self, columns: &ResourceColumns, skipped: &mut SkippedFields) {
         let (name, text) = columns.cpus;
         if self.lacks_cpus && !text.is_empty() {
             let cpus = count::parse(text, name).map(Some);
@@ -144,10 +144,11 @@ impl<'a> Resources<'a> {
         }
         if self.lacks_memory && !columns.memory.is_empty() {
             let (name, text) = columns.nodes;
-            let nodes = if text.is_empty() { Ok(None) } else { count::parse(text, name).map(count::whole) };
+            let nodes = if text.is_empty() { Ok(None) } else { count::parse(text, name).map(count::integer_part) };
             let nodes = skipped.read(name, text, nodes);
             let cpus = self.whole("cpu");
-            let memory = Memory::parse(columns.memory, REQ_MEM).and_then(|memory| memory.total(nodes, cpus, REQ_MEM));
+            let memory =
+                MemorySize::parse(columns.memory, REQ_MEM).and_then(|memory| memory.total(nodes, cpus, REQ_MEM));
             if let Some(bytes) = skipped.read_amount(REQ_MEM, columns.memory, memory.map(Some)) {
                 self.add("mem", bytes);
             }
@@ -226,7 +227,7 @@ fn add_to<'a>(slots: &mut BTreeMap<Cow<'a, str>, Amount>, name: Cow<'a, str>, am
 }
 
 /// Notes an entry of the list that is left out.
-fn skip(name: &str, value: &str, fault: Reason, skipped: &mut SkippedFields) {
+fn skip(name: &str, value: &str, fault: DropReason, skipped: &mut SkippedFields) {
     let field = if name.is_empty() { ALLOC_TRES.into() } else { Cow::from(format!("{ALLOC_TRES} {name}")) };
     skipped.add_amount(field, value, fault);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::domain::fault::Fault;
-use crate::domain::options::{Options, merge_patch};
+use crate::domain::options::{FairShareOptions, merge_patch};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::service::accounting::day_totals;
@@ -22,7 +22,7 @@ pub struct OptionsChange {
     pub scheduler: String,
     pub opts: Map<String, Value>,
     sequencer: Sequencer,
-    options: Options,
+    options: FairShareOptions,
 }
 
 /// The scheduler and the options in a request.
@@ -51,7 +51,7 @@ impl OptionsChange {
 
     pub fn of(scheduler: String, opts: Map<String, Value>) -> Result<Self> {
         let sequencer = check_scheduler(&scheduler)?;
-        let options = Options::parse(&opts).map_err(option_faults)?;
+        let options = FairShareOptions::parse(&opts).map_err(option_faults)?;
         Ok(Self { scheduler, opts, sequencer, options })
     }
 
@@ -68,7 +68,7 @@ impl OptionsChange {
         state.group.scheduler_opts = opts;
         let before = std::mem::replace(&mut state.options, options);
         if before.decay_unit_days != state.options.decay_unit_days {
-            state.doubt_longest_bucket();
+            state.forget_longest_bucket();
             let known_from = state.known_from();
             rebuild_buckets(db, state, known_from).await?;
         }
@@ -82,7 +82,7 @@ impl OptionsChange {
         }
         if self.options.decay_unit_days != session.state().options.decay_unit_days {
             // Where records are purged, the new buckets are summed from day totals, which must be complete for that.
-            day_totals::make_missing(session).await?;
+            day_totals::backfill(session).await?;
         }
         let (tx, state) = session.parts();
         if self.take(tx, state).await? {
@@ -98,7 +98,7 @@ pub fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
 }
 
 /// The names of the values that differ between two descriptions.
-pub fn changed(before: &Value, after: &Value) -> Vec<String> {
+pub fn changed_names(before: &Value, after: &Value) -> Vec<String> {
     let keys = |of: &Value| -> BTreeSet<String> {
         of["scheduler_opts"].as_object().into_iter().flat_map(Map::keys).cloned().collect()
     };

@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::people::publish_where;
 use crate::service::{Error, Result, Service};
-use crate::store::people::{Domain, People, Project};
+use crate::store::people::{Domain, PeopleRows, Project};
 
 /// The domain of a project; a pinned one stays whatever reports say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,37 +42,37 @@ impl DomainAssignment {
 }
 
 /// Moves projects of the group into their domains. Returns those that changed, with the old and the new assignment.
-pub async fn book(
+pub async fn move_projects(
     session: &mut GroupTransaction,
-    homes: BTreeMap<ProjectId, DomainAssignment>,
+    domain_assignments: BTreeMap<ProjectId, DomainAssignment>,
 ) -> Result<Vec<(ProjectId, DomainAssignment, DomainAssignment)>> {
-    if homes.is_empty() {
+    if domain_assignments.is_empty() {
         return Ok(Vec::new());
     }
     let lock = session.lock_people().await?;
-    let (mut changed, mut rows) = (Vec::new(), People::default());
+    let (mut changed, mut rows) = (Vec::new(), PeopleRows::default());
     {
         let people = session.people();
-        for (id, home) in homes {
+        for (id, assigned_domain) in domain_assignments {
             let known = people.project(id);
             let known = known.ok_or_else(|| Error::internal(format!("project {id} vanished")))?;
             let before = DomainAssignment::of(known);
-            if before == home {
+            if before == assigned_domain {
                 continue;
             }
-            let domain = &home.domain_name;
+            let domain = &assigned_domain.domain_name;
             if people.domain(domain).is_none() && rows.domains.iter().all(|row| row.name != *domain) {
                 rows.domains.push(Domain::new(Arc::clone(domain), session.now));
             }
-            rows.projects.push(home.take(known, session.now));
-            changed.push((id, before, home));
+            rows.projects.push(assigned_domain.take(known, session.now));
+            changed.push((id, before, assigned_domain));
         }
     }
     if changed.is_empty() {
         return Ok(changed);
     }
-    for (id, _, home) in &changed {
-        session.know(|state| state.know_project(*id, &home.domain_name));
+    for (id, _, assigned_domain) in &changed {
+        session.apply_to_state(|state| state.know_project(*id, &assigned_domain.domain_name));
     }
     session.show_again();
     session.reconfigure();

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::division::Warning;
+use crate::domain::division::DivisionWarning;
 use crate::domain::queues::{OverQuotaWeight, QueueConfig};
 use crate::domain::slots::SlotName;
 use crate::service::group::agent_slots::named_slots;
 use crate::service::group::state::GroupState;
 
 /// A warning for each slot that queues name and no agent has, at the first such queue.
-pub(super) fn warnings(state: &GroupState, queues: &[Arc<QueueConfig>]) -> Vec<Warning> {
+pub(super) fn warnings(state: &GroupState, queues: &[Arc<QueueConfig>]) -> Vec<DivisionWarning> {
     let agent_slots = &state.agent_slots;
     if agent_slots.is_empty() {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn warnings(state: &GroupState, queues: &[Arc<QueueConfig>]) -> Vec<W
         let others = if count > 1 { format!(", and {} more queues do so", count - 1) } else { String::new() };
         let detail =
             format!("names a slot that no agent of the group has{others}; agents have {}", named_slots(agent_slots));
-        Warning::new("slot_not_offered", Some(queue), Some(slot), detail)
+        DivisionWarning::new("slot_not_offered", Some(queue), Some(slot), detail)
     };
     found.into_iter().map(warning).collect()
 }

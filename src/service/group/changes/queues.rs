@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::queue_slots;
-use crate::domain::division::{Warning, check};
-use crate::domain::queues::{QueueConfig, Queues};
-use crate::service::audit::{Change, queue_label};
+use crate::domain::division::{DivisionWarning, check};
+use crate::domain::queues::{QueueConfig, QueueConfigs};
+use crate::service::audit::{AuditedChange, queue_label};
 use crate::service::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 use crate::store;
@@ -27,9 +27,9 @@ pub struct QueuesChanged {
     /// Queues that are new, changed or removed; by name.
     pub changes: Vec<QueueChange>,
     /// All queues after the write.
-    pub queues: Arc<Queues>,
+    pub queues: Arc<QueueConfigs>,
     /// The warnings of the linter about all queues, which never refuse a write.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DivisionWarning>,
 }
 
 impl QueuesChanged {
@@ -62,7 +62,7 @@ pub(in crate::service) fn plan(
     let choice = (choice.algorithm(), &choice.options);
     let mut warnings = check(&written, staying(), &state.capacity, choice).map_err(Error::Invalid)?;
     warnings.extend(queue_slots::warnings(state, &written));
-    let after: Queues = staying().chain(&written).map(|q| (Arc::from(q.name.as_str()), Arc::clone(q))).collect();
+    let after: QueueConfigs = staying().chain(&written).map(|q| (Arc::from(q.name.as_str()), Arc::clone(q))).collect();
     let names: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
     let changes = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).map(|name| QueueChange {
         name: Arc::clone(name),
@@ -76,7 +76,7 @@ pub(in crate::service) fn plan(
 /// queues may be the reason for the removal.
 pub(in crate::service) fn plan_removal(session: &GroupTransaction, name: &str) -> Result<QueuesChanged> {
     let queues = &session.state().queues;
-    let mut left = Queues::clone(queues);
+    let mut left = QueueConfigs::clone(queues);
     let removed = left.remove_entry(name);
     let (name, queue) = removed.ok_or_else(|| Error::unknown_queue(name, session.group()))?;
     require_parents(left.values(), |other| *other == *name)?;
@@ -96,7 +96,7 @@ fn require_parents<'a>(
 }
 
 /// Stores the changes, with an entry in the audit log.
-pub(in crate::service) async fn book(
+pub(in crate::service) async fn store_queues(
     session: &mut GroupTransaction,
     action: &'static str,
     reason: Option<String>,
@@ -105,7 +105,7 @@ pub(in crate::service) async fn book(
     if changed.changes.is_empty() {
         return Ok(());
     }
-    make(session, changed).await?;
+    write_queues(session, changed).await?;
     let (target, before, after) = match (action, changed.changes.as_slice()) {
         ("queue.put" | "queue.delete", [only]) => (only.name.to_string(), json!(only.from), json!(only.to)),
         (_, all) => {
@@ -116,14 +116,14 @@ pub(in crate::service) async fn book(
         }
     };
     let given = |value: Value| Some(value).filter(|v| !v.is_null());
-    let entry = Change { action, target, before: given(before), after: given(after), reason };
+    let entry = AuditedChange { action, target, before: given(before), after: given(after), reason };
     let targets: Vec<String> = changed.changes.iter().map(|change| queue_label(&change.name)).collect();
     session.audit_of(entry, &targets).await?;
     Ok(())
 }
 
 /// Stores the changes.
-pub(in crate::service) async fn make(session: &mut GroupTransaction, changed: &QueuesChanged) -> Result<()> {
+pub(in crate::service) async fn write_queues(session: &mut GroupTransaction, changed: &QueuesChanged) -> Result<()> {
     let group = session.group().to_owned();
     let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
     let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();

@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 
 use super::options;
 use crate::service::Result;
-use crate::service::audit::Change;
+use crate::service::audit::AuditedChange;
 use crate::service::group::transaction::GroupTransaction;
 
 /// The content of one audit entry about several changes.
 #[derive(Default)]
-pub struct Record {
+pub struct ChangeRecord {
     before: Map<String, Value>,
     after: Map<String, Value>,
     /// The targets. A set, because the weight and the domain of one project may both change.
     targets: BTreeSet<String>,
 }
 
-impl Record {
+impl ChangeRecord {
     /// Notes the change of one weight, project or queue.
     pub fn note(&mut self, kind: &str, target: &str, before: Value, after: Value) {
         for (side, value) in [(&mut self.before, before), (&mut self.after, after)] {
@@ -29,7 +29,7 @@ impl Record {
 
     /// Notes the options before and after, unless they are the same.
     pub fn note_options(&mut self, before: &Value, after: &Value) {
-        let changed = options::changed(before, after);
+        let changed = options::changed_names(before, after);
         if changed.is_empty() {
             return;
         }
@@ -40,7 +40,7 @@ impl Record {
     }
 
     /// Notes the id of the entry that this one takes back.
-    pub fn undoes(&mut self, id: i64) {
+    pub fn set_undone_entry(&mut self, id: i64) {
         self.after.insert("undone".to_owned(), json!(id));
     }
 
@@ -55,7 +55,7 @@ impl Record {
             return Ok(None);
         }
         let (before, after) = (Some(Value::Object(self.before)), Some(Value::Object(self.after)));
-        let entry = Change { action, target: session.group().to_owned(), before, after, reason };
+        let entry = AuditedChange { action, target: session.group().to_owned(), before, after, reason };
         let targets: Vec<String> = self.targets.into_iter().collect();
         Ok(Some(session.audit_of(entry, &targets).await?))
     }

@@ -7,19 +7,19 @@ use serde_json::json;
 
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
-use crate::service::audit::{Change, label};
+use crate::service::audit::{AuditedChange, label};
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::input::warning::{InputWarning, MAX_WARNINGS, listed};
-use crate::service::people::Directory;
-use crate::service::{Error, Fault, Faults, Result};
+use crate::service::input::warning::{InputWarning, MAX_WARNINGS, list_names};
+use crate::service::people::PeopleDirectory;
+use crate::service::{Error, Fault, RequestFaults, Result};
 
 /// The most projects that a message lists by name.
-const NAMED_PROJECTS: usize = 5;
+const MAX_NAMED_PROJECTS: usize = 5;
 
 /// The owner of a weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Target {
+pub enum WeightTarget {
     Domain(String),
     Project(ProjectId),
     /// Without a project: all projects of the user in the group.
@@ -29,13 +29,13 @@ pub enum Target {
 /// One item of a write. `None` unsets the weight and keeps the calculated state.
 #[derive(Clone, Debug)]
 pub struct WeightItem {
-    pub target: Target,
+    pub target: WeightTarget,
     pub weight: Option<Weight>,
 }
 
 /// The change of the weight of one entity.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WeightChange {
+pub struct WeightUpdate {
     pub target: Owner,
     pub from: Option<Weight>,
     pub to: Option<Weight>,
@@ -45,36 +45,36 @@ pub struct WeightChange {
 pub(in crate::service) async fn plan(
     session: &mut GroupTransaction,
     items: &[WeightItem],
-) -> Result<Vec<WeightChange>> {
+) -> Result<Vec<WeightUpdate>> {
     session.learn_people().await?;
     plan_in(session.state(), &session.people(), items)
 }
 
 /// The changes that `items` make in a state.
-pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
+pub fn plan_in(state: &GroupState, people: &PeopleDirectory, items: &[WeightItem]) -> Result<Vec<WeightUpdate>> {
     let resolved = resolve(state, people, items)?;
     let set = |entity: &Owner| state.hierarchy.share(entity).and_then(|share| share.weight);
-    Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
+    Ok(resolved.into_iter().map(|(target, to)| WeightUpdate { from: set(&target), target, to }).collect())
 }
 
 /// Likely mistakes in `items`, which make `changes`: a user's weight without a project that replaces others in several
 /// projects. Pointers start at `/items/N`.
 pub(in crate::service) fn warnings(
-    people: &Directory,
+    people: &PeopleDirectory,
     items: &[WeightItem],
-    changes: &[WeightChange],
+    changes: &[WeightUpdate],
 ) -> Vec<InputWarning> {
-    if !items.iter().any(|item| matches!(item.target, Target::User(_, None))) {
+    if !items.iter().any(|item| matches!(item.target, WeightTarget::User(_, None))) {
         return Vec::new();
     }
-    let mut of_user: BTreeMap<UserId, Vec<(ProjectId, &WeightChange)>> = BTreeMap::new();
+    let mut of_user: BTreeMap<UserId, Vec<(ProjectId, &WeightUpdate)>> = BTreeMap::new();
     for change in changes {
         if let Owner::User(member) = &change.target {
             of_user.entry(member.user).or_default().push((member.project, change));
         }
     }
     let mut found = items.iter().enumerate().filter_map(|(at, item)| {
-        let Target::User(user, None) = item.target else { return None };
+        let WeightTarget::User(user, None) = item.target else { return None };
         Some((at, replaced_weights(people, user, of_user.get(&user)?)?))
     });
     let warning = |(at, detail)| InputWarning::at(format!("/items/{at}"), "weight_in_several_projects", detail);
@@ -83,7 +83,7 @@ pub(in crate::service) fn warnings(
 }
 
 /// A message about the weights of a user that `changes` replace, if they are of several projects.
-fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &WeightChange)]) -> Option<String> {
+fn replaced_weights(people: &PeopleDirectory, user: UserId, changes: &[(ProjectId, &WeightUpdate)]) -> Option<String> {
     let show =
         |project: ProjectId| people.project_name(project).map_or_else(|| project.to_string(), |name| name.to_string());
     let replaced = changes.iter().filter_map(|(project, change)| {
@@ -96,45 +96,45 @@ fn replaced_weights(people: &Directory, user: UserId, changes: &[(ProjectId, &We
         format!(
             "the weight of {name} is written in all {} projects of the user, because no project is named: it replaces {}",
             changes.len(),
-            listed(&replaced, NAMED_PROJECTS)
+            list_names(&replaced, MAX_NAMED_PROJECTS)
         )
     })
 }
 
 /// Makes the changes, with an audit entry. Weights that are set already are left out; if all are, no entry is written.
-pub(in crate::service) async fn book(
+pub(in crate::service) async fn store_weights(
     session: &mut GroupTransaction,
-    changes: &[WeightChange],
+    changes: &[WeightUpdate],
     reason: Option<String>,
 ) -> Result<()> {
-    let changes: Vec<WeightChange> = changes.iter().filter(|change| change.from != change.to).cloned().collect();
+    let changes: Vec<WeightUpdate> = changes.iter().filter(|change| change.from != change.to).cloned().collect();
     if changes.is_empty() {
         return Ok(());
     }
     let (mut before, mut after, mut targets) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for WeightChange { target, from, to } in &changes {
+    for WeightUpdate { target, from, to } in &changes {
         let label = label(target);
         targets.push(label.clone());
         before.insert(label.clone(), from);
         after.insert(label, to);
     }
-    make(session, &changes)?;
+    set_weights(session, &changes)?;
     let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
-    session.audit_of(Change { action: "weights.put", target, before, after, reason }, &targets).await?;
+    session.audit_of(AuditedChange { action: "weights.put", target, before, after, reason }, &targets).await?;
     Ok(())
 }
 
 /// Resolves items to owners. Refuses items that are unknown or occur twice.
-fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
+fn resolve(state: &GroupState, people: &PeopleDirectory, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
     // Only an item without a project needs the projects of its user, and a group may have many users.
-    if items.iter().any(|item| matches!(item.target, Target::User(_, None))) {
+    if items.iter().any(|item| matches!(item.target, WeightTarget::User(_, None))) {
         for member in state.hierarchy.users().keys() {
             of_user.entry(member.user).or_default().push(*member);
         }
     }
-    let mut faults = Faults::default();
+    let mut faults = RequestFaults::default();
     let mut seen = BTreeSet::new();
     let mut resolved = Vec::new();
     for (at, item) in items.iter().enumerate() {
@@ -145,23 +145,23 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
             faults.push(Fault::new(format!("/items/{at}/{key}"), code, detail));
         };
         let entities = match &item.target {
-            Target::Domain(name) if people.domain(name).is_none() => {
+            WeightTarget::Domain(name) if people.domain(name).is_none() => {
                 fault("target_id", "unknown_domain", format!("there is no domain {name:?}"));
                 continue;
             }
-            Target::Domain(name) => vec![Owner::Domain(Arc::from(name.as_str()))],
-            Target::Project(id) | Target::User(_, Some(id)) if people.project(*id).is_none() => {
-                let key = if matches!(item.target, Target::User(..)) { "project_id" } else { "target_id" };
+            WeightTarget::Domain(name) => vec![Owner::Domain(Arc::from(name.as_str()))],
+            WeightTarget::Project(id) | WeightTarget::User(_, Some(id)) if people.project(*id).is_none() => {
+                let key = if matches!(item.target, WeightTarget::User(..)) { "project_id" } else { "target_id" };
                 fault(key, "unknown_project", format!("there is no project {id}"));
                 continue;
             }
-            Target::User(user, _) if people.user(*user).is_none() => {
+            WeightTarget::User(user, _) if people.user(*user).is_none() => {
                 fault("target_id", "unknown_user", format!("there is no user {user}"));
                 continue;
             }
-            Target::Project(id) => vec![Owner::Project(*id)],
-            Target::User(user, Some(project)) => vec![Owner::User(Member { user: *user, project: *project })],
-            Target::User(user, None) => {
+            WeightTarget::Project(id) => vec![Owner::Project(*id)],
+            WeightTarget::User(user, Some(project)) => vec![Owner::User(Member { user: *user, project: *project })],
+            WeightTarget::User(user, None) => {
                 let Some(members) = of_user.get(user) else {
                     fault(
                         "target_id",
@@ -185,11 +185,11 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
 }
 
 /// Sets the weights.
-pub(in crate::service) fn make(session: &mut GroupTransaction, changes: &[WeightChange]) -> Result<()> {
+pub(in crate::service) fn set_weights(session: &mut GroupTransaction, changes: &[WeightUpdate]) -> Result<()> {
     let service = Arc::clone(session.service());
-    for WeightChange { target, to, .. } in changes {
+    for WeightUpdate { target, to, .. } in changes {
         let mut known = Ok(());
-        session.know(|state| {
+        session.apply_to_state(|state| {
             know_in(state, &service.people(), target).unwrap_or_else(|error| {
                 known = Err(error);
                 Vec::new()
@@ -202,7 +202,7 @@ pub(in crate::service) fn make(session: &mut GroupTransaction, changes: &[Weight
 }
 
 /// Registers an entity in a group that the server knows already. Returns the owners that are new.
-pub fn know_in(state: &mut GroupState, people: &Directory, entity: &Owner) -> Result<Vec<Owner>> {
+pub fn know_in(state: &mut GroupState, people: &PeopleDirectory, entity: &Owner) -> Result<Vec<Owner>> {
     if state.hierarchy.share(entity).is_some() {
         return Ok(Vec::new());
     }

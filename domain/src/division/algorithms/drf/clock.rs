@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 
 /// A float that is never NaN, so that it can be kept in a heap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Clock(pub f64);
+pub(super) struct NonNanFloat(pub f64);
 
-impl Eq for Clock {}
+impl Eq for NonNanFloat {}
 
-impl PartialOrd for Clock {
+impl PartialOrd for NonNanFloat {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Clock {
+impl Ord for NonNanFloat {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -27,7 +27,7 @@ pub(super) fn close(a: f64, b: f64) -> bool {
 }
 
 /// Replaces `next` by the event at `time` if that one is earlier.
-pub(super) fn earliest<S>(next: &mut (f64, S), time: f64, source: S) {
+pub(super) fn keep_earliest<S>(next: &mut (f64, S), time: f64, source: S) {
     if time < next.0 {
         *next = (time, source);
     }

@@ -7,40 +7,40 @@
 
 use std::cmp::Reverse;
 
-use super::clock::{Clock, close, earliest};
-use super::node::{Node, Source, Stop};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
+use super::clock::{NonNanFloat, close, keep_earliest};
+use super::node::{FillingEvent, FillingNode, StopReason};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
 use crate::queues::Bound;
 
 /// The state of the filling. The last node is a virtual parent of the roots.
-pub(super) struct Filling<'a> {
-    tree: &'a Tree,
-    nodes: Vec<Node>,
+pub(super) struct DrfFilling<'a> {
+    tree: &'a QueueTree,
+    nodes: Vec<FillingNode>,
     /// The part of the capacity that each node holds, by slot.
-    held: Grid<f64>,
+    held: QueueSlotGrid<f64>,
     /// The growth of `held` per unit of the node's clock.
-    growth: Grid<f64>,
+    growth: QueueSlotGrid<f64>,
     /// The growth that a child adds to its parent, per unit of the parent's clock.
-    adds: Grid<f64>,
+    adds: QueueSlotGrid<f64>,
     /// The sum of `adds` over the growing children.
-    sum: Grid<f64>,
-    limits: Grid<f64>,
+    sum: QueueSlotGrid<f64>,
+    limits: QueueSlotGrid<f64>,
     used_up: Vec<bool>,
 }
 
-impl<'a> Filling<'a> {
-    pub fn new(tree: &'a Tree) -> Self {
+impl<'a> DrfFilling<'a> {
+    pub fn new(tree: &'a QueueTree) -> Self {
         let (rows, width) = (tree.len() + 1, tree.slots.len());
-        let zeros = Grid::new(rows, width, 0.0);
+        let zeros = QueueSlotGrid::new(rows, width, 0.0);
         let mut filling = Self {
             tree,
-            nodes: (0..rows).map(|q| Node::new(tree.queues.get(q).map_or(1.0, |q| q.weight.to_f64()))).collect(),
+            nodes: (0..rows).map(|q| FillingNode::new(tree.queues.get(q).map_or(1.0, |q| q.weight.to_f64()))).collect(),
             held: zeros.clone(),
             growth: zeros.clone(),
             adds: zeros.clone(),
             sum: zeros,
-            limits: Grid::new(rows, width, 1.0),
+            limits: QueueSlotGrid::new(rows, width, 1.0),
             used_up: tree.capacity.iter().map(|c| c.is_zero()).collect(),
         };
         for queue in 0..tree.len() {
@@ -68,12 +68,12 @@ impl<'a> Filling<'a> {
         };
         let demand = (0..tree.slots.len()).map(share).fold(0.0, f64::max);
         let node = &mut self.nodes[queue];
-        (node.demand, node.full, node.stop) = (demand, demand, Some(Stop::Request));
+        (node.demand, node.full, node.stop) = (demand, demand, Some(StopReason::Request));
         node.can_grow = demand > 0.0 && demand.is_finite();
         if !node.can_grow {
             // A slot that is asked for and of which there is no capacity counts as used up from the start.
             let missing = (0..tree.slots.len()).find(|column| share(*column).is_infinite());
-            node.stop = missing.map(Stop::UsedUp);
+            node.stop = missing.map(StopReason::UsedUp);
             return;
         }
         for column in 0..tree.slots.len() {
@@ -81,15 +81,15 @@ impl<'a> Filling<'a> {
             self.growth[(queue, column)] = growth;
             let full = self.limits[(queue, column)] / growth;
             if growth > 0.0 && full < node.full {
-                (node.full, node.stop) = (full, Some(Stop::Limit(queue, column)));
+                (node.full, node.stop) = (full, Some(StopReason::Limit(queue, column)));
             }
         }
         node.can_grow = node.full > 0.0;
-        (node.rate, node.next, node.source) = (1.0, node.full, Source::Full);
+        (node.rate, node.next, node.source) = (1.0, node.full, FillingEvent::Full);
     }
 
     /// The part of its demand that a leaf has (0 to 1), and why it stopped growing.
-    pub fn leaf(&self, queue: usize) -> (f64, Option<Stop>) {
+    pub fn leaf(&self, queue: usize) -> (f64, Option<StopReason>) {
         let node = &self.nodes[queue];
         let part = if node.demand > 0.0 && node.demand.is_finite() { node.dominant / node.demand } else { 0.0 };
         (part, node.stop)
@@ -99,8 +99,8 @@ impl<'a> Filling<'a> {
     /// limit of a queue above it.
     pub fn is_held_back(&self, leaf: usize) -> bool {
         match self.nodes[leaf].stop {
-            Some(Stop::UsedUp(_)) => true,
-            Some(Stop::Limit(queue, _)) => queue != leaf,
+            Some(StopReason::UsedUp(_)) => true,
+            Some(StopReason::Limit(queue, _)) => queue != leaf,
             _ => false,
         }
     }
@@ -124,22 +124,22 @@ impl<'a> Filling<'a> {
     fn step(&mut self, root: usize) {
         let mut at = root;
         self.advance(at, self.nodes[at].next);
-        while let Source::Child(child) = self.nodes[at].source {
+        while let FillingEvent::Child(child) = self.nodes[at].source {
             at = child;
             self.advance(at, self.nodes[at].next);
         }
         match self.nodes[at].source {
-            Source::Full => {
+            FillingEvent::Full => {
                 let node = &mut self.nodes[at];
                 (node.can_grow, node.dominant) = (false, node.full);
             }
-            Source::CatchUp => {
+            FillingEvent::CatchUp => {
                 if let Some((_, child)) = self.nodes[at].ahead.pop() {
                     self.attach(at, child);
                 }
             }
-            Source::Limit(column) => self.stop_growth(at, column),
-            Source::Switch | Source::Child(_) => {}
+            FillingEvent::Limit(column) => self.stop_growth(at, column),
+            FillingEvent::Switch | FillingEvent::Child(_) => {}
         }
         self.update_upwards(at);
     }
@@ -174,7 +174,7 @@ impl<'a> Filling<'a> {
         for queue in below {
             let needs = queue < root && self.tree.is_leaf(queue) && self.growth[(queue, column)] > 0.0;
             if needs && self.nodes[queue].can_grow {
-                let stop = if at == root { Stop::UsedUp(column) } else { Stop::Limit(at, column) };
+                let stop = if at == root { StopReason::UsedUp(column) } else { StopReason::Limit(at, column) };
                 self.nodes[queue].end(stop);
             }
         }
@@ -270,7 +270,7 @@ impl<'a> Filling<'a> {
         if inner.rate > 0.0 {
             let event = (inner.dominant + inner.rate * (inner.next - inner.now)) / weight;
             let (turn, speed) = (inner.turn, weight / inner.rate);
-            self.nodes[at].events.push(Reverse((Clock(event), child, turn)));
+            self.nodes[at].events.push(Reverse((NonNanFloat(event), child, turn)));
             for column in 0..self.used_up.len() {
                 let adds = speed * self.growth[(child, column)];
                 self.adds[(child, column)] = adds;
@@ -357,34 +357,38 @@ impl<'a> Filling<'a> {
         (node.dominant, node.rate, node.next, node.source) = (dominant, rate, next, source);
     }
 
-    fn next_event(&mut self, at: usize, dominant: f64, rate: f64) -> (f64, Source) {
-        let mut next = (f64::INFINITY, Source::Switch);
+    fn next_event(&mut self, at: usize, dominant: f64, rate: f64) -> (f64, FillingEvent) {
+        let mut next = (f64::INFINITY, FillingEvent::Switch);
         let (now, level) = (self.nodes[at].now, self.nodes[at].level);
         if let Some(free) = self.nodes[at].free.last().copied() {
             let inner = &self.nodes[free];
-            earliest(&mut next, now + (inner.next - inner.now), Source::Child(free));
+            keep_earliest(&mut next, now + (inner.next - inner.now), FillingEvent::Child(free));
         } else {
             while let Some(Reverse((event, child, turn))) = self.nodes[at].events.peek().copied() {
                 if self.nodes[child].grows && self.nodes[child].turn == turn {
-                    earliest(&mut next, now + (event.0 - level), Source::Child(child));
+                    keep_earliest(&mut next, now + (event.0 - level), FillingEvent::Child(child));
                     break;
                 }
                 self.nodes[at].events.pop();
             }
             if let Some((ahead, _)) = self.nodes[at].ahead.last() {
-                earliest(&mut next, now + (ahead - level), Source::CatchUp);
+                keep_earliest(&mut next, now + (ahead - level), FillingEvent::CatchUp);
             }
         }
         if !self.nodes[at].can_grow {
-            return (f64::INFINITY, Source::Switch);
+            return (f64::INFINITY, FillingEvent::Switch);
         }
         for column in (0..self.used_up.len()).filter(|column| !self.used_up[*column]) {
             let (held, growth) = (self.held[(at, column)], self.growth[(at, column)]);
             if growth > rate && !close(held, dominant) {
-                earliest(&mut next, now + (dominant - held) / (growth - rate), Source::Switch);
+                keep_earliest(&mut next, now + (dominant - held) / (growth - rate), FillingEvent::Switch);
             }
             if growth > 0.0 {
-                earliest(&mut next, now + (self.limits[(at, column)] - held) / growth, Source::Limit(column));
+                keep_earliest(
+                    &mut next,
+                    now + (self.limits[(at, column)] - held) / growth,
+                    FillingEvent::Limit(column),
+                );
             }
         }
         (next.0.max(now), next.1)

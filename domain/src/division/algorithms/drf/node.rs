@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::clock::Clock;
-use crate::division::tree::Tree;
+use super::clock::NonNanFloat;
+use crate::division::tree::QueueTree;
 
 /// The reason why a leaf stopped growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     Request,
     /// The limit of a queue on a slot (queue, column); the queue is the leaf itself or one above it.
     Limit(usize, usize),
@@ -17,8 +17,8 @@ pub(super) enum Stop {
     UsedUp(usize),
 }
 
-impl Stop {
-    pub fn shown(self, tree: &Tree, leaf: usize) -> Cow<'static, str> {
+impl StopReason {
+    pub fn shown(self, tree: &QueueTree, leaf: usize) -> Cow<'static, str> {
         match self {
             Self::Request => "request".into(),
             Self::Limit(queue, column) if queue == leaf => format!("limit on {}", tree.slots[column]).into(),
@@ -29,7 +29,7 @@ impl Stop {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum FillingEvent {
     Child(usize),
     /// The level reaches that of a child in `ahead`, which grows from then on.
     CatchUp,
@@ -42,7 +42,7 @@ pub(super) enum Source {
 }
 
 /// One node of the filling: a queue, or the virtual parent of the roots.
-pub(super) struct Node {
+pub(super) struct FillingNode {
     pub now: f64,
     /// The dominant share over the slots that are not used up, 0 to 1.
     pub dominant: f64,
@@ -61,21 +61,21 @@ pub(super) struct Node {
     /// counts only if it carries the current number.
     pub turn: u32,
     pub grows: bool,
-    pub events: BinaryHeap<Reverse<(Clock, usize, u32)>>,
+    pub events: BinaryHeap<Reverse<(NonNanFloat, usize, u32)>>,
     /// Children that can grow but are above the current level, the highest first.
     pub ahead: Vec<(f64, usize)>,
     /// Growing children whose dominant share does not change. The last one grows alone, because its growth does not
     /// delay any other child.
     pub free: Vec<usize>,
     pub next: f64,
-    pub source: Source,
+    pub source: FillingEvent,
     /// For leaves: the dominant share at which the leaf has its whole demand.
     pub demand: f64,
     pub full: f64,
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
 }
 
-impl Node {
+impl FillingNode {
     pub fn new(weight: f64) -> Self {
         Self {
             now: 0.0,
@@ -93,7 +93,7 @@ impl Node {
             ahead: Vec::new(),
             free: Vec::new(),
             next: f64::INFINITY,
-            source: Source::Switch,
+            source: FillingEvent::Switch,
             demand: 0.0,
             full: 0.0,
             stop: None,
@@ -101,10 +101,10 @@ impl Node {
     }
 
     /// Ends a leaf's growth. A leaf that is full but for the rounding of the steps becomes full.
-    pub fn end(&mut self, stop: Stop) {
+    pub fn end(&mut self, stop: StopReason) {
         let (all, more) = (self.full, (self.full - self.dominant).max(0.0));
         self.can_grow = false;
-        if more <= NOTHING && more <= all * SMALL {
+        if more <= ROUNDING_ERROR && more <= all * ROUNDING_MAX_MISSING {
             self.dominant = all;
         } else {
             self.stop = Some(stop);
@@ -113,6 +113,6 @@ impl Node {
 }
 
 /// The absolute rounding error that many steps may add up to, as a part of the capacity.
-const NOTHING: f64 = 1e-12;
+const ROUNDING_ERROR: f64 = 1e-12;
 /// A missing part of the demand that is larger than this is never taken for rounding.
-const SMALL: f64 = 1e-6;
+const ROUNDING_MAX_MISSING: f64 = 1e-6;

@@ -2,12 +2,12 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::Rule;
+use super::MinShareRule;
 use crate::division::exact::{cmp_products, first_of, mul_div};
 
 /// A child with its weight and its lower and upper limit. Ratios and weights fit into 64 bits; their sums may not.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Member {
+pub(super) struct SweepMember {
     pub weight: u64,
     pub lower: u64,
     pub upper: u64,
@@ -15,21 +15,21 @@ pub(super) struct Member {
 
 /// Solves one level after another and reuses its memory.
 #[derive(Default)]
-pub(super) struct Solver {
+pub(super) struct LevelSolver {
     /// The children of the level, set by the caller.
-    pub members: Vec<Member>,
+    pub members: Vec<SweepMember>,
     pub shares: Vec<u64>,
     /// The ratio that was divided by weight among the children between their limits.
     pub divided: u64,
     /// The sum of the weights of the children between their limits.
     pub weight_sum: u128,
-    phases: Vec<Phase>,
+    phases: Vec<SweepPhase>,
     breakpoints: Vec<Breakpoint>,
     remainders: Vec<(Reverse<u128>, usize)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum SweepPhase {
     /// The child has its lower limit and does not grow yet.
     AtLower,
     ProgressiveMetric,
@@ -46,10 +46,10 @@ struct Breakpoint {
 }
 
 /// The relative difference of two keys below which rounding may have changed their order: three roundings in each key.
-const DOUBT: f64 = 1e-15;
+const KEY_RELATIVE_ERROR: f64 = 1e-15;
 
 impl Breakpoint {
-    fn new(child: usize, member: &Member, starts: bool) -> Self {
+    fn new(child: usize, member: &SweepMember, starts: bool) -> Self {
         let limit = if starts { member.lower } else { member.upper };
         Self { key: limit as f64 / member.weight as f64, child: u32::try_from(child).unwrap_or(u32::MAX), starts }
     }
@@ -58,17 +58,17 @@ impl Breakpoint {
         self.child as usize
     }
 
-    fn limit(self, members: &[Member]) -> (u128, u128) {
+    fn limit(self, members: &[SweepMember]) -> (u128, u128) {
         let member = &members[self.child()];
         (u128::from(if self.starts { member.lower } else { member.upper }), u128::from(member.weight))
     }
 
     /// True if rounding may have changed the order of the two.
     fn is_close_to(&self, next: &Self) -> bool {
-        next.key - self.key <= DOUBT * next.key
+        next.key - self.key <= KEY_RELATIVE_ERROR * next.key
     }
 
-    fn exactly(self, other: Self, members: &[Member]) -> Ordering {
+    fn exactly(self, other: Self, members: &[SweepMember]) -> Ordering {
         let ((limit, weight), (others, others_weight)) = (self.limit(members), other.limit(members));
         // A child starts before it stops.
         (limit * others_weight).cmp(&(others * weight)).then_with(|| other.starts.cmp(&self.starts))
@@ -76,17 +76,17 @@ impl Breakpoint {
 }
 
 /// Sorts by x. Keys are never negative, so their bit patterns have the same order and compare faster.
-fn sort(breakpoints: &mut [Breakpoint], members: &[Member]) {
+fn sort(breakpoints: &mut [Breakpoint], members: &[SweepMember]) {
     breakpoints.sort_unstable_by_key(|point| point.key.to_bits());
     for close in breakpoints.chunk_by_mut(Breakpoint::is_close_to).filter(|close| close.len() > 1) {
         close.sort_unstable_by(|a, b| a.exactly(*b, members));
     }
 }
 
-impl Solver {
+impl LevelSolver {
     /// Finds x with `sum min(u, max(l, w x)) = min(total, sum u)`, or with `l + w x` under `on_top`. The sum of the
     /// lower limits is at most `total`. A child of weight 0 gets its lower limit only.
-    pub fn solve(&mut self, total: u64, rule: Rule, first: impl Fn(usize, usize) -> Ordering) {
+    pub fn solve(&mut self, total: u64, rule: MinShareRule, first: impl Fn(usize, usize) -> Ordering) {
         for member in &mut self.members {
             member.lower = member.lower.min(member.upper);
             if member.weight == 0 {
@@ -94,7 +94,7 @@ impl Solver {
             }
         }
         self.shares.clear();
-        if rule == Rule::Floor {
+        if rule == MinShareRule::Floor {
             self.shares.resize(self.members.len(), 0);
             self.sweep(total, first);
             return;
@@ -104,14 +104,14 @@ impl Solver {
         for member in &mut self.members {
             self.shares.push(member.lower);
             left = left.saturating_sub(member.lower);
-            *member = Member { lower: 0, upper: member.upper - member.lower, ..*member };
+            *member = SweepMember { lower: 0, upper: member.upper - member.lower, ..*member };
         }
         self.sweep(left, first);
     }
 
     /// True if the child's share follows from its weight, not from one of its limits.
     pub fn by_weight(&self, at: usize) -> bool {
-        self.phases[at] == Phase::ProgressiveMetric
+        self.phases[at] == SweepPhase::ProgressiveMetric
     }
 
     /// Finds x and adds to the shares.
@@ -124,7 +124,7 @@ impl Solver {
         let (mut fixed, mut weights) = (0u128, 0u128);
         for (child, member) in members.iter().enumerate() {
             if member.upper == member.lower {
-                phases.push(Phase::AtUpper);
+                phases.push(SweepPhase::AtUpper);
                 fixed += u128::from(member.upper);
                 continue;
             }
@@ -133,11 +133,11 @@ impl Solver {
                 breakpoints.push(Breakpoint::new(child, member, false));
             }
             if member.lower > 0 {
-                phases.push(Phase::AtLower);
+                phases.push(SweepPhase::AtLower);
                 fixed += u128::from(member.lower);
                 breakpoints.push(Breakpoint::new(child, member, true));
             } else {
-                phases.push(Phase::ProgressiveMetric);
+                phases.push(SweepPhase::ProgressiveMetric);
                 weights += u128::from(member.weight);
             }
         }
@@ -150,11 +150,11 @@ impl Solver {
                 break;
             }
             if point.starts {
-                phases[point.child()] = Phase::ProgressiveMetric;
+                phases[point.child()] = SweepPhase::ProgressiveMetric;
                 fixed -= u128::from(member.lower);
                 weights += weight;
             } else {
-                phases[point.child()] = Phase::AtUpper;
+                phases[point.child()] = SweepPhase::AtUpper;
                 fixed += u128::from(member.upper);
                 weights -= weight;
             }
@@ -170,9 +170,9 @@ impl Solver {
         let (divided, mut left) = (u128::from(self.divided), u128::from(self.divided));
         for (at, (member, phase)) in self.members.iter().zip(&self.phases).enumerate() {
             self.shares[at] += match phase {
-                Phase::AtLower => member.lower,
-                Phase::AtUpper => member.upper,
-                Phase::ProgressiveMetric => {
+                SweepPhase::AtLower => member.lower,
+                SweepPhase::AtUpper => member.upper,
+                SweepPhase::ProgressiveMetric => {
                     let (part, remainder) = mul_div(divided, u128::from(member.weight), self.weight_sum);
                     left -= part;
                     if remainder > 0 {

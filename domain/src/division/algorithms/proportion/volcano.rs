@@ -4,36 +4,36 @@ use std::cmp::{Ordering, Reverse};
 
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, first_of};
-use crate::division::trace::{Step, Trace};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
+use crate::division::trace::{DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
 use crate::queues::Bound;
 
 /// The limit on steps (rounds x queues x slots) of one level. Each round gives away at least a fixed part of what is
 /// left, so the rest is negligible when the rounds end here.
-const STEPS: usize = 50_000_000;
+const MAX_STEPS: usize = 50_000_000;
 const MIN_ROUNDS: usize = 64;
 
 /// A unit of 10^-12 has this many parts. Rounds compute in parts, so that their rounding errors do not add up to a
 /// unit.
-const PARTS: u128 = 1 << 20;
+const PARTS_PER_UNIT: u128 = 1 << 20;
 
-/// Divides one level. Returns false if [`STEPS`] ended the rounds.
+/// Divides one level. Returns false if [`MAX_STEPS`] ended the rounds.
 pub(super) fn divide(
-    tree: &Tree,
+    tree: &QueueTree,
     children: &[usize],
     total: &[u128],
-    deserved: &mut Grid<Amount>,
-    trace: &mut Trace,
+    deserved: &mut QueueSlotGrid<Amount>,
+    trace: &mut DivisionTrace,
 ) -> bool {
-    let parts = if total.iter().all(|t| *t <= u128::MAX / PARTS / 4) { PARTS } else { 1 };
-    let mut level = Level {
+    let parts = if total.iter().all(|t| *t <= u128::MAX / PARTS_PER_UNIT / 4) { PARTS_PER_UNIT } else { 1 };
+    let mut level = VolcanoLevel {
         tree,
         children,
         parts,
         left: total.iter().map(|t| t * parts).collect(),
-        ceilings: ceilings(tree, children, total),
-        has: Grid::new(children.len(), total.len(), 0),
+        ceilings: upper_limits(tree, children, total),
+        has: QueueSlotGrid::new(children.len(), total.len(), 0),
     };
     level.reserve(total, trace);
     let ended = level.run(trace);
@@ -42,17 +42,17 @@ pub(super) fn divide(
 }
 
 /// One level in rounds. Amounts are in parts; `parts` of them are one unit of 10^-12.
-struct Level<'a> {
-    tree: &'a Tree,
+struct VolcanoLevel<'a> {
+    tree: &'a QueueTree,
     children: &'a [usize],
     parts: u128,
     left: Vec<u128>,
     /// In units of 10^-12, not in parts.
-    ceilings: Grid<u128>,
-    has: Grid<u128>,
+    ceilings: QueueSlotGrid<u128>,
+    has: QueueSlotGrid<u128>,
 }
 
-impl Level<'_> {
+impl VolcanoLevel<'_> {
     fn weight(&self, at: usize) -> u128 {
         self.tree.queues[self.children[at]].weight.units()
     }
@@ -62,7 +62,7 @@ impl Level<'_> {
     }
 
     /// Gives the queues of weight 0 their guarantees, because no round gives them anything.
-    fn reserve(&mut self, total: &[u128], trace: &mut Trace) {
+    fn reserve(&mut self, total: &[u128], trace: &mut DivisionTrace) {
         for (column, total) in total.iter().enumerate() {
             let mut parts: Vec<u128> = (0..self.children.len()).map(|at| self.guarantee(at, column)).collect();
             let sum = parts.iter().fold(0u128, |sum, g| sum.saturating_add(*g));
@@ -75,15 +75,15 @@ impl Level<'_> {
                     self.left[column] -= part * self.parts;
                     let (queue, gift) = (self.children[at], Amount::from_units(part).into());
                     let column = Some(column);
-                    trace.push(|| Step { queue, column, rule: "guarantee", gift, ..Step::default() });
+                    trace.push(|| DivisionStep { queue, column, rule: "guarantee", gift, ..DivisionStep::default() });
                 }
             }
         }
     }
 
-    fn run(&mut self, trace: &mut Trace) -> bool {
+    fn run(&mut self, trace: &mut DivisionTrace) -> bool {
         let mut unmet: Vec<usize> = (0..self.children.len()).filter(|at| self.weight(*at) > 0).collect();
-        let rounds = (STEPS / (self.children.len().max(1) * self.left.len().max(1))).max(MIN_ROUNDS);
+        let rounds = (MAX_STEPS / (self.children.len().max(1) * self.left.len().max(1))).max(MIN_ROUNDS);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
         for round in 1..=rounds {
             if unmet.is_empty() || self.left.iter().all(|l| *l <= self.parts / 2) {
@@ -109,7 +109,7 @@ impl Level<'_> {
     }
 
     /// Runs one round on one slot. Returns the amount that it gave to each unmet queue.
-    fn round(&mut self, round: u32, column: usize, unmet: &[usize], trace: &mut Trace) -> Vec<u128> {
+    fn round(&mut self, round: u32, column: usize, unmet: &[usize], trace: &mut DivisionTrace) -> Vec<u128> {
         let (tree, children, parts, left) = (self.tree, self.children, self.parts, self.left[column]);
         let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
         let weight_sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
@@ -124,11 +124,11 @@ impl Level<'_> {
                 ResourceRequest::new(self.has[(*at, column)], *offer, ceiling, guarantee)
             })
             .collect();
-        let mut gifts = gifts(left, &wishes, first);
+        let mut gifts = steps_of_round(left, &wishes, first);
         let shifts = complete_by_last_digits(left, &wishes, &mut gifts, LAST_DIGITS * parts, first);
         for (i, gift) in gifts.iter().enumerate().filter(|(_, gift)| **gift > 0) {
             let has = &mut self.has[(unmet[i], column)];
-            let shift = shifts.as_ref().map_or(Shift::default(), |shifts| shifts[i]);
+            let shift = shifts.as_ref().map_or(RoundShift::default(), |shifts| shifts[i]);
             let offered = *has + gift - shift.got;
             // A step shows whole units of 10^-12: the units that the amount passed in this round, at most those of the
             // offer.
@@ -144,7 +144,7 @@ impl Level<'_> {
                     offer: Amount::from_units(offer),
                     gift: Amount::from_units(shown),
                     ceiling: Amount::from_units(self.ceilings[(unmet[i], column)]),
-                    is_below_wish: own < wishes[i].gift,
+                    is_below_request: own < wishes[i].gift,
                     is_below_offer: own < offers[i],
                 };
                 trace.push(|| figures.step(tree, wishes[i].guaranteed));
@@ -153,7 +153,14 @@ impl Level<'_> {
             *has += gift;
             if rest > 0 {
                 let (queue, gift) = (children[unmet[i]], Amount::from_units(rest).into());
-                trace.push(|| Step { queue, column: Some(column), round, rule: "last_digit", gift, ..Step::default() });
+                trace.push(|| DivisionStep {
+                    queue,
+                    column: Some(column),
+                    round,
+                    rule: "last_digit",
+                    gift,
+                    ..DivisionStep::default()
+                });
             }
         }
         self.left[column] -= gifts.iter().sum::<u128>();
@@ -161,7 +168,7 @@ impl Level<'_> {
     }
 
     /// Rounds to whole units of 10^-12; the largest remainders are rounded up, so that the sum is the nearest one.
-    fn settle(&self, deserved: &mut Grid<Amount>, trace: &mut Trace) {
+    fn settle(&self, deserved: &mut QueueSlotGrid<Amount>, trace: &mut DivisionTrace) {
         let (tree, children, parts) = (self.tree, self.children, self.parts);
         for column in 0..self.left.len() {
             let (mut remainders, mut sum) = (Vec::new(), 0u128);
@@ -179,7 +186,13 @@ impl Level<'_> {
             for (_, at) in first_of(&mut remainders, (sum + parts / 2) / parts, order) {
                 let (queue, gift) = (children[*at], Amount::from_units(1).into());
                 deserved[(queue, column)] = Amount::from_units(deserved[(queue, column)].units() + 1);
-                trace.push(|| Step { queue, column: Some(column), rule: "last_digit", gift, ..Step::default() });
+                trace.push(|| DivisionStep {
+                    queue,
+                    column: Some(column),
+                    rule: "last_digit",
+                    gift,
+                    ..DivisionStep::default()
+                });
             }
         }
     }
@@ -195,26 +208,27 @@ struct RoundFigures {
     offer: Amount,
     gift: Amount,
     ceiling: Amount,
-    is_below_wish: bool,
+    is_below_request: bool,
     is_below_offer: bool,
 }
 
 impl RoundFigures {
-    fn step(self, tree: &Tree, guaranteed: bool) -> Step {
-        let Self { round, cell, divided, weight, offer, gift, ceiling, is_below_wish, is_below_offer } = self;
-        let step = Step { queue: cell.0, column: Some(cell.1), round, gift: gift.into(), ..Step::default() };
+    fn step(self, tree: &QueueTree, guaranteed: bool) -> DivisionStep {
+        let Self { round, cell, divided, weight, offer, gift, ceiling, is_below_request, is_below_offer } = self;
+        let step =
+            DivisionStep { queue: cell.0, column: Some(cell.1), round, gift: gift.into(), ..DivisionStep::default() };
         if guaranteed {
             // A guarantee follows from no weight, so the step has neither weight nor offer.
-            return Step { rule: "guarantee", capped_by: is_below_wish.then(|| "capacity".into()), ..step };
+            return DivisionStep { rule: "guarantee", capped_by: is_below_request.then(|| "capacity".into()), ..step };
         }
-        let cap = if is_below_wish || ceiling < tree.requestable(cell.0, cell.1) {
+        let cap = if is_below_request || ceiling < tree.requestable(cell.0, cell.1) {
             "guarantees of others"
         } else if ceiling < tree.request[cell] {
             "limit"
         } else {
             "request"
         };
-        Step {
+        DivisionStep {
             rule: "by_weight",
             divided: Some(divided),
             weight: Some(Amount::from_units(weight.0)),
@@ -242,25 +256,25 @@ impl ResourceRequest {
         Self { gift: capped.max(guarantee) - has, most: ceiling.max(guarantee), has, guaranteed: guarantee > capped }
     }
 
-    fn lacks(&self, gift: u128) -> u128 {
+    fn missing_after(&self, gift: u128) -> u128 {
         self.most.saturating_sub(self.has + gift)
     }
 
     /// The amount that is missing after a gift, if rounding alone may explain it.
     fn missing(&self, gift: u128, last_digits: u128) -> Option<u128> {
-        let missing = self.lacks(gift);
-        (missing > 0 && missing <= last_digits.min(self.most / SMALL)).then_some(missing)
+        let missing = self.missing_after(gift);
+        (missing > 0 && missing <= last_digits.min(self.most / ROUNDING_MIN_RATIO)).then_some(missing)
     }
 }
 
 /// 10^-9 in units of 10^-12. A parent's own rounding moves the amounts of its children by less than this.
 const LAST_DIGITS: u128 = 1_000;
 /// A missing amount counts as rounding only if the whole is at least this many times as large.
-const SMALL: u128 = 1_000_000;
+const ROUNDING_MIN_RATIO: u128 = 1_000_000;
 
 /// The amount that a queue got in addition to its gift of a round, or gave up of it.
 #[derive(Clone, Copy, Default)]
-struct Shift {
+struct RoundShift {
     got: u128,
     gave: u128,
 }
@@ -274,18 +288,18 @@ fn complete_by_last_digits(
     gifts: &mut [u128],
     last_digits: u128,
     first: impl Fn(usize, usize) -> Ordering,
-) -> Option<Vec<Shift>> {
+) -> Option<Vec<RoundShift>> {
     let missing: Vec<Option<u128>> =
         wishes.iter().zip(&*gifts).map(|(wish, gift)| wish.missing(*gift, last_digits)).collect();
     let mut wanted = missing.iter().flatten().sum::<u128>();
     if wanted == 0 {
         return None;
     }
-    let mut shifts = vec![Shift::default(); gifts.len()];
+    let mut shifts = vec![RoundShift::default(); gifts.len()];
     let mut found = (left - gifts.iter().sum::<u128>()).min(wanted);
     wanted -= found;
     let mut givers: Vec<usize> = (0..gifts.len())
-        .filter(|at| missing[*at].is_none() && wishes[*at].lacks(gifts[*at]) > 0 && !wishes[*at].guaranteed)
+        .filter(|at| missing[*at].is_none() && wishes[*at].missing_after(gifts[*at]) > 0 && !wishes[*at].guaranteed)
         .collect();
     givers.sort_unstable_by(|a, b| gifts[*b].cmp(&gifts[*a]).then_with(|| first(*a, *b)));
     for at in givers {
@@ -307,7 +321,7 @@ fn complete_by_last_digits(
 }
 
 /// Serves guarantees first, then the other queues. Each of the two is cut in proportion if there is not enough.
-fn gifts(left: u128, wishes: &[ResourceRequest], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
+fn steps_of_round(left: u128, wishes: &[ResourceRequest], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
     let of = |guaranteed: bool| -> Vec<u128> {
         wishes.iter().map(|w| if w.guaranteed == guaranteed { w.gift } else { 0 }).collect()
     };
@@ -321,8 +335,8 @@ fn gifts(left: u128, wishes: &[ResourceRequest], first: impl Fn(usize, usize) ->
 }
 
 /// The most that each queue may have: the smallest of request, limit, and what the other queues' guarantees leave.
-fn ceilings(tree: &Tree, children: &[usize], total: &[u128]) -> Grid<u128> {
-    let mut ceilings = Grid::new(children.len(), total.len(), 0);
+fn upper_limits(tree: &QueueTree, children: &[usize], total: &[u128]) -> QueueSlotGrid<u128> {
+    let mut ceilings = QueueSlotGrid::new(children.len(), total.len(), 0);
     for (column, total) in total.iter().enumerate() {
         let guarantee = |queue: usize| tree.guarantee[(queue, column)].units();
         let all = children.iter().fold(0u128, |sum, q| sum.saturating_add(guarantee(*q)));

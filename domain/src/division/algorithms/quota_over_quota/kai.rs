@@ -2,52 +2,52 @@
 
 use super::{HistoryBase, Options};
 use crate::decimal::Amount;
-use crate::division::algorithms::{Shares, remaining};
-use crate::division::trace::{Step, Trace, WHOLE_UNITS};
-use crate::division::tree::Tree;
-use crate::division::tree::grid::Grid;
+use crate::division::algorithms::{DivisionResult, remaining_capacity};
+use crate::division::trace::{DivisionStep, DivisionTrace, WHOLE_UNITS};
+use crate::division::tree::QueueTree;
+use crate::division::tree::grid::QueueSlotGrid;
 use crate::queues::{Bound, OverQuotaBy};
 
-pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
-    let mut shares = Grid::new(tree.len(), tree.slots.len(), 0.0);
+pub(super) fn divide(tree: &QueueTree, options: &Options, trace: &mut DivisionTrace) -> DivisionResult {
+    let mut shares = QueueSlotGrid::new(tree.len(), tree.slots.len(), 0.0);
     for level in tree.levels() {
         // A sum of floats depends on its order. Age and id give an order that does not depend on the input's.
         let mut queues = tree.children(level).to_vec();
         queues.sort_by(|a, b| tree.by_age(*a, *b));
         for column in 0..tree.slots.len() {
-            let total = level.map_or_else(|| float(tree.capacity[column]), |q| shares[(q, column)]);
+            let total = level.map_or_else(|| to_float(tree.capacity[column]), |q| shares[(q, column)]);
             let by = tree.over_quota_by(level, options.over_quota_by);
-            let mut state = State::new(tree, options, &queues, by, column, total, trace);
+            let mut state = KaiState::new(tree, options, &queues, by, column, total, trace);
             state.divide();
             for member in state.members {
                 shares[(member.queue, column)] = member.share;
             }
         }
     }
-    let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+    let mut fair_share = QueueSlotGrid::new(tree.len(), tree.slots.len(), Amount::ZERO);
     for queue in 0..tree.len() {
         for column in 0..tree.slots.len() {
             fair_share[(queue, column)] = Amount::from_f64(shares[(queue, column)]);
         }
     }
-    Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
+    DivisionResult { remaining: remaining_capacity(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
 }
 
 /// The nearest float. Amounts with long fractions are converted through their text, because parsing rounds only once.
-fn float(amount: Amount) -> f64 {
-    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
-    const UNIT: u128 = Amount::whole(1).units();
+fn to_float(amount: Amount) -> f64 {
+    const MAX_EXACT_INTEGER: u128 = 1 << f64::MANTISSA_DIGITS;
+    const WHOLE_DEVICE: u128 = Amount::whole(1).units();
     let units = amount.units();
-    if units < EXACT {
+    if units < MAX_EXACT_INTEGER {
         amount.to_f64()
-    } else if units.is_multiple_of(UNIT) {
-        (units / UNIT) as f64
+    } else if units.is_multiple_of(WHOLE_DEVICE) {
+        (units / WHOLE_DEVICE) as f64
     } else {
         amount.to_string().parse().unwrap_or_else(|_| amount.to_f64())
     }
 }
 
-struct Member {
+struct KaiMember {
     queue: usize,
     priority: i32,
     quota: f64,
@@ -59,12 +59,12 @@ struct Member {
     remembered: Option<f64>,
 }
 
-impl Member {
+impl KaiMember {
     fn requestable(&self) -> f64 {
         self.request.min(self.limit)
     }
 
-    fn wants(&self) -> bool {
+    fn has_demand(&self) -> bool {
         self.request > self.share && self.limit > self.share
     }
 }
@@ -73,44 +73,44 @@ impl Member {
 /// any.
 type QueueOffer = ([f64; 4], &'static str);
 
-struct State<'a> {
+struct KaiState<'a> {
     column: usize,
     gain: f64,
     left: f64,
-    members: Vec<Member>,
-    trace: &'a mut Trace,
+    members: Vec<KaiMember>,
+    trace: &'a mut DivisionTrace,
 }
 
-impl<'a> State<'a> {
+impl<'a> KaiState<'a> {
     fn new(
-        tree: &Tree,
+        tree: &QueueTree,
         options: &Options,
         queues: &[usize],
         by: OverQuotaBy,
         column: usize,
         total: f64,
-        trace: &'a mut Trace,
+        trace: &'a mut DivisionTrace,
     ) -> Self {
-        let usage = |q: usize| float(tree.usage[(q, column)]);
+        let usage = |q: usize| to_float(tree.usage[(q, column)]);
         let usage_base = match options.history_base {
             HistoryBase::Cluster => 1.0,
             HistoryBase::Siblings => queues.iter().map(|q| usage(*q)).sum(),
         };
         let bound = |bound: Bound, unlimited: f64| match bound {
-            Bound::Limited(amount) => float(amount),
+            Bound::Limited(amount) => to_float(amount),
             Bound::Unlimited => unlimited,
         };
         let member = |queue: usize| {
             let cell = (queue, column);
             let quota = bound(tree.quota[cell], total);
-            Member {
+            KaiMember {
                 queue,
                 priority: tree.queues[queue].priority,
                 quota,
                 limit: bound(tree.limit[cell], f64::INFINITY),
-                request: float(tree.request[cell]),
+                request: to_float(tree.request[cell]),
                 weight: match by {
-                    OverQuotaBy::Weight => float(tree.over_quota_weight[cell]),
+                    OverQuotaBy::Weight => to_float(tree.over_quota_weight[cell]),
                     OverQuotaBy::Quota => quota,
                 },
                 usage: if usage_base > 0.0 { usage(queue) / usage_base } else { 0.0 },
@@ -118,10 +118,10 @@ impl<'a> State<'a> {
                 remembered: None,
             }
         };
-        let mut members: Vec<Member> = queues.iter().copied().map(member).collect();
+        let mut members: Vec<KaiMember> = queues.iter().copied().map(member).collect();
         // The sort is stable, so age and id still order members of equal priority.
         members.sort_by_key(|m| std::cmp::Reverse(m.priority));
-        Self { column, gain: float(options.history_gain), left: total, members, trace }
+        Self { column, gain: to_float(options.history_gain), left: total, members, trace }
     }
 
     fn divide(&mut self) {
@@ -142,16 +142,16 @@ impl<'a> State<'a> {
         self.members = members;
     }
 
-    fn over_quota(&mut self, group: &mut [Member]) {
+    fn over_quota(&mut self, group: &mut [KaiMember]) {
         for round in 1.. {
             let divided = self.left;
             let own_sum: f64 = group.iter().filter(|m| m.requestable() > m.share).map(|m| m.weight).sum();
             if own_sum <= 0.0 {
                 return;
             }
-            let weigh = |m: &Member| {
+            let weigh = |m: &KaiMember| {
                 let own = m.weight / own_sum;
-                if m.wants() { (own + self.gain * (own - m.usage)).max(0.0) } else { 0.0 }
+                if m.has_demand() { (own + self.gain * (own - m.usage)).max(0.0) } else { 0.0 }
             };
             let weights: Vec<f64> = group.iter().map(weigh).collect();
             let sum: f64 = weights.iter().sum();
@@ -195,8 +195,8 @@ impl<'a> State<'a> {
         }
     }
 
-    fn remainder(&mut self, group: &mut [Member]) {
-        let mut waiting: Vec<&mut Member> = group.iter_mut().filter(|m| m.remembered.is_some()).collect();
+    fn remainder(&mut self, group: &mut [KaiMember]) {
+        let mut waiting: Vec<&mut KaiMember> = group.iter_mut().filter(|m| m.remembered.is_some()).collect();
         waiting.sort_by(|a, b| b.remembered.unwrap_or(0.0).total_cmp(&a.remembered.unwrap_or(0.0)));
         for member in waiting {
             let (before, gift) = (member.share, self.left.clamp(0.0, 1.0));
@@ -208,7 +208,7 @@ impl<'a> State<'a> {
 
     /// Records a step from a share of `before`, with its offer and the reason that may have cut it. The gift is a
     /// difference of amounts, because such differences add up exactly and those of floats do not.
-    fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<QueueOffer>, before: f64) {
+    fn record(&mut self, member: &KaiMember, rule: &'static str, round: u32, offered: Option<QueueOffer>, before: f64) {
         let (from, to) = (Amount::from_f64(before), Amount::from_f64(member.share));
         if offered.is_none() && from == to {
             return;
@@ -219,7 +219,7 @@ impl<'a> State<'a> {
         // Offer and gift were rounded separately, so the gift may be larger in the last digit.
         let offer = offer.map(|offer| offer.max(gift));
         let (column, queue, priority) = (Some(self.column), member.queue, offer.map(|_| member.priority));
-        self.trace.push(|| Step {
+        self.trace.push(|| DivisionStep {
             queue,
             column,
             rule,
@@ -231,7 +231,7 @@ impl<'a> State<'a> {
             offer,
             gift: gift.into(),
             capped_by: offer.filter(|offer| gift < *offer).map(|_| cap.into()),
-            ..Step::default()
+            ..DivisionStep::default()
         });
     }
 }

@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 
 use crate::decimal::Amount;
 use crate::division::exact::{apportion, cmp_products, mul_div};
-use crate::division::trace::{AllocationStep, Step, Trace};
-use crate::division::tree::Tree;
+use crate::division::trace::{AllocationStep, DivisionStep, DivisionTrace};
+use crate::division::tree::QueueTree;
 
 /// One whole device, in units of 10^-12.
-const DEVICE: u128 = Amount::whole(1).units();
+const WHOLE_DEVICE: u128 = Amount::whole(1).units();
 /// The number 1 for normalised weights of the history gain, which have 18 places.
-const WEIGHT_SCALE: u128 = DEVICE * FINER;
-const FINER: u128 = 1_000_000;
+const WEIGHT_SCALE: u128 = WHOLE_DEVICE * WEIGHT_PRECISION;
+const WEIGHT_PRECISION: u128 = 1_000_000;
 
 /// A member that wants more than its quota.
-pub(super) struct Member {
+pub(super) struct RoundMember {
     pub queue: usize,
     /// The amount that it has: its quota and all gifts.
     pub share: u128,
@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub unrecorded: u128,
 }
 
-impl Member {
+impl RoundMember {
     fn give(&mut self, gift: u128) {
         self.share += gift;
         self.wanted -= gift;
@@ -36,36 +36,36 @@ impl Member {
 }
 
 /// The influence of past usage on the weights.
-pub(super) struct History {
+pub(super) struct UsageInfluence {
     pub gain: u128,
     /// The sum that usage is divided by; `None` if usage is already a ratio of the cluster.
     pub siblings: Option<u128>,
 }
 
-pub(super) struct Rounds<'a> {
-    pub tree: &'a Tree,
+pub(super) struct OverQuotaRounds<'a> {
+    pub tree: &'a QueueTree,
     pub column: usize,
     pub whole: bool,
-    pub history: Option<History>,
-    pub trace: &'a mut Trace,
+    pub history: Option<UsageInfluence>,
+    pub trace: &'a mut DivisionTrace,
 }
 
 /// The gift per weight, as the fraction `num / den`.
 #[derive(Clone, Copy)]
-struct Level {
+struct AmountPerWeight {
     num: u128,
     den: u128,
 }
 
-impl Level {
+impl AmountPerWeight {
     fn of(self, weight: u128) -> u128 {
         mul_div(weight, self.num, self.den).0
     }
 }
 
-impl Rounds<'_> {
+impl OverQuotaRounds<'_> {
     /// Divides `left` to exhaustion. Returns the amount that no member may have.
-    pub fn divide(&mut self, group: &mut [Member], left: u128) -> u128 {
+    pub fn divide(&mut self, group: &mut [RoundMember], left: u128) -> u128 {
         let left = match self.history.take() {
             Some(history) => self.fill_with_history(group, left, &history),
             None => self.fill(group, left),
@@ -75,10 +75,11 @@ impl Rounds<'_> {
 
     /// Rounds with constant weights. Every unsatisfied member has the same gift per weight, so that one level is the
     /// exact state, and nothing is rounded before the last round.
-    fn fill(&mut self, group: &mut [Member], left: u128) -> u128 {
+    fn fill(&mut self, group: &mut [RoundMember], left: u128) -> u128 {
         let mut hungry: Vec<usize> = (0..group.len()).collect();
-        let mut before = Level { num: 0, den: 1 };
-        let mut level = Level { num: left, den: group.iter().fold(0, |sum: u128, m| sum.saturating_add(m.own)) };
+        let mut before = AmountPerWeight { num: 0, den: 1 };
+        let mut level =
+            AmountPerWeight { num: left, den: group.iter().fold(0, |sum: u128, m| sum.saturating_add(m.own)) };
         for round in 1.. {
             let (mut gifts, mut weights) = (0u128, 0u128);
             hungry.retain(|at| {
@@ -96,7 +97,7 @@ impl Rounds<'_> {
                 break;
             }
             before = level;
-            level = Level { num: level.num.saturating_sub(gifts), den: level.den.saturating_sub(weights) };
+            level = AmountPerWeight { num: level.num.saturating_sub(gifts), den: level.den.saturating_sub(weights) };
             if hungry.is_empty() {
                 return level.num;
             }
@@ -117,7 +118,14 @@ impl Rounds<'_> {
         0
     }
 
-    fn record_round(&mut self, member: &Member, round: u32, before: Level, level: Level, served: bool) {
+    fn record_round(
+        &mut self,
+        member: &RoundMember,
+        round: u32,
+        before: AmountPerWeight,
+        level: AmountPerWeight,
+        served: bool,
+    ) {
         let (tree, column) = (self.tree, self.column);
         self.trace.push(|| {
             let past = before.of(member.own);
@@ -133,13 +141,13 @@ impl Rounds<'_> {
         if added != cut {
             let gift = AllocationStep::between(Amount::from_units(cut), Amount::from_units(added));
             let column = Some(self.column);
-            self.trace.push(|| Step { queue, column, rule, gift, ..Step::default() });
+            self.trace.push(|| DivisionStep { queue, column, rule, gift, ..DivisionStep::default() });
         }
     }
 
     /// Rounds with history. Weights follow from the members that still want more, so they change from round to round,
     /// and each round is rounded separately.
-    fn fill_with_history(&mut self, group: &mut [Member], mut left: u128, history: &History) -> u128 {
+    fn fill_with_history(&mut self, group: &mut [RoundMember], mut left: u128, history: &UsageInfluence) -> u128 {
         let mut hungry: Vec<usize> = (0..group.len()).collect();
         for round in 1.. {
             let sum = hungry.iter().fold(0u128, |sum, at| sum.saturating_add(group[*at].own));
@@ -151,7 +159,7 @@ impl Rounds<'_> {
             for ((at, offer), weight) in hungry.iter().zip(&offers).zip(weights) {
                 let member = &mut group[*at];
                 let gift = member.wanted.min(*offer);
-                let figures = [divided, weight / FINER, weight_sum / FINER, *offer, gift];
+                let figures = [divided, weight / WEIGHT_PRECISION, weight_sum / WEIGHT_PRECISION, *offer, gift];
                 let (tree, column, served) = (self.tree, self.column, gift < *offer);
                 self.trace.push(|| round_step(tree, column, member, round, figures, served));
                 member.give(gift);
@@ -167,20 +175,20 @@ impl Rounds<'_> {
     }
 
     /// `max(0, w + k (w - u))`, with w normalised among the members that want more (DIVISION §2.5).
-    fn round_weight(&self, member: &Member, sum: u128, history: &History) -> u128 {
+    fn round_weight(&self, member: &RoundMember, sum: u128, history: &UsageInfluence) -> u128 {
         let weight = mul_div(member.own, WEIGHT_SCALE, sum).0;
         let usage = self.tree.usage[(member.queue, self.column)].units();
         let usage = match history.siblings {
-            None => usage * FINER,
+            None => usage * WEIGHT_PRECISION,
             Some(all) => mul_div(usage, WEIGHT_SCALE, all).0,
         };
-        let gained = weight.saturating_add(mul_div(history.gain, weight, DEVICE).0);
-        gained.saturating_sub(mul_div(history.gain, usage, DEVICE).0)
+        let gained = weight.saturating_add(mul_div(history.gain, weight, WHOLE_DEVICE).0);
+        gained.saturating_sub(mul_div(history.gain, usage, WHOLE_DEVICE).0)
     }
 
     /// Cuts the shares of unsatisfied members to whole devices and gives the devices that this frees one by one, by
     /// largest remainder. No member gets more than it wants, and no quota is cut.
-    fn make_whole(&mut self, group: &mut [Member], mut left: u128) -> u128 {
+    fn make_whole(&mut self, group: &mut [RoundMember], mut left: u128) -> u128 {
         let mut waiting = Vec::new();
         for (at, member) in group.iter_mut().enumerate() {
             let unrecorded = std::mem::take(&mut member.unrecorded);
@@ -188,7 +196,7 @@ impl Rounds<'_> {
                 self.record(member.queue, "last_digit", 0, unrecorded);
                 continue;
             }
-            let rest = (member.share % DEVICE).min(member.served);
+            let rest = (member.share % WHOLE_DEVICE).min(member.served);
             member.share -= rest;
             member.served -= rest;
             member.wanted += rest;
@@ -203,7 +211,7 @@ impl Rounds<'_> {
             given = false;
             for (_, at) in &waiting {
                 let member = &mut group[*at];
-                let gift = (DEVICE - member.share % DEVICE).min(member.wanted);
+                let gift = (WHOLE_DEVICE - member.share % WHOLE_DEVICE).min(member.wanted);
                 if gift > 0 && gift <= left {
                     given = true;
                     left -= gift;
@@ -217,11 +225,18 @@ impl Rounds<'_> {
 }
 
 /// The step of one round. `figures` are the amount divided, weight, sum of weights, offer and gift.
-fn round_step(tree: &Tree, column: usize, member: &Member, round: u32, figures: [u128; 5], served: bool) -> Step {
+fn round_step(
+    tree: &QueueTree,
+    column: usize,
+    member: &RoundMember,
+    round: u32,
+    figures: [u128; 5],
+    served: bool,
+) -> DivisionStep {
     let [divided, weight, weight_sum, offer, gift] = figures.map(Amount::from_units);
     let queue = member.queue;
     let by_limit = tree.limit[(queue, column)].cut(Amount::MAX) < tree.request[(queue, column)];
-    Step {
+    DivisionStep {
         queue,
         column: Some(column),
         rule: "over_quota",
@@ -233,6 +248,6 @@ fn round_step(tree: &Tree, column: usize, member: &Member, round: u32, figures: 
         offer: Some(offer),
         gift: gift.into(),
         capped_by: (served && gift < offer).then_some(if by_limit { "limit".into() } else { "request".into() }),
-        ..Step::default()
+        ..DivisionStep::default()
     }
 }

@@ -1,12 +1,12 @@
 //! `conformance`: critical workloads, which the cluster needs, are never victims.
 
-use super::{Plugin, PluginDenial, Reclaimee};
-use crate::reclaim::Rule;
+use super::{PluginDenial, ReclaimPlugin, Reclaimee};
+use crate::reclaim::ReclaimRule;
 
 /// Protects critical members.
-pub(super) struct Conformance;
+pub(super) struct ConformancePlugin;
 
-impl Plugin for Conformance {
+impl ReclaimPlugin for ConformancePlugin {
     fn name(&self) -> &'static str {
         "conformance"
     }
@@ -16,7 +16,7 @@ impl Plugin for Conformance {
     }
 
     fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
-        let kept = PluginDenial { rule: Rule::Critical, column: None, ratio: None };
+        let kept = PluginDenial { rule: ReclaimRule::Critical, column: None, ratio: None };
         Some(if reclaimee.job.workload.critical { Err(kept) } else { Ok(()) })
     }
 }

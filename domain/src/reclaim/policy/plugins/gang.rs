@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::{Job, Plugin, PluginDenial, Reclaimee};
+use super::{PluginDenial, PluginJob, ReclaimPlugin, Reclaimee};
 use crate::division::Fraction;
-use crate::reclaim::Rule;
+use crate::reclaim::ReclaimRule;
 
 /// Protects the minimum of gangs. Gangs that have not reached it come first.
-pub(super) struct Gang;
+pub(super) struct GangPlugin;
 
-impl Plugin for Gang {
+impl ReclaimPlugin for GangPlugin {
     fn name(&self) -> &'static str {
         "gang"
     }
@@ -18,17 +18,17 @@ impl Plugin for Gang {
         "A gang keeps the members that it needs."
     }
 
-    fn job_order(&self, a: &Job, b: &Job) -> Ordering {
-        let ready = |job: &Job| job.running >= job.gang_min;
+    fn job_order(&self, a: &PluginJob, b: &PluginJob) -> Ordering {
+        let ready = |job: &PluginJob| job.running >= job.gang_min;
         ready(a).cmp(&ready(b))
     }
 
     fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), PluginDenial>> {
-        let Job { running, gang_min, .. } = reclaimee.job;
+        let PluginJob { running, gang_min, .. } = reclaimee.job;
         if running > gang_min || gang_min == 1 {
             return Some(Ok(()));
         }
         let ratio = Some(Fraction::new(running as u128, gang_min as u128));
-        Some(Err(PluginDenial { rule: Rule::Gang, column: None, ratio }))
+        Some(Err(PluginDenial { rule: ReclaimRule::Gang, column: None, ratio }))
     }
 }

@@ -10,16 +10,16 @@ mod proportion;
 
 use std::cmp::Ordering;
 
-use crate::choices::Choice;
+use crate::choices::NamedChoice;
 use crate::decimal::Amount;
-use crate::division::{Fraction, Position};
+use crate::division::{Fraction, QueueAllocation};
 use crate::fault::{Fault, MAX_FAULTS};
-use crate::reclaim::input::{Agent, PendingMember, Workload};
-use crate::reclaim::outcome::Rule;
+use crate::reclaim::input::{PendingMember, ReclaimAgent, RunningWorkload};
+use crate::reclaim::outcome::ReclaimRule;
 
 /// A running workload as plug-ins see it.
-pub struct Job<'a> {
-    pub workload: &'a Workload,
+pub struct PluginJob<'a> {
+    pub workload: &'a RunningWorkload,
     /// The number of members that still run in the current state of the plan.
     pub running: usize,
     pub gang_min: usize,
@@ -28,8 +28,8 @@ pub struct Job<'a> {
 
 /// A member that may be evicted, with its queue after the victims so far.
 pub struct Reclaimee<'a> {
-    pub job: Job<'a>,
-    pub queue: Position<'a>,
+    pub job: PluginJob<'a>,
+    pub queue: QueueAllocation<'a>,
     /// The amounts that the member holds, by column.
     pub slots: &'a [Amount],
 }
@@ -37,13 +37,13 @@ pub struct Reclaimee<'a> {
 /// The reason why a plug-in forbids something, with the slot and the figure that show it.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginDenial {
-    pub rule: Rule,
+    pub rule: ReclaimRule,
     pub column: Option<usize>,
     pub ratio: Option<Fraction>,
 }
 
 /// The decisions of a plug-in. A method that it does not implement has no influence.
-pub trait Plugin: Sync {
+pub trait ReclaimPlugin: Sync {
     fn name(&self) -> &'static str;
 
     /// The plug-in's decision, in one sentence.
@@ -55,22 +55,22 @@ pub trait Plugin: Sync {
     }
 
     /// Checks that the queue of the pending workload may reclaim at all.
-    fn gate(&self, _reclaimer: &Position) -> Result<(), PluginDenial> {
+    fn gate(&self, _reclaimer: &QueueAllocation) -> Result<(), PluginDenial> {
         Ok(())
     }
 
     /// The order of queues: the lower one is served first.
-    fn queue_order(&self, _a: &Position, _b: &Position) -> Ordering {
+    fn queue_order(&self, _a: &QueueAllocation, _b: &QueueAllocation) -> Ordering {
         Ordering::Equal
     }
 
     /// The order of members, compared by their workloads: the lower one is served first.
-    fn task_order(&self, _a: &Workload, _b: &Workload) -> Ordering {
+    fn task_order(&self, _a: &RunningWorkload, _b: &RunningWorkload) -> Ordering {
         Ordering::Equal
     }
 
     /// The order of workloads: the lower one is served first.
-    fn job_order(&self, _a: &Job, _b: &Job) -> Ordering {
+    fn job_order(&self, _a: &PluginJob, _b: &PluginJob) -> Ordering {
         Ordering::Equal
     }
 
@@ -79,7 +79,7 @@ pub trait Plugin: Sync {
         Fraction::ZERO
     }
 
-    fn predicate(&self, _member: &PendingMember, _agent: &Agent) -> bool {
+    fn predicate(&self, _member: &PendingMember, _agent: &ReclaimAgent) -> bool {
         true
     }
 
@@ -90,29 +90,29 @@ pub trait Plugin: Sync {
 
     /// The figure of a queue for the score order (DIVISION §5), in which the lowest figure scores highest; `None` if
     /// the plug-in takes no part in the score.
-    fn queue_score_order(&self, _queue: &Position) -> Option<f64> {
+    fn queue_score_order(&self, _queue: &QueueAllocation) -> Option<f64> {
         None
     }
 }
 
 /// All plug-ins. A new one is a new file and a line here.
-static PLUGINS: &[&dyn Plugin] = &[
-    &priority::Priority,
-    &drf::Drf,
-    &proportion::Proportion,
-    &gang::Gang,
-    &conformance::Conformance,
-    &node_order::NodeOrder,
-    &predicates::Predicates,
+static PLUGINS: &[&dyn ReclaimPlugin] = &[
+    &priority::PriorityPlugin,
+    &drf::DrfPlugin,
+    &proportion::ProportionPlugin,
+    &gang::GangPlugin,
+    &conformance::ConformancePlugin,
+    &node_order::NodeOrderPlugin,
+    &predicates::PredicatesPlugin,
 ];
 
-pub fn plugin(name: &str) -> Option<&'static dyn Plugin> {
+pub fn plugin(name: &str) -> Option<&'static dyn ReclaimPlugin> {
     PLUGINS.iter().copied().find(|p| p.name() == name)
 }
 
 /// All plug-ins, each with its sentence.
-pub fn plugin_choices() -> Vec<Choice> {
-    PLUGINS.iter().map(|plugin| Choice { name: plugin.name(), summary: plugin.summary() }).collect()
+pub fn plugin_choices() -> Vec<NamedChoice> {
+    PLUGINS.iter().map(|plugin| NamedChoice { name: plugin.name(), summary: plugin.summary() }).collect()
 }
 
 pub fn plugin_names() -> impl Iterator<Item = &'static str> {
@@ -120,7 +120,7 @@ pub fn plugin_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The plug-ins that choose agents under every policy.
-pub fn choosing_agents() -> impl Iterator<Item = &'static dyn Plugin> {
+pub fn choosing_agents() -> impl Iterator<Item = &'static dyn ReclaimPlugin> {
     PLUGINS.iter().copied().filter(|plugin| plugin.chooses_agents())
 }
 
@@ -139,6 +139,6 @@ pub fn unknown_names(tiers: &[Vec<String>]) -> Vec<Fault> {
 }
 
 /// True if every plug-in lets the member run on the agent.
-pub fn admits(plugins: &[&'static dyn Plugin], member: &PendingMember, agent: &Agent) -> bool {
+pub fn admits(plugins: &[&'static dyn ReclaimPlugin], member: &PendingMember, agent: &ReclaimAgent) -> bool {
     plugins.iter().all(|plugin| plugin.predicate(member, agent))
 }

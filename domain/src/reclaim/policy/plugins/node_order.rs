@@ -1,12 +1,12 @@
 //! `node_order` chooses an agent among those with room.
 
-use super::Plugin;
+use super::ReclaimPlugin;
 use crate::division::Fraction;
 
 /// Packs on the fullest agent that has room, or spreads to the emptiest.
-pub(super) struct NodeOrder;
+pub(super) struct NodeOrderPlugin;
 
-impl Plugin for NodeOrder {
+impl ReclaimPlugin for NodeOrderPlugin {
     fn name(&self) -> &'static str {
         "node_order"
     }

@@ -1,12 +1,12 @@
 //! `predicates` decides on which agents a member can run.
 
-use super::Plugin;
-use crate::reclaim::{Agent, PendingMember};
+use super::ReclaimPlugin;
+use crate::reclaim::{PendingMember, ReclaimAgent};
 
 /// Admits only schedulable agents that carry the required labels. Free slots are counted elsewhere.
-pub(super) struct Predicates;
+pub(super) struct PredicatesPlugin;
 
-impl Plugin for Predicates {
+impl ReclaimPlugin for PredicatesPlugin {
     fn name(&self) -> &'static str {
         "predicates"
     }
@@ -19,7 +19,7 @@ impl Plugin for Predicates {
         true
     }
 
-    fn predicate(&self, member: &PendingMember, agent: &Agent) -> bool {
+    fn predicate(&self, member: &PendingMember, agent: &ReclaimAgent) -> bool {
         agent.schedulable && member.labels.iter().all(|(name, value)| agent.labels.get(name) == Some(value))
     }
 }

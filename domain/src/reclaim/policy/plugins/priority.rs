@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::{Job, Plugin};
-use crate::division::Position;
-use crate::reclaim::Workload;
+use super::{PluginJob, ReclaimPlugin};
+use crate::division::QueueAllocation;
+use crate::reclaim::RunningWorkload;
 
 /// Orders queues, workloads and members by priority, the higher first.
-pub(super) struct Priority;
+pub(super) struct PriorityPlugin;
 
-impl Plugin for Priority {
+impl ReclaimPlugin for PriorityPlugin {
     fn name(&self) -> &'static str {
         "priority"
     }
@@ -18,20 +18,20 @@ impl Plugin for Priority {
         "Higher priorities come first."
     }
 
-    fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
-        let priority = |p: &Position| p.tree.queues[p.queue].priority;
+    fn queue_order(&self, a: &QueueAllocation, b: &QueueAllocation) -> Ordering {
+        let priority = |p: &QueueAllocation| p.tree.queues[p.queue].priority;
         priority(b).cmp(&priority(a))
     }
 
-    fn task_order(&self, a: &Workload, b: &Workload) -> Ordering {
+    fn task_order(&self, a: &RunningWorkload, b: &RunningWorkload) -> Ordering {
         b.priority.cmp(&a.priority)
     }
 
-    fn job_order(&self, a: &Job, b: &Job) -> Ordering {
+    fn job_order(&self, a: &PluginJob, b: &PluginJob) -> Ordering {
         b.workload.priority.cmp(&a.workload.priority)
     }
 
-    fn queue_score_order(&self, queue: &Position) -> Option<f64> {
+    fn queue_score_order(&self, queue: &QueueAllocation) -> Option<f64> {
         Some(-f64::from(queue.tree.queues[queue.queue].priority))
     }
 }

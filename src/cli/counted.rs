@@ -1,6 +1,0 @@
-//! Numbers with their nouns in sentences.
-
-/// `1 row`, `2 rows`: the number with the noun in the right form.
-pub fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
