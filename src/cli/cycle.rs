@@ -33,7 +33,7 @@ impl CommandArgs for CycleArgs {
         let answer = simulate::<CycleSimulation>(&read_input(&self.file)?, SystemClock.now()).map_err(unusable)?;
         match self.output.output {
             OutputFormat::Json => print_json(&answer)?,
-            format => show(&as_json(&answer)?, format)?,
+            format => write_cycle(&as_json(&answer)?, format)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -54,7 +54,7 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// Writes an answer as rows: first the starts, then the evictions, then what waits.
-fn show(answer: &Value, format: OutputFormat) -> Result<(), CommandFailure> {
+pub fn write_cycle(answer: &Value, format: OutputFormat) -> Result<(), CommandFailure> {
     warn(answer);
     let part = |key: &str, row: fn(&Value) -> Value| answer[key].as_array().into_iter().flatten().map(row);
     let rows = part("starts", start).chain(part("evictions", eviction)).chain(part("waiting", waiting));

@@ -9,6 +9,7 @@ pub mod client;
 mod command;
 mod completions;
 mod cycle;
+mod cycle_plan;
 pub mod demo;
 mod divide;
 mod division;
@@ -102,6 +103,7 @@ pub const COMMANDS: &[CommandEntry] = &[
     CommandEntry::of::<divide::DivideArgs>(),
     CommandEntry::of::<reclaim::ReclaimArgs>(),
     CommandEntry::of::<cycle::CycleArgs>(),
+    CommandEntry::of::<cycle_plan::CyclePlanArgs>(),
     CommandEntry::of::<replay::ReplayArgs>(),
     CommandEntry::of::<log::LogArgs>(),
     CommandEntry::of::<audit::AuditArgs>(),

@@ -147,17 +147,35 @@ fn table_row(mut row: Value) -> Value {
 /// The reason in words, with its numbers.
 pub fn why(waiting: &Value) -> String {
     let details = &waiting["details"];
-    let text = |key: &str| details[key].as_str().unwrap_or_default().to_owned();
+    let text = |key: &str| details[key].as_str().map_or_else(|| details[key].to_string(), str::to_owned);
     let Some(reason) = waiting["reason"].as_str() else { return String::new() };
     let asked = format!("asks for {} {}", text("asked"), text("slot"));
+    let blocker = waiting["blocked_by"][0].as_str().unwrap_or("another workload");
     match (reason, details["scope"].as_str()) {
         ("too_large", Some("agent")) => format!("{asked}; an agent has {} at most", text("most")),
         ("too_large", Some("group")) => format!("{asked}; the group has {}", text("most")),
         ("too_large", Some("queue")) => format!("{asked}; the limit of queue {} is {}", text("queue"), text("most")),
-        ("too_large", Some("members")) => {
+        ("too_large", _) => {
             format!("needs {} members at a time; {} fit on all agents", text("asked"), text("most"))
         }
         ("predicates", _) => format!("none of {} agents admits it: {}", details["agents"], details["refused"]),
+        ("no_room", _) => {
+            format!("{asked}; at most {} are free on an agent, {} on all", text("most_free"), text("free"))
+        }
+        ("gang", _) => format!("{} of {} members fit that start together", details["fit"], details["minimum"]),
+        ("queue_limit", _) => {
+            format!("queue {} holds {} of its limit of {} {}", text("queue"), text("held"), text("limit"), text("slot"))
+        }
+        ("queue_share", _) => format!("queue {} has its share, and others are below theirs", text("queue")),
+        ("quota_non_preemptible", _) => {
+            let (queue, held, quota, slot) = (text("queue"), text("held"), text("quota"), text("slot"));
+            format!("may not be evicted; queue {queue} holds {held} of its quota of {quota} {slot} for such work")
+        }
+        ("behind", _) => format!("behind {blocker}, which does not fit"),
+        ("reserved", _) => format!("would delay {blocker}, for which room is kept until {}", text("until")),
+        ("reclaim_refused", _) => "deserves more, and no lawful set of victims exists".to_owned(),
+        ("depth", _) => "the cycle did not look that far".to_owned(),
+        ("budget", _) => "the search for victims ended with its budget".to_owned(),
         _ => reason.to_owned(),
     }
 }

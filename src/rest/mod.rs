@@ -7,6 +7,7 @@ pub mod audit_log;
 pub mod capacity_days;
 pub mod configuration;
 pub mod cycle;
+pub mod cycle_plans;
 pub mod decay_weights;
 mod descriptions;
 pub mod division;

@@ -10,6 +10,7 @@ pub mod buckets;
 mod capacities;
 pub mod compute_permits;
 pub mod configuration;
+pub mod cycle_plans;
 pub mod division;
 pub mod doctor;
 pub mod explain;
@@ -114,6 +115,8 @@ pub struct Service {
     keep_buckets_days: OnceLock<u32>,
     /// The last sequences that schedulers got.
     sequences: sequence::memory::SequenceMemory,
+    /// The reasons of the newest cycles.
+    cycles: cycle_plans::memory::CycleMemory,
     previous_ranks: rank_movement::memory::RankMemory,
     /// Signs that the database has gone back to an earlier state.
     rewinds: RewindWatch,

@@ -18,6 +18,7 @@
 mod actions;
 mod facts;
 mod holdings;
+mod live;
 mod never;
 mod order;
 mod outcome;
@@ -40,8 +41,10 @@ mod surplus;
 mod trial;
 
 pub use actions::names as action_names;
+pub use live::LiveWorkload;
 pub use outcome::{
-    CycleAnswer, Eviction, HeldAmounts, Seated, Start, TraceStep, WaitDetails, WaitReason, WaitingWorkload,
+    CycleAnswer, Eviction, HeldAmounts, NoDetails, RefusingPredicates, Seated, Start, TraceStep, WaitDetails,
+    WaitReason, WaitingWorkload,
 };
 pub use predicates::names as predicate_names;
 pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};

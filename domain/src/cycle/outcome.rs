@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::DivisionWarning;
 use crate::reclaim::{PlanFigures, ReclaimRule, Victim};
@@ -73,6 +74,10 @@ pub struct Seated {
     /// Null where the request has no agents.
     #[schema(value_type = Option<String>)]
     pub agent_id: Option<Arc<str>>,
+    /// The kernel that was reported for the member; only in plans of a live group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub kernel_id: Option<String>,
 }
 
 /// A victim, and the workload for which it is evicted.
@@ -112,34 +117,23 @@ pub struct WaitingWorkload {
     pub reserved_at: Option<String>,
 }
 
-/// The reasons why a workload waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitReason {
-    /// It asks for more than the group, any agent or the queue's limit ever has.
-    TooLarge,
-    /// No agent has room now.
-    NoRoom,
-    /// Fewer members fit than have to start together.
-    Gang,
-    /// A limit of its queue or of one above.
-    QueueLimit,
-    /// Its queue has its share while others below theirs wait.
-    QueueShare,
-    /// It may not be evicted, and the quota for such work is used.
-    QuotaNonPreemptible,
-    /// No agent passes the predicates.
-    Predicates,
-    /// A workload ahead of it does not fit, and the order is strict.
-    Behind,
-    /// It would delay the workload with the reservation.
-    Reserved,
-    /// It deserves more, and no lawful set of victims exists.
-    ReclaimRefused,
-    /// The cycle did not look that far.
-    Depth,
-    /// The search budget was used up.
-    Budget,
+choices! {
+    /// The reasons why a workload waits.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum WaitReason {
+        TooLarge = "too_large", "It asks for more than the group, each agent or its queue's limit ever has.";
+        NoRoom = "no_room", "No agent has room now.";
+        Gang = "gang", "Fewer members fit, or are reported, than have to start together.";
+        QueueLimit = "queue_limit", "A limit of its queue, or of one above, is reached.";
+        QueueShare = "queue_share", "Its queue has its share, while others below theirs wait.";
+        QuotaNonPreemptible = "quota_non_preemptible", "It may not be evicted, and the quota for such work is used.";
+        Predicates = "predicates", "No agent admits it.";
+        Behind = "behind", "A workload ahead of it does not fit, and the order is strict.";
+        Reserved = "reserved", "It would delay the workload with the reservation.";
+        ReclaimRefused = "reclaim_refused", "It deserves more, and no lawful set of victims exists.";
+        Depth = "depth", "The cycle did not look that far.";
+        Budget = "budget", "The search for victims ended with its budget.";
+    }
 }
 
 /// An amount of one slot, or amounts by slot.

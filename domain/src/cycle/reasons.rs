@@ -70,22 +70,3 @@ impl Reason {
         self.code().as_str()
     }
 }
-
-impl WaitReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too_large",
-            Self::NoRoom => "no_room",
-            Self::Gang => "gang",
-            Self::QueueLimit => "queue_limit",
-            Self::QueueShare => "queue_share",
-            Self::QuotaNonPreemptible => "quota_non_preemptible",
-            Self::Predicates => "predicates",
-            Self::Behind => "behind",
-            Self::Reserved => "reserved",
-            Self::ReclaimRefused => "reclaim_refused",
-            Self::Depth => "depth",
-            Self::Budget => "budget",
-        }
-    }
-}

@@ -60,7 +60,8 @@ impl Cycle<'_> {
             let member = shape.groups[group].first + progress.used[group];
             progress.used[group] += 1;
             let known = self.facts.agents.get(agent);
-            members.push(Seated { member, agent_id: known.map(|agent| Arc::clone(&agent.agent_id)) });
+            let agent_id = known.map(|agent| Arc::clone(&agent.agent_id));
+            members.push(Seated { member, agent_id, kernel_id: None });
             let member = self.room.footprint(workload, shape.groups[group].kind);
             let (queue, preemptible) = (waiting.queue, waiting.input.preemptible);
             self.endings.push(Ending { at: end, member, agent, queue, preemptible, seat: None });

@@ -6,6 +6,7 @@ mod table;
 use serde_json::{Map, Value};
 
 use super::choices::choices;
+use super::cycle::CycleOptions;
 use super::decay::RegisteredDecay;
 use super::fault::{Fault, escape_key};
 use super::slice::GapPolicy;
@@ -51,6 +52,8 @@ pub struct FairShareOptions {
     /// The expected runtime of kernels while no kernel has ended, 1..=86400 seconds; `None` for
     /// `slice_interval_seconds`.
     pub expected_seconds: Option<u32>,
+    /// The options of scheduling cycles.
+    pub cycle: CycleOptions,
 }
 
 choices! {
@@ -91,6 +94,7 @@ impl Default for FairShareOptions {
             kernel_timeout_seconds: None,
             sequence_mode: SequenceMode::default(),
             expected_seconds: None,
+            cycle: CycleOptions::default(),
         }
     }
 }
@@ -207,6 +211,7 @@ fn known_keys() -> Value {
     let known = group_options().iter().map(|option| (option.facts.key.to_owned(), option.get(&defaults)));
     let mut known: Map<String, Value> = known.collect();
     known.insert("division".to_owned(), DivisionChoice::keys());
+    known.insert("cycle".to_owned(), CycleOptions::keys());
     Value::Object(known)
 }
 

@@ -11,6 +11,7 @@ use super::{
     DivisionChoice, FairShareOptions, FairshareOrder, MAX_DECAY_UNIT_DAYS, MAX_EXPECTED_SECONDS, SequenceMode,
 };
 use crate::choices::NamedChoice;
+use crate::cycle::CycleOptions;
 use crate::decay::RegisteredDecay;
 use crate::fault::{Fault, escape_key};
 use crate::option_facts::{OptionFacts, OptionValues};
@@ -54,7 +55,7 @@ const fn whole(minimum: u32, maximum: u32) -> OptionValues {
 }
 
 #[rustfmt::skip]
-static TABLE: [GroupOption; 14] = [
+static TABLE: [GroupOption; 15] = [
     option!(
         USAGE, half_life_days, "Half-life", whole(1, 3650),
         "After this time usage counts half: a short one forgives quickly, a long one remembers heavy users.",
@@ -124,6 +125,11 @@ static TABLE: [GroupOption; 14] = [
         "The algorithm that divides the capacity, and the options of the division and of plans of reclaims.",
         [], division, DivisionChoice::to_json
     ),
+    option!(
+        QUEUES, cycle, "Cycle", OptionValues::Object(CycleOptions::facts),
+        "What a scheduling cycle may do, and in which order.",
+        [], cycle, CycleOptions::to_json
+    ),
 ];
 
 /// All options of a group, section by section.
@@ -187,6 +193,11 @@ fn amounts(facts: &OptionFacts, value: &Value) -> Result<SlotAmounts, Vec<Fault>
 fn division(facts: &OptionFacts, value: &Value) -> Result<DivisionChoice, Vec<Fault>> {
     let pointer = format!("/{}", facts.key);
     DivisionChoice::parse(value).map_err(|faults| faults.into_iter().map(|fault| fault.below(&pointer)).collect())
+}
+
+fn cycle(facts: &OptionFacts, value: &Value) -> Result<CycleOptions, Vec<Fault>> {
+    let pointer = format!("/{}", facts.key);
+    CycleOptions::parse(value).map_err(|faults| faults.into_iter().map(|fault| fault.below(&pointer)).collect())
 }
 
 fn as_json<T: Serialize>(value: &T) -> Value {

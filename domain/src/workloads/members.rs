@@ -73,6 +73,11 @@ impl WorkloadMember {
         self.ended_at.is_none() && self.kernel.phase != KernelPhase::Pending
     }
 
+    /// A suspended member has started and holds nothing.
+    fn holds_slots(&self) -> bool {
+        self.ended_at.is_none() && self.kernel.phase == KernelPhase::Running
+    }
+
     /// The time since which it waited or waits: its submission, otherwise its first report.
     fn waits_since(&self) -> Option<Timestamp> {
         self.kernel.submitted_at.or(self.kernel.reported_at)
@@ -111,6 +116,16 @@ impl WorkloadMembers {
         let first = |is: fn(&WorkloadMember) -> bool| self.members.iter().find(|member| is(member));
         let found = first(WorkloadMember::is_pending).or_else(|| first(WorkloadMember::is_running));
         found.or_else(|| self.members.first()).map(|member| &member.kernel)
+    }
+
+    /// The kernels that wait, by id.
+    pub fn waiting_kernels(&self) -> impl Iterator<Item = &LiveKernel> {
+        self.members.iter().filter(|member| member.is_pending()).map(|member| &*member.kernel)
+    }
+
+    /// The kernels that run, by id, without suspended ones.
+    pub fn running_kernels(&self) -> impl Iterator<Item = &LiveKernel> {
+        self.members.iter().filter(|member| member.holds_slots()).map(|member| &*member.kernel)
     }
 
     /// The position of the first member that waits among the kernels of the group, by the time at which they became known.
@@ -173,9 +188,13 @@ impl WorkloadMembers {
 
     /// The time since which members wait for the minimum; `None` if the minimum runs, or if the time is unknown.
     pub fn waiting_since(&self) -> Option<Timestamp> {
-        let waits = matches!(self.status(), WorkloadStatus::Pending | WorkloadStatus::Starting);
-        let pending = self.members.iter().filter(|member| waits && member.is_pending());
-        pending.filter_map(WorkloadMember::waits_since).min()
+        let is_below_minimum = matches!(self.status(), WorkloadStatus::Pending | WorkloadStatus::Starting);
+        self.waits_since().filter(|_| is_below_minimum)
+    }
+
+    /// The time since which members wait, also above a minimum that runs.
+    pub fn waits_since(&self) -> Option<Timestamp> {
+        self.members.iter().filter(|member| member.is_pending()).filter_map(WorkloadMember::waits_since).min()
     }
 
     /// The first submission of a member.
@@ -212,7 +231,7 @@ impl WorkloadMembers {
 
     /// The slots that running members hold. A suspended member holds nothing.
     pub fn held_slots(&self) -> SlotAmounts {
-        self.sum(|member| member.ended_at.is_none() && member.kernel.phase == KernelPhase::Running)
+        self.sum(WorkloadMember::holds_slots)
     }
 
     fn sum(&self, counts: impl Fn(&WorkloadMember) -> bool) -> SlotAmounts {
@@ -225,8 +244,7 @@ impl WorkloadMembers {
 
     /// The members that wait, by priority and then by id; and how many of them the next start needs.
     pub fn waiting_members(&self) -> (Vec<MemberDemand<'_>>, usize) {
-        let mut waiting: Vec<&LiveKernel> =
-            self.members.iter().filter(|member| member.is_pending()).map(|member| &*member.kernel).collect();
+        let mut waiting: Vec<&LiveKernel> = self.waiting_kernels().collect();
         waiting.sort_by_key(|kernel| std::cmp::Reverse(kernel.priority));
         let counts = self.counts();
         let needed = self.minimum(counts).saturating_sub(counts.running).clamp(1, counts.pending.max(1));

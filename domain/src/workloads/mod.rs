@@ -35,19 +35,3 @@ impl AssessedWorkloads {
         self.workloads.iter().zip(self.impediments.iter().map(Option::as_ref))
     }
 }
-
-/// The reasons why a workload waits, by their names in answers. Those that need an order come from scheduling cycles.
-pub const WAITING_REASONS: [&str; 12] = [
-    "too_large",
-    "no_room",
-    "gang",
-    "queue_limit",
-    "queue_share",
-    "quota_non_preemptible",
-    "predicates",
-    "behind",
-    "reserved",
-    "reclaim_refused",
-    "depth",
-    "budget",
-];

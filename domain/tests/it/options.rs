@@ -44,6 +44,9 @@ fn the_defaults_are_the_documented_ones() {
                 },
             },
             "order": "flat", "sequence_mode": "plain",
+            "cycle": {
+                "actions": ["allocate", "backfill", "reclaim", "preempt"], "order": "sequencer", "backfill": "skip",
+            },
         })
     );
 }

@@ -7,6 +7,7 @@ use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, JsonString};
 use crate::graphql::types::{Division, DivisionDayNode};
+use crate::service::cycle_plans::CyclePlanRequest;
 use crate::service::division::HistoryFilter;
 use crate::service::input::json;
 use crate::service::plans::PlanRequest;
@@ -66,16 +67,33 @@ impl DivisionQueries {
     ) -> Result<JsonString> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
+        let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes())
+            .map_err(|e| move_faults(e.into(), "/workload"))?;
+        let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await;
+        Ok(JsonString::of(&planned.map_err(|error| move_faults(error, "/workload"))?.plan))
+    }
+
+    /// Decides which workloads would start in the group now, what has to be evicted for them, and why the rest waits; nothing is
+    /// stored, started or evicted. The shapes are those of `POST /resource-groups/{rg}/cycle-plans`.
+    async fn plan_cycle(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default_with = "JsonString(serde_json::json!({}))")] input: JsonString,
+    ) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        caller(ctx)?.require_scheduler()?;
+        let moved = |error| move_faults(error, "/input");
         let request =
-            json::read::<PlanRequest>(workload.0.to_string().as_bytes()).map_err(|e| move_faults(e.into()))?;
-        let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await.map_err(move_faults)?;
-        Ok(JsonString::of(&planned.plan))
+            json::read::<CyclePlanRequest>(input.0.to_string().as_bytes()).map_err(|error| moved(error.into()))?;
+        let answer = service(ctx)?.plan_cycle(caller(ctx)?, &resource_group, request).await.map_err(moved)?;
+        Ok(JsonString::of(&answer))
     }
 }
 
-/// Faults of a workload, at the argument that holds it.
-fn move_faults(error: Error) -> Error {
+/// Faults of a request, at the argument that holds it.
+fn move_faults(error: Error, argument: &str) -> Error {
     let Error::Invalid(faults) = error else { return error };
-    let moved = faults.into_iter().map(|f| Fault { pointer: format!("/workload{}", f.pointer), ..f });
+    let moved = faults.into_iter().map(|f| Fault { pointer: format!("{argument}{}", f.pointer), ..f });
     Error::Invalid(moved.collect())
 }

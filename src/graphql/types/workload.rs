@@ -66,7 +66,7 @@ pub struct WorkloadNode {
     waiting_since: Option<DateTime>,
     /// From 1, in the order in which the group's scheduler would start what waits; null: nothing of it waits, or it can never start.
     position: Option<u64>,
-    /// The reason why it waits; null: nothing of it waits, or the reason is not known without a scheduling cycle.
+    /// The reason why it waits, as the newest scheduling cycle of the group found it; null: nothing of it waits, or it could start now.
     waiting: Option<WorkloadWaiting>,
     /// Workloads of the group ascend by it as they became known, which decides between equals that wait; null: nothing of it waits, or
     /// the key is that of a user.
@@ -97,7 +97,7 @@ pub struct WorkloadStatusChange {
 #[derive(SimpleObject)]
 #[graphql(rename_fields = "snake_case")]
 pub struct WorkloadWaiting {
-    /// `too_large` and `predicates` can never start as they are.
+    /// As in the answer of a scheduling cycle. A workload that waits without a position can never start as it is.
     reason: String,
     /// The numbers of the reason, by name.
     details: JsonString,
@@ -146,9 +146,9 @@ impl WorkloadNode {
 impl WorkloadWaiting {
     pub fn of(waiting: &WaitingState) -> Self {
         Self {
-            reason: waiting.reason.to_owned(),
+            reason: waiting.reason.as_str().to_owned(),
             details: JsonString::of(&waiting.details),
-            blocked_by: waiting.blocked_by.clone(),
+            blocked_by: waiting.blocked_by.iter().map(ToString::to_string).collect(),
             reserved_at: waiting.reserved_at.map(DateTime),
             as_of: DateTime(waiting.as_of),
         }

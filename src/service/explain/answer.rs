@@ -354,7 +354,8 @@ pub struct WaitingWorkload {
     /// The number of owners of those workloads.
     pub owners_ahead: Option<u64>,
     pub reason: Option<WaitingReason>,
-    /// The reason why it can never start as it is; absent if there is none.
+    /// The reason why it waits, as the newest scheduling cycle of the group found it; absent if the workload is not reported, or could
+    /// start now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub waiting: Option<WaitingState>,

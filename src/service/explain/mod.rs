@@ -17,7 +17,6 @@ use super::group::visible::VisibleGroup;
 use super::people::RequestNames;
 use super::sequence::ExplainedWorkload;
 use super::sequence::waiting::PendingEntry;
-use super::workloads::answer::WaitingState;
 use super::{Caller, Error, Result, Service};
 use crate::domain::explain::count::OwnerContributions;
 use crate::domain::ids::Owner;
@@ -41,8 +40,8 @@ pub struct ExplainInput {
 /// The number of times that an explanation is read again because a run came between its reads.
 const MAX_TRIES: usize = 5;
 
-fn waiting_workload(waiting: PendingEntry) -> WaitingWorkload {
-    let PendingEntry { workload_id, sequenced_at, mode, place, of, impediment, latest_first, .. } = waiting;
+fn waiting_workload(entry: PendingEntry) -> WaitingWorkload {
+    let PendingEntry { workload_id, sequenced_at, mode, place, of, waiting, latest_first, .. } = entry;
     let reason = |(_, explained): (u64, ExplainedWorkload)| WaitingReason::of(explained.decision, latest_first);
     WaitingWorkload {
         workload_id,
@@ -53,7 +52,7 @@ fn waiting_workload(waiting: PendingEntry) -> WaitingWorkload {
         ahead: place.map(|(position, _)| position - 1),
         owners_ahead: place.map(|(_, explained)| explained.owners_ahead),
         reason: place.map(reason),
-        waiting: impediment.map(|impediment| WaitingState::of(&impediment, sequenced_at)),
+        waiting,
     }
 }
 

@@ -11,10 +11,11 @@ use super::{ExplainedWorkload, SequenceInput, SequencedWorkloads};
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
-use crate::domain::workloads::StartImpediment;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
 use crate::service::reported_workloads::assessed_workloads;
+use crate::service::workloads::answer::WaitingState;
+use crate::service::workloads::ranked::waiting_state;
 use crate::service::{Error, Result, Service};
 
 /// A workload in a sequence.
@@ -28,8 +29,8 @@ pub struct PendingEntry {
     pub place: Option<(u64, ExplainedWorkload)>,
     /// How many workloads the sequence has.
     pub of: usize,
-    /// The reason why the workload can never start.
-    pub impediment: Option<StartImpediment>,
+    /// The reason why it waits, if it is reported.
+    pub waiting: Option<WaitingState>,
     /// True if equal workloads start in reverse order.
     pub latest_first: bool,
 }
@@ -74,6 +75,7 @@ impl Service {
     /// The position of a reported workload among all reported workloads that can ever start.
     async fn waiting_workload(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<PendingEntry>> {
         let kernels = self.live_kernels(group.published()).await?;
+        let reasons = self.cycle_reasons(group).await?;
         let (now, only) = (self.clock().now(), group.access().only_user());
         let work = || {
             let assessed = assessed_workloads(group.published(), &kernels);
@@ -83,11 +85,10 @@ impl Service {
             let owner = owner.filter(|owner| only.is_none_or(|user| user == owner.user));
             let Some(owner) = owner.filter(|_| workload.counts().pending > 0) else { return Ok(None) };
             let sequenced = order_startable(self, group, &assessed, now, true)?;
-            let never = || PendingEntry {
-                impediment: assessed.impediments[place].clone(),
-                ..PendingEntry::of(&sequenced, &workload.id, owner)
-            };
-            Ok(Some(in_order(&sequenced, &workload.id).unwrap_or_else(never)))
+            let entry =
+                in_order(&sequenced, &workload.id).unwrap_or_else(|| PendingEntry::of(&sequenced, &workload.id, owner));
+            let waiting = waiting_state(group, &assessed, &reasons, place, now);
+            Ok(Some(PendingEntry { waiting, ..entry }))
         };
         self.permits.run(group.access().key(), work).await
     }
@@ -103,7 +104,7 @@ impl PendingEntry {
             mode: sequenced.mode,
             place: None,
             of: sequenced.order.len(),
-            impediment: None,
+            waiting: None,
             latest_first: sequenced.group.scheduler.latest_first(),
         }
     }
@@ -113,9 +114,10 @@ fn in_order(sequenced: &SequencedWorkloads<'_>, id: &str) -> Option<PendingEntry
     let places = sequenced.order.iter().zip(&sequenced.explained).zip(1..);
     let find = |((at, explained), position): ((&u32, &ExplainedWorkload), u64)| {
         let workload = &sequenced.workloads[*at as usize];
+        let impediment = sequenced.impediments.get(*at as usize).and_then(Option::as_ref);
         (workload.id == id).then(|| PendingEntry {
             place: Some((position, *explained)),
-            impediment: sequenced.impediments.get(*at as usize).cloned().flatten(),
+            waiting: impediment.map(|impediment| WaitingState::of(impediment, sequenced.at)),
             ..PendingEntry::of(sequenced, id, workload.owner)
         })
     };

@@ -113,6 +113,7 @@ impl Service {
         loop {
             sleep(FORGET_SEQUENCES_EVERY).await;
             self.forget_sequences();
+            self.forget_cycles();
         }
     }
 

@@ -1,12 +1,13 @@
 //! Workloads as all interfaces show them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::domain::cycle::{RefusingPredicates, WaitDetails, WaitReason, WaitingWorkload};
+use crate::domain::decimal::Amount;
 use crate::domain::placement_rules::Labels;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
@@ -74,7 +75,8 @@ pub struct WorkloadItem {
     /// From 1, in the order in which the group's scheduler would start what waits; `null`: nothing of it waits, or it can never
     /// start.
     pub position: Option<u64>,
-    /// The reason why it waits; `null`: nothing of it waits, or the reason is not known without a scheduling cycle.
+    /// The reason why it waits, as the newest scheduling cycle of the group found it; `null`: nothing of it waits, or it could start
+    /// now.
     pub waiting: Option<WaitingState>,
     /// Ascends in the order in which workloads became known, which decides between equals that wait; `None`: nothing of it waits.
     #[serde(skip)]
@@ -96,12 +98,12 @@ pub struct StatusChangeView {
 /// The reason why a workload waits.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WaitingState {
-    /// `too_large`: it asks for more than the group, each agent or its queue ever has. `predicates`: no agent admits it. Both can
-    /// never start as they are.
-    pub reason: &'static str,
-    pub details: WaitingDetails,
-    /// The workloads that it waits for.
-    pub blocked_by: Vec<String>,
+    pub reason: WaitReason,
+    /// The numbers of the reason.
+    pub details: WaitDetails,
+    /// The workloads that it waits for. Keys of users see those of their own users.
+    #[schema(value_type = Vec<String>)]
+    pub blocked_by: Vec<Arc<str>>,
     /// The time from which on room is kept for it.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub reserved_at: Option<Timestamp>,
@@ -110,67 +112,43 @@ pub struct WaitingState {
     pub as_of: Timestamp,
 }
 
-/// The numbers of a reason. Each reason has some of the keys.
-#[derive(Clone, Debug, Default, Serialize, ToSchema)]
-pub struct WaitingDetails {
-    /// The total that is too small: one `agent`, the `group`, the limit of a `queue`, or the number of `members` that fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub scope: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<String>)]
-    pub queue: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub slot: Option<&'static str>,
-    /// An amount of the slot, or a number of members.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub asked: Option<String>,
-    /// The most there ever is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub most: Option<String>,
-    /// The number of agents that refuse it, by the rule that does: `labels` or `taints`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<BTreeMap<String, u64>>)]
-    pub refused: Option<BTreeMap<&'static str, u64>>,
-    /// The number of all agents.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub agents: Option<u64>,
-}
-
 impl WaitingState {
+    /// The state of a workload that can never start as it is.
     pub fn of(impediment: &StartImpediment, as_of: Timestamp) -> Self {
-        let (reason, details) = (impediment.reason(), WaitingDetails::of(impediment));
+        let (reason, details) = reason_of(impediment);
         Self { reason, details, blocked_by: Vec::new(), reserved_at: None, as_of }
+    }
+
+    /// The state that a cycle has found. `is_visible` says of other workloads whether they may be named.
+    pub fn of_cycle(waiting: &WaitingWorkload, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
+        let WaitingWorkload { reason, ref details, ref blocked_by, ref reserved_at, .. } = *waiting;
+        let blocked_by = blocked_by.iter().filter(|id| is_visible(id)).map(Arc::clone).collect();
+        let reserved_at = reserved_at.as_deref().and_then(|text| text.parse().ok());
+        Self { reason, details: details.clone(), blocked_by, reserved_at, as_of }
     }
 }
 
-impl WaitingDetails {
-    fn of(impediment: &StartImpediment) -> Self {
-        match impediment {
-            StartImpediment::TooLarge { scope, slot, asked, most } => Self {
-                scope: Some(scope.as_str()),
-                queue: match scope {
-                    ImpedimentScope::Queue(name) => Some(Arc::clone(name)),
-                    ImpedimentScope::Agent | ImpedimentScope::Group | ImpedimentScope::Members => None,
-                },
-                slot: Some(slot.as_str()),
-                asked: Some(asked.to_string()),
-                most: Some(most.to_string()),
-                ..Self::default()
-            },
-            StartImpediment::TooManyMembers { asked, most } => Self {
-                scope: Some(ImpedimentScope::Members.as_str()),
-                asked: Some(asked.to_string()),
-                most: Some(most.to_string()),
-                ..Self::default()
-            },
-            StartImpediment::Predicates { refused, agents } => {
-                Self { refused: Some(refused.clone()), agents: Some(*agents), ..Self::default() }
-            }
+fn reason_of(impediment: &StartImpediment) -> (WaitReason, WaitDetails) {
+    match impediment {
+        StartImpediment::TooLarge { scope, slot, asked, most } => {
+            let queue = match scope {
+                ImpedimentScope::Queue(name) => Some(Arc::clone(name)),
+                ImpedimentScope::Agent | ImpedimentScope::Group | ImpedimentScope::Members => None,
+            };
+            let slot = Some(slot.as_str());
+            let details = WaitDetails::TooLarge { scope: scope.as_str(), slot, asked: *asked, most: *most, queue };
+            (WaitReason::TooLarge, details)
+        }
+        StartImpediment::TooManyMembers { asked, most } => {
+            let (asked, most) = (Amount::whole(*asked), Amount::whole(*most));
+            let scope = ImpedimentScope::Members.as_str();
+            (WaitReason::TooLarge, WaitDetails::TooLarge { scope, slot: None, asked, most, queue: None })
+        }
+        StartImpediment::Predicates { refused, agents } => {
+            let number = |count: &u64| usize::try_from(*count).unwrap_or(usize::MAX);
+            let refused = refused.iter().map(|(name, count)| (*name, number(count))).collect();
+            let refusing = RefusingPredicates { refused, agents: number(agents) };
+            (WaitReason::Predicates, WaitDetails::Predicates(refusing))
         }
     }
 }

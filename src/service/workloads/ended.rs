@@ -43,7 +43,7 @@ impl Service {
         let row = |ended: &EndedWorkload| {
             let workload = workloads.remove(&id_of(ended))?;
             let ranked = ranked(group, workload);
-            let item = filter.admits(group, &ranked, now).then(|| ranked.item(group.facts(), &people, 0, now));
+            let item = filter.admits(group, &ranked, now).then(|| ranked.item(group.facts(), &people, 0));
             Some((cursor_of(ended), item??))
         };
         let rows = page.iter().filter_map(row).collect();
@@ -96,7 +96,7 @@ impl Service {
 
 fn ranked(group: &VisibleGroup, workload: WorkloadMembers) -> RankedWorkload {
     let queue = queue_of(group.facts(), &workload).to_owned();
-    RankedWorkload { workload: Arc::new(workload), queue, position: None, impediment: None }
+    RankedWorkload { workload: Arc::new(workload), queue, position: None, waiting: None }
 }
 
 fn id_of(ended: &EndedWorkload) -> String {

@@ -5,11 +5,12 @@
 //! which all members have ended are read from the database page by page.
 //!
 //! Positions follow from the group's order of everything that waits and can ever start. They are calculated for each
-//! request, because the order depends on the present time.
+//! request, because the order depends on the present time. The reasons why workloads wait are those of a scheduling cycle
+//! (`cycle_plans`).
 
 pub mod answer;
 mod ended;
-mod ranked;
+pub(in crate::service) mod ranked;
 
 use std::collections::HashMap;
 
@@ -20,9 +21,10 @@ use super::input::page::{CursorKey, Page, PageWindow, cut_window};
 use super::reported_workloads::assessed_workloads;
 use super::sequence::startable::find_workload;
 use super::{Caller, Error, Result, Service};
+use crate::domain::cycle::WaitReason;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::domain::workloads::{StartImpediment, WAITING_REASONS, WorkloadStatus};
+use crate::domain::workloads::WorkloadStatus;
 use crate::store;
 
 /// The conditions of a list of workloads.
@@ -34,8 +36,7 @@ pub struct WorkloadFilter {
     pub user: Option<UserId>,
     /// The queue that workloads count for.
     pub queue: Option<String>,
-    /// One of [`crate::domain::workloads::WAITING_REASONS`].
-    pub reason: Option<String>,
+    pub reason: Option<WaitReason>,
     /// Only workloads that have waited for more than this, in seconds.
     pub waiting_longer_than: Option<u64>,
 }
@@ -81,7 +82,7 @@ impl WorkloadFilter {
     fn admits(&self, group: &VisibleGroup, ranked: &RankedWorkload, now: Timestamp) -> bool {
         let Some(kernel) = ranked.workload.representative() else { return false };
         let domain = || group.facts().rows.project(kernel.owner.project).map(|row| &*row.domain_name);
-        let reason = ranked.impediment.as_ref().map(StartImpediment::reason);
+        let reason = ranked.waiting.as_ref().map(|waiting| waiting.reason);
         let has_waited = |seconds: u64| {
             let micros = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(MICROS_PER_SECOND);
             let waited = |since: Timestamp| now.micros().saturating_sub(since.micros()) > micros;
@@ -91,7 +92,7 @@ impl WorkloadFilter {
             && self.project.is_none_or(|project| project == kernel.owner.project)
             && self.domain.as_deref().is_none_or(|name| domain() == Some(name))
             && self.queue.as_deref().is_none_or(|queue| queue == ranked.queue)
-            && self.reason.as_deref().is_none_or(|wanted| reason == Some(wanted))
+            && self.reason.is_none_or(|wanted| reason == Some(wanted))
             && self.waiting_longer_than.is_none_or(has_waited)
     }
 }
@@ -133,11 +134,12 @@ impl Service {
         }
         let now = self.clock().now();
         let kernels = self.live_kernels(group.published()).await?;
+        let reasons = self.cycle_reasons(&group).await?;
         let work = || {
             let assessed = assessed_workloads(group.published(), &kernels);
             let has_status = |at: &usize| assessed.workloads[*at].status() == filter.status;
             let wanted: Vec<usize> = (0..assessed.workloads.len()).filter(has_status).collect();
-            let mut all = rank_workloads(self, &group, &assessed, now, &wanted)?;
+            let mut all = rank_workloads(self, &group, &assessed, &reasons, now, &wanted)?;
             all.retain(|ranked| filter.admits(&group, ranked, now));
             all.sort_by_cached_key(|ranked| order.key(ranked));
             Ok(cut_window(&Self::workload_list(filter.status, order), &all, |ranked| order.key(ranked), window))
@@ -149,7 +151,7 @@ impl Service {
         let Page { rows, has_next, has_previous, total } = page;
         let item = |(cursor, ranked): (_, RankedWorkload)| {
             let ended = ended.get(&*ranked.workload.id).copied().unwrap_or_default();
-            Some((cursor, ranked.item(group.facts(), &people, ended, now)?))
+            Some((cursor, ranked.item(group.facts(), &people, ended)?))
         };
         Ok(Page { rows: rows.into_iter().filter_map(item).collect(), has_next, has_previous, total })
     }
@@ -178,7 +180,7 @@ impl Service {
             Error::NotFound { code: "unknown_workload", detail }
         };
         let ranked = ranked.ok_or_else(unknown)?;
-        let item = ranked.item(group.facts(), &self.people(), ended, now).ok_or_else(unknown)?;
+        let item = ranked.item(group.facts(), &self.people(), ended).ok_or_else(unknown)?;
         // For a user's key, workloads of other users do not exist.
         caller.require_user(UserId(item.user_uuid)).map_err(|_| unknown())?;
         Ok(WorkloadItem { kernel_ids: Some(ranked.kernel_ids()), ..item })
@@ -187,10 +189,11 @@ impl Service {
     /// The workload that has not ended and has the id, or has a kernel with the id.
     async fn find_ranked(&self, group: &VisibleGroup, id: &str, now: Timestamp) -> Result<Option<RankedWorkload>> {
         let kernels = self.live_kernels(group.published()).await?;
+        let reasons = self.cycle_reasons(group).await?;
         let work = || {
             let assessed = assessed_workloads(group.published(), &kernels);
             let wanted = find_workload(&assessed.workloads, id);
-            Ok(rank_workloads(self, group, &assessed, now, wanted.as_slice())?.pop())
+            Ok(rank_workloads(self, group, &assessed, &reasons, now, wanted.as_slice())?.pop())
         };
         self.permits.run(group.access().key(), work).await
     }
@@ -226,9 +229,12 @@ pub fn order_of_text(text: &str) -> Result<WorkloadOrder> {
     one_of("/order", "invalid_value", text, WorkloadOrder::ALL.map(|order| (order.as_str(), order)))
 }
 
-/// The text, if it is the name of a reason for waiting.
-pub fn reason_of_text(text: &str) -> Result<String> {
-    one_of("/reason", "invalid_value", text, WAITING_REASONS.map(|reason| (reason, reason.to_owned())))
+/// The reason with this name.
+pub fn reason_of_text(text: &str) -> Result<WaitReason> {
+    text.parse().map_err(|()| {
+        let names: Vec<&str> = WaitReason::choices().into_iter().map(|reason| reason.name).collect();
+        Error::about("/reason", "invalid_value", format!("is not one of {}", names.join(", ")))
+    })
 }
 
 fn one_of<T, const N: usize>(pointer: &str, code: &'static str, text: &str, known: [(&str, T); N]) -> Result<T> {

@@ -10,7 +10,8 @@ use super::answer::{StatusChangeView, WaitingState, WorkloadItem};
 use crate::domain::ids::KernelKey;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
-use crate::domain::workloads::{AssessedWorkloads, StartImpediment, StatusChange, WorkloadMembers};
+use crate::domain::workloads::{AssessedWorkloads, StatusChange, WorkloadMembers};
+use crate::service::cycle_plans::memory::CycleReasons;
 use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::people::PeopleDirectory;
@@ -30,15 +31,17 @@ pub(super) struct RankedWorkload {
     pub queue: String,
     /// From 1; `None`: nothing of it waits, or it can never start.
     pub position: Option<u64>,
-    pub impediment: Option<StartImpediment>,
+    /// `None`: nothing of it waits, or it could start now.
+    pub waiting: Option<WaitingState>,
 }
 
-/// The wanted workloads, by their places, with their positions as of `now`. Nothing is ordered if none of them can have a
-/// position.
+/// The wanted workloads, by their places, with their positions as of `now`, and with the reasons of a cycle. Nothing is ordered if
+/// none of them can have a position.
 pub(super) fn rank_workloads(
     service: &Service,
     group: &VisibleGroup,
     assessed: &AssessedWorkloads,
+    reasons: &CycleReasons,
     now: Timestamp,
     wanted: &[usize],
 ) -> Result<Vec<RankedWorkload>> {
@@ -52,21 +55,37 @@ pub(super) fn rank_workloads(
             queue: queue_of(group.facts(), workload).to_owned(),
             position: positions.get(&*workload.id).copied(),
             workload: Arc::clone(workload),
-            impediment: assessed.impediments[*at].clone(),
+            waiting: waiting_state(group, assessed, reasons, *at, now),
         }
     };
     Ok(wanted.iter().map(ranked).collect())
 }
 
+/// The reason why a workload waits: its impediment, otherwise the reason of the cycle.
+pub(in crate::service) fn waiting_state(
+    group: &VisibleGroup,
+    assessed: &AssessedWorkloads,
+    reasons: &CycleReasons,
+    place: usize,
+    now: Timestamp,
+) -> Option<WaitingState> {
+    if let Some(impediment) = &assessed.impediments[place] {
+        return Some(WaitingState::of(impediment, now));
+    }
+    let only = group.access().only_user();
+    let is_own = |id: &str| {
+        let known = assessed.workloads.binary_search_by(|workload| (*workload.id).cmp(id)).ok();
+        let owner = known.and_then(|at| assessed.workloads[at].representative()).map(|kernel| kernel.owner.user);
+        only.is_none() || owner == only
+    };
+    let workload = &assessed.workloads[place];
+    let waiting = reasons.of_workload(&workload.id).filter(|_| workload.counts().pending > 0)?;
+    Some(WaitingState::of_cycle(waiting, reasons.as_of, is_own))
+}
+
 impl RankedWorkload {
     /// The workload with the number of its members that have ended besides those that it lists. `None` for one without members.
-    pub fn item(
-        &self,
-        facts: &GroupSnapshotData,
-        people: &PeopleDirectory,
-        ended: u64,
-        now: Timestamp,
-    ) -> Option<WorkloadItem> {
+    pub fn item(&self, facts: &GroupSnapshotData, people: &PeopleDirectory, ended: u64) -> Option<WorkloadItem> {
         let workload = &self.workload;
         let kernel = workload.representative()?;
         let owner = kernel.owner;
@@ -100,7 +119,7 @@ impl RankedWorkload {
             status_changes: workload.status_changes().into_iter().map(change).collect(),
             waiting_since: workload.waiting_since(),
             position: self.position,
-            waiting: self.impediment.as_ref().map(|impediment| WaitingState::of(impediment, now)),
+            waiting: self.waiting.clone(),
             known_order: workload.known_order().map(KernelKey::in_group),
             kernel_ids: None,
         })

@@ -133,8 +133,12 @@ on_both! {
         for line in ["plan gpu-cluster -", "plan gpu-cluster - -o json", "plan nowhere -"] {
             steps.push(step(line, &plan));
         }
+        for line in ["cycle-plan gpu-cluster", "cycle-plan gpu-cluster - -o json", "cycle-plan nowhere -"] {
+            steps.push(step(line, r#"{"cycle": {"backfill": "easy"}}"#));
+        }
         steps.extend([
             step("sequence gpu-cluster -", "{\"workloads\": [{}]}"), step("plan gpu-cluster -", "["),
+            step("cycle-plan gpu-cluster -", r#"{"cycle": {"depth": 0}}"#),
             step("weights diff gpu-cluster -f - -o json", "domains: {research: 7}"),
             step("weights diff gpu-cluster --prune -f -", "domains: {nowhere: 7}"),
         ]);

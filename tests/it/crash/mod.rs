@@ -5,6 +5,7 @@ mod clock;
 mod compaction;
 mod kills;
 mod migration;
+mod scheduler;
 mod servers;
 mod what_if;
 

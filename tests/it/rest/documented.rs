@@ -18,6 +18,8 @@ on_both! {
         let mut shown = server.get(&path).await;
         let division = shown["scheduler_opts"].as_object_mut().unwrap().remove("division").unwrap();
         assert_eq!(division["algorithm"], "quota_over_quota");
+        let cycle = shown["scheduler_opts"].as_object_mut().unwrap().remove("cycle").unwrap();
+        assert_eq!(cycle["order"], "sequencer");
         assert!(shown["config_revision"].take().is_string());
         assert_eq!(shown, json!({"scheduler": "fairshare", "scheduler_opts": defaults, "warnings": [], "config_revision": null}));
         let patch = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}});

@@ -8,6 +8,7 @@ mod configuration;
 mod connections;
 pub mod contract;
 mod cors;
+mod cycle_plans;
 mod cycles;
 mod division;
 mod document;

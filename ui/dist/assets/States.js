@@ -22,7 +22,10 @@ import{a as e,c as t,f as n,g as r,h as i,l as a,m as o,n as s,o as c,p as l,r a
       session_seconds
       weight { minimum maximum decimals }
       queue_keys { key minimum maximum decimals }
-      options { key title section type minimum maximum decimals default unset unit summary choices { name summary } }
+      options {
+        key title section type minimum maximum decimals default unset unit summary choices { name summary }
+        options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
+      }
       division_options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
       reclaim_options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
     }

@@ -17,7 +17,10 @@ export const METADATA = graphql(`
       session_seconds
       weight { minimum maximum decimals }
       queue_keys { key minimum maximum decimals }
-      options { key title section type minimum maximum decimals default unset unit summary choices { name summary } }
+      options {
+        key title section type minimum maximum decimals default unset unit summary choices { name summary }
+        options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
+      }
       division_options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
       reclaim_options { key title type minimum maximum decimals default unset unit summary read_by choices { name summary } }
     }
@@ -28,7 +31,8 @@ export type Metadata = ResultOf<typeof METADATA>["metadata"];
 /** An option of a group. */
 export type Option = Metadata["options"][number];
 /** An option of a division or of plans of reclaims. */
-export type DivisionOption = Metadata["division_options"][number];
+/** An option inside another one. */
+export type PartOption = Metadata["division_options"][number];
 export type Choice = Metadata["schedulers"][number];
 type Described = Pick<Option, "default" | "unset">;
 

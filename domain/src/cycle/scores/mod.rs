@@ -7,14 +7,12 @@ mod most_requested;
 mod same_domain;
 mod untainted;
 
+pub use super::request::options::SAME_DOMAIN;
 use super::request::workloads::CycleAgent;
 use super::shapes::MemberKind;
 use crate::decimal::Amount;
 use crate::division::exact::mul_div;
 pub use same_domain::DomainQuestion;
-
-/// The name of the score whose weight may have a label.
-pub const SAME_DOMAIN: &str = "same_domain";
 
 /// A score of 1, in units of 10^-12.
 pub const FULL_SCORE: u128 = Amount::ONE.units();

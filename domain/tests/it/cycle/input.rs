@@ -1,6 +1,6 @@
 //! Input that cannot be used, and input that looks so and can.
 
-use domain::cycle::CycleSimulation;
+use domain::cycle::{CycleOptions, CycleSimulation, action_names, score_names};
 use domain::reading::read_from;
 use serde_json::{Value, json};
 
@@ -195,4 +195,16 @@ fn a_gang_minimum_of_nothing_is_one() {
     let answer =
         cycle(&group(merged(json!({"pending": [with(gang("w", "a", 9), json!({"gang_min": 0}))]}), json!({}))));
     assert_eq!(started(&answer), ["w"]);
+}
+
+#[test]
+fn the_options_name_every_action_and_every_score() {
+    let facts = CycleOptions::facts();
+    let of = |key: &str| facts.iter().find(|option| option.key == key).unwrap().values;
+    let actions = of("actions").choices();
+    assert!(actions.iter().map(|choice| choice.name).eq(action_names()));
+    assert!(of("node_order").options().iter().map(|option| option.key).eq(score_names()));
+    let keys: Vec<&str> = facts.iter().map(|option| option.key).collect();
+    let Value::Object(known) = CycleOptions::keys() else { panic!("an object") };
+    assert!(known.keys().all(|key| keys.contains(&key.as_str())) && known.len() == keys.len());
 }

@@ -39,7 +39,7 @@ export default function Pending({ group }: PageProps) {
               <Figures
                 items={[
                   ["Waiting", count(all), isUser() ? "Your workloads" : "Gangs, and kernels of a session"],
-                  ["Never", count(waiting.filter((workload) => workload.waiting && isNever(workload.waiting)).length), "Workloads shown here that can never start as they are"],
+                  ["Never", count(waiting.filter(isNever).length), "Workloads shown here that can never start as they are"],
                   ["Ordered by", data.resource_group?.scheduler ?? "–"],
                   [isUser() ? "Waited for in the group" : "Waited for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
@@ -102,7 +102,7 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
         <td>{workload.status.toLowerCase()}<div class="muted small">{membersInWords(workload.members)}</div></td>
         <td data-value={workload.waiting_since ?? ""}>{workload.waiting_since ? <When at={workload.waiting_since} /> : "not known"}</td>
         <td class="small all">{describe(slots(workload.requested_slots))}</td>
-        <td class="small all">{workload.waiting ? whyInWords(workload.waiting) : whereItStands(workload)}</td>
+        <td class="small all">{workload.waiting ? whyInWords(workload.waiting, isNever(workload)) : whereItStands(workload)}</td>
         <td class="act">
           {workload.members.total > 1 && (
             <Button small aria-expanded={isOpen} aria-label={`Kernels of ${workload.workload_id}`} onClick={toggle}>{isOpen ? "Hide" : "Show"}</Button>
@@ -114,10 +114,10 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
   );
 }
 
-/** Without a scheduling cycle, only the position says why something waits. */
+/** The last cycle would start it, or there was none because the group cannot be divided. */
 function whereItStands(workload: Workload): string {
   if (workload.position === null) return "Its place in the order is not known yet.";
-  return workload.position === 1 ? "Nothing is ahead of it: it starts as soon as the scheduler finds room for it." : `${count(workload.position - 1)} ahead of it.`;
+  return workload.position === 1 ? "Nothing is ahead of it, and there is room for it: a scheduler can start it now." : `${count(workload.position - 1)} ahead of it, and there is room for it: a scheduler can start it now.`;
 }
 
 function Members({ group, workload }: { group: string; workload: Workload }) {

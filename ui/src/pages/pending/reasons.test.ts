@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isNever, largestShare, membersInWords, whyInWords, type Waiting } from "./reasons.ts";
 
-const why = (reason: string, details: object, blocked_by: string[] = []): string => whyInWords({ reason, details: JSON.stringify(details), blocked_by, reserved_at: null } satisfies Waiting);
+const waits = (reason: string, details: object, blocked_by: string[] = []): Waiting => ({ reason, details: JSON.stringify(details), blocked_by, reserved_at: null });
+const why = (...waiting: Parameters<typeof waits>): string => whyInWords(waits(...waiting), true);
 
 describe("the reason of a workload", () => {
   it("is one sentence with its numbers", () => {
@@ -15,6 +16,7 @@ describe("the reason of a workload", () => {
     expect(why("predicates", { refused: { labels: 3, taints: 1 }, agents: 4 })).toBe(
       "None of 4 nodes admits it, and it can never start: 3 lack the labels, 1 have taints that it does not tolerate.",
     );
+    expect(whyInWords(waits("predicates", { refused: { schedulable: 2 }, agents: 2 }), false)).toBe("None of 2 nodes admits it now: 2 take no work.");
     expect(why("no_room", { slot: "cpu", asked: "4", most_free: "3", free: "5" })).toBe("It asks for 4 CPU cores; the node with the most free has 3 CPU cores, all nodes together 5 CPU cores.");
     expect(why("gang", { fit: 1, minimum: 4 })).toBe("1 member of the 4 that have to start together fits now.");
     expect(why("behind", {}, ["w1"])).toBe("It waits behind w1, which does not fit now.");
@@ -22,7 +24,8 @@ describe("the reason of a workload", () => {
   });
 
   it("tells what can never start from what waits", () => {
-    expect(["too_large", "predicates", "no_room"].map((reason) => isNever({ reason }))).toEqual([true, true, false]);
+    expect(["too_large", "predicates", "gang"].map((reason) => isNever({ position: null, waiting: { reason } }))).toEqual([true, true, false]);
+    expect(isNever({ position: 3, waiting: { reason: "predicates" } })).toBe(false);
   });
 });
 

@@ -39,10 +39,12 @@ const PREDICATES: Record<string, string> = {
   anti_affinity: "are near workloads that it has to be away from",
 };
 
-/** True for what can never start as it is. */
-export const isNever = (waiting: Pick<Waiting, "reason">): boolean => waiting.reason === "too_large" || waiting.reason === "predicates";
+/** True for what can never start as it is: it waits, and has no place in the order. */
+export const isNever = ({ position, waiting }: { position: number | null; waiting: Pick<Waiting, "reason"> | null }): boolean =>
+  position === null && (waiting?.reason === "too_large" || waiting?.reason === "predicates");
 
-export function whyInWords(waiting: Waiting): string {
+/** The reason as a sentence. `never`: the workload can never start as it is. */
+export function whyInWords(waiting: Waiting, never: boolean): string {
   const details = JSON.parse(waiting.details) as Details;
   const of = (value: string | undefined): string => amountOf(details.slot ?? "", value ?? "0");
   const blocker = waiting.blocked_by[0] ?? "another workload";
@@ -50,7 +52,7 @@ export function whyInWords(waiting: Waiting): string {
     case "too_large":
       return tooLarge(details, of);
     case "predicates":
-      return refused(details);
+      return refused(details, never);
     case "no_room":
       return `It asks for ${of(details.asked)}; the node with the most free has ${of(details.most_free)}, all nodes together ${of(details.free)}.`;
     case "gang":
@@ -90,9 +92,9 @@ function tooLarge(details: Details, of: (value: string | undefined) => string): 
   }
 }
 
-function refused({ refused: by = {}, agents = 0 }: Details): string {
+function refused({ refused: by = {}, agents = 0 }: Details, never: boolean): string {
   const parts = Object.entries(by).map(([predicate, count]) => `${count} ${PREDICATES[predicate] ?? predicate}`);
-  return `None of ${many(agents, "node")} admits it, and it can never start: ${parts.join(", ")}.`;
+  return `None of ${many(agents, "node")} admits it${never ? ", and it can never start" : " now"}: ${parts.join(", ")}.`;
 }
 
 /** `2 of 4 run`, for a workload of several members. */

@@ -2,8 +2,8 @@
 import { labelled, type Option } from "../../lib/metadata.ts";
 import { Field, Select } from "../../ui/Basics.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { DivisionFields } from "./DivisionFields.tsx";
 import { parse, placeholderOf } from "./options.ts";
+import { PartFields } from "./PartFields.tsx";
 import { SlotWeights } from "./SlotWeights.tsx";
 
 export interface OptionProps {
@@ -22,7 +22,7 @@ export interface OptionProps {
 export function OptionField(props: OptionProps) {
   const { option, value, inForce, readOnly, refused, set } = props;
   if (option.type === "amounts") return <SlotWeights {...props} />;
-  if (option.type === "object") return <DivisionFields {...props} />;
+  if (option.type === "object") return <PartFields {...props} />;
   const read = parse(option, value);
   const range = option.minimum === null ? "" : ` ${option.minimum} to ${option.maximum}.`;
   const standard = placeholderOf(option);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { facts } from "../../lib/metadata.ts";
-import { fieldsFor } from "./division.ts";
+import { fieldsFor } from "./parts.ts";
 import { optionInWords } from "./optionInWords.ts";
 
 const option = (key: string) => facts().options.find((option) => option.key === key)!;
@@ -12,8 +12,12 @@ it("says what an option is set to in words", () => {
 });
 
 it("has the fields that an algorithm reads", () => {
-  const names = (algorithm: string) => fieldsFor(algorithm).map(({ path }) => path.at(-1));
+  const names = (algorithm: string) => fieldsFor(option("division"), algorithm).map(({ path }) => path.at(-1));
   expect(names("")).toContain("over_quota_by");
   expect(names("min_share")).toContain("rule");
   expect(names("drf")).toEqual(["algorithm", "policy", "reclaimer_utilization_multiplier", "node_order", "search_budget_ms"]);
+});
+
+it("has the fields of a cycle", () => {
+  expect(fieldsFor(option("cycle"), "").map(({ path }) => path.join("/"))).toEqual(["order", "queue_order", "backfill", "depth", "search_budget_ms"]);
 });

@@ -12,7 +12,7 @@ it("reads what a person typed", () => {
 });
 
 it("says what is wrong", () => {
-  for (const [key, wrong] of [["half_life_days", "0"], ["half_life_days", "1.5"], ["division", "[]"], ["division", "{"]] as const) {
+  for (const [key, wrong] of [["half_life_days", "0"], ["half_life_days", "1.5"], ["division", "[]"], ["division", "{"], ["cycle", '{"depth": 0}']] as const) {
     expect(parse(option(key), wrong)).toHaveProperty("fault");
   }
 });

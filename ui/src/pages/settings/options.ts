@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from "../../lib/json.ts";
 import { defaultOf, facts, type Option } from "../../lib/metadata.ts";
 import { amountFault, rangeFault, weightFault } from "../../lib/quantity.ts";
-import { divisionFault } from "./division.ts";
+import { partsFault } from "./parts.ts";
 
 export interface Section {
   title: string;
@@ -49,7 +49,7 @@ export function parse(option: Option, edited: string): { value: unknown } | { fa
   try {
     const value: unknown = JSON.parse(trimmed);
     if (!isObject(value)) return { fault: "An object in JSON." };
-    const fault = option.type === "amounts" ? slotsFault(value) : divisionFault(value);
+    const fault = option.type === "amounts" ? slotsFault(value) : partsFault(option, value);
     return fault ? { fault } : { value };
   } catch {
     return { fault: "This is not JSON yet." };

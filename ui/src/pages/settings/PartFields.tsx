@@ -1,25 +1,25 @@
-// How capacity is divided, as fields; what has no field is there as JSON.
+// An option that is an object, such as the division, as fields; what has no field is there as JSON.
 import { labelled } from "../../lib/metadata.ts";
 import { Field, Select } from "../../ui/Basics.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { fieldFault, fieldsFor, type DivisionField } from "./division.ts";
+import { fieldFault, fieldsFor, type PartField } from "./parts.ts";
 import { partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
 import { parse, placeholderOf } from "./options.ts";
 
-export function DivisionFields({ option, value, readOnly, refused, set }: OptionProps) {
+export function PartFields({ option, value, readOnly, refused, set }: OptionProps) {
   const read = parse(option, value);
   const fault = "fault" in read ? read.fault : refused;
   return (
     <div class="stack whole">
       <div class="grid">
-        {fieldsFor(partOf(value, ["algorithm"])).map((field) => (
+        {fieldsFor(option, partOf(value, ["algorithm"])).map((field) => (
           <OneField key={field.name} field={field} value={value} readOnly={readOnly} set={set} />
         ))}
       </div>
       <details open={fault !== undefined}>
         <summary>All of it, as JSON</summary>
-        <Field label={option.title} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={fault}>
+        <Field label={option.title} hint="As the API takes it. Lists and weights have no field above." fault={fault}>
           {(props) => <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={placeholderOf(option)} value={value} onInput={(event) => set(event.currentTarget.value)} />}
         </Field>
       </details>
@@ -27,7 +27,7 @@ export function DivisionFields({ option, value, readOnly, refused, set }: Option
   );
 }
 
-function OneField({ field, value, readOnly, set }: { field: DivisionField; value: string; readOnly: boolean; set: (value: string) => void }) {
+function OneField({ field, value, readOnly, set }: { field: PartField; value: string; readOnly: boolean; set: (value: string) => void }) {
   const { name, path, standard, choices, effect, range } = field;
   const write = (text: string) => {
     const trimmed = text.trim();

@@ -1,0 +1,3 @@
+//! Scheduling cycles over a live group.
+
+pub mod post;

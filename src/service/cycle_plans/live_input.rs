@@ -1,0 +1,271 @@
+//! The input of a cycle, from the snapshot of a group.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::request::owner_faults;
+use crate::domain::cycle::{
+    CycleAgent, CycleAnswer, CycleOptions, CyclePending, CycleRunning, CycleSimulation, LiveWorkload, PendingList,
+    WaitDetails, WaitReason, WaitingWorkload,
+};
+use crate::domain::decimal::Amount;
+use crate::domain::division::DivisionWarning;
+use crate::domain::ids::Member;
+use crate::domain::queues::{DEFAULT_QUEUE, LiveKernel, QueueSpec};
+use crate::domain::reclaim::ReclaimOptions;
+use crate::domain::slots::SlotAmounts;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::domain::workloads::AssessedWorkloads;
+use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::service::group::visible::VisibleGroup;
+use crate::service::people::lookup;
+use crate::service::reported_workloads::queue_of;
+use crate::service::sequence::startable::order_startable;
+use crate::service::sequence::{PendingWorkload, SequenceInput, SequencedWorkloads};
+use crate::service::{Error, Fault, Result, Service};
+use crate::store::agents::StoredAgent;
+
+/// The state from which cycles begin.
+pub(super) struct LiveInput<'a> {
+    pub service: &'a Service,
+    pub group: &'a VisibleGroup,
+    pub assessed: &'a AssessedWorkloads,
+    pub now: Timestamp,
+}
+
+/// A place in the group's order for each workload, by id.
+type Positions = HashMap<String, i64>;
+
+impl LiveInput<'_> {
+    /// True if a workload waits.
+    pub fn waits(&self) -> bool {
+        self.assessed.workloads.iter().any(|workload| workload.waiting_kernels().next().is_some())
+    }
+
+    /// Runs a cycle with the reported workloads that wait.
+    pub fn run(&self, options: CycleOptions, explain: bool) -> Result<CycleAnswer> {
+        let positions = if options.takes_turns() {
+            Positions::new()
+        } else {
+            positions(&order_startable(self.service, self.group, self.assessed, self.now, false)?)
+        };
+        let workloads = self.workloads(&positions);
+        let (incomplete, complete): (Vec<_>, Vec<_>) = workloads.iter().partition(|workload| workload.is_incomplete());
+        let pending: Vec<CyclePending> = complete.iter().filter_map(|workload| workload.pending()).collect();
+        let mut answer = self.answer(&workloads, options, pending.into(), explain)?;
+        self.name_kernels(&mut answer);
+        answer.waiting.extend(incomplete.iter().map(|workload| wait_for_members(workload)));
+        let mixed = complete.iter().filter(|workload| workload.has_mixed_rules()).count();
+        if mixed > 0 {
+            let detail =
+                format!("the members of {mixed} workloads have different placement rules; those of the first count");
+            answer.warnings.push(DivisionWarning::new("members_differ", None, None, detail));
+        }
+        Ok(answer)
+    }
+
+    /// Runs a cycle in which the given workloads alone wait. Faults have pointers below `/pending`.
+    pub fn run_with(&self, mut pending: PendingList, options: CycleOptions, explain: bool) -> Result<CycleAnswer> {
+        let owners = self.owners(&pending)?;
+        for (workload, owner) in pending.elements.iter_mut().zip(&owners) {
+            let queue = |project| Arc::from(self.facts().queue_of(None, project));
+            if workload.queue.is_none() {
+                workload.queue = Some(owner.map_or_else(|| Arc::from(DEFAULT_QUEUE), |owner| queue(owner.project)));
+            }
+        }
+        let mut warnings = Vec::new();
+        if !options.takes_turns() {
+            let sequenced = self.ordered(&pending, &owners)?;
+            let positions = positions(&sequenced);
+            for workload in &mut pending.elements {
+                workload.position = positions.get(&*workload.workload_id).copied();
+            }
+            warnings = sequenced.warnings;
+        }
+        let workloads = self.workloads(&Positions::new());
+        let mut answer = self.answer(&workloads, options, pending, explain)?;
+        let shown = warnings.into_iter().map(|warning| DivisionWarning::new(warning.code, None, None, warning.detail));
+        answer.warnings.extend(shown);
+        Ok(answer)
+    }
+
+    fn facts(&self) -> &GroupSnapshotData {
+        &self.group.published().facts
+    }
+
+    fn workloads(&self, positions: &Positions) -> Vec<LiveWorkload<'_>> {
+        let facts = self.facts();
+        let workload = |members| LiveWorkload {
+            members,
+            queue: Arc::from(queue_of(facts, members)),
+            position: positions.get(&*members.id).copied(),
+        };
+        self.assessed.workloads.iter().map(|members| workload(&**members)).collect()
+    }
+
+    fn answer(
+        &self,
+        workloads: &[LiveWorkload],
+        options: CycleOptions,
+        pending: PendingList,
+        explain: bool,
+    ) -> Result<CycleAnswer> {
+        let facts = self.facts();
+        let running: Vec<CycleRunning> =
+            workloads.iter().filter_map(|workload| workload.running(|kernel| learned_seconds(facts, kernel))).collect();
+        let lost = running.iter().flat_map(|w| &w.members).filter(|member| member.agent_id.is_none()).count();
+        let has_agents = !facts.agents.is_empty();
+        let division = &facts.options.division;
+        let simulation = CycleSimulation {
+            capacity: facts.capacity.clone(),
+            algorithm: division.algorithm().name().to_owned(),
+            options: ReclaimOptions { division: division.options.clone(), plan: division.plan.clone() },
+            queues: self.queues()?,
+            // The free room of each agent is not known if some kernels do not say where they run.
+            agents: (has_agents && lost == 0).then(|| facts.agents.iter().map(cycle_agent).collect()),
+            running,
+            pending,
+            now: Some(self.now),
+            cycle: options,
+            explain,
+        };
+        let mut answer = simulation.run(self.now)?;
+        if has_agents && lost > 0 {
+            let detail = format!("{lost} running kernels name no agent: only totals count, not places");
+            answer.warnings.push(DivisionWarning::new("unknown_agent", None, None, detail));
+        }
+        Ok(answer)
+    }
+
+    /// The queues of the group, with the usage that a history gain reads.
+    fn queues(&self) -> Result<Vec<QueueSpec>> {
+        let facts = self.facts();
+        let division = self.group.published().division(self.now)?;
+        let mut queues: Vec<QueueSpec> = facts.queues.values().map(Arc::clone).map(QueueSpec::from).collect();
+        if !facts.queues.contains_key(DEFAULT_QUEUE) {
+            queues.push(QueueSpec::named(DEFAULT_QUEUE));
+        }
+        for queue in &mut queues {
+            let figures = division.tree.find(&queue.config.name).map(|at| division.figures(at));
+            queue.given.usage = figures.and_then(|figures| figures.usage).unwrap_or_default();
+        }
+        Ok(queues)
+    }
+
+    /// The owners of the workloads. One without any owner has none.
+    fn owners(&self, pending: &PendingList) -> Result<Vec<Option<Member>>> {
+        let mut faults = owner_faults(pending);
+        let people = self.service.people();
+        let mut owners = Vec::with_capacity(pending.elements.len());
+        for (at, workload) in pending.elements.iter().enumerate() {
+            let place = |key: &str| format!("{}/owner/{key}", pending.pointer("/pending", at));
+            let user = workload.owner.user.as_deref().map(|name| lookup::user_of_text(&people, name, &place("user")));
+            let project =
+                workload.owner.project.as_deref().map(|name| lookup::project_of_text(&people, name, &place("project")));
+            match (user.transpose(), project.transpose()) {
+                (Ok(user), Ok(project)) => {
+                    owners.push(user.zip(project).map(|(user, project)| Member { user, project }));
+                }
+                (user, project) => faults.extend(user.err().into_iter().chain(project.err())),
+            }
+        }
+        if faults.is_empty() { Ok(owners) } else { Err(Error::Invalid(faults)) }
+    }
+
+    /// The workloads in the group's order. Each needs an owner.
+    fn ordered(&self, pending: &PendingList, owners: &[Option<Member>]) -> Result<SequencedWorkloads<'static>> {
+        let missing = |at: usize| {
+            let said = "needs `user` and `project`, because the order of the group is one of owners";
+            Fault::about(format!("{}/owner", pending.pointer("/pending", at)), "required", said)
+        };
+        let without: Vec<Fault> =
+            owners.iter().enumerate().filter(|(_, owner)| owner.is_none()).map(|(at, _)| missing(at)).collect();
+        if !without.is_empty() {
+            return Err(Error::Invalid(without));
+        }
+        let rows = pending.elements.iter().zip(owners.iter().flatten());
+        let workloads = rows.map(|(workload, owner)| pending_workload(workload, *owner)).collect();
+        let input = SequenceInput { workloads, ..SequenceInput::default() };
+        self.service.order_of(self.group.clone(), input, self.now)
+    }
+
+    /// Names the kernel of each member that starts.
+    fn name_kernels(&self, answer: &mut CycleAnswer) {
+        for start in &mut answer.starts {
+            let workloads = &self.assessed.workloads;
+            let Ok(place) = workloads.binary_search_by(|workload| workload.id.cmp(&start.workload_id)) else {
+                continue;
+            };
+            let kernels: Vec<&LiveKernel> = workloads[place].waiting_kernels().collect();
+            for member in &mut start.members {
+                member.kernel_id = kernels.get(member.member).map(|kernel| kernel.id.to_string());
+            }
+        }
+    }
+}
+
+fn positions(sequenced: &SequencedWorkloads) -> Positions {
+    sequenced.ids().map(str::to_owned).zip(1..).collect()
+}
+
+fn cycle_agent(agent: &StoredAgent) -> CycleAgent {
+    CycleAgent {
+        agent_id: Arc::from(agent.agent_id.as_str()),
+        available_slots: agent.available_slots.clone(),
+        labels: agent.labels.clone(),
+        schedulable: agent.offers(),
+        taints: agent.taints.clone(),
+    }
+}
+
+/// The run time that is learned of the owner's ended kernels, in whole seconds, rounded up; `None`: none has ended.
+fn learned_seconds(facts: &GroupSnapshotData, kernel: &LiveKernel) -> Option<i64> {
+    let micros = facts.rows.user(kernel.owner)?.share.run_times().mean_micros()?;
+    Some(i64::try_from(micros.div_ceil(MICROS_PER_SECOND.unsigned_abs())).unwrap_or(i64::MAX))
+}
+
+/// A workload of a request as a sequence takes it.
+fn pending_workload(workload: &CyclePending, owner: Member) -> PendingWorkload<'static> {
+    PendingWorkload {
+        workload_id: Cow::Owned(workload.workload_id.to_string()),
+        user_uuid: Some(owner.user),
+        user: None,
+        project_id: Some(owner.project),
+        project: None,
+        submitted_at: workload.submitted_at,
+        priority: workload.priority,
+        queue: workload.queue.as_deref().map(|queue| Cow::Owned(queue.to_owned())),
+        requested_slots: Some(Box::new(requested_slots(workload))),
+        count: None,
+        expected_seconds: workload.expected_seconds.and_then(|seconds| u32::try_from(seconds).ok()),
+    }
+}
+
+/// The slots that all members ask for.
+fn requested_slots(workload: &CyclePending) -> SlotAmounts {
+    let mut sum = SlotAmounts::default();
+    for member in &workload.members {
+        let count = u128::try_from(member.count).unwrap_or_default();
+        let times = |(slot, amount): (_, Amount)| (slot, Amount::from_units(amount.units().saturating_mul(count)));
+        sum.add(&member.slots.iter().map(times).collect());
+    }
+    sum
+}
+
+/// The reason of a gang of which members are not reported yet.
+fn wait_for_members(workload: &LiveWorkload) -> WaitingWorkload {
+    let reported = usize::try_from(workload.members.counts().pending).unwrap_or(usize::MAX);
+    let minimum = workload.members.gang_min().and_then(|minimum| usize::try_from(minimum).ok());
+    WaitingWorkload {
+        workload_id: Arc::clone(&workload.members.id),
+        queue: Arc::clone(&workload.queue),
+        position: None,
+        members: reported,
+        started: false,
+        reason: WaitReason::Gang,
+        details: WaitDetails::Gang { fit: reported, minimum: minimum.unwrap_or(reported) },
+        blocked_by: Vec::new(),
+        reserved_at: None,
+    }
+}

@@ -1,0 +1,72 @@
+//! The reasons of the newest cycle of each group. Lists and explanations read them, so that a page that is looked at every few
+//! seconds does not cost a cycle each time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::domain::cycle::{CycleAnswer, WaitingWorkload};
+use crate::domain::ids::GroupKey;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::group::snapshots::GroupSnapshot;
+use crate::service::group::visible::VisibleGroup;
+
+/// The time for which a cycle is used again, in microseconds.
+const KEPT_MICROS: i64 = 10 * MICROS_PER_SECOND;
+/// The number of kernels up to which a change of the group makes a new cycle necessary at once.
+const MAX_KERNELS_AT_ONCE: usize = 5_000;
+
+/// The reasons for which workloads wait, from one cycle.
+#[derive(Debug)]
+pub struct CycleReasons {
+    pub as_of: Timestamp,
+    /// The snapshot on which the cycle was run.
+    snapshot: Arc<GroupSnapshot>,
+    waiting: HashMap<Arc<str>, WaitingWorkload>,
+}
+
+impl CycleReasons {
+    /// The reasons in the answer of a cycle; `None`: there was nothing to run one for.
+    pub(super) fn of(group: &VisibleGroup, answer: Option<&CycleAnswer>, as_of: Timestamp) -> Self {
+        let by_id = |waiting: &WaitingWorkload| (Arc::clone(&waiting.workload_id), waiting.clone());
+        let waiting = answer.into_iter().flat_map(|answer| &answer.waiting).map(by_id).collect();
+        Self { as_of, snapshot: Arc::clone(group.published()), waiting }
+    }
+
+    /// The reason why the workload waits; `None` if it does not wait, or could start now.
+    pub fn of_workload(&self, id: &str) -> Option<&WaitingWorkload> {
+        self.waiting.get(id)
+    }
+
+    /// True if a list of the group may still show the reasons.
+    pub(super) fn are_usable(&self, group: &VisibleGroup, kernels: usize, now: Timestamp) -> bool {
+        let age = now.micros().saturating_sub(self.as_of.micros());
+        let is_same = Arc::ptr_eq(&self.snapshot, group.published());
+        (0..=KEPT_MICROS).contains(&age) && (is_same || kernels > MAX_KERNELS_AT_ONCE)
+    }
+}
+
+/// The newest reasons of one group. The lock is held while a cycle runs, so that requests share it.
+pub(super) type NewestReasons = Arc<tokio::sync::Mutex<Option<Arc<CycleReasons>>>>;
+
+/// The newest reasons of all groups.
+#[derive(Default)]
+pub struct CycleMemory(Mutex<HashMap<GroupKey, NewestReasons>>);
+
+impl CycleMemory {
+    pub(super) fn of_group(&self, group: &VisibleGroup) -> NewestReasons {
+        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(groups.entry(group.key).or_default())
+    }
+
+    /// Frees the reasons of cycles that are too old, and of groups that are gone.
+    pub fn forget(&self, now: Timestamp) {
+        let is_kept = |newest: &NewestReasons| match newest.try_lock() {
+            Ok(newest) => {
+                newest.as_ref().is_some_and(|known| now.micros().saturating_sub(known.as_of.micros()) <= KEPT_MICROS)
+            }
+            // A cycle runs just now.
+            Err(_) => true,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, newest| is_kept(newest));
+    }
+}

@@ -1,0 +1,104 @@
+//! Scheduling cycles over the live state of a group: what starts now and where, what is evicted for it, and why the rest waits
+//! (CYCLE §1). Nothing is stored, started or evicted.
+//!
+//! `request` is what a caller may say. `live_input` makes the input of the engine from a snapshot, its kernels and the group's
+//! own order. `memory` keeps the reasons of the newest cycle of each group for lists and explanations.
+
+mod live_input;
+pub mod memory;
+mod request;
+
+use std::sync::Arc;
+
+pub use request::CyclePlanRequest;
+
+use self::live_input::LiveInput;
+use self::memory::CycleReasons;
+use super::group::visible::VisibleGroup;
+use super::reported_workloads::assessed_workloads;
+use super::work::run_blocking;
+use super::{Caller, Error, Fault, Result, Service};
+use crate::domain::cycle::{CycleAnswer, CycleOptions};
+
+impl Service {
+    /// Runs a cycle over the live state of the group, with the reported workloads that wait or with those of the request.
+    #[tracing::instrument(
+        name = "service.cycle_plans.plan_cycle",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn plan_cycle(&self, caller: &Caller, group: &str, request: CyclePlanRequest) -> Result<CycleAnswer> {
+        caller.require_scheduler()?;
+        let group = self.group(caller, group)?;
+        let options = request.options(&group)?;
+        let kernels = self.live_kernels(group.published()).await?;
+        let now = self.clock().now();
+        let is_of_group = request.workloads.is_none() && request.cycle.is_none();
+        let work = || {
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let input = LiveInput { service: self, group: &group, assessed: &assessed, now };
+            match request.workloads {
+                Some(workloads) => input.run_with(workloads, options, request.explain).map_err(at_workloads),
+                None => input.run(options, request.explain),
+            }
+        };
+        let answer = self.permits.run(caller.key_id, work).await?;
+        if is_of_group {
+            *self.cycles.of_group(&group).lock().await = Some(Arc::new(CycleReasons::of(&group, Some(&answer), now)));
+        }
+        Ok(answer)
+    }
+
+    /// The reasons for which workloads of the group wait, from a cycle with the group's own options. A cycle that is recent
+    /// enough is used again. A group that cannot be divided has no reasons.
+    pub(in crate::service) async fn cycle_reasons(&self, group: &VisibleGroup) -> Result<Arc<CycleReasons>> {
+        let kernels = self.live_kernels(group.published()).await?;
+        let newest = self.cycles.of_group(group);
+        // The permit comes before the lock, so that a key which has to wait for a permit makes no other key wait.
+        let _permit = self.permits.acquire(group.access().key()).await?;
+        let mut newest = newest.lock().await;
+        let now = self.clock().now();
+        if let Some(known) = newest.as_ref().filter(|known| known.are_usable(group, kernels.len(), now)) {
+            return Ok(Arc::clone(known));
+        }
+        let made = run_blocking(|| {
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let input = LiveInput { service: self, group, assessed: &assessed, now };
+            match input.waits().then(|| input.run(group_options(group), false)).transpose() {
+                Ok(answer) => Ok(CycleReasons::of(group, answer.as_ref(), now)),
+                Err(error @ (Error::Conflict { .. } | Error::Invalid(_))) => {
+                    tracing::warn!(group = %group.name, %error, "workloads are shown without the reasons why they wait");
+                    Ok(CycleReasons::of(group, None, now))
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        let made = Arc::new(made);
+        *newest = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Frees the reasons of old cycles.
+    pub fn forget_cycles(&self) {
+        self.cycles.forget(self.clock().now());
+    }
+}
+
+/// The options of the group's cycles.
+fn group_options(group: &VisibleGroup) -> CycleOptions {
+    let mut options = group.options.cycle.clone();
+    options.order_queues_as(group.scheduler.name());
+    options
+}
+
+/// Converts pointers of faults: the request has the pending workloads under `workloads`.
+fn at_workloads(error: Error) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    let shown = faults.into_iter().map(|fault| {
+        let below = fault.pointer.strip_prefix("/pending").map(|below| format!("/workloads{below}"));
+        Fault { pointer: below.unwrap_or(fault.pointer), ..fault }
+    });
+    Error::Invalid(shown.collect())
+}
