@@ -1,6 +1,6 @@
 """A scheduler of a simulated cluster, with Python's standard library only: it reports, asks what starts now, starts and evicts, and repeats.
 
-    FAIRSHARED_URL=http://localhost:8080 FAIRSHARED_KEY=fsk_… python3 examples/scheduler.py gpu-cluster examples/workloads.json
+    FAIRSHARED_SERVER=http://localhost:8080 FAIRSHARED_KEY=fsk_… python3 examples/scheduler.py gpu-cluster examples/workloads.json
 
 A member "runs" for the seconds of its workload. The program keeps nothing that the server does not know: kill it at any moment and start it again.
 """
@@ -79,12 +79,13 @@ class Scheduler(Client):
         over = [kernel for kernel in kernels.values() if kernel["status"] == "RUNNING" and end(kernel) <= now()]
         self.change(kernels, [kernel | {"status": "TERMINATED", "terminated_at": end(kernel).isoformat()} for kernel in over])
         plan = self.until_stored("/cycle-plans", {}, patience=3600)
-        moment = now().isoformat()
+        moment = now()
         victims = [kernels[kernel_id] for eviction in plan["evictions"] for kernel_id in eviction["kernel_ids"]]
         started = [(kernels[member["kernel_id"]], member["agent_id"]) for start in plan["starts"] for member in start["members"]]
-        changes = [victim | {"status": "TERMINATED", "terminated_at": moment} for victim in victims]
-        changes += [submitted_again(victim) for victim in victims]
-        changes += [kernel | {"status": "RUNNING", "started_at": moment, "agent_id": agent} for kernel, agent in started]
+        # A victim may have come to its end while the plan was made.
+        changes = [victim | {"status": "TERMINATED", "terminated_at": min(moment, end(victim)).isoformat()} for victim in victims]
+        changes += [submitted_again(victim) for victim in victims if end(victim) > moment]
+        changes += [kernel | {"status": "RUNNING", "started_at": moment.isoformat(), "agent_id": agent} for kernel, agent in started]
         self.change(kernels, changes)
         return len(started), len(victims), len(over)
 
@@ -100,7 +101,7 @@ class Scheduler(Client):
 
 def main():
     group, file = sys.argv[1:]
-    scheduler = Scheduler(os.environ["FAIRSHARED_URL"], os.environ["FAIRSHARED_KEY"], group)
+    scheduler = Scheduler(os.environ["FAIRSHARED_SERVER"], os.environ["FAIRSHARED_KEY"], group)
     with open(file, encoding="utf-8") as lines:
         kernels = scheduler.resume(json.load(lines))
     idle_rounds = 0

@@ -127,19 +127,24 @@ fn page(explained: &Value) -> Result<(), CommandFailure> {
     write_ahead(explained)
 }
 
-/// The position of a workload, and why it has it; or why it can never start.
+/// The position of a workload, and why it has it; and why it waits, or can never start.
 fn waiting_line(workload: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let id = text(&workload["workload_id"]);
-    let never = workload.get("waiting").map(|waiting| format!("It can never start as it is: {}.", why(waiting)));
-    if workload["position"].is_null() {
-        return format!("{id} has no position. {}", never.unwrap_or_default());
+    let has_position = !workload["position"].is_null();
+    let waits = workload.get("waiting").map(|waiting| {
+        let is_never = waiting["reason"] == "too_large" || waiting["reason"] == "predicates" && !has_position;
+        let subject = if is_never { "It can never start as it is" } else { "It waits" };
+        format!("{subject}: {}.", why(waiting))
+    });
+    if !has_position {
+        return format!("{id} has no position. {}", waits.unwrap_or_default());
     }
     let [position, of, ahead, owners] = ["position", "of", "ahead", "owners_ahead"].map(|key| &workload[key]);
     let because = text(&workload["reason"]["because"]);
     let line = format!("{id} is {position} of {of}: {ahead} ahead, of {owners} owners. {because}");
-    match never {
-        Some(never) => format!("{line} {never}"),
+    match waits {
+        Some(waits) => format!("{line} {waits}"),
         None => line,
     }
 }

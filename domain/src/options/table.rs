@@ -24,6 +24,7 @@ const USAGE: &str = "What counts as used";
 const STARTS: &str = "Order of starts";
 const RECORDING: &str = "How usage is recorded";
 const QUEUES: &str = "How capacity is divided over queues";
+const CYCLES: &str = "What a scheduling cycle starts";
 
 /// A row of the table.
 pub struct GroupOption {
@@ -126,7 +127,7 @@ static TABLE: [GroupOption; 15] = [
         [], division, DivisionChoice::to_json
     ),
     option!(
-        QUEUES, cycle, "Cycle", OptionValues::Object(CycleOptions::facts),
+        CYCLES, cycle, "Cycle", OptionValues::Object(CycleOptions::facts),
         "What a scheduling cycle may do, and in which order.",
         [], cycle, CycleOptions::to_json
     ),

@@ -47,7 +47,7 @@ fn serve(db: &TestDb, port: u16) -> Server {
 
 fn schedule(server: &str, key: &str, file: &str) -> Child {
     let mut command = Command::new("python3");
-    command.arg("-B").arg(SCHEDULER).args([GROUP, file]).env("FAIRSHARED_URL", server).env("FAIRSHARED_KEY", key);
+    command.arg("-B").arg(SCHEDULER).args([GROUP, file]).env("FAIRSHARED_SERVER", server).env("FAIRSHARED_KEY", key);
     command.env("ROUND_SECONDS", "0.2").stdout(Stdio::null()).spawn().unwrap()
 }
 

@@ -114,10 +114,11 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
   );
 }
 
-/** The last cycle would start it, or there was none because the group cannot be divided. */
+/** Without a reason the last cycle would start it, into free room or by evictions. */
 function whereItStands(workload: Workload): string {
   if (workload.position === null) return "Its place in the order is not known yet.";
-  return workload.position === 1 ? "Nothing is ahead of it, and there is room for it: a scheduler can start it now." : `${count(workload.position - 1)} ahead of it, and there is room for it: a scheduler can start it now.`;
+  const ahead = workload.position === 1 ? "Nothing is" : count(workload.position - 1);
+  return `${ahead} ahead of it. The last cycle would start it now.`;
 }
 
 function Members({ group, workload }: { group: string; workload: Workload }) {
