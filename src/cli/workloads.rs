@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, JSON_MEDIA_TYPE};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
 use super::list::EndpointList;
-use super::output::{OutputArgs, OutputFormat, print_list, print_object};
+use super::output::{OutputArgs, OutputFormat, print, print_list, print_object};
 use crate::config::Config;
 
 /// List workloads: what waits, since when, and why; and show one
@@ -24,6 +24,8 @@ pub struct WorkloadsArgs {
 enum WorkloadsCommand {
     /// List workloads; by default those that wait, in the order in which they would start
     List(Box<ListArgs>),
+    /// Show whether a workload would start now if it were different
+    WhatIf(Box<WhatIfArgs>),
     /// Show one workload with its kernels
     Show {
         /// The resource group
@@ -70,6 +72,34 @@ struct ListArgs {
     output: OutputArgs,
 }
 
+#[derive(Args)]
+struct WhatIfArgs {
+    /// The resource group
+    group: String,
+    /// The workload, or one of its kernels
+    id: String,
+    /// Without all others that wait
+    #[arg(long)]
+    alone: bool,
+    /// With this priority
+    #[arg(long, allow_negative_numbers = true)]
+    priority: Option<i32>,
+    /// With this part of its slots, like 0.5
+    #[arg(long, value_name = "PART")]
+    slots_part: Option<String>,
+    /// If it ran for this time at most
+    #[arg(long, value_name = "SECONDS")]
+    expected_seconds: Option<u32>,
+    /// If it may be evicted, or may not
+    #[arg(long, value_name = "true|false")]
+    preemptible: Option<bool>,
+    /// In this queue
+    #[arg(long)]
+    queue: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
 const TABLE: &[&str] = &[
     "position",
     "workload_id",
@@ -108,6 +138,7 @@ impl CommandArgs for WorkloadsArgs {
         let client = ApiClient::of(&config).await?;
         match self.command {
             WorkloadsCommand::List(args) => list(*args, &client).await?,
+            WorkloadsCommand::WhatIf(args) => show_what_if(*args, &client).await?,
             WorkloadsCommand::Show { group, id, output } => {
                 let answer = client.get(["resource-groups", &group, "workloads", &id]).send().await?;
                 print_object(answer, output.output).await?;
@@ -127,6 +158,35 @@ async fn list(args: ListArgs, client: &ApiClient) -> Result<(), CommandFailure> 
         OutputFormat::Table => print_list(OutputFormat::Table, TABLE, list.rows().await?.into_iter().map(table_row)),
         OutputFormat::Csv => print_list(OutputFormat::Csv, CSV, list.rows().await?.into_iter().map(csv_row)),
         format => list.print(format, CSV).await,
+    }
+}
+
+async fn show_what_if(args: WhatIfArgs, client: &ApiClient) -> Result<(), CommandFailure> {
+    let change = json!({
+        "alone": args.alone, "priority": args.priority, "slots_part": args.slots_part,
+        "expected_seconds": args.expected_seconds, "preemptible": args.preemptible, "queue": args.queue,
+    });
+    let call = client.post(["resource-groups", &args.group, "workloads", &args.id, "what-if"]);
+    let answer = call.body(JSON_MEDIA_TYPE, change.to_string().into_bytes()).send().await?;
+    match args.output.output {
+        OutputFormat::Table => {
+            let answer: Value = answer.json().await?;
+            print(&fate(&answer))
+        }
+        format => print_object(answer, format).await,
+    }
+}
+
+/// The fate of the workload in a sentence.
+fn fate(answer: &Value) -> String {
+    let agents: Vec<&str> = answer["agents"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let places = if agents.is_empty() { String::new() } else { format!(" on {}", agents.join(", ")) };
+    let evicted = answer["evicted_kernels"].as_u64().unwrap_or_default();
+    let victims = if evicted > 0 { format!(", with {evicted} kernels evicted for it") } else { String::new() };
+    match (answer["starts"] == true, why(&answer["waiting"])) {
+        (true, rest) if rest.is_empty() => format!("It would start now{places}{victims}."),
+        (true, rest) => format!("It would start now{places}{victims}. Further members would wait: {rest}."),
+        (false, rest) => format!("It would wait: {rest}."),
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) const USUAL_ENDPOINTS: EndpointPart = part![
     kernels::lookup,
     workloads::list,
     workloads::get,
+    workloads::what_if,
     occupancy::get,
     queues::list,
     queues::put_many,

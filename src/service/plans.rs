@@ -82,9 +82,7 @@ impl Service {
 /// The workload in its queue. A queue that is named must exist.
 fn pending_gang(facts: &GroupSnapshotData, request: PlanRequest, project: Option<ProjectId>) -> Result<PendingGang> {
     let queue: Arc<str> = match (&request.queue, project) {
-        (Some(name), _) if facts.queues.contains_key(name.as_str()) || name == DEFAULT_QUEUE => {
-            Arc::from(name.as_str())
-        }
+        (Some(name), _) if facts.has_queue(name) => Arc::from(name.as_str()),
         (Some(name), _) => {
             return Err(Error::invalid("/queue", "unknown_queue", format!("there is no queue {name:?}")));
         }

@@ -44,12 +44,18 @@ it("what waits is shown by workload with its reason in numbers, gangs unfold, an
     expect(await never.locator("td").first().textContent()).toBe("–");
     expect(await never.textContent()).toContain("It asks for 9 CUDA GPUs, and can never start: a node has 8 CUDA GPUs at most.");
 
-    await first.getByRole("button", { name: "Kernels of training" }).click();
+    await first.getByRole("button", { name: "More about training" }).click();
     const members = page.getByRole("list", { name: "Kernels of training" });
     await members.waitFor();
     expect(await members.locator("li").allTextContents()).toEqual([uuid(1), uuid(2)]);
     await page.getByText("2 of them start together.").waitFor();
-    await first.getByRole("button", { name: "Kernels of training" }).click();
+    await page.getByRole("status").getByText("It would start now on n1.").waitFor();
+    await page.getByLabel("Priority", { exact: true }).fill("high");
+    await page.getByRole("alert").getByText("A priority is a whole number.").waitFor();
+    await page.getByLabel("Priority", { exact: true }).fill("5");
+    await page.getByLabel("It asks for", { exact: true }).selectOption("0.5");
+    await page.getByRole("status").getByText("It would start now on n1.").waitFor();
+    await first.getByRole("button", { name: "More about training" }).click();
     await members.waitFor({ state: "detached" });
 
     const held = page.getByRole("table", { name: "What is held now, the largest share first" });

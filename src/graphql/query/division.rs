@@ -11,7 +11,7 @@ use crate::service::cycle_plans::CyclePlanRequest;
 use crate::service::division::HistoryFilter;
 use crate::service::input::json;
 use crate::service::plans::PlanRequest;
-use crate::service::{Error, Fault, Service};
+use crate::service::{Error, Service};
 
 #[derive(Default)]
 pub struct DivisionQueries;
@@ -68,9 +68,9 @@ impl DivisionQueries {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
         let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes())
-            .map_err(|e| move_faults(e.into(), "/workload"))?;
+            .map_err(|e| Error::from(e).below("/workload"))?;
         let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await;
-        Ok(JsonString::of(&planned.map_err(|error| move_faults(error, "/workload"))?.plan))
+        Ok(JsonString::of(&planned.map_err(|error| error.below("/workload"))?.plan))
     }
 
     /// Decides which workloads would start in the group now, what has to be evicted for them, and why the rest waits; nothing is
@@ -83,17 +83,10 @@ impl DivisionQueries {
     ) -> Result<JsonString> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
-        let moved = |error| move_faults(error, "/input");
+        let moved = |error: Error| error.below("/input");
         let request =
             json::read::<CyclePlanRequest>(input.0.to_string().as_bytes()).map_err(|error| moved(error.into()))?;
         let answer = service(ctx)?.plan_cycle(caller(ctx)?, &resource_group, request).await.map_err(moved)?;
         Ok(JsonString::of(&answer))
     }
-}
-
-/// Faults of a request, at the argument that holds it.
-fn move_faults(error: Error, argument: &str) -> Error {
-    let Error::Invalid(faults) = error else { return error };
-    let moved = faults.into_iter().map(|f| Fault { pointer: format!("{argument}{}", f.pointer), ..f });
-    Error::Invalid(moved.collect())
 }

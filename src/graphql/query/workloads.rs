@@ -7,8 +7,10 @@ use crate::domain::workloads::WorkloadStatus;
 use crate::domain::workloads::occupancy::OccupancyBy;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
-use crate::graphql::scalars::Uuid;
+use crate::graphql::scalars::{JsonString, Uuid};
 use crate::graphql::types::{Occupancy, WorkloadNode, WorkloadStatusName};
+use crate::service::cycle_plans::what_if::WorkloadChange;
+use crate::service::input::json;
 use crate::service::workloads::{WorkloadFilter, WorkloadOrder, reason_of_text};
 use crate::service::{Error, Service};
 
@@ -92,6 +94,23 @@ impl WorkloadQueries {
             Err(Error::NotFound { code: "unknown_workload", .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Shows whether a workload that waits would start now if it were different; nothing is changed. The shapes are those of
+    /// `POST /resource-groups/{rg}/workloads/{workload_id}/what-if`.
+    async fn workload_what_if(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        workload_id: String,
+        #[graphql(default_with = "JsonString(serde_json::json!({}))")] change: JsonString,
+    ) -> Result<JsonString> {
+        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let moved = |error: Error| error.below("/change");
+        let read = json::read::<WorkloadChange>(change.0.to_string().as_bytes());
+        let change = read.map_err(|error| moved(error.into()))?;
+        let asked = service(ctx)?.workload_what_if(caller(ctx)?, &resource_group, &workload_id, change).await;
+        Ok(JsonString::of(&asked.map_err(moved)?))
     }
 
     /// The slots that running kernels of a resource group hold now, and those that are free. A kernel counts once, where it runs.

@@ -21,7 +21,7 @@ use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::people::lookup;
 use crate::service::reported_workloads::queue_of;
-use crate::service::sequence::startable::order_startable;
+use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::sequence::{PendingWorkload, SequenceInput, SequencedWorkloads};
 use crate::service::{Error, Fault, Result, Service};
 use crate::store::agents::StoredAgent;
@@ -35,7 +35,7 @@ pub(super) struct LiveInput<'a> {
 }
 
 /// A place in the group's order for each workload, by id.
-type Positions = HashMap<String, i64>;
+pub(super) type Positions = HashMap<String, i64>;
 
 impl LiveInput<'_> {
     /// True if a workload waits.
@@ -48,7 +48,7 @@ impl LiveInput<'_> {
         let positions = if options.takes_turns() {
             Positions::new()
         } else {
-            positions(&order_startable(self.service, self.group, self.assessed, self.now, false)?)
+            self.positions_of(ReportedWorkloads::startable(self.assessed))?
         };
         let workloads = self.workloads(&positions);
         let (incomplete, complete): (Vec<_>, Vec<_>) = workloads.iter().partition(|workload| workload.is_incomplete());
@@ -94,7 +94,7 @@ impl LiveInput<'_> {
         &self.group.published().facts
     }
 
-    fn workloads(&self, positions: &Positions) -> Vec<LiveWorkload<'_>> {
+    pub(super) fn workloads(&self, positions: &Positions) -> Vec<LiveWorkload<'_>> {
         let facts = self.facts();
         let workload = |members| LiveWorkload {
             members,
@@ -104,7 +104,7 @@ impl LiveInput<'_> {
         self.assessed.workloads.iter().map(|members| workload(&**members)).collect()
     }
 
-    fn answer(
+    pub(super) fn answer(
         &self,
         workloads: &[LiveWorkload],
         options: CycleOptions,
@@ -151,6 +151,12 @@ impl LiveInput<'_> {
             queue.given.usage = figures.and_then(|figures| figures.usage).unwrap_or_default();
         }
         Ok(queues)
+    }
+
+    /// The places of reported workloads in the group's order.
+    pub(super) fn positions_of(&self, reported: ReportedWorkloads) -> Result<Positions> {
+        let input = reported.fill(SequenceInput::default());
+        Ok(positions(&self.service.order_of(self.group.clone(), input, self.now)?))
     }
 
     /// The owners of the workloads. One without any owner has none.

@@ -2,11 +2,13 @@
 //! (CYCLE §1). Nothing is stored, started or evicted.
 //!
 //! `request` is what a caller may say. `live_input` makes the input of the engine from a snapshot, its kernels and the group's
-//! own order. `memory` keeps the reasons of the newest cycle of each group for lists and explanations.
+//! own order. `memory` keeps the reasons of the newest cycle of each group for lists and explanations. `what_if` runs a cycle in
+//! which one workload is different.
 
 mod live_input;
 pub mod memory;
 mod request;
+pub mod what_if;
 
 use std::sync::Arc;
 

@@ -31,9 +31,8 @@ impl CyclePlanRequest {
     /// The options of the cycle: those of the group, with the keys of the request in their place.
     pub(super) fn options(&self, group: &VisibleGroup) -> Result<CycleOptions> {
         let Some(patch) = &self.cycle else { return Ok(group_options(group)) };
-        let below = |fault: Fault| fault.below("/cycle");
         let patched = group.options.cycle.patched(patch);
-        let mut options = patched.map_err(|faults| Error::Invalid(faults.into_iter().map(below).collect()))?;
+        let mut options = patched.map_err(|faults| Error::Invalid(faults).below("/cycle"))?;
         options.order_queues_as(group.scheduler.name());
         Ok(options)
     }

@@ -190,6 +190,15 @@ impl Error {
         Self::Conflict { code: "not_divisible", detail: format!("the group cannot be divided: {detail}") }
     }
 
+    /// The error with the pointers of its faults below `pointer`.
+    #[must_use]
+    pub fn below(self, pointer: &str) -> Self {
+        match self {
+            Self::Invalid(faults) => Self::Invalid(faults.into_iter().map(|fault| fault.below(pointer)).collect()),
+            other => other,
+        }
+    }
+
     pub fn invalid_name(pointer: &str, error: NameError) -> Self {
         Self::about(pointer, "invalid_name", error)
     }

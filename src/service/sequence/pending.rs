@@ -77,7 +77,7 @@ impl ReportedWorkloads {
     }
 
     /// The workloads that wait and can ever start.
-    pub(super) fn startable(assessed: &AssessedWorkloads) -> Self {
+    pub(in crate::service) fn startable(assessed: &AssessedWorkloads) -> Self {
         Self::waiting(assessed, |impediment| impediment.is_none())
     }
 
@@ -85,6 +85,13 @@ impl ReportedWorkloads {
         let waits = |workload: &WorkloadMembers| workload.counts().pending > 0;
         let wanted = assessed.iter().filter(|(workload, impediment)| waits(workload) && is_wanted(*impediment));
         pending_rows(wanted.map(|(workload, impediment)| (&**workload, impediment)))
+    }
+
+    /// Changes the workload with the id, if it is one of them.
+    pub(in crate::service) fn change(&mut self, id: &str, change: impl FnOnce(&mut PendingWorkload<'static>)) {
+        if let Some(workload) = self.workloads.iter_mut().find(|workload| workload.workload_id == id) {
+            change(workload);
+        }
     }
 
     /// The input of a sequence of these workloads, with all else from `input`.

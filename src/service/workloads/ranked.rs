@@ -72,15 +72,16 @@ pub(in crate::service) fn waiting_state(
     if let Some(impediment) = &assessed.impediments[place] {
         return Some(WaitingState::of(impediment, now));
     }
-    let only = group.access().only_user();
-    let is_own = |id: &str| {
-        let known = assessed.workloads.binary_search_by(|workload| (*workload.id).cmp(id)).ok();
-        let owner = known.and_then(|at| assessed.workloads[at].representative()).map(|kernel| kernel.owner.user);
-        only.is_none() || owner == only
-    };
     let workload = &assessed.workloads[place];
     let waiting = reasons.of_workload(&workload.id).filter(|_| workload.counts().pending > 0)?;
-    Some(WaitingState::of_cycle(waiting, reasons.as_of, is_own))
+    Some(WaitingState::of_cycle(waiting, reasons.as_of, |id| is_visible_workload(group, assessed, id)))
+}
+
+/// True if the caller may know the workload with the id: keys of users know those of their own users.
+pub(in crate::service) fn is_visible_workload(group: &VisibleGroup, assessed: &AssessedWorkloads, id: &str) -> bool {
+    let Some(user) = group.access().only_user() else { return true };
+    let known = assessed.workloads.binary_search_by(|workload| (*workload.id).cmp(id)).ok();
+    known.and_then(|at| assessed.workloads[at].representative()).is_some_and(|kernel| kernel.owner.user == user)
 }
 
 impl RankedWorkload {

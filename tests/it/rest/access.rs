@@ -58,6 +58,7 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("GET", group(&format!("/kernels?user_uuid={carol}")), None, READERS),
         ("GET", group(&format!("/kernels/{}", id("k1"))), None, &ALL),
         ("POST", group("/sequence"), Some(workload), SCHEDULERS),
+        ("POST", group("/cycle-plans"), Some(json!({})), SCHEDULERS),
         ("GET", group("/workloads"), None, &ALL),
         ("GET", group(&format!("/workloads?user_uuid={carol}")), None, READERS),
         ("GET", group(&format!("/workloads/{}", id("k1"))), None, &ALL),

@@ -415,6 +415,52 @@ on_both! {
         assert_eq!(waiting(&server, "mine").await["blocked_by"], json!(["secret"]));
     }
 
+    async fn a_workload_may_be_imagined_different(db: TestDb) {
+        let server = Server::new(db).await;
+        agents(&server, &["n1", "n2"]).await;
+        queues(&server, json!([{"name": "vision", "quota": {"gpu": "4"}}, {"name": "audio", "quota": {"gpu": "4"}}])).await;
+        set_cycle(&server, json!({"backfill": "easy"})).await;
+        report(&server, &[
+            runs("r1", "3", "n1", &json!({"queue": "audio", "expected_seconds": 10_800})),
+            runs("r2", "3", "n2", &json!({"queue": "audio", "preemptible": false, "expected_seconds": 108_000})),
+            waits("ahead", "4", &json!({"user_uuid": id("bob"), "submitted_at": "2026-01-13T09:00:00Z", "preemptible": false})),
+            waits("w", "2", &json!({"submitted_at": "2026-01-13T10:00:00Z"})),
+        ]).await;
+        let ask = async |change: Value| server.call("POST", &group("/workloads/w/what-if"), Some(&change)).await.json(200);
+        let plain = ask(json!({})).await;
+        assert_eq!((&plain["starts"], &plain["waiting"]["reason"]), (&json!(false), &waiting(&server, "w").await["reason"]), "{plain:#}");
+        let half = ask(json!({"slots_part": "0.5"})).await;
+        assert_eq!((&half["starts"], &half["agents"], &half["evicted_kernels"]), (&json!(true), &json!(["n2"]), &json!(0)), "{half:#}");
+        let alone = ask(json!({"alone": true})).await;
+        assert_eq!((&alone["starts"], &alone["action"], &alone["evicted_kernels"]), (&json!(true), &json!("reclaim"), &json!(1)), "{alone:#}");
+        assert_eq!(ask(json!({"queue": "audio", "alone": true})).await["starts"], false);
+        // Nothing has changed.
+        assert_eq!(waiting(&server, "w").await["reason"], plain["waiting"]["reason"]);
+        let query = r#"{ workload_what_if(resource_group: "gpu-cluster", workload_id: "w", change: {slots_part: "0.5"}) }"#;
+        let shown: Value = serde_json::from_str(server.graphql(query).await["data"]["workload_what_if"].as_str().unwrap()).unwrap();
+        assert_eq!(shown, half);
+        for (change, pointer, code) in [
+            (json!({"slots_part": "0"}), "/slots_part", "out_of_range"),
+            (json!({"slots_part": "1.5"}), "/slots_part", "out_of_range"),
+            (json!({"expected_seconds": 0}), "/expected_seconds", "out_of_range"),
+            (json!({"queue": "gone"}), "/queue", "unknown_queue"),
+            (json!({"speed": 1}), "/speed", "unknown_field"),
+        ] {
+            let answer = server.call("POST", &group("/workloads/w/what-if"), Some(&change)).await;
+            assert_eq!(answer.refused(422, code), [pointer], "{change}");
+        }
+        for unknown in ["nothing", "r1"] {
+            let path = group(&format!("/workloads/{unknown}/what-if"));
+            assert_eq!(server.call("POST", &path, Some(&json!({}))).await.json(404)["code"], "unknown_workload");
+        }
+        // A user asks about their own, and sees nothing of others.
+        let key = server.key_for(Role::User, Some("alice")).await;
+        let own = server.call_as(&key, "POST", &group("/workloads/w/what-if"), Some(&json!({}))).await.json(200);
+        assert_eq!(own["waiting"]["blocked_by"], json!([]));
+        let other = server.call_as(&key, "POST", &group("/workloads/ahead/what-if"), Some(&json!({}))).await;
+        assert_eq!(other.json(404)["code"], "unknown_workload");
+    }
+
     async fn graphql_answers_the_same(db: TestDb) {
         let server = Server::new(db).await;
         agents(&server, &["n1"]).await;

@@ -16,7 +16,7 @@ use crate::domain::fairness::PendingCounts;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::FairshareOrder;
 use crate::domain::outstanding::OutstandingKernels;
-use crate::domain::queues::{MAX_WEIGHT, ProjectNames, QueueClaim, QueueConfigs, QueueDemand, queue_of};
+use crate::domain::queues::{DEFAULT_QUEUE, MAX_WEIGHT, ProjectNames, QueueClaim, QueueConfigs, QueueDemand, queue_of};
 use crate::domain::run_times::{CacheGeneration, RunTimes};
 use crate::domain::sequencer::ShareLookup;
 use crate::domain::slots::{ScaledSum, SlotAmounts, SlotUsages};
@@ -173,6 +173,11 @@ impl GroupSnapshotData {
             Owner::User(member) => &self.rows.user(*member)?.share,
         };
         Some(WeightRow { weight: share.weight, target })
+    }
+
+    /// True if workloads may name the queue.
+    pub fn has_queue(&self, name: &str) -> bool {
+        self.queues.contains_key(name) || name == DEFAULT_QUEUE
     }
 
     /// The queue that a kernel or workload counts for (DIVISION §1).

@@ -14,6 +14,7 @@ import { Empty, Shown } from "../../ui/States.tsx";
 import { Occupancy } from "./Occupancy.tsx";
 import { MEMBERS, PENDING, type Workload } from "./query.ts";
 import { isNever, membersInWords, whyInWords } from "./reasons.ts";
+import { WhatIf } from "./WhatIf.tsx";
 
 export default function Pending({ group }: PageProps) {
   const answer = useQuery(PENDING, { group });
@@ -73,7 +74,7 @@ function Waiting({ group, workloads, count: all }: { group: string; workloads: W
               <th scope="col">Waiting since</th>
               <th scope="col">Asks for</th>
               <th scope="col" style={{ minWidth: "200px" }}>Why it waits</th>
-              <th scope="col">Kernels</th>
+              <th scope="col"><span class="visually-hidden">More</span></th>
             </tr>
           </thead>
           <tbody>
@@ -104,12 +105,10 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
         <td class="small all">{describe(slots(workload.requested_slots))}</td>
         <td class="small all">{workload.waiting ? whyInWords(workload.waiting, isNever(workload)) : whereItStands(workload)}</td>
         <td class="act">
-          {workload.members.total > 1 && (
-            <Button small aria-expanded={isOpen} aria-label={`Kernels of ${workload.workload_id}`} onClick={toggle}>{isOpen ? "Hide" : "Show"}</Button>
-          )}
+          <Button small aria-expanded={isOpen} aria-label={`More about ${workload.workload_id}`} onClick={toggle}>{isOpen ? "Less" : "More"}</Button>
         </td>
       </tr>
-      {isOpen && <Members group={group} workload={workload} />}
+      {isOpen && <Details group={group} workload={workload} />}
     </>
   );
 }
@@ -121,16 +120,23 @@ function whereItStands(workload: Workload): string {
   return `${ahead} ahead of it. The last cycle would start it now.`;
 }
 
-function Members({ group, workload }: { group: string; workload: Workload }) {
+/** How many of several kernels start together. */
+function togetherInWords({ gang_min, members }: Workload): string {
+  if (members.total < 2) return "";
+  return gang_min === null ? "All of them start together." : `${gang_min} of them start together.`;
+}
+
+function Details({ group, workload }: { group: string; workload: Workload }) {
   const answer = useQuery(MEMBERS, { group, workload: workload.workload_id });
   return (
     <tr>
       <td colSpan={8}>
+        <WhatIf group={group} workload={workload} />
         <Shown answer={answer}>
           {(data) => (
             <>
               <div class="small muted">
-                {workload.gang_min === null ? "All of them start together." : `${workload.gang_min} of them start together.`}
+                {togetherInWords(workload)}
                 {data.workload?.preemptible === false ? " They may not be evicted." : ""}
               </div>
               <ul class="mono small" aria-label={`Kernels of ${workload.workload_id}`}>

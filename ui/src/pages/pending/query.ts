@@ -26,6 +26,12 @@ export const MEMBERS = graphql(`
   }
 `);
 
+export const WHAT_IF = graphql(`
+  query WorkloadWhatIf($group: String!, $workload: String!, $change: JSONString!) {
+    workload_what_if(resource_group: $group, workload_id: $workload, change: $change)
+  }
+`);
+
 export const OCCUPANCY = graphql(`
   query Occupancy($group: String!, $by: OccupancyBy!) {
     occupancy(resource_group: $group, by: $by) {

@@ -1,0 +1,181 @@
+//! One reported workload as it would fare if it were different: a cycle on a copy of the live state.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::group_options;
+use super::live_input::{LiveInput, Positions};
+use crate::domain::cycle::{CycleAnswer, CycleOptions, CyclePending, LiveWorkload};
+use crate::domain::decimal::Amount;
+use crate::domain::division::exact::mul_div_up;
+use crate::domain::ids::UserId;
+use crate::domain::reading::seconds;
+use crate::domain::time::Timestamp;
+use crate::service::group::visible::VisibleGroup;
+use crate::service::reported_workloads::assessed_workloads;
+use crate::service::sequence::pending::ReportedWorkloads;
+use crate::service::sequence::startable::find_workload;
+use crate::service::workloads::answer::WaitingState;
+use crate::service::workloads::ranked::is_visible_workload;
+use crate::service::{Caller, Error, Fault, RequestFaults, Result, Service};
+
+/// A change of one workload, for one answer alone. Keys that are absent change nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"slots_part": "0.5", "expected_seconds": 3600}))]
+pub struct WorkloadChange {
+    /// True: no other workload waits.
+    pub alone: bool,
+    pub priority: Option<i32>,
+    /// The part of its slots that each member asks for: above 0, at most 1.
+    pub slots_part: Option<Amount>,
+    /// How long it will run, 1 to 31536000 seconds.
+    #[schema(minimum = 1, maximum = 31_536_000)]
+    pub expected_seconds: Option<u32>,
+    pub preemptible: Option<bool>,
+    /// A queue of the group.
+    pub queue: Option<String>,
+}
+
+/// The fate of a workload in one cycle.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "workload_id": "training-7", "starts": true, "action": "backfill", "agents": ["node-01"], "evicted_kernels": 0,
+    "waiting": null, "as_of": "2026-01-13T10:00:00Z"
+}))]
+pub struct WorkloadWhatIf {
+    pub workload_id: String,
+    /// True if the minimum of its members would start.
+    pub starts: bool,
+    /// The action that would start it: `allocate`, `backfill`, `reclaim` or `preempt`; `null`: it would not start.
+    pub action: Option<&'static str>,
+    /// The agents of the members that would start; empty if it would not start, or if nothing is known of agents.
+    #[schema(value_type = Vec<String>)]
+    pub agents: Vec<Arc<str>>,
+    /// The number of kernels that would be evicted for it.
+    pub evicted_kernels: usize,
+    /// The reason why members of it would wait; `null`: none would.
+    pub waiting: Option<WaitingState>,
+    #[schema(value_type = String, format = DateTime)]
+    pub as_of: Timestamp,
+}
+
+impl WorkloadChange {
+    fn check(&self, group: &VisibleGroup) -> Result<()> {
+        let mut faults = RequestFaults::default();
+        if self.slots_part.is_some_and(|part| part.is_zero() || part > Amount::ONE) {
+            faults.push(Fault::about("/slots_part", "out_of_range", "must be above 0 and at most 1"));
+        }
+        if let Some(said) = self.expected_seconds.and_then(seconds::fault) {
+            faults.push(Fault::about("/expected_seconds", "out_of_range", said));
+        }
+        if let Some(name) = self.queue.as_deref().filter(|name| !group.published().facts.has_queue(name)) {
+            faults.push(Fault::new("/queue", "unknown_queue", format!("there is no queue {name:?}")));
+        }
+        faults.or(())
+    }
+
+    fn apply(&self, workload: &mut CyclePending) {
+        if let Some(queue) = self.queue.as_deref() {
+            workload.queue = Some(Arc::from(queue));
+        }
+        workload.priority = self.priority.unwrap_or(workload.priority);
+        workload.preemptible = self.preemptible.unwrap_or(workload.preemptible);
+        workload.expected_seconds = self.expected_seconds.map(i64::from).or(workload.expected_seconds);
+        let Some(part) = self.slots_part else { return };
+        for member in &mut workload.members {
+            let asked =
+                |amount: Amount| Amount::from_units(mul_div_up(amount.units(), part.units(), Amount::ONE.units()));
+            member.slots = member.slots.iter().map(|(slot, amount)| (slot, asked(amount))).collect();
+        }
+    }
+}
+
+impl Service {
+    /// Shows how a reported workload would fare if it were different. Keys of users may ask about workloads of their own users.
+    #[tracing::instrument(
+        name = "service.cycle_plans.workload_what_if",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn workload_what_if(
+        &self,
+        caller: &Caller,
+        group: &str,
+        id: &str,
+        change: WorkloadChange,
+    ) -> Result<WorkloadWhatIf> {
+        let group = self.group(caller, group)?;
+        let kernels = self.live_kernels(group.published()).await?;
+        let now = self.clock().now();
+        let work = || {
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let unknown = || {
+                let detail = format!("there is no workload {id:?} in {:?} that waits", group.name);
+                Error::NotFound { code: "unknown_workload", detail }
+            };
+            let workload = find_workload(&assessed.workloads, id).map(|place| &assessed.workloads[place]);
+            let workload = workload.filter(|workload| workload.counts().pending > 0).ok_or_else(unknown)?;
+            let owner: Option<UserId> = workload.representative().map(|kernel| kernel.owner.user);
+            owner.map_or(Ok(()), |owner| caller.require_user(owner)).map_err(|_| unknown())?;
+            change.check(&group)?;
+            let input = LiveInput { service: self, group: &group, assessed: &assessed, now };
+            let answer = input.run_changed(&workload.id, &change, group_options(&group)).map_err(at_change)?;
+            let is_visible = |other: &str| is_visible_workload(&group, &assessed, other);
+            Ok(WorkloadWhatIf::of(&workload.id, &answer, now, is_visible))
+        };
+        self.permits.run(caller.key_id, work).await
+    }
+}
+
+/// Converts pointers of faults: the only part of the input that a change can spoil is the queue of the workload.
+fn at_change(error: Error) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    Error::Invalid(faults.into_iter().map(|fault| Fault { pointer: "/queue".to_owned(), ..fault }).collect())
+}
+
+impl LiveInput<'_> {
+    /// Runs a cycle in which the reported workload with the id is different.
+    fn run_changed(&self, id: &str, change: &WorkloadChange, options: CycleOptions) -> Result<CycleAnswer> {
+        let positions = if options.takes_turns() {
+            Positions::new()
+        } else {
+            let mut reported = ReportedWorkloads::startable(self.assessed);
+            reported.change(id, |workload| {
+                workload.priority = change.priority.unwrap_or(workload.priority);
+                workload.expected_seconds = change.expected_seconds.or(workload.expected_seconds);
+            });
+            self.positions_of(reported)?
+        };
+        let workloads = self.workloads(&positions);
+        let complete = workloads.iter().filter(|workload| !workload.is_incomplete() || *workload.members.id == *id);
+        let mut pending: Vec<CyclePending> = complete.filter_map(LiveWorkload::pending).collect();
+        pending.retain(|workload| !change.alone || *workload.workload_id == *id);
+        if let Some(workload) = pending.iter_mut().find(|workload| *workload.workload_id == *id) {
+            change.apply(workload);
+        }
+        self.answer(&workloads, options, pending.into(), false)
+    }
+}
+
+impl WorkloadWhatIf {
+    fn of(id: &str, answer: &CycleAnswer, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
+        let starts: Vec<_> = answer.starts.iter().filter(|start| *start.workload_id == *id).collect();
+        let members = starts.iter().flat_map(|start| &start.members);
+        let evictions = answer.evictions.iter().filter(|eviction| *eviction.beneficiary == *id);
+        let waiting = answer.waiting.iter().find(|waiting| *waiting.workload_id == *id);
+        Self {
+            workload_id: id.to_owned(),
+            starts: !starts.is_empty(),
+            action: starts.first().map(|start| start.action),
+            agents: members.filter_map(|member| member.agent_id.clone()).collect(),
+            evicted_kernels: evictions.map(|eviction| eviction.victim.kernel_ids.len()).sum(),
+            waiting: waiting.map(|waiting| WaitingState::of_cycle(waiting, as_of, is_visible)),
+            as_of,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// The form that imagines a workload different, and says if it would start now.
+import { useState } from "preact/hooks";
+import { useQuery } from "../../lib/query.ts";
+import { Field, Select } from "../../ui/Basics.tsx";
+import { Shown } from "../../ui/States.tsx";
+import { WHAT_IF, type Workload } from "./query.ts";
+import { changeOf, fateInWords, type Wishes } from "./whatIf.ts";
+
+const NOTHING: Wishes = { alone: "", slots_part: "", hours: "", priority: "" };
+
+export function WhatIf({ group, workload }: { group: string; workload: Workload }) {
+  const [wishes, setWishes] = useState(NOTHING);
+  const set = (key: keyof Wishes) => (event: { currentTarget: { value: string } }) => setWishes({ ...wishes, [key]: event.currentTarget.value });
+  const change = changeOf(wishes);
+  const answer = useQuery(WHAT_IF, "fault" in change ? null : { group, workload: workload.workload_id, change: change.value });
+  return (
+    <fieldset class="stack">
+      <legend class="small">What if it were different?</legend>
+      <div class="grid">
+        <Field label="Others">
+          {(props) => <Select {...props} value={wishes.alone} options={[["", "wait as they do"], ["true", "did not wait"]]} onChange={set("alone")} />}
+        </Field>
+        <Field label="It asks for">
+          {(props) => <Select {...props} value={wishes.slots_part} options={[["", "what it asks for"], ["0.5", "half of it"], ["0.25", "a quarter of it"]]} onChange={set("slots_part")} />}
+        </Field>
+        <Field label="It runs at most, hours">{(props) => <input {...props} inputMode="decimal" value={wishes.hours} onInput={set("hours")} />}</Field>
+        <Field label="Priority">{(props) => <input {...props} inputMode="numeric" placeholder={String(workload.priority)} value={wishes.priority} onInput={set("priority")} />}</Field>
+      </div>
+      {"fault" in change ? <p role="alert">{change.fault}</p> : <Shown answer={answer}>{(data) => <p role="status">{fateInWords(data.workload_what_if)}</p>}</Shown>}
+    </fieldset>
+  );
+}
