@@ -229,12 +229,7 @@ impl PlacementRules {
     /// The faults of the rules, with pointers below the workload that has them.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = label_faults(&self.labels);
-        faults.extend(too_many("/tolerations", self.tolerations.len(), MAX_TAINTS));
-        for (at, toleration) in self.tolerations.iter().enumerate().take(MAX_TAINTS) {
-            let place = format!("/tolerations/{at}");
-            faults.extend(toleration.key.as_deref().and_then(|key| key_fault(format!("{place}/key"), key)));
-            faults.extend(toleration.value.as_deref().and_then(|value| value_fault(format!("{place}/value"), value)));
-        }
+        faults.extend(toleration_faults(&self.tolerations));
         faults.extend(self.affinity.faults().into_iter().map(|fault| fault.below("/affinity")));
         let bytes = serde_json::to_string(self).map_or(0, |text| text.len());
         if faults.is_empty() && bytes > MAX_RULES_BYTES {
@@ -298,6 +293,17 @@ pub fn label_faults(labels: &Labels) -> Vec<Fault> {
             Some(fault) => faults.push(fault),
             None => faults.extend(value_fault(place, value)),
         }
+    }
+    faults
+}
+
+/// The faults of tolerations, with pointers below the workload that has them.
+pub fn toleration_faults(tolerations: &[Toleration]) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = too_many("/tolerations", tolerations.len(), MAX_TAINTS).into_iter().collect();
+    for (at, toleration) in tolerations.iter().enumerate().take(MAX_TAINTS) {
+        let place = format!("/tolerations/{at}");
+        faults.extend(toleration.key.as_deref().and_then(|key| key_fault(format!("{place}/key"), key)));
+        faults.extend(toleration.value.as_deref().and_then(|value| value_fault(format!("{place}/value"), value)));
     }
     faults
 }

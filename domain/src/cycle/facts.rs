@@ -4,14 +4,15 @@
 //! - Agents are ordered by id, because the smaller id decides where scores are equal. Without agents in the request the
 //!   group is one agent, and only totals count.
 //! - Equal members have one [`MemberKind`], and workloads that differ only in name, owner, queue, priority and times have
-//!   one [`Shape`]. Everything that is computed for a kind or a shape is computed once, however many workloads are alike.
+//!   one [`WorkloadShape`]. Everything that is computed for a kind or a shape is computed once, however many workloads are alike.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::request::options::CycleSettings;
 use super::request::workloads::{CycleAgent, CyclePending, CycleRunning};
 use super::scores;
-use super::shapes::{MemberKind, Shape};
+use super::shapes::{MemberKind, WorkloadShape};
 use crate::decimal::Amount;
 use crate::division::{QueueSlotGrid, QueueTree};
 use crate::maps::FastMap;
@@ -24,7 +25,7 @@ use crate::time::{MICROS_PER_SECOND, Timestamp};
 pub const NO_DOMAIN: usize = usize::MAX;
 
 /// A workload that waits.
-pub struct Waiting<'a> {
+pub struct ResolvedWorkload<'a> {
     pub input: &'a CyclePending,
     pub queue: usize,
     pub shape: usize,
@@ -33,7 +34,7 @@ pub struct Waiting<'a> {
 }
 
 /// A term of affinity: workloads with all these labels, near each other by a label of agents.
-pub struct Term<'a> {
+pub struct TermDomains<'a> {
     pub labels: &'a Labels,
     /// By agent, or [`NO_DOMAIN`].
     pub domain: Arc<Vec<usize>>,
@@ -53,7 +54,7 @@ pub struct Presence {
     pub against: Vec<usize>,
 }
 
-pub struct Facts<'a> {
+pub struct ResolvedRequest<'a> {
     pub capacity: Vec<Amount>,
     /// True if the request has no agents.
     pub only_totals: bool,
@@ -62,11 +63,11 @@ pub struct Facts<'a> {
     pub total: QueueSlotGrid<u128>,
     pub rows: usize,
     pub kinds: Vec<MemberKind<'a>>,
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<WorkloadShape>,
     /// By shape: what its minimum asks for, by column; where that runs, what the next member asks for.
     pub needs: Vec<Vec<Amount>>,
-    pub terms: Vec<Term<'a>>,
-    pub workloads: Vec<Waiting<'a>>,
+    pub terms: Vec<TermDomains<'a>>,
+    pub workloads: Vec<ResolvedWorkload<'a>>,
     /// By running workload and member.
     pub seats: Vec<Vec<RunningSeat>>,
     /// By running workload.
@@ -86,7 +87,7 @@ pub struct Facts<'a> {
 }
 
 /// The parts of a request that facts refer to.
-pub struct Source<'a> {
+pub struct RequestParts<'a> {
     pub agents: Option<&'a [CycleAgent]>,
     pub running: &'a [CycleRunning],
     pub pending: &'a [CyclePending],
@@ -94,9 +95,9 @@ pub struct Source<'a> {
     pub now: Timestamp,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ResolvedRequest<'a> {
     /// The facts without pending workloads, which `resolve` adds.
-    pub fn new(source: &Source<'a>, tree: &QueueTree) -> Self {
+    pub fn new(source: &RequestParts<'a>, tree: &QueueTree) -> Self {
         let mut agents: Vec<&CycleAgent> = source.agents.unwrap_or_default().iter().collect();
         agents.sort_unstable_by(|a, b| a.agent_id.cmp(&b.agent_id));
         let only_totals = source.agents.is_none();
@@ -172,12 +173,36 @@ impl<'a> Facts<'a> {
         self.agents.iter().map(domain).collect()
     }
 
-    pub fn shape_of(&self, workload: usize) -> &Shape {
+    pub fn shape_of(&self, workload: usize) -> &WorkloadShape {
         &self.shapes[self.workloads[workload].shape]
     }
 
     pub fn need_of(&self, workload: usize) -> &[Amount] {
         &self.needs[self.workloads[workload].shape]
+    }
+
+    /// The amounts that the minimum of a shape asks for, with those that members of it hold already.
+    pub fn asked_by_minimum(&self, shape: usize) -> Cow<'_, [Amount]> {
+        let (need, shape) = (&self.needs[shape], &self.shapes[shape]);
+        let Some(running) = shape.rest_of.filter(|_| shape.minimum() > 0) else { return need.into() };
+        let mut asked = need.clone();
+        for seat in &self.seats[running] {
+            add_times(&mut asked, &seat.request, 1);
+        }
+        asked.into()
+    }
+
+    /// The sum of what the first `number` members in task order ask for that could ever run. `used` has the members of each
+    /// group that have started.
+    pub fn need_of_members(&self, shape: &WorkloadShape, used: &[usize], number: usize) -> Vec<Amount> {
+        let mut need = vec![Amount::ZERO; self.capacity.len()];
+        let mut left = number;
+        for (group, used) in shape.groups.iter().zip(used).filter(|(group, _)| self.kinds[group.kind].could_run) {
+            let taken = (group.count - used).min(left);
+            add_times(&mut need, &self.kinds[group.kind].request, taken);
+            left -= taken;
+        }
+        need
     }
 
     /// True if no waiting member of the workload asks for anything.

@@ -25,7 +25,7 @@ mod outcome;
 mod placement;
 mod plan_checks;
 mod plans;
-mod predicates;
+pub(crate) mod predicates;
 mod reasons;
 mod report;
 mod request;
@@ -34,7 +34,8 @@ mod resolve;
 mod room;
 mod running;
 mod scores;
-mod shapes;
+pub(crate) mod shapes;
+pub(crate) mod start_rules;
 mod starting;
 mod state;
 mod surplus;
@@ -43,8 +44,8 @@ mod trial;
 pub use actions::names as action_names;
 pub use live::LiveWorkload;
 pub use outcome::{
-    CycleAnswer, Eviction, HeldAmounts, NoDetails, RefusingPredicates, Seated, Start, TraceStep, WaitDetails,
-    WaitReason, WaitingWorkload,
+    CycleAnswer, Eviction, HeldAmounts, MemberPlacement, NoDetails, RefusingPredicates, TraceStep, WaitDetails,
+    WaitReason, WaitingWorkload, WorkloadStart,
 };
 pub use predicates::names as predicate_names;
 pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};
@@ -52,23 +53,22 @@ pub use request::workloads::{CycleAgent, CyclePending, CycleRunning, MemberTempl
 pub use request::{CycleSimulation, OneOrList, PendingList};
 pub use scores::names as score_names;
 
-use crate::decimal::Amount;
 use crate::division::tree::sums;
 use crate::division::{
     DivisionAlgorithm, DivisionResult, DivisionTrace, DivisionWarning, QueueAllocation, QueueTree, lint,
 };
 use crate::fault::{Fault, MAX_FAULTS};
-use crate::reclaim::{PlanFigures, plan_warnings};
+use crate::reclaim::{PlanFigures, plan_warnings, with_slots_of};
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
-use actions::Phase;
-use facts::{Facts, Source};
-use never::Never;
-use reasons::Reason;
-use report::Report;
+use actions::ActionPhase;
+use facts::{RequestParts, ResolvedRequest};
+use never::ImpedimentIndices;
+use reasons::NotedReason;
+use report::WaitingReport;
 use request::options::{Backfill, CycleSettings};
 use running::RunningState;
-use state::{Attempted, Beginning, Cycle};
+use state::{AttemptOptions, CycleInput, CycleState};
 
 /// The most rounds of the first two actions. Where placements are greedy each may make room for another start.
 const MAX_ROUNDS: usize = 16;
@@ -81,14 +81,14 @@ impl CycleSimulation {
         let checked = self.check();
         self.label_agents();
         let (algorithm, settings, mut tree) = checked?;
-        let source = Source {
+        let source = RequestParts {
             agents: self.agents.as_deref(),
             running: &self.running,
             pending: &self.pending.elements,
             settings: &settings,
             now,
         };
-        let mut facts = Facts::new(&source, &tree);
+        let mut facts = ResolvedRequest::new(&source, &tree);
         resolve::resolve(&mut facts, &tree, &source)?;
         let never = never::find(&facts, &tree);
         add_figures(&mut tree, &facts, &never);
@@ -98,7 +98,7 @@ impl CycleSimulation {
         let warnings = [lint(&tree, algorithm, options), warnings, self.warnings(&facts, &settings)].concat();
         let agents = self.agents.as_ref().map(|_| &facts.agents[..]);
         let running = RunningState::new(&tree, &self.running, facts.running_queues.clone(), agents)?;
-        let mut cycle = Cycle::new(Beginning {
+        let mut cycle = CycleState::new(CycleInput {
             facts: &facts,
             settings: &settings,
             plan_options: &self.options.plan,
@@ -113,8 +113,8 @@ impl CycleSimulation {
         let before = figures(&cycle);
         run_actions(&mut cycle);
         let after = figures(&cycle);
-        let waiting = Report::new(&mut cycle).waiting();
-        let Cycle { starts, evictions, steps, .. } = cycle;
+        let waiting = WaitingReport::new(&mut cycle).waiting();
+        let CycleState { starts, evictions, steps, .. } = cycle;
         Ok(CycleAnswer { starts, evictions, waiting, before, after, warnings, trace: steps })
     }
 
@@ -136,20 +136,14 @@ impl CycleSimulation {
         }
     }
 
-    /// The capacity, with the slots of which only workloads know: the group has none of them.
+    /// The capacity, with the slots of which only workloads know.
     fn slots(&self) -> SlotAmounts {
-        let mut all = self.capacity.clone();
         let running = self.running.iter().flat_map(|workload| workload.members.iter().map(|member| &member.slots));
         let pending = self.pending.elements.iter().flat_map(|w| w.members.iter().map(|member| &member.slots));
-        for (slot, _) in running.chain(pending).flat_map(SlotAmounts::iter) {
-            if all.get(slot).is_none() {
-                all.set(slot, Amount::ZERO);
-            }
-        }
-        all
+        with_slots_of(&self.capacity, running.chain(pending))
     }
 
-    fn warnings(&self, facts: &Facts, settings: &CycleSettings) -> Vec<DivisionWarning> {
+    fn warnings(&self, facts: &ResolvedRequest, settings: &CycleSettings) -> Vec<DivisionWarning> {
         let seats = facts.seats.iter().flatten();
         let lost = seats.filter(|seat| seat.agent >= facts.rows && !facts.only_totals).count();
         let mut warnings = plan_warnings(&self.options.plan, lost);
@@ -167,8 +161,8 @@ impl CycleSimulation {
     }
 }
 
-/// Adds to every queue what its own workloads hold and ask for. What is too large asks for nothing.
-fn add_figures(tree: &mut QueueTree, facts: &Facts, never: &[Option<Never>]) {
+/// Adds to every queue what its own workloads hold and ask for. Workloads and members that are too large ask for nothing.
+fn add_figures(tree: &mut QueueTree, facts: &ResolvedRequest, never: &[Option<ImpedimentIndices>]) {
     for (running, seats) in facts.seats.iter().enumerate() {
         let queue = facts.running_queues[running];
         for seat in seats {
@@ -180,12 +174,15 @@ fn add_figures(tree: &mut QueueTree, facts: &Facts, never: &[Option<Never>]) {
         }
     }
     for (workload, waiting) in facts.workloads.iter().enumerate() {
-        if never[workload].is_some_and(Never::is_too_large) {
+        if never[workload].is_some_and(ImpedimentIndices::is_too_large) {
             continue;
         }
         let shape = &facts.shapes[waiting.shape];
         let mut left = shape.most;
         for group in &shape.groups {
+            if never::is_member_too_large(facts, tree, waiting.queue, group) {
+                continue;
+            }
             let number = group.count.min(left);
             facts::add_times(tree.request.row_mut(waiting.queue), &facts.kinds[group.kind].request, number);
             left -= number;
@@ -194,7 +191,7 @@ fn add_figures(tree: &mut QueueTree, facts: &Facts, never: &[Option<Never>]) {
 }
 
 /// The figures of every queue, by name.
-fn figures(cycle: &Cycle) -> Vec<PlanFigures> {
+fn figures(cycle: &CycleState) -> Vec<PlanFigures> {
     let tree = &cycle.turn.tree;
     let figures = |queue: usize| {
         let fair_share = cycle.turn.fair_share.row(queue);
@@ -205,26 +202,22 @@ fn figures(cycle: &Cycle) -> Vec<PlanFigures> {
     all
 }
 
-fn run_actions(cycle: &mut Cycle) {
+fn run_actions(cycle: &mut CycleState) {
+    let allocates = cycle.settings.has("allocate");
     for _ in 0..MAX_ROUNDS {
+        start_minimums(cycle);
         let changes = cycle.changes;
-        cycle.begin_round();
-        for action in [Phase::InOrder, Phase::Behind].into_iter().flat_map(actions::of_phase) {
-            let is_chosen = cycle.settings.has(action.name());
-            action.run(cycle, is_chosen);
+        if allocates {
+            let heeds_share = cycle.heeds_shares();
+            surplus::run(cycle, heeds_share);
         }
         if cycle.changes == changes || !cycle.may_start_more() {
             break;
         }
     }
-    let allocates = cycle.settings.has("allocate");
-    if allocates {
-        let heeds_share = cycle.heeds_shares();
-        surplus::run(cycle, heeds_share);
-    }
     let settings = cycle.settings;
     for action in settings.actions.iter().filter_map(|name| actions::action(name)) {
-        if action.phase() == Phase::Evicting {
+        if action.phase() == ActionPhase::Evicting {
             action.run(cycle, true);
         }
     }
@@ -236,23 +229,39 @@ fn run_actions(cycle: &mut Cycle) {
     }
 }
 
+/// Runs the first two actions until nothing more starts.
+fn start_minimums(cycle: &mut CycleState) {
+    for _ in 0..MAX_ROUNDS {
+        let changes = cycle.changes;
+        cycle.begin_round();
+        for action in [ActionPhase::InOrder, ActionPhase::Behind].into_iter().flat_map(actions::of_phase) {
+            let is_chosen = cycle.settings.has(action.name());
+            action.run(cycle, is_chosen);
+        }
+        if cycle.changes == changes || !cycle.may_start_more() {
+            break;
+        }
+    }
+}
+
 /// Gives room that no plan could use to all: queues that have their share wait no longer for others, and limits may have
 /// opened.
-fn look_again(cycle: &mut Cycle) {
+fn look_again(cycle: &mut CycleState) {
     let mut waiting: Vec<usize> =
         (0..cycle.progress.len()).filter(|workload| cycle.awaits_minimum(*workload)).collect();
     waiting.sort_unstable_by_key(|workload| cycle.progress[*workload].position);
     for workload in waiting {
         let is_over = match cycle.progress[workload].reason {
-            Some(Reason::QueueShare(_)) => cycle.settings.backfill != Backfill::Nothing,
-            Some(Reason::QueueLimit { .. } | Reason::Quota { .. }) => {
-                cycle.check_bounds(workload, cycle.facts.need_of(workload)).is_ok()
+            Some(NotedReason::QueueShare(_)) => cycle.settings.backfill != Backfill::Nothing,
+            Some(NotedReason::QueueLimit { .. } | NotedReason::Quota { .. }) => {
+                let need = cycle.progress[workload].need(cycle.facts, workload);
+                cycle.check_bounds(workload, &need).is_ok()
             }
             _ => false,
         };
         if is_over {
             let action = cycle.action_for(workload);
-            cycle.consider(workload, Attempted { action, heeds_share: false, may_start: true });
+            cycle.consider(workload, AttemptOptions { action, heeds_share: false, may_start: true });
         }
     }
 }

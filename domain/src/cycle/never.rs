@@ -1,18 +1,18 @@
 //! Workloads that can never start as things are (CYCLE §3). They are found before the cycle, have no position, and keep no
 //! place ahead of others.
 
-use super::facts::{Facts, Waiting};
-use super::placement::{Wanted, place, undo};
-use super::room::Room;
-use super::shapes::{MemberKind, Shape};
+use super::facts::{ResolvedRequest, ResolvedWorkload};
+use super::placement::{PlacementRequest, place, undo};
+use super::room::AgentOccupancy;
+use super::shapes::MemberGroup;
+use super::start_rules::{MemberFit, MemberLack, find_excess, find_lack};
 use crate::decimal::Amount;
 use crate::division::QueueTree;
-use crate::division::fraction::{Fraction, largest_ratio};
 use crate::queues::Bound;
 
 /// The thing that a workload lacks for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Never {
+pub enum ImpedimentIndices {
     /// Too few members have an agent whose labels and taints they pass; a member of this kind has none.
     Predicates {
         kind: usize,
@@ -34,7 +34,7 @@ pub enum Never {
     },
 }
 
-impl Never {
+impl ImpedimentIndices {
     /// True if the workload does not count for the shares of queues.
     pub fn is_too_large(self) -> bool {
         !matches!(self, Self::Predicates { .. })
@@ -42,63 +42,70 @@ impl Never {
 }
 
 /// By workload: the reason why it never starts. `limits` are those of the tree.
-pub fn find(facts: &Facts, tree: &QueueTree) -> Vec<Option<Never>> {
-    let by_shape: Vec<Option<Never>> =
-        facts.shapes.iter().zip(&facts.needs).map(|(shape, need)| alone(facts, shape, need)).collect();
-    let mut room = Room::empty(facts);
-    let mut together: Vec<Option<Option<Never>>> = vec![None; facts.shapes.len()];
-    let find = |(workload, waiting): (usize, &Waiting)| {
-        let limit = || over_limit(tree, waiting.queue, facts.need_of(workload));
+pub fn find(facts: &ResolvedRequest, tree: &QueueTree) -> Vec<Option<ImpedimentIndices>> {
+    let by_shape: Vec<Option<ImpedimentIndices>> = (0..facts.shapes.len()).map(|shape| alone(facts, shape)).collect();
+    let mut room = AgentOccupancy::empty(facts);
+    let mut together: Vec<Option<Option<ImpedimentIndices>>> = vec![None; facts.shapes.len()];
+    let find = |(workload, waiting): (usize, &ResolvedWorkload)| {
+        let limit = || over_limit(tree, waiting.queue, &facts.asked_by_minimum(waiting.shape));
         let fit = || *together[waiting.shape].get_or_insert_with(|| too_many(&mut room, workload));
         by_shape[waiting.shape].or_else(limit).or_else(fit)
     };
     facts.workloads.iter().enumerate().map(find).collect()
 }
 
-fn alone(facts: &Facts, shape: &Shape, need: &[Amount]) -> Option<Never> {
-    let minimum = shape.minimum().max(1);
-    let count = |can: fn(&MemberKind) -> bool| {
-        let able = shape.groups.iter().filter(|group| can(&facts.kinds[group.kind]));
-        able.map(|group| group.count).sum::<usize>()
+/// True if a member of the group is too large for each agent that it could have, for the group or for a limit. In a cycle after
+/// the minimum has started it would be found as a workload that never starts, so that it must ask for no share before.
+pub fn is_member_too_large(facts: &ResolvedRequest, tree: &QueueTree, queue: usize, group: &MemberGroup) -> bool {
+    let kind = &facts.kinds[group.kind];
+    let is_over = |(column, units): &(usize, u128)| {
+        let asked = Amount::from_units(*units);
+        let exceeds_limit = |queue: usize| Bound::Limited(asked) > tree.limit[(queue, *column)];
+        asked > facts.capacity[*column] || tree.ancestry(queue).any(exceeds_limit)
     };
-    let first = |lacks: fn(&MemberKind) -> bool| {
-        shape.groups.iter().map(|group| group.kind).find(|kind| lacks(&facts.kinds[*kind])).unwrap_or_default()
-    };
-    if count(|kind| kind.has_agent) < minimum {
-        return Some(Never::Predicates { kind: first(|kind| !kind.has_agent) });
-    }
-    if count(|kind| kind.could_run) < minimum {
-        return Some(Never::Agent { kind: first(|kind| kind.has_agent && !kind.could_run) });
-    }
-    let over = (0..need.len()).filter(|column| need[*column] > facts.capacity[*column]);
-    let (column, _) = largest_ratio(over, |column| Fraction::of(need[column], facts.capacity[column]));
-    column.map(|column| Never::Group { column })
+    kind.has_agent && (!kind.could_run || kind.request.iter().any(is_over))
 }
 
-fn over_limit(tree: &QueueTree, queue: usize, need: &[Amount]) -> Option<Never> {
+fn alone(facts: &ResolvedRequest, shape: usize) -> Option<ImpedimentIndices> {
+    let groups = &facts.shapes[shape].groups;
+    let fit = |group: &MemberGroup| {
+        let kind = &facts.kinds[group.kind];
+        MemberFit { count: group.count, has_agent: kind.has_agent, could_run: kind.could_run }
+    };
+    let minimum = facts.shapes[shape].minimum().max(1);
+    if let Some(lack) = find_lack(groups.iter().map(fit), minimum) {
+        return Some(match lack {
+            MemberLack::Agents(group) => ImpedimentIndices::Predicates { kind: groups[group].kind },
+            MemberLack::Room(group) => ImpedimentIndices::Agent { kind: groups[group].kind },
+        });
+    }
+    let asked = facts.asked_by_minimum(shape);
+    let rows = asked.iter().zip(&facts.capacity).enumerate().map(|(column, (asked, most))| (column, *asked, *most));
+    find_excess(rows).map(|(column, ..)| ImpedimentIndices::Group { column })
+}
+
+fn over_limit(tree: &QueueTree, queue: usize, asked: &[Amount]) -> Option<ImpedimentIndices> {
     tree.ancestry(queue).find_map(|queue| {
-        let limit = |column: usize| match tree.limit[(queue, column)] {
-            Bound::Limited(limit) => limit,
-            Bound::Unlimited => Amount::MAX,
-        };
-        let over = (0..need.len()).filter(|column| Bound::Limited(need[*column]) > tree.limit[(queue, *column)]);
-        let (column, _) = largest_ratio(over, |column| Fraction::of(need[column], limit(column)));
-        column.map(|column| Never::Queue { queue, column })
+        let rows = asked.iter().enumerate().filter_map(|(column, asked)| match tree.limit[(queue, column)] {
+            Bound::Limited(limit) => Some((column, *asked, limit)),
+            Bound::Unlimited => None,
+        });
+        find_excess(rows).map(|(column, ..)| ImpedimentIndices::Queue { queue, column })
     })
 }
 
-fn too_many(room: &mut Room, workload: usize) -> Option<Never> {
+fn too_many(room: &mut AgentOccupancy, workload: usize) -> Option<ImpedimentIndices> {
     let shape = room.facts.shape_of(workload);
     let number = shape.minimum().max(1);
     if number == 1 || room.facts.only_totals || !shape.with.is_empty() || !shape.against.is_empty() {
         return None;
     }
     let used = vec![0; shape.groups.len()];
-    match place(room, Wanted { workload, used: &used, number }, None) {
+    match place(room, PlacementRequest { workload, used: &used, number, group: None }, None) {
         Ok(placed) => {
             undo(room, workload, &placed, None);
             None
         }
-        Err(unplaced) => Some(Never::Members { fit: unplaced.fit }),
+        Err(unplaced) => Some(ImpedimentIndices::Members { fit: unplaced.fit }),
     }
 }

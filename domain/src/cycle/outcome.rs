@@ -37,7 +37,7 @@ use crate::slots::SlotAmounts;
 }))]
 pub struct CycleAnswer {
     /// In the order in which they were decided.
-    pub starts: Vec<Start>,
+    pub starts: Vec<WorkloadStart>,
     pub evictions: Vec<Eviction>,
     /// Every workload of which members wait: first those with a position, then those that can never start.
     pub waiting: Vec<WaitingWorkload>,
@@ -52,7 +52,7 @@ pub struct CycleAnswer {
 /// Members of one workload that start together: its minimum, or one member above it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleStart)]
-pub struct Start {
+pub struct WorkloadStart {
     #[schema(value_type = String)]
     pub workload_id: Arc<str>,
     #[schema(value_type = String)]
@@ -62,13 +62,13 @@ pub struct Start {
     pub action: &'static str,
     /// True for a member above the minimum.
     pub surplus: bool,
-    pub members: Vec<Seated>,
+    pub members: Vec<MemberPlacement>,
 }
 
 /// A member and its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleMember)]
-pub struct Seated {
+pub struct MemberPlacement {
     /// Its number in the list of the request, from 0, counts expanded.
     pub member: usize,
     /// Null where the request has no agents.

@@ -5,40 +5,42 @@
 
 use std::cmp::Reverse;
 
-use super::facts::Facts;
-use super::room::{Footprint, Room};
+use super::facts::ResolvedRequest;
+use super::room::{AgentOccupancy, CountedMember};
 use super::scores::{DomainQuestion, FULL_SCORE};
-use super::shapes::Shape;
+use super::shapes::WorkloadShape;
 
 /// A state from which a start must not take too much. It follows each member that is placed.
-pub trait Guard {
+pub trait ReservationGuard {
     /// Takes the member in, unless it takes too much. Returns whether it did.
-    fn admit(&mut self, member: Footprint, agent: usize) -> bool;
+    fn admit(&mut self, member: CountedMember, agent: usize) -> bool;
 
     /// Takes a member out again.
-    fn dismiss(&mut self, member: Footprint, agent: usize);
+    fn dismiss(&mut self, member: CountedMember, agent: usize);
 }
 
 /// A member that got an agent: one of a group of equal members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedMember {
     pub group: usize,
     pub agent: usize,
 }
 
 /// Members of a workload that need agents.
 #[derive(Clone, Copy)]
-pub struct Wanted<'w> {
+pub struct PlacementRequest<'w> {
     pub workload: usize,
     /// By group: the members that have started already.
     pub used: &'w [usize],
     /// How many more have to get an agent.
     pub number: usize,
+    /// The only group of which members are placed; absent: all groups.
+    pub group: Option<usize>,
 }
 
 /// The reason why there are too few agents.
 #[derive(Clone, Debug)]
-pub struct Unplaced {
+pub struct FailedPlacement {
     /// How many members got one.
     pub fit: usize,
     /// The group of the first member that did not.
@@ -49,27 +51,33 @@ pub struct Unplaced {
 
 /// Puts the members into the room, and into the room of the reservation that they must not delay. If not all of them fit,
 /// nothing changes.
-pub fn place(room: &mut Room, wanted: Wanted, mut guard: Option<&mut dyn Guard>) -> Result<Vec<Placed>, Unplaced> {
+pub fn place(
+    room: &mut AgentOccupancy,
+    wanted: PlacementRequest,
+    mut guard: Option<&mut dyn ReservationGuard>,
+) -> Result<Vec<PlacedMember>, FailedPlacement> {
     let facts = room.facts;
     let shape = facts.shape_of(wanted.workload);
-    let listed: Vec<usize> = (0..shape.groups.len()).collect();
+    let listed: Vec<usize> = wanted.group.map_or_else(|| (0..shape.groups.len()).collect(), |group| vec![group]);
     let mut failed = match attempt(room, wanted, &listed, None, reborrow(&mut guard)) {
         Ok(placed) => return Ok(placed),
         Err(failed) => failed,
     };
     let mut retry =
-        |room: &mut Room, order: &[usize], first: Option<usize>, guard: Option<&mut dyn Guard>| match attempt(
-            room, wanted, order, first, guard,
-        ) {
-            Ok(placed) => Some(placed),
-            Err(other) => {
-                if other.fit > failed.fit {
-                    failed = other;
+        |room: &mut AgentOccupancy, order: &[usize], first: Option<usize>, guard: Option<&mut dyn ReservationGuard>| {
+            match attempt(room, wanted, order, first, guard) {
+                Ok(placed) => Some(placed),
+                Err(other) => {
+                    if other.fit > failed.fit {
+                        failed = other;
+                    }
+                    None
                 }
-                None
             }
         };
-    if shape.groups.iter().any(|group| group.kind != shape.groups[0].kind)
+    let is_mixed = || shape.groups.iter().any(|group| group.kind != shape.groups[0].kind);
+    if wanted.group.is_none()
+        && is_mixed()
         && let Some(placed) = retry(room, &by_size(facts, shape), None, reborrow(&mut guard))
     {
         return Ok(placed);
@@ -92,7 +100,7 @@ pub fn place(room: &mut Room, wanted: Wanted, mut guard: Option<&mut dyn Guard>)
 }
 
 /// A guard for one call, so that the next one can have it again.
-fn reborrow<'g>(guard: &'g mut Option<&mut dyn Guard>) -> Option<&'g mut dyn Guard> {
+fn reborrow<'g>(guard: &'g mut Option<&mut dyn ReservationGuard>) -> Option<&'g mut dyn ReservationGuard> {
     match guard {
         Some(guard) => Some(&mut **guard),
         None => None,
@@ -100,7 +108,7 @@ fn reborrow<'g>(guard: &'g mut Option<&mut dyn Guard>) -> Option<&'g mut dyn Gua
 }
 
 /// The groups by size: the largest first if all members have to run, else the smallest.
-fn by_size(facts: &Facts, shape: &Shape) -> Vec<usize> {
+fn by_size(facts: &ResolvedRequest, shape: &WorkloadShape) -> Vec<usize> {
     let mut order: Vec<usize> = (0..shape.groups.len()).collect();
     let size = |group: &usize| facts.kinds[shape.groups[*group].kind].size;
     if shape.minimum() >= shape.count {
@@ -113,12 +121,12 @@ fn by_size(facts: &Facts, shape: &Shape) -> Vec<usize> {
 
 /// One try in an order of groups. The first member may have to go to a certain agent.
 fn attempt(
-    room: &mut Room,
-    wanted: Wanted,
+    room: &mut AgentOccupancy,
+    wanted: PlacementRequest,
     order: &[usize],
     mut first: Option<usize>,
-    mut guard: Option<&mut dyn Guard>,
-) -> Result<Vec<Placed>, Unplaced> {
+    mut guard: Option<&mut dyn ReservationGuard>,
+) -> Result<Vec<PlacedMember>, FailedPlacement> {
     let facts = room.facts;
     let shape = facts.shape_of(wanted.workload);
     let mut placed = Vec::with_capacity(wanted.number);
@@ -139,7 +147,7 @@ fn attempt(
                 break;
             };
             room.put(room.footprint(wanted.workload, kind), agent);
-            placed.push(Placed { group, agent });
+            placed.push(PlacedMember { group, agent });
         }
     }
     if placed.len() == wanted.number {
@@ -147,7 +155,7 @@ fn attempt(
     }
     undo(room, wanted.workload, &placed, guard);
     let (skipped, refused) = skipped.unwrap_or_default();
-    Err(Unplaced { fit: placed.len(), skipped, refused })
+    Err(FailedPlacement { fit: placed.len(), skipped, refused })
 }
 
 /// The first members of runs of equal members, as many as `number`.
@@ -162,9 +170,14 @@ fn first_members(runs: impl Iterator<Item = (usize, usize)>, number: usize) -> V
 }
 
 /// Takes placed members out of the room again, and out of that of the reservation.
-pub fn undo(room: &mut Room, workload: usize, placed: &[Placed], guard: Option<&mut dyn Guard>) {
+pub fn undo(
+    room: &mut AgentOccupancy,
+    workload: usize,
+    placed: &[PlacedMember],
+    guard: Option<&mut dyn ReservationGuard>,
+) {
     let shape = room.facts.shape_of(workload);
-    let kind = |placed: &Placed| shape.groups[placed.group].kind;
+    let kind = |placed: &PlacedMember| shape.groups[placed.group].kind;
     for member in placed {
         room.take_away(room.footprint(workload, kind(member)), member.agent);
     }
@@ -178,12 +191,12 @@ pub fn undo(room: &mut Room, workload: usize, placed: &[Placed], guard: Option<&
 /// The best agent for one member. With a reservation it is the best one that does not delay the reserved workload; the
 /// member is then in the room of the reservation.
 fn choose(
-    room: &mut Room,
+    room: &mut AgentOccupancy,
     workload: usize,
     kind: usize,
     waiting: impl Fn() -> Vec<(usize, usize)>,
     only: Option<usize>,
-    mut guard: Option<&mut dyn Guard>,
+    mut guard: Option<&mut dyn ReservationGuard>,
 ) -> Option<usize> {
     let facts = room.facts;
     let shape = facts.shape_of(workload);

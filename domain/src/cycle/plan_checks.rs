@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::facts::add_times;
-use super::placement::Placed;
-use super::plans::{FoundVictims, NoVictims, PlanRun, pending};
+use super::placement::PlacedMember;
+use super::plans::{FoundVictims, NoVictims, PlanRun, ReclaimRecord, pending};
 use super::state::running_footprint;
 use crate::decimal::Amount;
 use crate::reclaim::holdings::QueueHoldings;
@@ -20,46 +20,50 @@ impl PlanRun<'_, '_> {
         &mut self,
         workload: usize,
         found: &FoundVictims,
-        placed: &[Placed],
+        placed: &[PlacedMember],
         asked: &[Amount],
         seats: &[(usize, usize)],
     ) -> Result<(), NoVictims> {
         if self.cycle.check_bounds(workload, asked).is_err() {
             return Err(NoVictims::NotAsked);
         }
-        let before = (self.returns.reclaimers.len(), self.returns.gone.len());
-        self.note_gone(workload, found);
-        let is_first = before.0 == 0 || self.returns.reclaimers.len() == before.0;
+        let before = self.returns.clone();
+        let evicts_for_others = self.note_gone(workload, found);
+        let is_first = before.reclaimers.is_empty() || !evicts_for_others;
         let mut result = if is_first { Ok(()) } else { self.nothing_returns(workload, asked) };
         if result.is_ok() && self.delays_reserved(workload, placed, asked, seats) {
             result = Err(NoVictims::NotAsked);
         }
         if result.is_err() {
-            self.returns.reclaimers.truncate(before.0);
-            self.returns.gone.truncate(before.1);
-        } else {
-            self.returns.reclaimers.sort_unstable();
-            self.returns.reclaimers.dedup();
-            self.returns.gone.sort_unstable();
-            self.returns.gone.dedup();
+            self.returns = before;
         }
         result
     }
 
-    /// Notes what a reclaim takes from which queues. Preemptions take nothing from other queues.
-    fn note_gone(&mut self, workload: usize, found: &FoundVictims) {
+    /// Notes what a reclaim takes from which queues, in the order of their names, so that the first one that could take
+    /// something back does not depend on the order of the request. Preemptions take nothing from other queues. Returns true
+    /// if something was noted.
+    fn note_gone(&mut self, workload: usize, found: &FoundVictims) -> bool {
         let is_reclaim = !found.units.is_empty() && self.mode == EvictionMode::Reclaim;
         if !is_reclaim || self.cycle.plan_options.policy != PolicyName::Strategies {
-            return;
+            return false;
         }
-        self.returns.reclaimers.push(self.cycle.facts.workloads[workload].queue);
+        let facts = self.cycle.facts;
+        let ReclaimRecord { reclaimers, gone } = &mut self.returns;
+        reclaimers.push(facts.workloads[workload].queue);
         for unit in &found.units {
-            let mut amounts = vec![Amount::ZERO; self.cycle.facts.capacity.len()];
+            let mut amounts = vec![Amount::ZERO; facts.capacity.len()];
             for (running, member) in self.cycle.running.seats(unit) {
-                add_times(&mut amounts, &self.cycle.facts.seats[running][member].request, 1);
+                add_times(&mut amounts, &facts.seats[running][member].request, 1);
             }
-            self.returns.gone.push((unit.queue, amounts));
+            gone.push((unit.queue, amounts));
         }
+        let name = |queue: usize| &self.cycle.turn.tree.queues[queue].name;
+        reclaimers.sort_unstable_by_key(|queue| name(*queue));
+        reclaimers.dedup();
+        gone.sort_unstable_by(|a, b| (name(a.0), &a.1).cmp(&(name(b.0), &b.1)));
+        gone.dedup();
+        true
     }
 
     /// The no-ping-pong law over the whole cycle, with the start counted.
@@ -109,7 +113,7 @@ impl PlanRun<'_, '_> {
     fn delays_reserved(
         &mut self,
         workload: usize,
-        placed: &[Placed],
+        placed: &[PlacedMember],
         asked: &[Amount],
         seats: &[(usize, usize)],
     ) -> bool {
@@ -131,11 +135,10 @@ impl PlanRun<'_, '_> {
             return false;
         }
         let shape = facts.shape_of(workload);
-        let queue = facts.workloads[workload].queue;
         for member in placed {
             reservation.put(cycle.room.footprint(workload, shape.groups[member.group].kind), member.agent);
         }
-        if reservation.leaves_bounds(&cycle.turn.tree, queue, asked) && reservation.has_room() {
+        if reservation.leaves_bounds(&cycle.turn.tree, workload, asked) && reservation.has_room() {
             return false;
         }
         for member in placed {

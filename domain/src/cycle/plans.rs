@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use super::facts::{Facts, add_times};
+use super::facts::{ResolvedRequest, add_times};
 use super::outcome::Eviction;
-use super::placement::{Placed, Wanted, place, undo};
-use super::predicates::Surroundings;
-use super::reasons::Reason;
-use super::shapes::Shape;
-use super::state::{Attempted, Cycle, running_footprint};
+use super::placement::{PlacedMember, PlacementRequest, place, undo};
+use super::predicates::NeighbourCounts;
+use super::reasons::NotedReason;
+use super::request::options::Backfill;
+use super::shapes::WorkloadShape;
+use super::state::{AttemptOptions, CycleState, WorkloadProgress, running_footprint};
 use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::maps::{FastMap, FastSet};
@@ -43,18 +44,18 @@ pub enum NoVictims {
 }
 
 /// Everything on which the result of a search depends besides the state.
-type SearchKey = (usize, usize, i32, bool, bool, bool);
+type SearchKey = (usize, usize, i32, bool, bool, bool, usize);
 
 /// The units that reclaims of this cycle evicted, and the queues that got their room.
-#[derive(Default)]
-pub struct Returns {
+#[derive(Clone, Default)]
+pub struct ReclaimRecord {
     pub reclaimers: Vec<usize>,
     pub gone: Vec<(usize, Vec<Amount>)>,
 }
 
 /// The plans of one action.
 pub struct PlanRun<'c, 'a> {
-    pub cycle: &'c mut Cycle<'a>,
+    pub cycle: &'c mut CycleState<'a>,
     pub mode: EvictionMode,
     action: &'static str,
     plugins: Vec<&'static dyn ReclaimPlugin>,
@@ -62,11 +63,11 @@ pub struct PlanRun<'c, 'a> {
     fruitless: FastMap<SearchKey, (usize, NoVictims)>,
     /// By queue: the lowest priority of what may be evicted there.
     lowest: Vec<Option<i32>>,
-    pub returns: Returns,
+    pub returns: ReclaimRecord,
 }
 
 impl<'c, 'a> PlanRun<'c, 'a> {
-    pub fn new(cycle: &'c mut Cycle<'a>, mode: EvictionMode, action: &'static str) -> Self {
+    pub fn new(cycle: &'c mut CycleState<'a>, mode: EvictionMode, action: &'static str) -> Self {
         let options = cycle.plan_options;
         let plugins = match options.policy {
             PolicyName::Strategies => plugins::choosing_agents().collect(),
@@ -77,11 +78,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             let known = &mut lowest[*queue];
             *known = Some(known.map_or(workload.priority, |priority| priority.min(workload.priority)));
         }
-        Self { cycle, mode, action, plugins, fruitless: FastMap::default(), lowest, returns: Returns::default() }
+        Self { cycle, mode, action, plugins, fruitless: FastMap::default(), lowest, returns: ReclaimRecord::default() }
     }
 
     /// Plans for every workload that waits, in order.
     pub fn run(mut self) {
+        // Starts since then may have taken the room of workloads that would have delayed the reserved one.
+        self.cycle.delays.clear();
         let mut waiting: Vec<usize> =
             (0..self.cycle.progress.len()).filter(|workload| self.cycle.awaits_minimum(*workload)).collect();
         waiting.sort_unstable_by_key(|workload| self.cycle.progress[*workload].position);
@@ -92,30 +95,38 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         }
     }
 
-    /// True if the workload may start by eviction. One whose blocker has started gets its own turn first.
+    /// True if the workload may start by eviction. One whose blocker has started gets its own turn first, and so does one that
+    /// would have delayed the reserved workload, because it may wait for room by now.
     fn wants_plan(&mut self, workload: usize) -> bool {
         let has_started = |other: usize| !self.cycle.awaits_minimum(other);
         match self.cycle.progress[workload].reason {
-            Some(Reason::Behind(other) | Reason::Reserved { by: other, .. }) if has_started(other) => {}
-            Some(Reason::Depth) if !self.cycle.settings.has("allocate") => {}
+            Some(NotedReason::Behind(other)) if has_started(other) => {}
+            Some(NotedReason::Reserved { .. }) => {}
+            Some(NotedReason::Depth) if !self.cycle.settings.has("allocate") => {}
             Some(ref reason) => return reason.may_evict(),
             None => return false,
         }
         if !self.cycle.give_turn(workload) {
             return false;
         }
-        let attempted = Attempted { action: self.action, heeds_share: false, may_start: true };
+        let is_strict = self.cycle.settings.backfill == Backfill::Nothing;
+        if let Some(blocker) = self.cycle.blocker_of(workload).filter(|_| is_strict) {
+            self.cycle.wait(workload, self.action, NotedReason::Behind(blocker));
+            return false;
+        }
+        let attempted = AttemptOptions { action: self.action, heeds_share: false, may_start: true };
         self.cycle.consider(workload, attempted);
-        self.cycle.progress[workload].reason.as_ref().is_some_and(Reason::may_evict)
+        self.cycle.progress[workload].reason.as_ref().is_some_and(NotedReason::may_evict)
     }
 
     fn plan_for(&mut self, workload: usize) {
         let facts = self.cycle.facts;
         let waiting = &facts.workloads[workload];
-        let takes_idle_room = !matches!(self.cycle.progress[workload].reason, Some(Reason::QueueShare(_)));
+        let takes_idle_room = !matches!(self.cycle.progress[workload].reason, Some(NotedReason::QueueShare(_)));
         let leaves_room = self.cycle.must_leave_room(workload);
         let input = waiting.input;
-        let key = (waiting.queue, waiting.shape, input.priority, input.preemptible, takes_idle_room, leaves_room);
+        let lost = self.cycle.progress[workload].lost.len();
+        let key = (waiting.queue, waiting.shape, input.priority, input.preemptible, takes_idle_room, leaves_room, lost);
         let changes = self.cycle.changes;
         let known = self.fruitless.get(&key).filter(|(at, _)| *at == changes).map(|(_, none)| none.clone());
         let none = match known {
@@ -130,13 +141,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         };
         self.fruitless.insert(key, (changes, none.clone()));
         let progress = &mut self.cycle.progress[workload];
-        let waits_for_room = progress.reason.as_ref().is_some_and(Reason::is_for_room);
+        let waits_for_room = progress.reason.as_ref().is_some_and(NotedReason::is_for_room);
         match none {
             NoVictims::Refused(refusal) if waits_for_room && self.mode == EvictionMode::Reclaim => {
-                progress.reason = Some(Reason::ReclaimRefused(refusal));
+                progress.reason = Some(NotedReason::ReclaimRefused(refusal));
             }
-            NoVictims::Exhausted if !matches!(progress.reason, Some(Reason::ReclaimRefused(_))) => {
-                progress.reason = Some(Reason::Budget);
+            NoVictims::Exhausted if !matches!(progress.reason, Some(NotedReason::ReclaimRefused(_))) => {
+                progress.reason = Some(NotedReason::Budget);
             }
             _ => {}
         }
@@ -145,8 +156,9 @@ impl<'c, 'a> PlanRun<'c, 'a> {
     fn search(&mut self, workload: usize, takes_idle_room: bool) -> Result<FoundVictims, NoVictims> {
         let facts = self.cycle.facts;
         let waiting = &facts.workloads[workload];
+        let request = self.cycle.progress[workload].need(facts, workload).into_owned();
         if self.cycle.checks_quota && !waiting.input.preemptible {
-            let over = self.cycle.held.over_quota(&self.cycle.turn.tree, waiting.queue, facts.need_of(workload));
+            let over = self.cycle.held.over_quota(&self.cycle.turn.tree, waiting.queue, &request);
             if over.is_some() {
                 return Err(NoVictims::NotAsked);
             }
@@ -155,7 +167,6 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         if self.mode == EvictionMode::Preempt && !has_lower() {
             return Err(NoVictims::NotAsked);
         }
-        let classes = classes(self.cycle, workload);
         let cycle = &mut *self.cycle;
         let pending = pending(cycle, workload);
         let input = ReclaimInput {
@@ -168,7 +179,6 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             now: facts.now,
         };
         let snapshot = ReclaimSnapshot::of(&input, waiting.queue, Arc::clone(&cycle.running.index));
-        let request = facts.need_of(workload).to_vec();
         let policy: Box<dyn EvictionPolicy + '_> = match (self.mode, cycle.plan_options.policy) {
             (EvictionMode::Preempt, _) => Box::new(PreemptionPolicy { queue: waiting.queue }),
             (EvictionMode::Reclaim, PolicyName::Strategies) => Box::new(StrategyPolicy::new(&snapshot, &request)),
@@ -177,6 +187,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         if policy.gate(&QueueHoldings::new(&snapshot, request.clone())).is_err() {
             return Err(NoVictims::NotAsked);
         }
+        let classes = classes(cycle, workload);
         cycle.budget.pay(snapshot.jobs.len() + facts.rows).map_err(|_| NoVictims::Exhausted)?;
         let mut free = cycle.room.free_of_all().clone();
         if !takes_idle_room {
@@ -244,17 +255,18 @@ impl<'c, 'a> PlanRun<'c, 'a> {
     }
 
     /// Puts the members on agents: by the scores, else as the search did, provided that the predicates allow it.
-    fn seat(&mut self, workload: usize, found: &FoundVictims, takes_idle_room: bool) -> Option<Vec<Placed>> {
+    fn seat(&mut self, workload: usize, found: &FoundVictims, takes_idle_room: bool) -> Option<Vec<PlacedMember>> {
         let cycle = &mut *self.cycle;
         let shape = cycle.facts.shape_of(workload);
-        let used = cycle.progress[workload].used.clone();
-        let wanted = Wanted { workload, used: &used, number: shape.minimum() };
+        let progress = &cycle.progress[workload];
+        let groups = needed_groups(cycle.facts, shape, progress);
+        let (used, number) = (progress.used.clone(), progress.missing(shape));
+        let wanted = PlacementRequest { workload, used: &used, number, group: None };
         if (takes_idle_room || cycle.facts.only_totals)
             && let Ok(placed) = place(&mut cycle.room, wanted, None)
         {
             return Some(placed);
         }
-        let groups = needed_groups(cycle.facts, shape);
         let mut placed = Vec::with_capacity(groups.len());
         let mut pairs = found.placed.clone();
         pairs.sort_unstable();
@@ -266,13 +278,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
                 return None;
             }
             cycle.room.put(cycle.room.footprint(workload, kind), agent);
-            placed.push(Placed { group, agent });
+            placed.push(PlacedMember { group, agent });
         }
         Some(placed)
     }
 
     /// Withholds what the victims free and the start does not use, by agent and slot.
-    fn withhold(&mut self, seats: &[(usize, usize)], workload: usize, placed: &[Placed]) {
+    fn withhold(&mut self, seats: &[(usize, usize)], workload: usize, placed: &[PlacedMember]) {
         let cycle = &mut *self.cycle;
         let facts = cycle.facts;
         let shape = facts.shape_of(workload);
@@ -309,6 +321,11 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         };
         cycle.evictions.extend(found.victims.iter().map(evict));
         cycle.running.evict(&cycle.turn.tree, seats);
+        for (running, member) in seats {
+            if let Some(rest) = cycle.facts.rests[*running] {
+                cycle.note_lost(rest, *member);
+            }
+        }
         let gone: FastSet<(usize, usize)> = seats.iter().copied().collect();
         cycle.endings.retain(|ending| ending.seat.is_none_or(|seat| !gone.contains(&seat)));
         cycle.evicting_plans += 1;
@@ -316,7 +333,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
 }
 
 /// The pending workload as the search of plans knows it. Its members are in the classes.
-pub fn pending(cycle: &Cycle, workload: usize) -> PendingGang {
+pub fn pending(cycle: &CycleState, workload: usize) -> PendingGang {
     let waiting = &cycle.facts.workloads[workload];
     PendingGang {
         workload_id: Arc::clone(&waiting.input.workload_id),
@@ -329,24 +346,26 @@ pub fn pending(cycle: &Cycle, workload: usize) -> PendingGang {
     }
 }
 
-/// The groups of the members that the minimum needs, one entry for each member, in task order.
-fn needed_groups(facts: &Facts, shape: &Shape) -> Vec<usize> {
+/// The groups of the members that the minimum still needs, one entry for each member, in task order.
+fn needed_groups(facts: &ResolvedRequest, shape: &WorkloadShape, progress: &WorkloadProgress) -> Vec<usize> {
     let able = shape.groups.iter().enumerate().filter(|(_, group)| facts.kinds[group.kind].could_run);
-    able.flat_map(|(at, group)| std::iter::repeat_n(at, group.count)).take(shape.minimum()).collect()
+    let waiting = able.flat_map(|(at, group)| std::iter::repeat_n(at, group.count - progress.used[at]));
+    waiting.take(progress.missing(shape)).collect()
 }
 
 /// The members of the minimum in classes of equal ones, the largest first.
-fn classes(cycle: &Cycle, workload: usize) -> Vec<PendingClass> {
+fn classes(cycle: &CycleState, workload: usize) -> Vec<PendingClass> {
     let facts = cycle.facts;
     let shape = facts.shape_of(workload);
     if facts.only_totals {
-        let cells = facts.need_of(workload).iter().enumerate().filter(|(_, amount)| !amount.is_zero());
+        let need = cycle.progress[workload].need(facts, workload);
+        let cells = need.iter().enumerate().filter(|(_, amount)| !amount.is_zero());
         let request = cells.map(|(column, amount)| (column, amount.units())).collect();
         return vec![PendingClass { request, members: vec![0], allowed: vec![usize::MAX] }];
     }
     let mut classes: Vec<(usize, PendingClass)> = Vec::new();
     let mut known: FastMap<usize, usize> = FastMap::default();
-    for (member, group) in needed_groups(facts, shape).into_iter().enumerate() {
+    for (member, group) in needed_groups(facts, shape, &cycle.progress[workload]).into_iter().enumerate() {
         let kind = shape.groups[group].kind;
         if let Some(at) = known.get(&kind) {
             classes[*at].1.members.push(member);

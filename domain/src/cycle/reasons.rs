@@ -1,12 +1,12 @@
 //! Why a workload waits, as a cycle notes it. Figures are added at the end.
 
 use super::outcome::WaitReason;
-use super::placement::Unplaced;
+use super::placement::FailedPlacement;
 use crate::reclaim::EvictionRefusal;
 
 /// Why a workload waits, as the cycle notes it. Figures are added at the end.
 #[derive(Clone, Debug)]
-pub enum Reason {
+pub enum NotedReason {
     NoRoom,
     Gang,
     Predicates,
@@ -20,10 +20,10 @@ pub enum Reason {
     Budget,
 }
 
-impl Reason {
+impl NotedReason {
     /// The reason behind a failed placement of that many members: predicates if no agent passes them for the first member
     /// that got none.
-    pub fn of(unplaced: &Unplaced, number: usize) -> Self {
+    pub fn of(unplaced: &FailedPlacement, number: usize) -> Self {
         if unplaced.refused.is_some() {
             Self::Predicates
         } else if number > 1 && unplaced.fit > 0 {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::never::Never;
+use super::never::ImpedimentIndices;
 use super::outcome::{HeldAmounts, NoDetails, RefusingPredicates, WaitDetails, WaitReason, WaitingWorkload};
-use super::placement::{Unplaced, Wanted, place, undo};
+use super::placement::{FailedPlacement, PlacementRequest, place, undo};
 use super::predicates::{self, PREDICATES};
-use super::reasons::Reason;
-use super::state::Cycle;
+use super::reasons::NotedReason;
+use super::state::CycleState;
 use crate::decimal::Amount;
 use crate::division::fraction::{Fraction, largest_ratio};
 use crate::maps::FastMap;
@@ -22,16 +22,16 @@ fn seconds_text(micros: i64) -> String {
 }
 
 /// The figures of everything that waits.
-pub struct Report<'c, 'a> {
-    cycle: &'c mut Cycle<'a>,
+pub struct WaitingReport<'c, 'a> {
+    cycle: &'c mut CycleState<'a>,
     /// By shape, group and number: the placement in the final state; `None` if there is room.
-    placements: FastMap<(usize, usize, usize), Option<Unplaced>>,
+    placements: FastMap<(usize, usize, usize), Option<FailedPlacement>>,
     /// By kind: the figures of `no_room`.
     rooms: FastMap<usize, WaitDetails>,
 }
 
-impl<'c, 'a> Report<'c, 'a> {
-    pub fn new(cycle: &'c mut Cycle<'a>) -> Self {
+impl<'c, 'a> WaitingReport<'c, 'a> {
+    pub fn new(cycle: &'c mut CycleState<'a>) -> Self {
         Self { cycle, placements: FastMap::default(), rooms: FastMap::default() }
     }
 
@@ -84,18 +84,18 @@ impl<'c, 'a> Report<'c, 'a> {
     fn reason(&mut self, workload: usize) -> (WaitReason, WaitDetails, Option<usize>) {
         let facts = self.cycle.facts;
         let shape = facts.shape_of(workload);
-        let noted = self.cycle.progress[workload].reason.clone().unwrap_or(Reason::Depth);
+        let noted = self.cycle.progress[workload].reason.clone().unwrap_or(NotedReason::Depth);
         let mut need = vec![Amount::ZERO; facts.capacity.len()];
         let progress = &self.cycle.progress[workload];
         progress.write_need(facts, workload, &mut need);
-        let number = if progress.minimum_runs(shape) { 1 } else { shape.minimum() };
+        let number = progress.missing(shape).max(1);
         let mut unplaced = None;
-        let reason = if noted.is_recomputed() || matches!(noted, Reason::QueueShare(_)) {
+        let reason = if noted.is_recomputed() || matches!(noted, NotedReason::QueueShare(_)) {
             match self.cycle.check_bounds(workload, &need) {
                 Err(bound) => bound,
                 Ok(()) if noted.is_recomputed() => {
                     unplaced = self.placement(workload, number);
-                    unplaced.as_ref().map_or(noted, |unplaced| Reason::of(unplaced, number))
+                    unplaced.as_ref().map_or(noted, |unplaced| NotedReason::of(unplaced, number))
                 }
                 Ok(()) => noted,
             }
@@ -103,14 +103,14 @@ impl<'c, 'a> Report<'c, 'a> {
             noted
         };
         let blocked_by = match &reason {
-            Reason::Behind(other) | Reason::Reserved { by: other, .. } => Some(*other),
+            NotedReason::Behind(other) | NotedReason::Reserved { by: other, .. } => Some(*other),
             _ => None,
         };
         (reason.code(), self.details(workload, &reason, unplaced.as_ref(), number), blocked_by)
     }
 
     /// Tries to place members in the final state. Nothing changes.
-    fn placement(&mut self, workload: usize, number: usize) -> Option<Unplaced> {
+    fn placement(&mut self, workload: usize, number: usize) -> Option<FailedPlacement> {
         let facts = self.cycle.facts;
         let shape = facts.shape_of(workload);
         let progress = &self.cycle.progress[workload];
@@ -121,7 +121,7 @@ impl<'c, 'a> Report<'c, 'a> {
             return known.clone();
         }
         let used = progress.used.clone();
-        let placed = place(&mut self.cycle.room, Wanted { workload, used: &used, number }, None);
+        let placed = place(&mut self.cycle.room, PlacementRequest { workload, used: &used, number, group: None }, None);
         if let Ok(placed) = &placed {
             undo(&mut self.cycle.room, workload, placed, None);
         }
@@ -132,19 +132,25 @@ impl<'c, 'a> Report<'c, 'a> {
         unplaced
     }
 
-    fn details(&mut self, workload: usize, reason: &Reason, unplaced: Option<&Unplaced>, number: usize) -> WaitDetails {
+    fn details(
+        &mut self,
+        workload: usize,
+        reason: &NotedReason,
+        unplaced: Option<&FailedPlacement>,
+        number: usize,
+    ) -> WaitDetails {
         let groups = &self.cycle.facts.shape_of(workload).groups;
         let kind = groups[unplaced.map_or(0, |unplaced| unplaced.skipped)].kind;
         match reason {
-            Reason::NoRoom => self.no_room(workload, kind),
-            Reason::Gang => WaitDetails::Gang { fit: unplaced.map_or(0, |u| u.fit), minimum: number },
-            Reason::Predicates => {
+            NotedReason::NoRoom => self.no_room(workload, kind),
+            NotedReason::Gang => WaitDetails::Gang { fit: unplaced.map_or(0, |u| u.fit), minimum: number },
+            NotedReason::Predicates => {
                 let refused = unplaced.and_then(|unplaced| unplaced.refused.clone());
                 self.refused(refused.or_else(|| self.cycle.room.refusals(workload, kind)).unwrap_or_default())
             }
-            Reason::QueueLimit { queue, column } => self.bound(*queue, *column, false),
-            Reason::Quota { queue, column } => self.bound(*queue, *column, true),
-            Reason::QueueShare(queue) => {
+            NotedReason::QueueLimit { queue, column } => self.bound(*queue, *column, false),
+            NotedReason::Quota { queue, column } => self.bound(*queue, *column, true),
+            NotedReason::QueueShare(queue) => {
                 let (tree, share) = (&self.cycle.turn.tree, self.cycle.turn.fair_share);
                 WaitDetails::Share {
                     queue: Arc::clone(&tree.queues[*queue].name),
@@ -152,15 +158,15 @@ impl<'c, 'a> Report<'c, 'a> {
                     held: HeldAmounts::BySlot(tree.amounts(tree.allocated.row(*queue))),
                 }
             }
-            Reason::Reserved { until, .. } => WaitDetails::Reserved { until: seconds_text(*until) },
-            Reason::ReclaimRefused(refusal) => WaitDetails::Refused {
+            NotedReason::Reserved { until, .. } => WaitDetails::Reserved { until: seconds_text(*until) },
+            NotedReason::ReclaimRefused(refusal) => WaitDetails::Refused {
                 rule: refusal.rule,
                 level: refusal.level.clone(),
                 slot: refusal.slot,
                 reclaimer_ratio: refusal.reclaimer_ratio.clone(),
                 victim_ratio: refusal.victim_ratio.clone(),
             },
-            Reason::Behind(_) | Reason::Depth | Reason::Budget => WaitDetails::Nothing(NoDetails {}),
+            NotedReason::Behind(_) | NotedReason::Depth | NotedReason::Budget => WaitDetails::Nothing(NoDetails {}),
         }
     }
 
@@ -221,10 +227,10 @@ impl<'c, 'a> Report<'c, 'a> {
         WaitDetails::Predicates(RefusingPredicates { refused, agents: self.cycle.facts.agents.len() })
     }
 
-    fn never_details(&self, workload: usize, never: Never) -> WaitDetails {
+    fn never_details(&self, workload: usize, never: ImpedimentIndices) -> WaitDetails {
         let facts = self.cycle.facts;
         let tree = &self.cycle.turn.tree;
-        let need = facts.need_of(workload);
+        let need = facts.asked_by_minimum(facts.workloads[workload].shape);
         let too_large = |scope, column: usize, asked, most| WaitDetails::TooLarge {
             scope,
             slot: Some(tree.slots[column].as_str()),
@@ -233,20 +239,22 @@ impl<'c, 'a> Report<'c, 'a> {
             queue: None,
         };
         match never {
-            Never::Predicates { kind } => self.refused(self.cycle.room.refusals(workload, kind).unwrap_or_default()),
-            Never::Agent { kind } => {
+            ImpedimentIndices::Predicates { kind } => {
+                self.refused(self.cycle.room.refusals(workload, kind).unwrap_or_default())
+            }
+            ImpedimentIndices::Agent { kind } => {
                 let (column, asked, most) = self.largest_agent(kind);
                 too_large("agent", column, asked, most)
             }
-            Never::Group { column } => too_large("group", column, need[column], facts.capacity[column]),
-            Never::Queue { queue, column } => WaitDetails::TooLarge {
+            ImpedimentIndices::Group { column } => too_large("group", column, need[column], facts.capacity[column]),
+            ImpedimentIndices::Queue { queue, column } => WaitDetails::TooLarge {
                 scope: "queue",
                 slot: Some(tree.slots[column].as_str()),
                 asked: need[column],
                 most: tree.limit[(queue, column)].unwrap_or(Amount::MAX),
                 queue: Some(Arc::clone(&tree.queues[queue].name)),
             },
-            Never::Members { fit } => {
+            ImpedimentIndices::Members { fit } => {
                 let count = |number: usize| Amount::whole(number as u64);
                 let asked = count(facts.shape_of(workload).minimum().max(1));
                 WaitDetails::TooLarge { scope: "members", slot: None, asked, most: count(fit), queue: None }
@@ -271,6 +279,6 @@ impl<'c, 'a> Report<'c, 'a> {
     }
 }
 
-fn never_reason(never: Never) -> WaitReason {
+fn never_reason(never: ImpedimentIndices) -> WaitReason {
     if never.is_too_large() { WaitReason::TooLarge } else { WaitReason::Predicates }
 }

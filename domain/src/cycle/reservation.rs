@@ -1,20 +1,20 @@
 //! EASY reservations (CYCLE §6): the first workload that does not fit gets the earliest time at which expected ends leave
 //! room for its minimum. Others start only if that stays so.
 
-use super::facts::Facts;
+use super::facts::ResolvedRequest;
 use super::holdings::QueueHoldings;
-use super::placement::{Guard, Wanted, place, undo};
-use super::predicates::Surroundings;
-use super::room::{Footprint, Room};
+use super::placement::{PlacementRequest, ReservationGuard, place, undo};
+use super::predicates::NeighbourCounts;
+use super::room::{AgentOccupancy, CountedMember};
 use crate::decimal::Amount;
 use crate::division::QueueTree;
 
 /// A member that holds room until a moment.
 #[derive(Clone, Copy)]
-pub struct Ending<'a> {
+pub struct MemberEnd<'a> {
     /// In microseconds; never ends: `i64::MAX`.
     pub at: i64,
-    pub member: Footprint<'a>,
+    pub member: CountedMember<'a>,
     pub agent: usize,
     pub queue: usize,
     pub preemptible: bool,
@@ -27,22 +27,23 @@ pub struct Reservation<'a> {
     pub workload: usize,
     /// In microseconds.
     pub at: i64,
-    pub room: Room<'a>,
+    pub room: AgentOccupancy<'a>,
     pub holdings: QueueHoldings,
     used: Vec<usize>,
     /// By agent, where counting decides: how many members of the reserved workload have room.
     counts: Option<Vec<usize>>,
     counted: usize,
+    checks_quota: bool,
 }
 
 /// The search for the earliest time of one workload.
 pub struct TimeSearch<'s, 'a> {
-    pub facts: &'a Facts<'a>,
+    pub facts: &'a ResolvedRequest<'a>,
     pub tree: &'s QueueTree,
-    pub room: &'s Room<'a>,
+    pub room: &'s AgentOccupancy<'a>,
     pub holdings: &'s QueueHoldings,
     /// All members that hold room, by their ends.
-    pub endings: &'s [Ending<'a>],
+    pub endings: &'s [MemberEnd<'a>],
     pub used: &'s [usize],
     pub checks_quota: bool,
 }
@@ -76,6 +77,7 @@ impl<'a> TimeSearch<'_, 'a> {
             used: self.used.to_vec(),
             counts: None,
             counted: 0,
+            checks_quota: self.checks_quota,
         }
     }
 
@@ -91,15 +93,7 @@ impl<'a> TimeSearch<'_, 'a> {
     }
 
     fn fits(&self, state: &mut Reservation<'a>) -> bool {
-        self.holds_bounds(state, state.workload) && state.has_room()
-    }
-
-    fn holds_bounds(&self, state: &Reservation, workload: usize) -> bool {
-        let queue = self.facts.workloads[workload].queue;
-        let need = self.facts.need_of(workload);
-        let preemptible = self.facts.workloads[workload].input.preemptible;
-        state.holdings.over_limit(self.tree, queue, need).is_none()
-            && (preemptible || !self.checks_quota || state.holdings.over_quota(self.tree, queue, need).is_none())
+        state.holds_bounds(self.tree) && state.has_room()
     }
 
     /// More room is never worse for equal members, so the moments are halved.
@@ -144,7 +138,7 @@ impl Reservation<'_> {
     /// True if the minimum of the reserved workload has room at its time.
     pub fn has_room(&mut self) -> bool {
         let used = std::mem::take(&mut self.used);
-        let wanted = Wanted { workload: self.workload, used: &used, number: self.wanted() };
+        let wanted = PlacementRequest { workload: self.workload, used: &used, number: self.wanted(), group: None };
         let placed = place(&mut self.room, wanted, None);
         if let Ok(placed) = &placed {
             undo(&mut self.room, self.workload, placed, None);
@@ -176,12 +170,12 @@ impl Reservation<'_> {
         self.room.count(kind, agent, shape.max_per_agent.map_or(wanted, |most| wanted.min(most.saturating_sub(own))))
     }
 
-    pub fn put(&mut self, member: Footprint, agent: usize) {
+    pub fn put(&mut self, member: CountedMember, agent: usize) {
         self.room.put(member, agent);
         self.count_agent(agent);
     }
 
-    pub fn take_away(&mut self, member: Footprint, agent: usize) {
+    pub fn take_away(&mut self, member: CountedMember, agent: usize) {
         self.room.take_away(member, agent);
         self.count_agent(agent);
     }
@@ -195,19 +189,28 @@ impl Reservation<'_> {
         self.counts = Some(counts);
     }
 
-    /// True if the reserved workload stays within its limits at its time when `need` of another queue is added.
-    pub fn leaves_bounds(&mut self, tree: &QueueTree, queue: usize, need: &[Amount]) -> bool {
+    /// True if the limits, and the quotas for work that may not be evicted, hold for the reserved workload at its time.
+    fn holds_bounds(&self, tree: &QueueTree) -> bool {
         let facts = self.room.facts;
-        self.holdings.add(tree, queue, need, true);
-        let own = facts.workloads[self.workload].queue;
-        let holds = self.holdings.over_limit(tree, own, facts.need_of(self.workload)).is_none();
-        self.holdings.subtract(tree, queue, need, true);
+        let waiting = &facts.workloads[self.workload];
+        let need = facts.need_of(self.workload);
+        let heeds_quota = self.checks_quota && !waiting.input.preemptible;
+        self.holdings.over_limit(tree, waiting.queue, need).is_none()
+            && !(heeds_quota && self.holdings.over_quota(tree, waiting.queue, need).is_some())
+    }
+
+    /// True if the bounds of the reserved workload still hold at its time with `asked` by another workload.
+    pub fn leaves_bounds(&mut self, tree: &QueueTree, workload: usize, asked: &[Amount]) -> bool {
+        let other = &self.room.facts.workloads[workload];
+        self.holdings.add(tree, other.queue, asked, other.input.preemptible);
+        let holds = self.holds_bounds(tree);
+        self.holdings.subtract(tree, other.queue, asked, other.input.preemptible);
         holds
     }
 }
 
-impl Guard for Reservation<'_> {
-    fn admit(&mut self, member: Footprint, agent: usize) -> bool {
+impl ReservationGuard for Reservation<'_> {
+    fn admit(&mut self, member: CountedMember, agent: usize) -> bool {
         self.put(member, agent);
         let holds = if self.counts.is_some() { self.counted >= self.wanted() } else { self.has_room() };
         if !holds {
@@ -216,7 +219,7 @@ impl Guard for Reservation<'_> {
         holds
     }
 
-    fn dismiss(&mut self, member: Footprint, agent: usize) {
+    fn dismiss(&mut self, member: CountedMember, agent: usize) {
         self.take_away(member, agent);
     }
 }

@@ -3,25 +3,26 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::facts::{Facts, Presence, Source, Term, Waiting, add_times, queue_of};
+use super::facts::{Presence, RequestParts, ResolvedRequest, ResolvedWorkload, TermDomains, queue_of};
 use super::predicates;
 use super::request::workloads::{CyclePending, MemberTemplate};
-use super::shapes::{MemberGroup, MemberKind, Shape};
-use crate::decimal::Amount;
+use super::shapes::{MemberGroup, MemberKind, MemberRules, WorkloadShape};
 use crate::division::{Fraction, QueueTree};
 use crate::fault::Fault;
 use crate::maps::FastMap;
-use crate::placement_rules::{AffinityTerm, LabelRequirement, Labels, Toleration};
+use crate::placement_rules::{AffinityTerm, Labels};
 use crate::reclaim::free_capacity::count_fits;
+use crate::reclaim::input::MAX_CHOICES;
 use crate::reclaim::snapshot::cells_of;
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
-/// The largest product of agents and kinds of members, and of label sets and affinity terms.
-const MAX_CHOICES: usize = 10_000_000;
-
 /// Adds the pending workloads of the request, and the terms of affinity of all workloads.
-pub fn resolve<'a>(facts: &mut Facts<'a>, tree: &QueueTree, source: &Source<'a>) -> Result<(), Vec<Fault>> {
+pub fn resolve<'a>(
+    facts: &mut ResolvedRequest<'a>,
+    tree: &QueueTree,
+    source: &RequestParts<'a>,
+) -> Result<(), Vec<Fault>> {
     Resolver::new(facts, tree, source).resolve(source)
 }
 
@@ -29,17 +30,15 @@ pub fn resolve<'a>(facts: &mut Facts<'a>, tree: &QueueTree, source: &Source<'a>)
 #[derive(PartialEq, Eq, Hash)]
 struct KindKey<'a> {
     slots: &'a SlotAmounts,
-    labels: &'a Labels,
-    tolerations: &'a [Toleration],
-    expressions: &'a [LabelRequirement],
+    rules: MemberRules<'a>,
 }
 
 /// Gives kinds, shapes and terms their indices.
 struct Resolver<'f, 'a> {
-    facts: &'f mut Facts<'a>,
+    facts: &'f mut ResolvedRequest<'a>,
     tree: &'f QueueTree,
     kinds: FastMap<KindKey<'a>, usize>,
-    shapes: FastMap<Shape, usize>,
+    shapes: FastMap<WorkloadShape, usize>,
     terms: FastMap<&'a AffinityTerm, usize>,
     /// The terms that each set of labels matches.
     matching: FastMap<&'a Labels, Vec<usize>>,
@@ -47,7 +46,7 @@ struct Resolver<'f, 'a> {
 }
 
 impl<'f, 'a> Resolver<'f, 'a> {
-    fn new(facts: &'f mut Facts<'a>, tree: &'f QueueTree, source: &Source<'a>) -> Self {
+    fn new(facts: &'f mut ResolvedRequest<'a>, tree: &'f QueueTree, source: &RequestParts<'a>) -> Self {
         let ids = source.running.iter().enumerate().map(|(at, w)| (&*w.workload_id, (at, w.members.len())));
         Self {
             facts,
@@ -60,7 +59,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
         }
     }
 
-    fn resolve(mut self, source: &Source<'a>) -> Result<(), Vec<Fault>> {
+    fn resolve(mut self, source: &RequestParts<'a>) -> Result<(), Vec<Fault>> {
         if !self.facts.only_totals {
             self.resolve_terms(source)?;
         }
@@ -72,28 +71,29 @@ impl<'f, 'a> Resolver<'f, 'a> {
             })
             .collect();
         for (at, workload) in source.pending.iter().enumerate() {
-            let shape = self.shape_of(workload);
+            let shape = self.shape_of(workload)?;
             if let Some(running) = shape.rest_of {
                 self.facts.rests[running] = Some(at);
             }
             let known = self.shapes.len();
             let shape = *self.shapes.entry(shape).or_insert(known);
             let queue = queue_of(self.tree, workload.queue.as_deref());
-            self.facts.workloads.push(Waiting { input: workload, queue, shape, age: 0 });
-            if self.kinds.len().saturating_mul(self.facts.rows) > MAX_CHOICES {
-                let detail = format!("the request has more than {MAX_CHOICES} pairs of a kind of member and an agent");
-                return Err(vec![Fault::new("/pending", "too_many", detail)]);
-            }
+            self.facts.workloads.push(ResolvedWorkload { input: workload, queue, shape, age: 0 });
         }
-        let mut shapes: Vec<(Shape, usize)> = self.shapes.into_iter().collect();
+        let mut shapes: Vec<(WorkloadShape, usize)> = self.shapes.into_iter().collect();
         shapes.sort_unstable_by_key(|(_, at)| *at);
         self.facts.shapes = shapes.into_iter().map(|(shape, _)| shape).collect();
-        self.facts.needs = self.facts.shapes.iter().map(|shape| need(self.facts, shape)).collect();
+        let facts = &*self.facts;
+        let need = |shape: &WorkloadShape| {
+            let unused = vec![0; shape.groups.len()];
+            facts.need_of_members(shape, &unused, shape.minimum().max(1))
+        };
+        self.facts.needs = self.facts.shapes.iter().map(need).collect();
         rank_by_age(&mut self.facts.workloads);
         Ok(())
     }
 
-    fn resolve_terms(&mut self, source: &Source<'a>) -> Result<(), Vec<Fault>> {
+    fn resolve_terms(&mut self, source: &RequestParts<'a>) -> Result<(), Vec<Fault>> {
         let pending = source.pending.iter().flat_map(|w| w.affinity.with.iter().chain(&w.affinity.against));
         let running = source.running.iter().flat_map(|w| &w.affinity.against);
         let mut topologies: FastMap<&str, Arc<Vec<usize>>> = FastMap::default();
@@ -104,7 +104,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
             let topology = topologies.entry(&term.topology_key);
             let domain = Arc::clone(topology.or_insert_with(|| Arc::new(self.facts.domains_of(&term.topology_key))));
             self.terms.insert(term, self.facts.terms.len());
-            self.facts.terms.push(Term { labels: &term.labels, domain });
+            self.facts.terms.push(TermDomains { labels: &term.labels, domain });
             if topologies.len().saturating_mul(self.facts.rows) > MAX_CHOICES {
                 break;
             }
@@ -133,16 +133,16 @@ impl<'f, 'a> Resolver<'f, 'a> {
             return Vec::new();
         }
         let facts = &self.facts;
-        let matches = |term: &Term| term.labels.iter().all(|(key, value)| labels.get(key) == Some(value));
+        let matches = |term: &TermDomains| term.labels.iter().all(|(key, value)| labels.get(key) == Some(value));
         let find = || facts.terms.iter().enumerate().filter(|(_, term)| matches(term)).map(|(at, _)| at).collect();
         self.matching.entry(labels).or_insert_with(find).clone()
     }
 
-    fn shape_of(&mut self, workload: &'a CyclePending) -> Shape {
+    fn shape_of(&mut self, workload: &'a CyclePending) -> Result<WorkloadShape, Vec<Fault>> {
         let mut groups = Vec::with_capacity(workload.members.len());
         let mut count = 0;
         for member in &workload.members {
-            let kind = self.kind_of(workload, member);
+            let kind = self.kind_of(workload, member)?;
             let number = usize::try_from(member.count).unwrap_or_default();
             groups.push(MemberGroup { kind, first: count, count: number, priority: member.priority });
             count += number;
@@ -152,7 +152,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
         let rest_of = self.running.get(&*workload.workload_id).copied();
         let running = rest_of.map_or(0, |(_, running)| running);
         let size = |value: Option<i64>| value.map(|value| usize::try_from(value).unwrap_or_default());
-        Shape {
+        Ok(WorkloadShape {
             groups,
             count,
             running,
@@ -163,35 +163,38 @@ impl<'f, 'a> Resolver<'f, 'a> {
             matching: self.matching_terms(&workload.labels),
             max_per_agent: size(workload.max_per_agent).filter(|_| !self.facts.only_totals),
             rest_of: rest_of.map(|(at, _)| at),
-        }
+        })
     }
 
-    fn kind_of(&mut self, workload: &'a CyclePending, member: &'a MemberTemplate) -> usize {
-        let key = KindKey {
-            slots: &member.slots,
+    /// The kind of a member. A new one is compared with each agent, so that too many of them are refused before.
+    fn kind_of(&mut self, workload: &'a CyclePending, member: &'a MemberTemplate) -> Result<usize, Vec<Fault>> {
+        let rules = MemberRules {
             labels: &member.labels,
-            tolerations: &workload.tolerations,
             expressions: &workload.affinity.agents,
+            tolerations: &workload.tolerations,
         };
+        let key = KindKey { slots: &member.slots, rules };
         let known = self.kinds.len();
         let kind = *self.kinds.entry(key).or_insert(known);
         if kind == known {
-            let made = self.make_kind(workload, member);
+            if (known + 1).saturating_mul(self.facts.rows) > MAX_CHOICES {
+                let detail = format!("the request has more than {MAX_CHOICES} pairs of a kind of member and an agent");
+                return Err(vec![Fault::new("/pending", "too_many", detail)]);
+            }
+            let made = self.make_kind(member, rules);
             self.facts.kinds.push(made);
         }
-        kind
+        Ok(kind)
     }
 
-    fn make_kind(&self, workload: &'a CyclePending, member: &'a MemberTemplate) -> MemberKind<'a> {
+    fn make_kind(&self, member: &'a MemberTemplate, rules: MemberRules<'a>) -> MemberKind<'a> {
         let facts = &self.facts;
         let request: Vec<(usize, u128)> = cells_of(self.tree, &member.slots).collect();
         let part = |(column, units): &(usize, u128)| Fraction::new(*units, facts.capacity[*column].units());
         let mut kind = MemberKind {
             size: request.iter().map(part).max().unwrap_or(Fraction::ZERO),
             request,
-            labels: &member.labels,
-            expressions: &workload.affinity.agents,
-            tolerations: &workload.tolerations,
+            rules,
             refusing: Vec::new(),
             has_agent: false,
             could_run: false,
@@ -199,7 +202,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
         kind.refusing = if facts.only_totals {
             vec![0]
         } else {
-            facts.agents.iter().map(|agent| predicates::refusing(&kind, agent)).collect()
+            facts.agents.iter().map(|agent| predicates::refusing(&rules, &agent.rules())).collect()
         };
         let lasting = predicates::lasting();
         let fits_empty = |agent: usize| {
@@ -229,19 +232,7 @@ fn merge_alike(groups: Vec<MemberGroup>) -> Vec<MemberGroup> {
     merged
 }
 
-/// The sum of requests of the first members in task order that could ever run, as many as have to start.
-fn need(facts: &Facts, shape: &Shape) -> Vec<Amount> {
-    let mut need = vec![Amount::ZERO; facts.capacity.len()];
-    let mut left = shape.minimum().max(1);
-    for group in shape.groups.iter().filter(|group| facts.kinds[group.kind].could_run) {
-        let number = group.count.min(left);
-        add_times(&mut need, &facts.kinds[group.kind].request, number);
-        left -= number;
-    }
-    need
-}
-
-fn rank_by_age(workloads: &mut [Waiting]) {
+fn rank_by_age(workloads: &mut [ResolvedWorkload]) {
     let mut order: Vec<usize> = (0..workloads.len()).collect();
     let key = |at: &usize| {
         let input = workloads[*at].input;

@@ -8,11 +8,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::facts::{Facts, NO_DOMAIN};
-use super::predicates::{self, Candidate, PREDICATES, Surroundings};
+use super::facts::{NO_DOMAIN, ResolvedRequest};
+use super::predicates::{self, AgentCandidate, NeighbourCounts, PREDICATES};
 use super::request::workloads::CycleAgent;
-use super::scores::{Seat, weighted};
-use super::shapes::{MemberKind, PredicateSet, Shape};
+use super::scores::{MemberOnAgent, weighted};
+use super::shapes::{MemberKind, PredicateSet, WorkloadShape};
 use crate::division::QueueSlotGrid;
 use crate::maps::FastMap;
 use crate::reclaim::free_capacity::count_fits;
@@ -21,9 +21,12 @@ use crate::reclaim::snapshot::NO_AGENT;
 /// The largest number of pairs of a kind and an agent that indexes keep. Beyond it they are built again when needed.
 const MAX_INDEXED: usize = 4_000_000;
 
+/// The smallest number of changes that the log keeps.
+const MIN_LOGGED: usize = 64;
+
 /// A member as the room counts it.
 #[derive(Clone, Copy)]
-pub struct Footprint<'f> {
+pub struct CountedMember<'f> {
     pub request: &'f [(usize, u128)],
     pub matching: &'f [usize],
     pub against: &'f [usize],
@@ -31,8 +34,8 @@ pub struct Footprint<'f> {
     pub workload: Option<usize>,
 }
 
-pub struct Room<'a> {
-    pub facts: &'a Facts<'a>,
+pub struct AgentOccupancy<'a> {
+    pub facts: &'a ResolvedRequest<'a>,
     free: QueueSlotGrid<i128>,
     /// By term and domain: the members whose workload has the labels of the term.
     present: FastMap<(usize, usize), usize>,
@@ -42,17 +45,19 @@ pub struct Room<'a> {
     opposed: FastMap<(usize, usize), usize>,
     /// By pending workload and agent.
     own: FastMap<(usize, usize), usize>,
-    /// The agents that changed, in the order of the changes.
+    /// The agents that changed last, in the order of the changes.
     log: Vec<usize>,
+    /// How many changes are in the log no more.
+    forgotten: usize,
     indexes: Vec<Option<AgentIndex>>,
     indexed: usize,
     /// The predicates on agents that count here.
     considered: PredicateSet,
 }
 
-impl<'a> Room<'a> {
+impl<'a> AgentOccupancy<'a> {
     /// All agents without any member, cordoned ones included.
-    pub fn empty(facts: &'a Facts<'a>) -> Self {
+    pub fn empty(facts: &'a ResolvedRequest<'a>) -> Self {
         let width = facts.capacity.len();
         let mut free = QueueSlotGrid::new(facts.rows, width, 0);
         for agent in 0..facts.rows {
@@ -68,6 +73,7 @@ impl<'a> Room<'a> {
             opposed: FastMap::default(),
             own: FastMap::default(),
             log: Vec::new(),
+            forgotten: 0,
             indexes: (0..facts.kinds.len()).map(|_| None).collect(),
             indexed: 0,
             considered: predicates::lasting(),
@@ -90,6 +96,7 @@ impl<'a> Room<'a> {
             opposed: self.opposed.clone(),
             own: self.own.clone(),
             log: Vec::new(),
+            forgotten: 0,
             indexes: (0..self.indexes.len()).map(|_| None).collect(),
             indexed: 0,
             considered: self.considered,
@@ -118,14 +125,14 @@ impl<'a> Room<'a> {
     }
 
     /// True if workloads of this shape count their members by agent.
-    pub fn counts_members(&self, shape: &Shape) -> bool {
+    pub fn counts_members(&self, shape: &WorkloadShape) -> bool {
         shape.max_per_agent.is_some() || self.facts.domains.is_some()
     }
 
-    pub fn footprint(&self, workload: usize, kind: usize) -> Footprint<'a> {
+    pub fn footprint(&self, workload: usize, kind: usize) -> CountedMember<'a> {
         let facts = self.facts;
         let shape = facts.shape_of(workload);
-        Footprint {
+        CountedMember {
             request: &facts.kinds[kind].request,
             matching: &shape.matching,
             against: &shape.against,
@@ -136,7 +143,7 @@ impl<'a> Room<'a> {
     /// True if the member may run on the agent beside what runs there. Slots are not asked for.
     pub fn admits(&self, workload: usize, kind: usize, agent: usize) -> bool {
         let shape = self.facts.shape_of(workload);
-        let candidate = || Candidate { room: self, shape, workload, agent };
+        let candidate = || AgentCandidate { room: self, shape, workload, agent };
         !self.refuses(kind, agent) && (!shape.looks_at_others() || predicates::admits_beside(&candidate()))
     }
 
@@ -145,7 +152,7 @@ impl<'a> Room<'a> {
         let shape = self.facts.shape_of(workload);
         let mut refused = vec![0; PREDICATES.len()];
         for agent in 0..self.facts.rows {
-            let candidate = Candidate { room: self, shape, workload, agent };
+            let candidate = AgentCandidate { room: self, shape, workload, agent };
             refused[predicates::first_refusing(self.refusing(kind, agent), &candidate)?] += 1;
         }
         Some(refused)
@@ -161,15 +168,15 @@ impl<'a> Room<'a> {
         count_fits(|column| self.free[(agent, column)], self.request(kind), most)
     }
 
-    pub fn put(&mut self, member: Footprint, agent: usize) {
+    pub fn put(&mut self, member: CountedMember, agent: usize) {
         self.change(member, agent, true);
     }
 
-    pub fn take_away(&mut self, member: Footprint, agent: usize) {
+    pub fn take_away(&mut self, member: CountedMember, agent: usize) {
         self.change(member, agent, false);
     }
 
-    fn change(&mut self, member: Footprint, agent: usize, arrives: bool) {
+    fn change(&mut self, member: CountedMember, agent: usize, arrives: bool) {
         if agent == NO_AGENT {
             return;
         }
@@ -203,9 +210,20 @@ impl<'a> Room<'a> {
         if !cells.is_empty() {
             self.log.push(agent);
         }
+        // An index that has missed more changes than there are agents is built again, so that older ones need not be kept.
+        if self.log.len() > 2 * (self.facts.rows + MIN_LOGGED) {
+            let old = self.log.len() / 2;
+            self.log.drain(..old);
+            self.forgotten += old;
+        }
     }
 
-    /// Hands out the index of a kind, up to date. It has to come back with [`Room::keep_index`].
+    /// How many changes there were.
+    fn changes(&self) -> usize {
+        self.forgotten + self.log.len()
+    }
+
+    /// Hands out the index of a kind, up to date. It has to come back with [`AgentOccupancy::keep_index`].
     pub fn lend_index(&mut self, kind: usize) -> AgentIndex {
         let mut index = self.indexes[kind].take().unwrap_or_else(|| {
             if self.indexed > MAX_INDEXED {
@@ -230,12 +248,13 @@ impl<'a> Room<'a> {
         }
         let member: &MemberKind = &self.facts.kinds[kind];
         let known: Option<&CycleAgent> = self.facts.agents.get(agent).copied();
-        let seat = Seat { member, agent: known, free: self.free.row(agent), total: self.facts.total.row(agent) };
+        let seat =
+            MemberOnAgent { member, agent: known, free: self.free.row(agent), total: self.facts.total.row(agent) };
         Some(weighted(&self.facts.weights, &seat))
     }
 }
 
-impl Surroundings for Room<'_> {
+impl NeighbourCounts for AgentOccupancy<'_> {
     fn domain(&self, term: usize, agent: usize) -> Option<usize> {
         Some(self.facts.terms[term].domain[agent]).filter(|domain| *domain != NO_DOMAIN)
     }
@@ -259,7 +278,7 @@ impl Surroundings for Room<'_> {
 
 /// The agents on which a member of a kind would fit, the best first: the highest score, then the smallest id.
 pub struct AgentIndex {
-    /// How much of the log is in the index.
+    /// How many changes are in the index.
     read: usize,
     /// By agent.
     scores: Vec<Option<u128>>,
@@ -267,17 +286,17 @@ pub struct AgentIndex {
 }
 
 impl AgentIndex {
-    fn new(room: &Room, kind: usize) -> Self {
+    fn new(room: &AgentOccupancy, kind: usize) -> Self {
         let scores: Vec<Option<u128>> = (0..room.facts.rows).map(|agent| room.score(kind, agent)).collect();
         let known = scores.iter().enumerate().filter_map(|(agent, score)| Some((Reverse((*score)?), agent)));
-        Self { read: room.log.len(), order: known.collect(), scores }
+        Self { read: room.changes(), order: known.collect(), scores }
     }
 
-    fn refresh(&mut self, room: &Room, kind: usize) {
-        if room.log.len() - self.read > room.facts.rows {
+    fn refresh(&mut self, room: &AgentOccupancy, kind: usize) {
+        if room.changes() - self.read > room.facts.rows {
             *self = Self::new(room, kind);
         }
-        for agent in &room.log[self.read..] {
+        for agent in &room.log[self.read - room.forgotten..] {
             let score = room.score(kind, *agent);
             if score != self.scores[*agent] {
                 if let Some(old) = self.scores[*agent] {
@@ -289,7 +308,7 @@ impl AgentIndex {
                 self.scores[*agent] = score;
             }
         }
-        self.read = room.log.len();
+        self.read = room.changes();
     }
 
     /// The agents in order.

@@ -2,18 +2,35 @@
 //! name, owner, queue, priority and times have one shape.
 
 use crate::division::Fraction;
-use crate::placement_rules::{LabelRequirement, Labels, Toleration};
+use crate::placement_rules::{LabelRequirement, Labels, Taint, Toleration};
 
 /// A set of predicates: bit n stands for the predicate at index n of their registry.
 pub type PredicateSet = u8;
+
+/// The properties of a member on which it depends whether an agent may have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemberRules<'a> {
+    /// The labels that the agent must carry.
+    pub labels: &'a Labels,
+    /// The requirements of `affinity.agents`.
+    pub expressions: &'a [LabelRequirement],
+    pub tolerations: &'a [Toleration],
+}
+
+/// The properties of an agent on which it depends whether it may have a member.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentRules<'a> {
+    /// With the label `agent_id`.
+    pub labels: &'a Labels,
+    pub taints: &'a [Taint],
+    pub schedulable: bool,
+}
 
 /// Members that ask for the same slots and may run on the same agents.
 pub struct MemberKind<'a> {
     /// As (column, units of 10^-12), without zeros.
     pub request: Vec<(usize, u128)>,
-    pub labels: &'a Labels,
-    pub expressions: &'a [LabelRequirement],
-    pub tolerations: &'a [Toleration],
+    pub rules: MemberRules<'a>,
     /// By agent: the predicates that refuse it whatever runs there.
     pub refusing: Vec<PredicateSet>,
     /// True if an agent has the labels and taints that the member asks for.
@@ -36,7 +53,7 @@ pub struct MemberGroup {
 
 /// Everything about a workload on which its placement depends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct WorkloadShape {
     /// In task order.
     pub groups: Vec<MemberGroup>,
     /// How many members wait.
@@ -56,7 +73,7 @@ pub struct Shape {
     pub rest_of: Option<usize>,
 }
 
-impl Shape {
+impl WorkloadShape {
     /// How many members have to start for the minimum; 0 if it runs.
     pub fn minimum(&self) -> usize {
         self.gang.saturating_sub(self.running)
@@ -66,6 +83,12 @@ impl Shape {
     /// again, and counting is exact.
     pub fn is_simple(&self) -> bool {
         self.groups.len() == 1 && self.with.is_empty() && self.against.is_empty()
+    }
+
+    /// True if in addition no workload can keep it away from agents, so that a placement that failed also fails for the same
+    /// reason again.
+    pub fn fails_alike(&self) -> bool {
+        self.is_simple() && self.matching.is_empty()
     }
 
     /// True if members that run or have started may refuse an agent.

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::outcome::{Seated, Start, TraceStep};
-use super::placement::Placed;
-use super::reservation::Ending;
-use super::state::Cycle;
+use super::outcome::{MemberPlacement, TraceStep, WorkloadStart};
+use super::placement::PlacedMember;
+use super::request::options::Backfill;
+use super::reservation::MemberEnd;
+use super::state::CycleState;
 use crate::decimal::Amount;
 
-impl Cycle<'_> {
+impl CycleState<'_> {
     /// Starts members that are in the room already.
-    pub fn start(&mut self, workload: usize, placed: &[Placed], action: &'static str, surplus: bool) {
+    pub fn start(&mut self, workload: usize, placed: &[PlacedMember], action: &'static str, surplus: bool) {
         let result = if surplus { "surplus" } else { "started" };
         self.note(workload, action, result, placed.len());
         let asked = self.asked(workload, placed);
@@ -22,6 +23,10 @@ impl Cycle<'_> {
         }
         if self.reservation.as_ref().is_some_and(|known| known.workload == workload) {
             self.end_reservation();
+        }
+        if self.settings.by_queues && self.progress[workload].reason.is_some() {
+            let facts = self.facts;
+            self.claims.remove(&self.turn, waiting.queue, workload, |workload| facts.need_of(workload));
         }
         self.hold(workload, &asked);
         self.seat(workload, placed, action, surplus);
@@ -50,26 +55,28 @@ impl Cycle<'_> {
         }
     }
 
-    fn seat(&mut self, workload: usize, placed: &[Placed], action: &'static str, surplus: bool) {
+    fn seat(&mut self, workload: usize, placed: &[PlacedMember], action: &'static str, surplus: bool) {
         let waiting = &self.facts.workloads[workload];
         let shape = &self.facts.shapes[waiting.shape];
         let progress = &mut self.progress[workload];
         let end = self.facts.end_after_start(workload).unwrap_or(i64::MAX);
         let mut members = Vec::with_capacity(placed.len());
-        for Placed { group, agent } in placed.iter().copied() {
+        for PlacedMember { group, agent } in placed.iter().copied() {
             let member = shape.groups[group].first + progress.used[group];
             progress.used[group] += 1;
             let known = self.facts.agents.get(agent);
             let agent_id = known.map(|agent| Arc::clone(&agent.agent_id));
-            members.push(Seated { member, agent_id, kernel_id: None });
+            members.push(MemberPlacement { member, agent_id, kernel_id: None });
             let member = self.room.footprint(workload, shape.groups[group].kind);
             let (queue, preemptible) = (waiting.queue, waiting.input.preemptible);
-            self.endings.push(Ending { at: end, member, agent, queue, preemptible, seat: None });
+            if self.settings.backfill == Backfill::Easy {
+                self.endings.push(MemberEnd { at: end, member, agent, queue, preemptible, seat: None });
+            }
         }
         self.endings_are_sorted = false;
         progress.started += placed.len();
         members.sort_unstable_by_key(|seated| seated.member);
-        self.starts.push(Start {
+        self.starts.push(WorkloadStart {
             workload_id: Arc::clone(&waiting.input.workload_id),
             queue: Arc::clone(&self.turn.tree.queues[waiting.queue].name),
             position: progress.position.unwrap_or_default(),

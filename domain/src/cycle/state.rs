@@ -1,19 +1,22 @@
 //! The state of a cycle: what queues hold, what agents have free, and how far each workload has come. Every action works
 //! on the state as the actions before left it.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
-use super::facts::{Facts, add_times};
+use super::facts::{ResolvedRequest, add_times};
 use super::holdings::QueueHoldings;
-use super::never::Never;
+use super::never::ImpedimentIndices;
 use super::order::claims::ShareClaims;
-use super::outcome::{Eviction, Start, TraceStep};
-use super::reasons::Reason;
+use super::outcome::{Eviction, TraceStep, WorkloadStart};
+use super::placement::PlacementRequest;
+use super::reasons::NotedReason;
 use super::request::options::{Backfill, CycleSettings};
-use super::reservation::{Ending, Reservation, TimeSearch};
-use super::room::{Footprint, Room};
+use super::reservation::{MemberEnd, Reservation, TimeSearch};
+use super::room::{AgentOccupancy, CountedMember};
 use super::running::RunningState;
-use super::shapes::Shape;
+use super::shapes::WorkloadShape;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreWeights;
 use crate::division::{Fraction, QueueSlotGrid, QueueTree};
@@ -25,22 +28,40 @@ use crate::sequencer::turns::TurnState;
 
 /// How far a workload has come.
 #[derive(Clone, Default)]
-pub struct Progress {
+pub struct WorkloadProgress {
     /// By group of its shape: the members that have started.
     pub used: SmallVec<[usize; 1]>,
     pub started: usize,
+    /// The running members of the same workload that the cycle evicted, by their places in the request.
+    pub lost: Vec<usize>,
     /// Its place in the order, from 1, once it had a turn.
     pub position: Option<usize>,
-    pub reason: Option<Reason>,
+    pub reason: Option<NotedReason>,
 }
 
-impl Progress {
-    pub fn minimum_runs(&self, shape: &Shape) -> bool {
-        self.started >= shape.minimum()
+impl WorkloadProgress {
+    pub fn minimum_runs(&self, shape: &WorkloadShape) -> bool {
+        self.missing(shape) == 0
+    }
+
+    /// How many members still have to start for the minimum.
+    pub fn missing(&self, shape: &WorkloadShape) -> usize {
+        let held = shape.running.saturating_sub(self.lost.len()) + self.started;
+        shape.gang.saturating_sub(held)
+    }
+
+    /// The amounts that the minimum still asks for; where it runs, those of the next member.
+    pub fn need<'f>(&self, facts: &'f ResolvedRequest, workload: usize) -> Cow<'f, [Amount]> {
+        let shape = facts.shape_of(workload);
+        if self.lost.is_empty() {
+            facts.need_of(workload).into()
+        } else {
+            facts.need_of_members(shape, &self.used, self.missing(shape)).into()
+        }
     }
 
     /// The largest part of the capacity of any slot that the workload holds.
-    pub fn dominant_share(&self, facts: &Facts, workload: usize) -> Fraction {
+    pub fn dominant_share(&self, facts: &ResolvedRequest, workload: usize) -> Fraction {
         let shape = facts.shape_of(workload);
         if self.started == 0 && shape.rest_of.is_none() {
             return Fraction::ZERO;
@@ -49,19 +70,20 @@ impl Progress {
         for (group, used) in shape.groups.iter().zip(&self.used) {
             add_times(&mut held, &facts.kinds[group.kind].request, *used);
         }
-        for seat in shape.rest_of.iter().flat_map(|running| &facts.seats[*running]) {
+        let seats = shape.rest_of.iter().flat_map(|running| facts.seats[*running].iter().enumerate());
+        for (_, seat) in seats.filter(|(at, _)| !self.lost.contains(at)) {
             add_times(&mut held, &seat.request, 1);
         }
         held.iter().zip(&facts.capacity).map(|(held, all)| Fraction::of(*held, *all)).max().unwrap_or(Fraction::ZERO)
     }
 
     /// The first group with a member that has not started.
-    pub fn next_group(&self, shape: &Shape) -> Option<usize> {
+    pub fn next_group(&self, shape: &WorkloadShape) -> Option<usize> {
         (0..shape.groups.len()).find(|group| self.used[*group] < shape.groups[*group].count)
     }
 
     /// Writes what the workload asks for next, by column.
-    pub fn write_need(&self, facts: &Facts, workload: usize, row: &mut [Amount]) {
+    pub fn write_need(&self, facts: &ResolvedRequest, workload: usize, row: &mut [Amount]) {
         let shape = facts.shape_of(workload);
         if self.minimum_runs(shape) {
             row.fill(Amount::ZERO);
@@ -69,14 +91,14 @@ impl Progress {
                 add_times(row, &facts.kinds[shape.groups[group].kind].request, 1);
             }
         } else {
-            row.copy_from_slice(facts.need_of(workload));
+            row.copy_from_slice(&self.need(facts, workload));
         }
     }
 }
 
 /// The way in which a workload is tried.
 #[derive(Clone, Copy)]
-pub struct Attempted {
+pub struct AttemptOptions {
     pub action: &'static str,
     /// True if a queue that has its share waits for others.
     pub heeds_share: bool,
@@ -87,36 +109,37 @@ pub struct Attempted {
 /// Why a placement failed before, for all workloads of one shape.
 pub struct KnownFailure {
     pub stamp: usize,
-    pub reason: Reason,
+    pub reason: NotedReason,
 }
 
-pub struct Cycle<'a> {
-    pub facts: &'a Facts<'a>,
+pub struct CycleState<'a> {
+    pub facts: &'a ResolvedRequest<'a>,
     pub settings: &'a CycleSettings,
     pub plan_options: &'a PlanOptions,
     pub score_weights: &'a ScoreWeights,
     /// The tree with what queues hold at present, and the shares.
     pub turn: TurnState<'a>,
     pub held: QueueHoldings,
-    pub room: Room<'a>,
+    pub room: AgentOccupancy<'a>,
     pub running: RunningState<'a>,
-    pub never: Vec<Option<Never>>,
-    pub progress: Vec<Progress>,
+    pub never: Vec<Option<ImpedimentIndices>>,
+    pub progress: Vec<WorkloadProgress>,
     pub claims: ShareClaims,
     /// The order of the group; the queues take turns otherwise.
     pub order: Vec<usize>,
     positions: usize,
-    /// The first workload that waits for room: of all, and by queue.
-    pub blocker: Option<usize>,
-    pub blockers: Vec<Option<usize>>,
+    /// The first workload that waits for room: of all, read with the order of the group, and by queue.
+    blocker: Option<usize>,
+    blockers: Vec<Option<usize>>,
     /// The workloads behind a blocker that had no turn yet.
     pub deferred: Vec<usize>,
     pub reservation: Option<Reservation<'a>>,
-    pub endings: Vec<Ending<'a>>,
+    /// All members that hold room, where reservations are made.
+    pub endings: Vec<MemberEnd<'a>>,
     pub endings_are_sorted: bool,
     /// Shapes and queues for which no expected end leaves room.
     timeless: FastSet<(usize, usize, bool)>,
-    pub starts: Vec<Start>,
+    pub starts: Vec<WorkloadStart>,
     pub evictions: Vec<Eviction>,
     pub steps: Option<Vec<TraceStep>>,
     pub budget: SearchBudget,
@@ -127,37 +150,42 @@ pub struct Cycle<'a> {
     pub evicting_plans: usize,
     /// By shape.
     pub failures: FastMap<usize, KnownFailure>,
-    /// By shape and queue: the stamp at which it would have delayed the reserved workload. They belong to the reservation.
-    pub delays: FastMap<(usize, usize), usize>,
+    /// By shape, queue and whether it may be evicted: the stamp at which it would have delayed the reserved workload. They
+    /// belong to the reservation.
+    pub delays: FastMap<(usize, usize, bool), usize>,
 }
 
 /// The parts from which a cycle begins.
-pub struct Beginning<'a> {
-    pub facts: &'a Facts<'a>,
+pub struct CycleInput<'a> {
+    pub facts: &'a ResolvedRequest<'a>,
     pub settings: &'a CycleSettings,
     pub plan_options: &'a PlanOptions,
     pub score_weights: &'a ScoreWeights,
     pub tree: QueueTree,
     pub fair_share: &'a QueueSlotGrid<Amount>,
     pub running: RunningState<'a>,
-    pub never: Vec<Option<Never>>,
+    pub never: Vec<Option<ImpedimentIndices>>,
     pub explains: bool,
     /// True if the algorithm of the division is the one with quotas.
     pub has_quotas: bool,
 }
 
-impl<'a> Cycle<'a> {
-    pub fn new(beginning: Beginning<'a>) -> Self {
-        let Beginning { facts, settings, plan_options, tree, .. } = beginning;
+impl<'a> CycleState<'a> {
+    pub fn new(beginning: CycleInput<'a>) -> Self {
+        let CycleInput { facts, settings, plan_options, tree, .. } = beginning;
         let queues = tree.len();
         let has_quota =
             || (0..queues).any(|q| tree.quota.row(q).iter().any(|quota| *quota > Bound::Limited(Amount::ZERO)));
         let checks_quota = beginning.has_quotas && plan_options.policy == PolicyName::Strategies && has_quota();
         let held = QueueHoldings::of(&tree);
+        let is_easy = settings.backfill == Backfill::Easy;
         let room = occupied_room(facts, &tree, &held);
         let next = QueueSlotGrid::new(queues, tree.slots.len(), Amount::ZERO);
         let groups = |workload: usize| facts.shape_of(workload).groups.len();
-        let untouched = |workload| Progress { used: SmallVec::from_elem(0, groups(workload)), ..Progress::default() };
+        let untouched = |workload| WorkloadProgress {
+            used: SmallVec::from_elem(0, groups(workload)),
+            ..WorkloadProgress::default()
+        };
         Self {
             facts,
             settings,
@@ -165,7 +193,7 @@ impl<'a> Cycle<'a> {
             score_weights: beginning.score_weights,
             turn: TurnState { tree, fair_share: beginning.fair_share, next },
             held,
-            endings: endings(facts, beginning.running.queues()),
+            endings: if is_easy { endings(facts, beginning.running.queues()) } else { Vec::new() },
             room,
             running: beginning.running,
             never: beginning.never,
@@ -193,7 +221,7 @@ impl<'a> Cycle<'a> {
 
     /// Forgets who waits for what, so that all workloads that wait get their turns again in the present state.
     pub fn begin_round(&mut self) {
-        let waits = |(at, progress): &mut (usize, &mut Progress)| {
+        let waits = |(at, progress): &mut (usize, &mut WorkloadProgress)| {
             self.never[*at].is_none() && !progress.minimum_runs(self.facts.shape_of(*at))
         };
         self.progress
@@ -228,15 +256,20 @@ impl<'a> Cycle<'a> {
         });
         let looks = position <= self.settings.depth;
         if !looks {
-            self.progress[workload].reason = Some(Reason::Depth);
+            self.progress[workload].reason = Some(NotedReason::Depth);
         }
         looks
     }
 
+    /// The workload that blocks a queue, or all queues. One that has started blocks no longer.
+    pub fn blocker_for(&self, queue: usize) -> Option<usize> {
+        let blocker = if self.settings.by_queues { self.blockers[queue] } else { self.blocker };
+        blocker.filter(|workload| self.awaits_minimum(*workload))
+    }
+
     /// The workload that waits for room ahead of this one.
     pub fn blocker_of(&self, workload: usize) -> Option<usize> {
-        let blocker =
-            if self.settings.by_queues { self.blockers[self.facts.workloads[workload].queue] } else { self.blocker };
+        let blocker = self.blocker_for(self.facts.workloads[workload].queue);
         let position = |workload: usize| self.progress[workload].position.unwrap_or(usize::MAX);
         blocker.filter(|other| *other != workload && position(*other) < position(workload))
     }
@@ -253,30 +286,38 @@ impl<'a> Cycle<'a> {
     }
 
     /// True if another round may start more although nothing has got free: where a placement is greedy or affinity counts,
-    /// a workload that failed before may fit after other starts, and with `easy` the turns of queues decide which workload
-    /// gets the reservation.
+    /// a workload that failed before may fit after other starts, one that reached a limit blocks no longer, and with `easy`
+    /// the turns of queues decide which workload gets the reservation.
     pub fn may_start_more(&self) -> bool {
         if self.settings.by_queues && self.settings.backfill == Backfill::Easy {
             return true;
         }
-        (0..self.progress.len()).any(|workload| {
-            let for_room = |reason: &Reason| reason.is_for_room() || matches!(reason, Reason::Predicates);
-            self.awaits_minimum(workload)
-                && !self.facts.shape_of(workload).is_simple()
-                && self.progress[workload].reason.as_ref().is_some_and(for_room)
-        })
+        (0..self.progress.len()).any(|workload| self.may_change(workload))
+    }
+
+    /// True if the workload may start after all, or may wait for something else than room, so that it keeps others back no
+    /// longer.
+    fn may_change(&self, workload: usize) -> bool {
+        let Some(reason) = &self.progress[workload].reason else { return false };
+        if self.never[workload].is_some() || !(reason.is_for_room() || matches!(reason, NotedReason::Predicates)) {
+            return false;
+        }
+        let is_out_of_bounds =
+            || self.check_bounds(workload, &self.progress[workload].need(self.facts, workload)).is_err();
+        !self.facts.shape_of(workload).fails_alike() || (self.awaits_minimum(workload) && is_out_of_bounds())
     }
 
     /// Starts the minimum of the workload, or notes why it waits.
-    pub fn consider(&mut self, workload: usize, attempted: Attempted) {
-        let number = self.facts.shape_of(workload).minimum();
-        let used = self.progress[workload].used.clone();
-        let need = self.facts.need_of(workload);
-        match self.try_place(workload, &used, number, need, attempted.heeds_share) {
+    pub fn consider(&mut self, workload: usize, attempted: AttemptOptions) {
+        let progress = &self.progress[workload];
+        let number = progress.missing(self.facts.shape_of(workload));
+        let (used, need) = (progress.used.clone(), progress.need(self.facts, workload));
+        let wanted = PlacementRequest { workload, used: &used, number, group: None };
+        match self.try_place(wanted, &need, attempted.heeds_share) {
             Ok(placed) if attempted.may_start => self.start(workload, &placed, attempted.action, false),
             Ok(placed) => {
                 self.give_up(workload, &placed);
-                self.wait(workload, attempted.action, Reason::Depth);
+                self.wait(workload, attempted.action, NotedReason::Depth);
             }
             Err(reason) => {
                 let waits_for_room = reason.is_for_room();
@@ -288,22 +329,25 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    pub fn wait(&mut self, workload: usize, action: &'static str, reason: Reason) {
-        self.note(workload, action, reason.code_text(), self.facts.shape_of(workload).minimum());
+    pub fn wait(&mut self, workload: usize, action: &'static str, reason: NotedReason) {
+        let missing = self.progress[workload].missing(self.facts.shape_of(workload));
+        self.note(workload, action, reason.code_text(), missing);
         self.progress[workload].reason = Some(reason);
     }
 
     fn block(&mut self, workload: usize) {
         let queue = self.facts.workloads[workload].queue;
-        self.blocker.get_or_insert(workload);
-        self.blockers[queue].get_or_insert(workload);
+        if self.blocker_for(queue).is_none() {
+            self.blocker = Some(workload);
+            self.blockers[queue] = Some(workload);
+        }
         self.claim(workload);
         if self.settings.backfill == Backfill::Easy && self.reservation.is_none() {
             self.reserve(workload);
         }
     }
 
-    pub fn claim(&mut self, workload: usize) {
+    fn claim(&mut self, workload: usize) {
         let facts = self.facts;
         if self.settings.by_queues {
             let queue = facts.workloads[workload].queue;
@@ -311,10 +355,20 @@ impl<'a> Cycle<'a> {
         }
     }
 
+    /// Notes that the cycle evicted a running member of the workload, of which its minimum needs another one now.
+    pub fn note_lost(&mut self, workload: usize, member: usize) {
+        let progress = &mut self.progress[workload];
+        progress.lost.push(member);
+        progress.reason.get_or_insert(NotedReason::NoRoom);
+        if self.reservation.as_ref().is_some_and(|known| known.workload == workload) {
+            self.end_reservation();
+        }
+    }
+
     fn reserve(&mut self, workload: usize) {
         let waiting = &self.facts.workloads[workload];
         let key = (waiting.shape, waiting.queue, waiting.input.preemptible);
-        if self.timeless.contains(&key) {
+        if self.timeless.contains(&key) || !self.progress[workload].lost.is_empty() {
             return;
         }
         if !self.endings_are_sorted {
@@ -338,8 +392,8 @@ impl<'a> Cycle<'a> {
 }
 
 /// The room with everything that runs. Where only totals count, what the roots hold is gone.
-fn occupied_room<'a>(facts: &'a Facts<'a>, tree: &QueueTree, held: &QueueHoldings) -> Room<'a> {
-    let mut room = Room::empty(facts);
+fn occupied_room<'a>(facts: &'a ResolvedRequest<'a>, tree: &QueueTree, held: &QueueHoldings) -> AgentOccupancy<'a> {
+    let mut room = AgentOccupancy::empty(facts);
     room.heed_all_predicates();
     if facts.only_totals {
         for root in tree.children(None) {
@@ -358,23 +412,23 @@ fn occupied_room<'a>(facts: &'a Facts<'a>, tree: &QueueTree, held: &QueueHolding
 
 /// A running member as rooms count it.
 pub fn running_footprint<'a>(
-    facts: &'a Facts<'a>,
-    room: &Room<'a>,
+    facts: &'a ResolvedRequest<'a>,
+    room: &AgentOccupancy<'a>,
     running: usize,
     request: &'a [(usize, u128)],
-) -> Footprint<'a> {
+) -> CountedMember<'a> {
     let counts = |workload: &usize| room.counts_members(facts.shape_of(*workload));
     let presence = &facts.presences[running];
     let workload = facts.rests[running].filter(counts);
-    Footprint { request, matching: &presence.matching, against: &presence.against, workload }
+    CountedMember { request, matching: &presence.matching, against: &presence.against, workload }
 }
 
-fn endings<'a>(facts: &'a Facts<'a>, queues: &[usize]) -> Vec<Ending<'a>> {
-    let room = Room::empty(facts);
+fn endings<'a>(facts: &'a ResolvedRequest<'a>, queues: &[usize]) -> Vec<MemberEnd<'a>> {
+    let room = AgentOccupancy::empty(facts);
     let mut endings = Vec::new();
     for (running, seats) in facts.seats.iter().enumerate() {
         for (at, seat) in seats.iter().enumerate() {
-            endings.push(Ending {
+            endings.push(MemberEnd {
                 at: facts.ends[running].unwrap_or(i64::MAX),
                 member: running_footprint(facts, &room, running, &seat.request),
                 agent: seat.agent,

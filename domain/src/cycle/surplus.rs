@@ -2,14 +2,15 @@
 
 use super::facts::add_times;
 use super::order::queues::QueueTurns;
-use super::reasons::Reason;
+use super::placement::PlacementRequest;
+use super::reasons::NotedReason;
 use super::request::options::Backfill;
-use super::state::Cycle;
+use super::state::CycleState;
 use crate::decimal::Amount;
 
 /// Starts what still fits of the workloads whose minimum runs.
-pub fn run(cycle: &mut Cycle, heeds_share: bool) {
-    let has_surplus = |cycle: &Cycle, workload: usize| {
+pub fn run(cycle: &mut CycleState, heeds_share: bool) {
+    let has_surplus = |cycle: &CycleState, workload: usize| {
         let (shape, progress) = (cycle.facts.shape_of(workload), &cycle.progress[workload]);
         cycle.never[workload].is_none() && progress.minimum_runs(shape) && progress.started < shape.most
     };
@@ -34,30 +35,28 @@ pub fn run(cycle: &mut Cycle, heeds_share: bool) {
 }
 
 /// Starts one member of the workload. Returns true if more may follow.
-fn start_one(cycle: &mut Cycle, workload: usize, heeds_share: bool) -> bool {
+fn start_one(cycle: &mut CycleState, workload: usize, heeds_share: bool) -> bool {
     if !cycle.give_turn(workload) {
         return false;
     }
     let facts = cycle.facts;
     let shape = facts.shape_of(workload);
     let action = cycle.action_for(workload);
-    let blocker =
-        if cycle.settings.by_queues { cycle.blockers[facts.workloads[workload].queue] } else { cycle.blocker };
+    let blocker = cycle.blocker_for(facts.workloads[workload].queue);
     if let Some(blocker) = blocker.filter(|_| cycle.settings.backfill == Backfill::Nothing) {
-        cycle.wait(workload, action, Reason::Behind(blocker));
+        cycle.wait(workload, action, NotedReason::Behind(blocker));
         return false;
     }
     let mut refused = None;
+    let used = cycle.progress[workload].used.clone();
     for (at, group) in shape.groups.iter().enumerate() {
-        if cycle.progress[workload].used[at] == group.count {
+        if used[at] == group.count {
             continue;
         }
-        // Only members of this group count as waiting, so that the next one of them is tried.
-        let mut used: Vec<usize> = shape.groups.iter().map(|group| group.count).collect();
-        used[at] = cycle.progress[workload].used[at];
+        let wanted = PlacementRequest { workload, used: &used, number: 1, group: Some(at) };
         let mut need = vec![Amount::ZERO; facts.capacity.len()];
         add_times(&mut need, &facts.kinds[group.kind].request, 1);
-        match cycle.try_place(workload, &used, 1, &need, heeds_share) {
+        match cycle.try_place(wanted, &need, heeds_share) {
             Ok(placed) => {
                 cycle.start(workload, &placed, action, true);
                 return cycle.progress[workload].started < shape.most;

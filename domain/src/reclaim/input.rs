@@ -30,6 +30,10 @@ pub struct ReclaimInput<'a> {
 /// The largest number of running members, which is above any real cluster. It bounds the memory that a request can use.
 pub const MAX_RUNNING_MEMBERS: usize = 500_000;
 const MAX_PENDING_MEMBERS: usize = 20_000;
+/// The largest number of agents, which is above any real cluster. It bounds the memory that a request can use.
+pub const MAX_AGENTS: usize = 50_000;
+/// The largest product of agents and kinds of pending members. It bounds the time in which they are compared.
+pub const MAX_CHOICES: usize = 10_000_000;
 
 /// A running workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -36,10 +36,12 @@ mod workloads;
 
 pub use input::{PendingGang, PendingMember, ReclaimAgent, ReclaimInput, RunningMember, RunningWorkload};
 pub use observe::observed_tree;
+pub(crate) use observe::with_slots_of;
 pub use outcome::{EvictionRefusal, PlacedMember, PlanFigures, ReclaimPlan, ReclaimRule, ReclaimVerdict, Victim};
 pub use plan::{plan, plan_warnings};
 pub use plan_options::{NodeOrder, PlanOptions, PolicyName, ReclaimStrategy};
 pub use policy::plugins;
 pub use settings::ReclaimOptions;
 pub use simulation::ReclaimSimulation;
+pub(crate) use simulation::find_duplicates;
 pub use workloads::GroupWorkloads;

@@ -18,21 +18,20 @@ pub fn observed_tree(
     running: &[RunningWorkload],
     pending: Option<&PendingGang>,
 ) -> Result<QueueTree, Vec<Fault>> {
-    let mut tree = QueueTree::lay_out(specs, &with_slots_of(capacity, running, pending))?;
+    let held = running.iter().flat_map(|w| w.members.iter().map(|m| &m.slots));
+    let asked = pending.into_iter().flat_map(|p| p.members.iter().map(|m| &m.slots));
+    let mut tree = QueueTree::lay_out(specs, &with_slots_of(capacity, held.chain(asked)))?;
     add_workloads(&mut tree, running, pending)?;
     sums::add_up(&mut tree, specs);
     Ok(tree)
 }
 
-fn with_slots_of(capacity: &SlotAmounts, running: &[RunningWorkload], pending: Option<&PendingGang>) -> SlotAmounts {
+/// The capacity, with the slots of which only members know: the group has none of them.
+pub fn with_slots_of<'m>(capacity: &SlotAmounts, members: impl Iterator<Item = &'m SlotAmounts>) -> SlotAmounts {
     let mut all = capacity.clone();
-    let members = running.iter().flat_map(|w| w.members.iter().map(|m| &m.slots));
-    let asked = pending.into_iter().flat_map(|p| p.members.iter().map(|m| &m.slots));
-    for slots in members.chain(asked) {
-        for (slot, _) in slots.iter() {
-            if all.get(slot).is_none() {
-                all.set(slot, Amount::ZERO);
-            }
+    for (slot, _) in members.flat_map(SlotAmounts::iter) {
+        if all.get(slot).is_none() {
+            all.set(slot, Amount::ZERO);
         }
     }
     all

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::input::{MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload};
+use super::input::{
+    MAX_AGENTS, MAX_CHOICES, MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload,
+};
 use super::observe::observed_tree;
 use super::outcome::ReclaimPlan;
 use super::plan::plan;
@@ -18,11 +20,6 @@ use crate::queues::{MAX_QUEUES, QueueSpec};
 use crate::reading::{at_most, at_most_if_any};
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
-
-/// The largest number of agents, which is above any real cluster. It bounds the memory that a request can use.
-const MAX_AGENTS: usize = 50_000;
-/// The largest product of agents and kinds of pending members.
-const MAX_CHOICES: usize = 10_000_000;
 
 /// A snapshot with the workload that wants to run in it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -132,7 +129,7 @@ impl ReclaimSimulation {
 }
 
 /// Adds a fault for every name that occurs again, at the place of the repetition.
-fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<Fault>) {
+pub fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<Fault>) {
     let mut seen: FastMap<&str, P> = FastMap::default();
     for (id, pointer) in ids {
         if faults.len() >= MAX_FAULTS {

@@ -1,10 +1,11 @@
 //! Workloads that can never start. Each rule compares what the minimum of a workload asks for with what is there at most, and
 //! not with what is free, so that neither an order nor a scheduling cycle is needed.
 //!
-//! The rules are asked in this order, and the first one that refuses is the answer:
+//! The rules are those of scheduling cycles (CYCLE §3), with their predicates. They are asked in this order, and the first one
+//! that refuses is the answer:
 //! 1. Fewer members than the minimum have an agent whose labels and taints they pass.
 //! 2. Fewer members fit on such an agent when it is empty.
-//! 3. The minimum asks for more than the capacity of the group,
+//! 3. The minimum, with what its running members hold, asks for more than the capacity of the group,
 //! 4. or than the limit of its queue, or of a queue above.
 //! 5. Fewer equal members than the minimum fit on all empty agents together. Members that differ are left to cycles, because the
 //!    answer depends on how they are placed.
@@ -15,12 +16,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::cycle::predicates::first_lasting_refusal;
+use crate::cycle::shapes::{AgentRules, MemberRules};
+use crate::cycle::start_rules::{MemberFit, MemberLack, find_excess, find_lack};
 use crate::decimal::Amount;
 use crate::division::fraction::{Fraction, largest_ratio};
 use crate::maps::FastMap;
 use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
 use crate::queues::{Bound, QueueConfigs};
 use crate::slots::{SlotAmounts, SlotName};
+
+/// Reported members need no labels of agents by themselves; their affinity has all requirements.
+static NO_LABELS: Labels = Labels::new();
 
 /// The total that a workload exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,10 +135,11 @@ impl<'a> StartLimits<'a> {
     pub fn impediment(&mut self, demand: &StartDemand<'a>) -> Option<StartImpediment> {
         let mut needed: Vec<MemberDemand<'a>> = demand.members.iter().take(demand.needed).copied().collect();
         if !self.agents.is_empty() {
-            match self.needed_members(demand) {
-                Ok(members) => needed = members,
-                Err(impediment) => return Some(impediment),
+            if let Some(impediment) = self.lacking_members(demand) {
+                return Some(impediment);
             }
+            let able = demand.members.iter().copied().filter(|member| self.fit(*member).count > 0);
+            needed = able.take(demand.needed).collect();
         }
         let mut asked = demand.held.clone();
         for member in &needed {
@@ -142,35 +150,24 @@ impl<'a> StartLimits<'a> {
             .or_else(|| self.too_many_members(&needed))
     }
 
-    /// The first members that could ever run, as many as the start needs.
-    fn needed_members(&mut self, demand: &StartDemand<'a>) -> Result<Vec<MemberDemand<'a>>, StartImpediment> {
+    /// The impediment of a workload of which fewer members than the start needs could ever run.
+    fn lacking_members(&mut self, demand: &StartDemand<'a>) -> Option<StartImpediment> {
         let needed = demand.needed.min(demand.members.len());
-        let (mut found, mut admitted) = (Vec::with_capacity(needed), 0);
-        let (mut first_refused, mut first_too_large) = (None, None);
-        for member in &demand.members {
+        let fit = |member: &MemberDemand<'a>| {
             let fit = self.fit(*member);
-            if !fit.is_admitted {
-                first_refused.get_or_insert(fit);
-                continue;
+            MemberFit { count: 1, has_agent: fit.is_admitted, could_run: fit.count > 0 }
+        };
+        match find_lack(demand.members.iter().map(fit), needed)? {
+            MemberLack::Agents(member) => {
+                let refused = self.fit(demand.members[member]).refused.clone();
+                Some(StartImpediment::Predicates { refused, agents: self.agents.len() as u64 })
             }
-            admitted += 1;
-            if fit.count > 0 {
-                found.push(*member);
-            } else {
-                first_too_large.get_or_insert((member.slots, fit));
-            }
-            if found.len() == needed {
-                return Ok(found);
+            MemberLack::Room(member) => {
+                let member = demand.members[member];
+                let fit = self.fit(member);
+                too_large(ImpedimentScope::Agent, member.slots, |slot| fit.most.get(slot))
             }
         }
-        let agents = self.agents.len() as u64;
-        let predicates = |fit: &KindFit| StartImpediment::Predicates { refused: fit.refused.clone(), agents };
-        let impediment = match (first_refused, first_too_large) {
-            (Some(fit), _) if admitted < needed => Some(predicates(&fit)),
-            (_, Some((slots, fit))) => too_large(ImpedimentScope::Agent, slots, |slot| fit.most.get(slot)),
-            _ => None,
-        };
-        impediment.map_or(Ok(found), Err)
     }
 
     fn fit(&mut self, member: MemberDemand<'a>) -> Arc<KindFit> {
@@ -180,9 +177,9 @@ impl<'a> StartLimits<'a> {
 
     fn beyond_capacity(&self, asked: &SlotAmounts) -> Option<StartImpediment> {
         let capacity = |slot| self.capacity.get(slot).unwrap_or(Amount::ZERO);
-        let exceeds = asked.iter().any(|(slot, asked)| asked > capacity(slot));
-        let is_known = !self.agents.is_empty();
-        (exceeds && is_known).then(|| too_large(ImpedimentScope::Group, asked, |slot| Some(capacity(slot))))?
+        let rows = asked.iter().map(|(slot, asked)| (slot, asked, capacity(slot)));
+        let (slot, asked, most) = find_excess(rows.filter(|_| !self.agents.is_empty()))?;
+        Some(StartImpediment::TooLarge { scope: ImpedimentScope::Group, slot, asked, most })
     }
 
     fn beyond_queue_limit(&self, queue: &str, asked: &SlotAmounts) -> Option<StartImpediment> {
@@ -190,13 +187,17 @@ impl<'a> StartLimits<'a> {
         // A chain of parents is never longer than the number of queues.
         for _ in 0..self.queues.len() {
             let (name, config) = next?;
-            let limit = |slot| match config.limit.get(slot) {
-                Some(Bound::Limited(limit)) => Some(limit),
+            let rows = asked.iter().filter_map(|(slot, asked)| match config.limit.get(slot) {
+                Some(Bound::Limited(limit)) => Some((slot, asked, limit)),
                 _ => None,
-            };
-            if asked.iter().any(|(slot, asked)| limit(slot).is_some_and(|limit| asked > limit)) {
-                let limited: SlotAmounts = asked.iter().filter(|(slot, _)| limit(*slot).is_some()).collect();
-                return too_large(ImpedimentScope::Queue(Arc::clone(name)), &limited, limit);
+            });
+            if let Some((slot, asked, most)) = find_excess(rows) {
+                return Some(StartImpediment::TooLarge {
+                    scope: ImpedimentScope::Queue(Arc::clone(name)),
+                    slot,
+                    asked,
+                    most,
+                });
             }
             next = self.queues.get_key_value(config.parent.as_deref()?);
         }
@@ -216,17 +217,15 @@ impl<'a> StartLimits<'a> {
 
 fn kind_fit(member: MemberDemand<'_>, agents: &[AgentTotals<'_>]) -> KindFit {
     let mut fit = KindFit::default();
-    let none = PlacementRules::default();
-    let rules = member.rules.unwrap_or(&none);
+    let rules = MemberRules {
+        labels: &NO_LABELS,
+        expressions: member.rules.map_or(&[], |rules| &rules.affinity.agents),
+        tolerations: member.rules.map_or(&[], |rules| &rules.tolerations),
+    };
     for agent in agents {
-        let refuses = if !rules.affinity.agents.iter().all(|requirement| requirement.accepts(&agent.labels)) {
-            Some("labels")
-        } else if !rules.tolerates(agent.taints) {
-            Some("taints")
-        } else {
-            None
-        };
-        if let Some(predicate) = refuses {
+        // An agent that is down or takes no work may come back.
+        let agent_rules = AgentRules { labels: &agent.labels, taints: agent.taints, schedulable: true };
+        if let Some(predicate) = first_lasting_refusal(&rules, &agent_rules) {
             *fit.refused.entry(predicate).or_default() += 1;
             continue;
         }

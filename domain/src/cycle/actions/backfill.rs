@@ -1,24 +1,24 @@
 //! `backfill`: smaller workloads start behind one that waits for room.
 
-use super::{Action, Phase};
+use super::{Action, ActionPhase};
 use crate::cycle::order::queues::QueueTurns;
-use crate::cycle::reasons::Reason;
+use crate::cycle::reasons::NotedReason;
 use crate::cycle::request::options::Backfill;
-use crate::cycle::state::{Attempted, Cycle};
+use crate::cycle::state::{AttemptOptions, CycleState};
 
 /// Goes on behind workloads that wait for room: with whatever fits, or with what does not delay the reserved one.
-pub(super) struct Fill;
+pub(super) struct BackfillAction;
 
-impl Action for Fill {
+impl Action for BackfillAction {
     fn name(&self) -> &'static str {
         "backfill"
     }
 
-    fn phase(&self) -> Phase {
-        Phase::Behind
+    fn phase(&self) -> ActionPhase {
+        ActionPhase::Behind
     }
 
-    fn run(&self, cycle: &mut Cycle, is_chosen: bool) {
+    fn run(&self, cycle: &mut CycleState, is_chosen: bool) {
         let facts = cycle.facts;
         let deferred = std::mem::take(&mut cycle.deferred);
         if !cycle.settings.by_queues {
@@ -38,14 +38,13 @@ impl Action for Fill {
     }
 }
 
-fn go_on(cycle: &mut Cycle, workload: usize, is_chosen: bool) {
+fn go_on(cycle: &mut CycleState, workload: usize, is_chosen: bool) {
     let is_free = is_chosen && cycle.facts.asks_for_nothing(workload);
     if cycle.settings.backfill == Backfill::Nothing && !is_free {
-        let queue = cycle.facts.workloads[workload].queue;
-        let blocker = if cycle.settings.by_queues { cycle.blockers[queue] } else { cycle.blocker };
-        cycle.wait(workload, "backfill", blocker.map_or(Reason::Depth, Reason::Behind));
+        let blocker = cycle.blocker_for(cycle.facts.workloads[workload].queue);
+        cycle.wait(workload, "backfill", blocker.map_or(NotedReason::Depth, NotedReason::Behind));
         return;
     }
     let heeds_share = !is_free && cycle.heeds_shares();
-    cycle.consider(workload, Attempted { action: "backfill", heeds_share, may_start: true });
+    cycle.consider(workload, AttemptOptions { action: "backfill", heeds_share, may_start: true });
 }

@@ -5,11 +5,11 @@ mod backfill;
 mod preempt;
 mod reclaim;
 
-use super::state::Cycle;
+use super::state::CycleState;
 
 /// The phases of a cycle: what runs in an earlier one does not depend on the order in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum ActionPhase {
     /// In order, until a workload waits for room.
     InOrder,
     /// Behind workloads that wait for room.
@@ -22,15 +22,16 @@ pub enum Phase {
 pub trait Action: Sync {
     fn name(&self) -> &'static str;
 
-    fn phase(&self) -> Phase;
+    fn phase(&self) -> ActionPhase;
 
     /// Starts what it can. An action of the first two phases that is not chosen starts nothing, but finds out why
     /// workloads wait.
-    fn run(&self, cycle: &mut Cycle, is_chosen: bool);
+    fn run(&self, cycle: &mut CycleState, is_chosen: bool);
 }
 
 /// All actions. A new one is a new file and a line here.
-static ACTIONS: &[&dyn Action] = &[&allocate::Allocate, &backfill::Fill, &reclaim::Reclaim, &preempt::Preempt];
+static ACTIONS: &[&dyn Action] =
+    &[&allocate::AllocateAction, &backfill::BackfillAction, &reclaim::ReclaimAction, &preempt::PreemptAction];
 
 pub fn names() -> impl Iterator<Item = &'static str> {
     ACTIONS.iter().map(|action| action.name())
@@ -41,6 +42,6 @@ pub fn action(name: &str) -> Option<&'static dyn Action> {
 }
 
 /// The actions of a phase, chosen or not.
-pub fn of_phase(phase: Phase) -> impl Iterator<Item = &'static dyn Action> {
+pub fn of_phase(phase: ActionPhase) -> impl Iterator<Item = &'static dyn Action> {
     ACTIONS.iter().copied().filter(move |action| action.phase() == phase)
 }

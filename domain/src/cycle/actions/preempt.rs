@@ -1,23 +1,23 @@
 //! `preempt`: a workload takes room from less urgent ones of its own queue.
 
-use super::{Action, Phase};
+use super::{Action, ActionPhase};
 use crate::cycle::plans::PlanRun;
-use crate::cycle::state::Cycle;
+use crate::cycle::state::CycleState;
 use crate::reclaim::search::EvictionMode;
 
 /// Starts workloads by evicting members of a lower priority in the same queue (DIVISION §6.5).
-pub(super) struct Preempt;
+pub(super) struct PreemptAction;
 
-impl Action for Preempt {
+impl Action for PreemptAction {
     fn name(&self) -> &'static str {
         "preempt"
     }
 
-    fn phase(&self) -> Phase {
-        Phase::Evicting
+    fn phase(&self) -> ActionPhase {
+        ActionPhase::Evicting
     }
 
-    fn run(&self, cycle: &mut Cycle, _: bool) {
+    fn run(&self, cycle: &mut CycleState, _: bool) {
         PlanRun::new(cycle, EvictionMode::Preempt, self.name()).run();
     }
 }

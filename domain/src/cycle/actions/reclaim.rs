@@ -1,23 +1,23 @@
 //! `reclaim`: a queue below its share takes room back from queues above theirs.
 
-use super::{Action, Phase};
+use super::{Action, ActionPhase};
 use crate::cycle::plans::PlanRun;
-use crate::cycle::state::Cycle;
+use crate::cycle::state::CycleState;
 use crate::reclaim::search::EvictionMode;
 
 /// Starts workloads by evicting members of other queues (DIVISION §6.2).
-pub(super) struct Reclaim;
+pub(super) struct ReclaimAction;
 
-impl Action for Reclaim {
+impl Action for ReclaimAction {
     fn name(&self) -> &'static str {
         "reclaim"
     }
 
-    fn phase(&self) -> Phase {
-        Phase::Evicting
+    fn phase(&self) -> ActionPhase {
+        ActionPhase::Evicting
     }
 
-    fn run(&self, cycle: &mut Cycle, _: bool) {
+    fn run(&self, cycle: &mut CycleState, _: bool) {
         PlanRun::new(cycle, EvictionMode::Reclaim, self.name()).run();
     }
 }

@@ -38,6 +38,18 @@ impl ShareClaims {
         self.update(state, queue, need);
     }
 
+    /// Forgets a workload that has started.
+    pub fn remove<'n>(
+        &mut self,
+        state: &TurnState,
+        queue: usize,
+        workload: usize,
+        need: impl Fn(usize) -> &'n [Amount],
+    ) {
+        self.waiting[queue].retain(|other| *other != workload);
+        self.update(state, queue, need);
+    }
+
     /// Follows a change of what the queue holds or of what waits in it.
     pub fn update<'n>(&mut self, state: &TurnState, queue: usize, need: impl Fn(usize) -> &'n [Amount]) {
         if self.only_deserving {

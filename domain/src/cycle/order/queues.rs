@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::cycle::facts::Facts;
-use crate::cycle::state::Progress;
+use crate::cycle::facts::ResolvedRequest;
+use crate::cycle::state::WorkloadProgress;
 use crate::decimal::Amount;
 use crate::division::score_weights::ScoreWeights;
 use crate::division::{Fraction, QueueSlotGrid};
@@ -26,7 +26,7 @@ pub struct QueueTurns<'a> {
 impl<'a> QueueTurns<'a> {
     /// Turns for these workloads. `state` gets what each queue asks for next.
     pub fn new(
-        (facts, progress, state): (&Facts, &[Progress], &mut TurnState),
+        (facts, progress, state): (&ResolvedRequest, &[WorkloadProgress], &mut TurnState),
         workloads: impl Iterator<Item = usize>,
         (by_score, weights): (bool, &'a ScoreWeights),
     ) -> Self {
@@ -64,7 +64,13 @@ impl<'a> QueueTurns<'a> {
     }
 
     /// Brings the order up to date after the turn of a queue.
-    pub fn settle(&mut self, facts: &Facts, progress: &[Progress], state: &mut TurnState, queue: usize) {
+    pub fn settle(
+        &mut self,
+        facts: &ResolvedRequest,
+        progress: &[WorkloadProgress],
+        state: &mut TurnState,
+        queue: usize,
+    ) {
         let path: Vec<usize> = state.tree.ancestry(queue).collect();
         for at in path {
             let waits = self.look_ahead(facts, progress, state, at);
@@ -73,7 +79,7 @@ impl<'a> QueueTurns<'a> {
     }
 
     /// Lets a workload have another turn.
-    pub fn put_back(&mut self, facts: &Facts, progress: &[Progress], workload: usize) {
+    pub fn put_back(&mut self, facts: &ResolvedRequest, progress: &[WorkloadProgress], workload: usize) {
         self.own[facts.workloads[workload].queue].push(Reverse((key(facts, progress, workload), workload)));
     }
 
@@ -83,7 +89,13 @@ impl<'a> QueueTurns<'a> {
     }
 
     /// Updates the workload that the queue would give next. Returns true if there is one.
-    fn look_ahead(&mut self, facts: &Facts, progress: &[Progress], state: &mut TurnState, queue: usize) -> bool {
+    fn look_ahead(
+        &mut self,
+        facts: &ResolvedRequest,
+        progress: &[WorkloadProgress],
+        state: &mut TurnState,
+        queue: usize,
+    ) -> bool {
         let own = self.own[queue].peek().map(|Reverse((_, workload))| *workload);
         let next = own.or_else(|| self.next[self.turns.first(Some(queue))?]);
         let row = state.next.row_mut(queue);
@@ -96,7 +108,7 @@ impl<'a> QueueTurns<'a> {
     }
 }
 
-fn key(facts: &Facts, progress: &[Progress], workload: usize) -> JobKey {
+fn key(facts: &ResolvedRequest, progress: &[WorkloadProgress], workload: usize) -> JobKey {
     let waiting = &facts.workloads[workload];
     let progress = &progress[workload];
     let minimum_runs = progress.minimum_runs(facts.shape_of(workload));

@@ -1,19 +1,18 @@
 //! `labels`: an agent carries the labels that the member asks for.
 
 use super::Predicate;
-use crate::cycle::request::workloads::CycleAgent;
-use crate::cycle::shapes::MemberKind;
+use crate::cycle::shapes::{AgentRules, MemberRules};
 
 /// Refuses agents without a label of the member, or that fail an expression of `affinity.agents`.
-pub(super) struct Labels;
+pub(super) struct LabelsPredicate;
 
-impl Predicate for Labels {
+impl Predicate for LabelsPredicate {
     fn name(&self) -> &'static str {
         "labels"
     }
 
-    fn admits_agent(&self, member: &MemberKind, agent: &CycleAgent) -> bool {
-        member.labels.iter().all(|(key, value)| agent.label(key) == Some(value))
-            && member.expressions.iter().all(|expression| expression.accepts(&agent.labels))
+    fn admits_agent(&self, member: &MemberRules, agent: &AgentRules) -> bool {
+        member.labels.iter().all(|(key, value)| agent.labels.get(key) == Some(value))
+            && member.expressions.iter().all(|expression| expression.accepts(agent.labels))
     }
 }

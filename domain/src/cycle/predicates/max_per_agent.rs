@@ -1,16 +1,16 @@
 //! `max_per_agent`: a workload spreads its members.
 
-use super::{Candidate, Predicate};
+use super::{AgentCandidate, Predicate};
 
 /// Refuses an agent that has as many members of the workload as it may have.
-pub(super) struct MaxPerAgent;
+pub(super) struct MaxPerAgentPredicate;
 
-impl Predicate for MaxPerAgent {
+impl Predicate for MaxPerAgentPredicate {
     fn name(&self) -> &'static str {
         "max_per_agent"
     }
 
-    fn admits_beside(&self, candidate: &Candidate) -> bool {
+    fn admits_beside(&self, candidate: &AgentCandidate) -> bool {
         let own = || candidate.room.members_on(candidate.workload, candidate.agent);
         candidate.shape.max_per_agent.is_none_or(|most| own() < most)
     }

@@ -8,11 +8,10 @@ mod max_per_agent;
 mod schedulable;
 mod taints;
 
-use super::request::workloads::CycleAgent;
-use super::shapes::{MemberKind, PredicateSet, Shape};
+use super::shapes::{AgentRules, MemberRules, PredicateSet, WorkloadShape};
 
 /// The members that run or have started, as far as predicates look at them.
-pub trait Surroundings {
+pub trait NeighbourCounts {
     /// The domain of an agent for a term of affinity; `None` if it does not have the label.
     fn domain(&self, term: usize, agent: usize) -> Option<usize>;
 
@@ -30,9 +29,9 @@ pub trait Surroundings {
 }
 
 /// A member of a workload on an agent, in the present state.
-pub struct Candidate<'c> {
-    pub room: &'c dyn Surroundings,
-    pub shape: &'c Shape,
+pub struct AgentCandidate<'c> {
+    pub room: &'c dyn NeighbourCounts,
+    pub shape: &'c WorkloadShape,
     /// The index of the workload.
     pub workload: usize,
     pub agent: usize,
@@ -48,24 +47,24 @@ pub trait Predicate: Sync {
     }
 
     /// The part of the rule that neither starts nor evictions change.
-    fn admits_agent(&self, _member: &MemberKind, _agent: &CycleAgent) -> bool {
+    fn admits_agent(&self, _member: &MemberRules, _agent: &AgentRules) -> bool {
         true
     }
 
     /// The part of the rule that depends on the members that run or have started.
-    fn admits_beside(&self, _candidate: &Candidate) -> bool {
+    fn admits_beside(&self, _candidate: &AgentCandidate) -> bool {
         true
     }
 }
 
 /// All predicates, in the order in which they are asked. A new one is a new file and a line here.
 pub static PREDICATES: &[&dyn Predicate] = &[
-    &schedulable::Schedulable,
-    &labels::Labels,
-    &taints::Taints,
-    &max_per_agent::MaxPerAgent,
-    &affinity::WithOthers,
-    &anti_affinity::AgainstOthers,
+    &schedulable::SchedulablePredicate,
+    &labels::LabelsPredicate,
+    &taints::TaintsPredicate,
+    &max_per_agent::MaxPerAgentPredicate,
+    &affinity::AffinityPredicate,
+    &anti_affinity::AntiAffinityPredicate,
 ];
 
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -78,8 +77,14 @@ pub fn lasting() -> PredicateSet {
 }
 
 /// The predicates that refuse the agent whatever runs on it.
-pub fn refusing(member: &MemberKind, agent: &CycleAgent) -> PredicateSet {
+pub fn refusing(member: &MemberRules, agent: &AgentRules) -> PredicateSet {
     set_of(|predicate| !predicate.admits_agent(member, agent))
+}
+
+/// The name of the first predicate that refuses the agent for as long as it has its labels and taints.
+pub fn first_lasting_refusal(member: &MemberRules, agent: &AgentRules) -> Option<&'static str> {
+    let mut lasting = PREDICATES.iter().filter(|predicate| predicate.is_lasting());
+    lasting.find(|predicate| !predicate.admits_agent(member, agent)).map(|predicate| predicate.name())
 }
 
 fn set_of(is_in: impl Fn(&dyn Predicate) -> bool) -> PredicateSet {
@@ -88,11 +93,11 @@ fn set_of(is_in: impl Fn(&dyn Predicate) -> bool) -> PredicateSet {
 }
 
 /// True if no predicate refuses because of members that run or have started.
-pub fn admits_beside(candidate: &Candidate) -> bool {
+pub fn admits_beside(candidate: &AgentCandidate) -> bool {
     PREDICATES.iter().all(|predicate| predicate.admits_beside(candidate))
 }
 
 /// The first predicate that refuses, given those that refuse whatever runs there.
-pub fn first_refusing(set: PredicateSet, candidate: &Candidate) -> Option<usize> {
+pub fn first_refusing(set: PredicateSet, candidate: &AgentCandidate) -> Option<usize> {
     (0..PREDICATES.len()).find(|at| set & (1 << at) != 0 || !PREDICATES[*at].admits_beside(candidate))
 }

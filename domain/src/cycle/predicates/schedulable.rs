@@ -1,13 +1,12 @@
 //! `schedulable`: a cordoned agent takes no new members.
 
 use super::Predicate;
-use crate::cycle::request::workloads::CycleAgent;
-use crate::cycle::shapes::MemberKind;
+use crate::cycle::shapes::{AgentRules, MemberRules};
 
 /// Refuses agents that are not schedulable.
-pub(super) struct Schedulable;
+pub(super) struct SchedulablePredicate;
 
-impl Predicate for Schedulable {
+impl Predicate for SchedulablePredicate {
     fn name(&self) -> &'static str {
         "schedulable"
     }
@@ -16,7 +15,7 @@ impl Predicate for Schedulable {
         false
     }
 
-    fn admits_agent(&self, _: &MemberKind, agent: &CycleAgent) -> bool {
+    fn admits_agent(&self, _: &MemberRules, agent: &AgentRules) -> bool {
         agent.schedulable
     }
 }

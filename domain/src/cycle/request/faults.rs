@@ -6,16 +6,17 @@ use crate::division::tree::faults::unknown_queue;
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::maps::{FastMap, FastSet};
 use crate::names::check_name;
-use crate::placement_rules::{Affinity, Labels, label_faults, taint_faults};
+use crate::placement_rules::{Affinity, Labels, label_faults, taint_faults, toleration_faults};
+use crate::reclaim::find_duplicates;
 use crate::reclaim::input::MAX_RUNNING_MEMBERS;
 
 /// The longest expected run time, a year, in seconds.
 const MAX_EXPECTED_SECONDS: i64 = 31_536_000;
 
 /// Collects faults until an answer would have too many.
-struct Faults(Vec<Fault>);
+struct CollectedFaults(Vec<Fault>);
 
-impl Faults {
+impl CollectedFaults {
     fn are_enough(&self) -> bool {
         self.0.len() >= MAX_FAULTS
     }
@@ -46,23 +47,8 @@ impl Faults {
     }
 }
 
-/// Ids that have to be unique.
-struct UniqueIds<'a>(FastSet<&'a str>);
-
-impl<'a> UniqueIds<'a> {
-    fn new() -> Self {
-        Self(FastSet::default())
-    }
-
-    fn add(&mut self, id: &'a str, pointer: impl FnOnce() -> String, faults: &mut Faults) {
-        if !self.0.insert(id) {
-            faults.push(Fault::new(pointer(), "duplicate_id", format!("the id {id:?} is named twice")));
-        }
-    }
-}
-
 pub fn find(request: &CycleSimulation) -> Vec<Fault> {
-    let mut faults = Faults(Vec::new());
+    let mut faults = CollectedFaults(Vec::new());
     check_agents(request.agents.as_deref().unwrap_or_default(), &mut faults);
     let queues: FastSet<&str> = request.queues.iter().map(|spec| spec.config.name.as_str()).collect();
     check_running(&request.running, &queues, &mut faults);
@@ -70,27 +56,26 @@ pub fn find(request: &CycleSimulation) -> Vec<Fault> {
     faults.0
 }
 
-fn check_agents(agents: &[CycleAgent], faults: &mut Faults) {
-    let mut ids = UniqueIds::new();
+fn check_agents(agents: &[CycleAgent], faults: &mut CollectedFaults) {
     for (at, agent) in agents.iter().enumerate() {
         let place = |key: &str| format!("/agents/{at}/{key}");
         if let Err(error) = check_name(&agent.agent_id) {
             faults.about(place("agent_id"), "invalid_name", error);
         }
-        ids.add(&agent.agent_id, || place("agent_id"), faults);
         faults.below(&format!("/agents/{at}"), label_faults(&agent.labels));
         faults.below(&format!("/agents/{at}"), taint_faults(&agent.taints));
     }
+    let ids = agents.iter().enumerate();
+    find_duplicates(ids.map(|(at, a)| (&*a.agent_id, move || format!("/agents/{at}/agent_id"))), &mut faults.0);
 }
 
-fn check_queue(pointer: &str, queue: Option<&str>, queues: &FastSet<&str>, faults: &mut Faults) {
+fn check_queue(pointer: &str, queue: Option<&str>, queues: &FastSet<&str>, faults: &mut CollectedFaults) {
     if let Some(name) = queue.filter(|name| !queues.contains(name)) {
         faults.push(unknown_queue(pointer, name));
     }
 }
 
-fn check_running(running: &[CycleRunning], queues: &FastSet<&str>, faults: &mut Faults) {
-    let (mut ids, mut kernels) = (UniqueIds::new(), UniqueIds::new());
+fn check_running(running: &[CycleRunning], queues: &FastSet<&str>, faults: &mut CollectedFaults) {
     let members: usize = running.iter().map(|workload| workload.members.len()).sum();
     if members > MAX_RUNNING_MEMBERS {
         let detail = format!("the request has {members} running members; at most {MAX_RUNNING_MEMBERS} are possible");
@@ -100,23 +85,28 @@ fn check_running(running: &[CycleRunning], queues: &FastSet<&str>, faults: &mut 
         let pointer = format!("/running/{at}");
         let place = |key: &str| format!("{pointer}/{key}");
         check_queue(&pointer, workload.queue.as_deref(), queues, faults);
-        ids.add(&workload.workload_id, || place("workload_id"), faults);
         faults.in_range(|| place("expected_seconds"), workload.expected_seconds, (1, MAX_EXPECTED_SECONDS));
         check_affinity(&pointer, &workload.labels, &workload.affinity, faults);
         for (member, known) in workload.members.iter().enumerate() {
             let place = |key: &str| format!("/running/{at}/members/{member}/{key}");
-            kernels.add(&known.kernel_id, || place("kernel_id"), faults);
             if let Some(Err(error)) = known.agent_id.as_deref().map(check_name) {
                 faults.about(place("agent_id"), "invalid_name", error);
             }
         }
     }
+    let workloads = running.iter().enumerate();
+    let ids = workloads.clone().map(|(at, w)| (&*w.workload_id, move || format!("/running/{at}/workload_id")));
+    find_duplicates(ids, &mut faults.0);
+    let kernels = workloads.flat_map(|(at, w)| {
+        let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
+        w.members.iter().enumerate().map(move |(member, m)| (&*m.kernel_id, pointer(member)))
+    });
+    find_duplicates(kernels, &mut faults.0);
 }
 
-fn check_pending(request: &CycleSimulation, queues: &FastSet<&str>, faults: &mut Faults) {
+fn check_pending(request: &CycleSimulation, queues: &FastSet<&str>, faults: &mut CollectedFaults) {
     let pending = &request.pending;
     let running: FastMap<&str, &CycleRunning> = request.running.iter().map(|w| (&*w.workload_id, w)).collect();
-    let mut ids = UniqueIds::new();
     let mut all = 0usize;
     for (at, workload) in pending.elements.iter().enumerate() {
         if faults.are_enough() {
@@ -127,7 +117,6 @@ fn check_pending(request: &CycleSimulation, queues: &FastSet<&str>, faults: &mut
         if workload.queue.as_deref().is_some_and(|queue| !queues.contains(queue)) {
             check_queue(&pointer(), workload.queue.as_deref(), queues, faults);
         }
-        ids.add(&workload.workload_id, || place("workload_id"), faults);
         let rest_of = running.get(&*workload.workload_id).copied();
         if rest_of.is_some_and(|running| running.queue != workload.queue) {
             let detail = "`queue` differs from that of the running workload with the same id";
@@ -139,7 +128,13 @@ fn check_pending(request: &CycleSimulation, queues: &FastSet<&str>, faults: &mut
         if !(workload.labels.is_empty() && workload.affinity.is_empty()) {
             check_affinity(&pointer(), &workload.labels, &workload.affinity, faults);
         }
+        if !workload.tolerations.is_empty() {
+            faults.below(&pointer(), toleration_faults(&workload.tolerations));
+        }
     }
+    let ids = pending.elements.iter().enumerate();
+    let pointer = |at: usize| move || format!("{}/workload_id", pending.pointer("/pending", at));
+    find_duplicates(ids.map(|(at, w)| (&*w.workload_id, pointer(at))), &mut faults.0);
     if all > MAX_PENDING_MEMBERS {
         let detail = format!("`pending` has {all} members; at most {MAX_PENDING_MEMBERS} are possible");
         faults.push(Fault::new("/pending", "too_many", detail));
@@ -151,7 +146,7 @@ fn check_members(
     workload: &CyclePending,
     rest_of: Option<&CycleRunning>,
     place: &impl Fn(&str) -> String,
-    faults: &mut Faults,
+    faults: &mut CollectedFaults,
 ) -> usize {
     if workload.members.is_empty() {
         faults.push(Fault::new(place("members"), "empty", "`members` must name at least one"));
@@ -176,7 +171,7 @@ fn check_members(
     count
 }
 
-fn check_affinity(pointer: &str, labels: &Labels, affinity: &Affinity, faults: &mut Faults) {
+fn check_affinity(pointer: &str, labels: &Labels, affinity: &Affinity, faults: &mut CollectedFaults) {
     faults.below(pointer, label_faults(labels));
     faults.below(&format!("{pointer}/affinity"), affinity.faults());
 }

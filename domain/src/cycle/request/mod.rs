@@ -15,15 +15,13 @@ use crate::placement_rules::AGENT_ID_LABEL;
 use crate::queues::{DEFAULT_QUEUE, MAX_QUEUES, QueueSpec};
 use crate::reading::{at_most, at_most_if_any};
 use crate::reclaim::ReclaimOptions;
-use crate::reclaim::input::MAX_RUNNING_MEMBERS;
+use crate::reclaim::input::{MAX_AGENTS, MAX_RUNNING_MEMBERS};
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 pub use one_or_list::OneOrList;
 use options::CycleOptions;
 use workloads::{CycleAgent, CyclePending, CycleRunning, MAX_PENDING_MEMBERS, WorkloadOwner};
 
-/// The largest number of agents, which is above any real cluster.
-const MAX_AGENTS: usize = 50_000;
 /// The largest number of pending workloads.
 const MAX_PENDING: usize = 500_000;
 

@@ -35,13 +35,13 @@ impl<T, const MOST: usize> From<Vec<T>> for OneOrList<T, MOST> {
 
 impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for OneOrList<T, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Either(PhantomData))
+        deserializer.deserialize_any(ElementOrListVisitor(PhantomData))
     }
 }
 
-struct Either<T, const MOST: usize>(PhantomData<T>);
+struct ElementOrListVisitor<T, const MOST: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Either<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ElementOrListVisitor<T, MOST> {
     type Value = OneOrList<T, MOST>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::cycle::shapes::AgentRules;
 use crate::defaults::default_true;
 use crate::placement_rules::{Affinity, Labels, Taint, Toleration};
 use crate::reading::at_most;
@@ -146,6 +147,10 @@ pub struct CycleAgent {
 }
 
 impl CycleAgent {
+    pub(crate) fn rules(&self) -> AgentRules<'_> {
+        AgentRules { labels: &self.labels, taints: &self.taints, schedulable: self.schedulable }
+    }
+
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }

@@ -21,7 +21,7 @@ const PART_UNIT: u128 = 10u128.pow(30);
 const PART_OF_SCORE: u128 = PART_UNIT / FULL_SCORE;
 
 /// A member on an agent, with the amounts of the agent.
-pub struct Seat<'s> {
+pub struct MemberOnAgent<'s> {
     pub member: &'s MemberKind<'s>,
     /// Absent where only totals count.
     pub agent: Option<&'s CycleAgent>,
@@ -29,7 +29,7 @@ pub struct Seat<'s> {
     pub total: &'s [u128],
 }
 
-impl Seat<'_> {
+impl MemberOnAgent<'_> {
     /// The used part of a slot with the member included, 0 to 1, in units of 10^-30.
     fn used(&self, column: usize) -> u128 {
         let asked = self.member.request.iter().find(|(at, _)| *at == column).map_or(0, |(_, units)| *units);
@@ -58,16 +58,16 @@ pub trait NodeScore: Sync {
     fn name(&self) -> &'static str;
 
     /// The score in units of 10^-12. A score that depends on other agents scores 0 here.
-    fn score(&self, seat: &Seat) -> u128;
+    fn score(&self, seat: &MemberOnAgent) -> u128;
 }
 
 /// All scores. A new one is a new file and a line here.
 pub static SCORES: &[&dyn NodeScore] = &[
-    &least_requested::LeastRequested,
-    &most_requested::MostRequested,
-    &balanced::Balanced,
-    &same_domain::SameDomain,
-    &untainted::Untainted,
+    &least_requested::LeastRequestedScore,
+    &most_requested::MostRequestedScore,
+    &balanced::BalancedScore,
+    &same_domain::SameDomainScore,
+    &untainted::UntaintedScore,
 ];
 
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -75,7 +75,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The weighted sum of all scores that depend on the agent alone, in units of 10^-24.
-pub fn weighted(weights: &[Amount], seat: &Seat) -> u128 {
+pub fn weighted(weights: &[Amount], seat: &MemberOnAgent) -> u128 {
     let scores = SCORES.iter().zip(weights).filter(|(_, weight)| !weight.is_zero());
     scores.map(|(score, weight)| score.score(seat) * weight.units()).sum()
 }

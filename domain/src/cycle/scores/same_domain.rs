@@ -1,29 +1,29 @@
 //! `same_domain`: keeps the members of a gang on as few agents, or values of a label, as possible.
 
-use super::{FULL_SCORE, NodeScore, SAME_DOMAIN, Seat};
-use crate::cycle::predicates::Surroundings;
-use crate::cycle::room::Room;
-use crate::cycle::shapes::Shape;
+use super::{FULL_SCORE, MemberOnAgent, NodeScore, SAME_DOMAIN};
+use crate::cycle::predicates::NeighbourCounts;
+use crate::cycle::room::AgentOccupancy;
+use crate::cycle::shapes::WorkloadShape;
 use crate::division::exact::mul_div;
 use crate::reclaim::free_capacity::count_fits;
 
 /// The part of the gang that can be in the domain of the agent. It depends on the other agents of the domain, so
 /// [`DomainQuestion`] computes it.
-pub(super) struct SameDomain;
+pub(super) struct SameDomainScore;
 
-impl NodeScore for SameDomain {
+impl NodeScore for SameDomainScore {
     fn name(&self) -> &'static str {
         SAME_DOMAIN
     }
 
-    fn score(&self, _: &Seat) -> u128 {
+    fn score(&self, _: &MemberOnAgent) -> u128 {
         0
     }
 }
 
 /// The members of a start that still need agents.
 pub struct DomainQuestion<'q> {
-    pub shape: &'q Shape,
+    pub shape: &'q WorkloadShape,
     pub workload: usize,
     /// Runs of equal members: (kind, number), in task order.
     pub waiting: Vec<(usize, usize)>,
@@ -31,7 +31,7 @@ pub struct DomainQuestion<'q> {
 
 impl DomainQuestion<'_> {
     /// The scores of all domains, in units of 10^-12. `domains` has the agents of each domain by id.
-    pub fn scores(&self, room: &Room, domains: &[Vec<usize>]) -> Vec<u128> {
+    pub fn scores(&self, room: &AgentOccupancy, domains: &[Vec<usize>]) -> Vec<u128> {
         let all = self.shape.gang.max(1) as u128;
         let score = |agents: &Vec<usize>| {
             let there: usize = agents.iter().map(|agent| room.members_on(self.workload, *agent)).sum();
@@ -42,7 +42,7 @@ impl DomainQuestion<'_> {
     }
 
     /// How many of the waiting members the agents have room for, each on the first agent that has.
-    fn room_for(&self, room: &Room, agents: &[usize]) -> usize {
+    fn room_for(&self, room: &AgentOccupancy, agents: &[usize]) -> usize {
         let mut taken = vec![Vec::new(); agents.len()];
         let mut seated = vec![0usize; agents.len()];
         let mut fit = 0;

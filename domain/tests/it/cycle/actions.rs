@@ -245,3 +245,78 @@ fn a_trace_has_every_decision() {
     assert_eq!(steps[..2], ["allocate w1 started", "allocate w2 no_room"]);
     assert!(cycle(&group(json!({})))["trace"].is_null());
 }
+
+#[test]
+fn a_blocker_that_waits_for_more_than_room_blocks_no_longer() {
+    // `free` asks for nothing, starts wherever it stands, and keeps away what has the labels of `big`.
+    let big = with(job("big", "a", 2), json!({"position": 1, "labels": {"app": "x"}}));
+    let against = json!({"against": [{"labels": {"app": "x"}, "topology_key": "agent_id"}]});
+    let free =
+        json!({"workload_id": "free", "queue": "a", "position": 3, "affinity": against, "members": [{"slots": {}}]});
+    let document = json!({"capacity": {"gpu": 2}, "agents": agents(&[2]), "running": [runs("r", "b", 1, "n1")],
+        "pending": [big, with(job("last", "a", 1), json!({"position": 2})), free],
+        "cycle": {"actions": ["allocate", "backfill"], "backfill": "none"}});
+    let answer = cycle(&group(document));
+    assert_eq!(reason(&answer, "big").0, "predicates");
+    assert_eq!(started(&answer), ["free", "last"]);
+}
+
+#[test]
+fn nothing_is_behind_a_workload_that_a_plan_has_started() {
+    let running: Vec<Value> = (1..=4).map(|at| runs(&format!("r{at}"), "b", 1, "n1")).collect();
+    let elastic = with(gang("w", "a", 2), json!({"gang_min": 1}));
+    let document = json!({"agents": agents(&[4]), "running": running, "pending": elastic,
+        "cycle": {"order": "queues", "backfill": "none"}});
+    let answer = cycle(&group(document));
+    assert_eq!(started(&answer), ["w"]);
+    assert_eq!(reason(&answer, "w").0, "no_room");
+    assert_eq!(waits(&answer, "w")["blocked_by"], json!([]));
+}
+
+#[test]
+fn a_workload_that_a_plan_has_started_claims_no_room() {
+    // The minimum of `w` gets its room on n1. Nothing waits for the free gpu of n2 but the rest of `half`.
+    let running = [runs("r1", "b", 1, "n1"), runs("r2", "b", 1, "n1"), runs("half", "b", 1, "n2")];
+    let member = json!({"slots": {"gpu": 1}, "count": 2, "labels": {"agent_id": "n1"}});
+    let pending = json!([
+        {"workload_id": "w", "queue": "a", "gang_min": 1, "members": [member]},
+        with(job("half", "b", 1), json!({"gang_min": 1}))
+    ]);
+    let document = json!({"agents": agents(&[2, 2]), "running": running, "pending": pending,
+        "cycle": {"order": "queues", "backfill": "none"}});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["w reclaim n1", "half allocate n2"]);
+}
+
+#[test]
+fn in_a_strict_order_the_next_that_finds_no_room_blocks_once_a_plan_has_started_the_first() {
+    let running = [
+        runs("r1", "b", 1, "n1"),
+        runs("r2", "b", 1, "n1"),
+        with(runs("s", "b", 1, "n2"), json!({"preemptible": false})),
+    ];
+    let on = |id: &str, gpu: u64, agent: &str, position: u64| {
+        json!({"workload_id": id, "queue": "a", "position": position,
+        "members": [{"slots": {"gpu": gpu}, "labels": {"agent_id": agent}}]})
+    };
+    let pending = json!([on("first", 1, "n1", 1), on("second", 2, "n2", 2), on("third", 1, "n2", 3)]);
+    let document =
+        json!({"agents": agents(&[2, 2]), "running": running, "pending": pending, "cycle": {"backfill": "none"}});
+    let answer = cycle(&group(document));
+    assert_eq!(started(&answer), ["first"]);
+    assert_eq!(waits(&answer, "third")["blocked_by"], json!(["second"]));
+}
+
+#[test]
+fn evicted_members_count_no_longer_for_the_minimum() {
+    // `x` takes both running members of `w`. The limit of `a` is open then, but the third member alone is no minimum.
+    let queues = json!([{"name": "a", "quota": {"gpu": 1}, "limit": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}}]);
+    let member = |kernel: &str| json!({"kernel_id": kernel, "slots": {"gpu": 1}, "agent_id": "n1"});
+    let running = json!([{"workload_id": "w", "queue": "a", "gang_min": 2, "members": [member("k1"), member("k2")]}]);
+    let pending = json!([with(job("w", "a", 1), json!({"gang_min": 2})), job("x", "b", 2)]);
+    let document = json!({"capacity": {"gpu": 3}, "agents": agents(&[2, 1]), "queues": queues, "running": running, "pending": pending});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["x reclaim n1"]);
+    assert_eq!(reason(&answer, "w"), ("gang".to_owned(), json!({"fit": 1, "minimum": 2})));
+    assert_eq!(waits(&answer, "w")["started"], false);
+}

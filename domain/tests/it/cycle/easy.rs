@@ -141,3 +141,55 @@ fn surplus_leaves_the_reservation_alone() {
     assert_eq!(starts(&answer), ["elastic allocate -"]);
     assert_eq!(reason(&answer, "elastic").0, "reserved");
 }
+
+#[test]
+fn quotas_count_at_the_reserved_time() {
+    // There would be room for all, but the quota of `a` has none for `big` beside `lasting`.
+    let queues = json!([{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}}]);
+    let stays = |id: &str, gpu: u64| with(job(id, "a", gpu), json!({"preemptible": false}));
+    let pending = [stays("big", 2), stays("lasting", 1)];
+    let document = json!({"queues": queues, "running": [ends_in("r", 3, "n1", 100)], "pending": pending});
+    let answer = easy(document.clone());
+    assert_eq!(waits(&answer, "big")["reserved_at"], "2026-01-13T10:01:40Z");
+    assert_eq!(reason(&answer, "lasting").0, "reserved");
+    let preemptible = json!({"pending": [stays("big", 2), job("lasting", "a", 1)]});
+    assert_eq!(started(&easy(merged(document, preemptible))), ["lasting"]);
+}
+
+#[test]
+fn a_workload_that_comes_to_wait_for_its_limit_keeps_no_reservation() {
+    // Surplus of `elastic` leaves `big` its room and its limit at 10:01:40, when `s` has ended. Until then the limit is reached.
+    let on = |agent: &str, gpu: u64| json!({"slots": {"gpu": gpu}, "labels": {"agent_id": agent}});
+    let pending = json!([
+        {"workload_id": "elastic", "queue": "a", "position": 1, "gang_min": 1, "members": [on("n2", 1), on("n2", 1)]},
+        {"workload_id": "big", "queue": "a", "position": 2, "members": [on("n1", 3)]},
+        {"workload_id": "late", "queue": "b", "position": 3, "members": [on("n1", 2)]}
+    ]);
+    let running = json!([ends_in("r", 2, "n1", 100), with(ends_in("s", 1, "n2", 50), json!({"queue": "a"}))]);
+    let queues = json!([{"name": "a", "limit": {"gpu": 5}}, {"name": "b"}]);
+    let document = json!({"capacity": {"gpu": 7}, "agents": agents(&[4, 3]), "queues": queues, "running": running, "pending": pending});
+    let answer = easy(document);
+    assert_eq!(reason(&answer, "big").0, "queue_limit");
+    assert_eq!(starts(&answer), ["elastic allocate n2", "elastic allocate n2", "late allocate n1"]);
+}
+
+#[test]
+fn what_would_have_delayed_the_reserved_workload_evicts_once_it_waits_for_room() {
+    // `late` would delay `big`. Then `short` takes the free gpu, and `late` deserves that of `s`, which never ends either.
+    let queues =
+        json!([{"name": "a"}, {"name": "b", "quota": {"gpu": 1}}, {"name": "c"}, {"name": "d", "quota": {"gpu": 3}}]);
+    let queues = Value::Array(
+        queues.as_array().unwrap().iter().map(|queue| merged(json!({"quota": {"gpu": 0}}), queue.clone())).collect(),
+    );
+    let stays = with(ends_in("r", 2, "n1", 100), json!({"queue": "d", "preemptible": false}));
+    let running = [stays, runs("s", "c", 1, "n1")];
+    let place = |job: Value, position: u64| with(job, json!({"position": position}));
+    let pending = [
+        place(job("big", "a", 3), 1),
+        place(job("late", "b", 1), 2),
+        place(with(job("short", "d", 1), json!({"expected_seconds": 50})), 3),
+    ];
+    let document = json!({"queues": queues, "running": running, "pending": pending,
+        "cycle": {"backfill": "easy", "actions": ["allocate", "backfill", "reclaim"]}});
+    assert_eq!(starts(&easy(document)), ["short backfill -", "late reclaim -"]);
+}

@@ -28,6 +28,8 @@ fn faults_of_pending_workloads_have_their_places() {
         (json!({"gang_min": -1}), "gang_min", "out_of_range"),
         (json!({"gang_min": 2}), "gang_min", "out_of_range"),
         (json!({"parallel_limit": 0}), "parallel_limit", "out_of_range"),
+        (json!({"tolerations": vec![json!({"operator": "Exists"}); 65]}), "tolerations", "too_many"),
+        (json!({"tolerations": [{"key": " "}]}), "tolerations/0/key", "invalid_name"),
         (json!({"expected_seconds": 0}), "expected_seconds", "out_of_range"),
         (json!({"expected_seconds": 31_536_001}), "expected_seconds", "out_of_range"),
         (json!({"max_per_agent": 0}), "max_per_agent", "out_of_range"),
@@ -71,6 +73,19 @@ fn the_rest_of_a_running_workload_is_in_the_same_queue() {
 #[test]
 fn one_object_has_pointers_without_an_index() {
     only(json!({"pending": job("w", "gone", 1)}), "/pending/queue", "unknown_queue");
+}
+
+#[test]
+fn too_many_kinds_of_members_are_refused_before_all_are_compared_with_agents() {
+    let agents: Vec<Value> =
+        (0..20_000).map(|at| json!({"agent_id": format!("n{at}"), "available_slots": {"gpu": 1}})).collect();
+    let members: Vec<Value> = (1..=20_000).map(|at| json!({"slots": {"gpu": format!("0.{at:06}")}})).collect();
+    let pending = json!({"workload_id": "w", "queue": "a", "members": members});
+    assert_eq!(
+        faults(json!({"agents": agents, "pending": pending})),
+        [("/pending".to_owned(), "too_many")],
+        "400 million pairs"
+    );
 }
 
 #[test]

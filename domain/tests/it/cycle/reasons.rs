@@ -217,3 +217,16 @@ fn reasons_describe_the_final_state() {
     assert_eq!(started(&answer), ["w2"]);
     assert_eq!(reason(&answer, "w1"), ("gang".to_owned(), json!({"fit": 2, "minimum": 4})));
 }
+
+#[test]
+fn a_minimum_that_exceeds_a_limit_with_its_running_members_is_too_large() {
+    let queues = json!([{"name": "a", "limit": {"gpu": 3}}, {"name": "b"}]);
+    let member = |at: u64| json!({"kernel_id": format!("k{at}"), "slots": {"gpu": 1}, "agent_id": "n1"});
+    let members: Vec<Value> = (1..=3).map(member).collect();
+    let running = json!([{"workload_id": "w", "queue": "a", "gang_min": 4, "members": members}]);
+    let rest = |min: u64| with(job("w", "a", 1), json!({"gang_min": min}));
+    let document = |min: u64| json!({"queues": queues, "running": running, "pending": rest(min)});
+    let expected = json!({"scope": "queue", "slot": "gpu", "asked": "4", "most": "3", "queue": "a"});
+    assert_eq!(why(document(4), "w"), ("too_large".to_owned(), expected));
+    assert_eq!(why(document(3), "w").0, "queue_limit", "members above the minimum may start once others have ended");
+}

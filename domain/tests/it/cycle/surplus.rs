@@ -81,3 +81,24 @@ fn no_surplus_causes_an_eviction() {
     assert_eq!(starts(&answer), ["w allocate -"]);
     assert!(answer["evictions"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn surplus_makes_way_for_what_wants_to_be_near_it() {
+    // The minimum fills n1; only the second member makes n2 an agent on which `near` may run.
+    let elastic = with(gang("elastic", "a", 2), json!({"gang_min": 1, "position": 2, "labels": {"app": "x"}}));
+    let affinity = json!({"with": [{"labels": {"app": "x"}, "topology_key": "agent_id"}]});
+    let near = with(job("near", "a", 1), json!({"position": 1, "affinity": affinity}));
+    let document = json!({"capacity": {"gpu": 3}, "agents": agents(&[1, 2]), "pending": [elastic, near]});
+    assert_eq!(starts(&cycle(&group(document))), ["elastic allocate n1", "elastic backfill n2", "near allocate n2"]);
+}
+
+#[test]
+fn members_that_are_too_large_ask_for_no_share() {
+    // Two members of 3 gpu fit on no agent. Only the first one counts, so that `b` may have the rest.
+    let members = json!([{"slots": {"gpu": 1}}, {"slots": {"gpu": 3}, "count": 2}]);
+    let elastic = json!({"workload_id": "w", "queue": "a", "gang_min": 1, "members": members});
+    let answer = cycle(&group(json!({"agents": agents(&[2, 2]), "pending": [elastic, gang("other", "b", 3)]})));
+    let shares: Vec<&serde_json::Value> =
+        answer["before"].as_array().unwrap().iter().map(|figures| &figures["fair_share"]["gpu"]).collect();
+    assert_eq!(shares, ["1", "3"]);
+}
