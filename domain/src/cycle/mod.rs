@@ -215,6 +215,7 @@ fn run_actions(cycle: &mut CycleState) {
             break;
         }
     }
+    let idle_changes = cycle.changes;
     let settings = cycle.settings;
     for action in settings.actions.iter().filter_map(|name| actions::action(name)) {
         if action.phase() == ActionPhase::Evicting {
@@ -222,10 +223,22 @@ fn run_actions(cycle: &mut CycleState) {
         }
     }
     if allocates {
-        look_again(cycle);
-        // In a strict order a queue that has its share goes on waiting for others.
-        let heeds_share = cycle.settings.backfill == Backfill::Nothing && cycle.heeds_shares();
+        share_idle_room(cycle, idle_changes);
+    }
+}
+
+/// Gives room that no plan could use to all, until nothing more starts. `before` is the number of changes before the plans.
+fn share_idle_room(cycle: &mut CycleState, mut before: usize) {
+    // In a strict order a queue that has its share goes on waiting for others.
+    let heeds_share = cycle.settings.backfill == Backfill::Nothing && cycle.heeds_shares();
+    for _ in 0..MAX_ROUNDS {
+        let changes = cycle.changes;
+        look_again(cycle, changes != before);
         surplus::run(cycle, heeds_share);
+        if cycle.changes == changes || !cycle.may_start_more() {
+            break;
+        }
+        before = changes;
     }
 }
 
@@ -244,24 +257,31 @@ fn start_minimums(cycle: &mut CycleState) {
     }
 }
 
-/// Gives room that no plan could use to all: queues that have their share wait no longer for others, and limits may have
-/// opened.
-fn look_again(cycle: &mut CycleState) {
+/// Gives workloads their turn again for which something has opened: queues that have their share wait no longer for others, and
+/// limits may have opened. Where something has changed, other agents may suit those that want to be near others.
+fn look_again(cycle: &mut CycleState, has_changed: bool) {
     let mut waiting: Vec<usize> =
         (0..cycle.progress.len()).filter(|workload| cycle.awaits_minimum(*workload)).collect();
     waiting.sort_unstable_by_key(|workload| cycle.progress[*workload].position);
     for workload in waiting {
-        let is_over = match cycle.progress[workload].reason {
+        let progress = &cycle.progress[workload];
+        let is_over = match &progress.reason {
             Some(NotedReason::QueueShare(_)) => cycle.settings.backfill != Backfill::Nothing,
             Some(NotedReason::QueueLimit { .. } | NotedReason::Quota { .. }) => {
-                let need = cycle.progress[workload].need(cycle.facts, workload);
-                cycle.check_bounds(workload, &need).is_ok()
+                cycle.check_bounds(workload, &progress.need(cycle.facts, workload)).is_ok()
             }
-            _ => false,
+            Some(reason) => has_changed && reason.is_for_agents() && !cycle.facts.shape_of(workload).fails_alike(),
+            None => false,
         };
-        if is_over {
-            let action = cycle.action_for(workload);
-            cycle.consider(workload, AttemptOptions { action, heeds_share: false, may_start: true });
+        if !is_over {
+            continue;
+        }
+        let refusal = progress.reason.clone().filter(NotedReason::is_of_search);
+        let action = cycle.action_for(workload);
+        cycle.consider(workload, AttemptOptions { action, heeds_share: false, may_start: true });
+        let progress = &mut cycle.progress[workload];
+        if let (Some(refusal), true) = (refusal, progress.reason.as_ref().is_some_and(NotedReason::is_for_room)) {
+            progress.reason = Some(refusal);
         }
     }
 }

@@ -96,12 +96,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
     }
 
     /// True if the workload may start by eviction. One whose blocker has started gets its own turn first, and so does one that
-    /// would have delayed the reserved workload, because it may wait for room by now.
+    /// would have delayed the reserved workload, or whose queue waits no longer for others: it may wait for room by now.
     fn wants_plan(&mut self, workload: usize) -> bool {
         let has_started = |other: usize| !self.cycle.awaits_minimum(other);
         match self.cycle.progress[workload].reason {
             Some(NotedReason::Behind(other)) if has_started(other) => {}
             Some(NotedReason::Reserved { .. }) => {}
+            Some(NotedReason::QueueShare(_)) if self.keeps_back(workload).is_none() => {}
             Some(NotedReason::Depth) if !self.cycle.settings.has("allocate") => {}
             Some(ref reason) => return reason.may_evict(),
             None => return false,
@@ -117,6 +118,11 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         let attempted = AttemptOptions { action: self.action, heeds_share: false, may_start: true };
         self.cycle.consider(workload, attempted);
         self.cycle.progress[workload].reason.as_ref().is_some_and(NotedReason::may_evict)
+    }
+
+    /// The queue that has its share while others claim room, from that of the workload upwards.
+    fn keeps_back(&self, workload: usize) -> Option<usize> {
+        self.cycle.claims.keeps_back(&self.cycle.turn, self.cycle.facts.workloads[workload].queue)
     }
 
     fn plan_for(&mut self, workload: usize) {

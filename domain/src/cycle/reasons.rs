@@ -38,10 +38,19 @@ impl NotedReason {
         matches!(self, Self::NoRoom | Self::Gang)
     }
 
+    /// True if the workload waits for room, and a search for victims has ended without any.
+    pub fn is_of_search(&self) -> bool {
+        matches!(self, Self::ReclaimRefused(_) | Self::Budget)
+    }
+
+    /// True if the workload waits for agents with room that suit it.
+    pub fn is_for_agents(&self) -> bool {
+        self.is_for_room() || self.is_of_search() || matches!(self, Self::Predicates)
+    }
+
     /// True if evictions may help.
     pub fn may_evict(&self) -> bool {
-        let before = matches!(self, Self::ReclaimRefused(_) | Self::Budget);
-        self.is_for_room() || before || matches!(self, Self::QueueLimit { .. } | Self::QueueShare(_))
+        self.is_for_room() || self.is_of_search() || matches!(self, Self::QueueLimit { .. } | Self::QueueShare(_))
     }
 
     /// True if the figures of the final state decide whether it is still so.

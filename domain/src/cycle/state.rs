@@ -299,7 +299,7 @@ impl<'a> CycleState<'a> {
     /// longer.
     fn may_change(&self, workload: usize) -> bool {
         let Some(reason) = &self.progress[workload].reason else { return false };
-        if self.never[workload].is_some() || !(reason.is_for_room() || matches!(reason, NotedReason::Predicates)) {
+        if self.never[workload].is_some() || !reason.is_for_agents() {
             return false;
         }
         let is_out_of_bounds =
@@ -321,11 +321,25 @@ impl<'a> CycleState<'a> {
             }
             Err(reason) => {
                 let waits_for_room = reason.is_for_room();
+                let has_waited = self.progress[workload].reason.as_ref().is_some_and(NotedReason::is_for_agents);
                 self.wait(workload, attempted.action, reason);
                 if waits_for_room {
                     self.block(workload);
+                } else if has_waited {
+                    self.unblock(workload);
                 }
             }
+        }
+    }
+
+    /// Lets others pass a workload that waits for room no longer.
+    fn unblock(&mut self, workload: usize) {
+        let facts = self.facts;
+        let queue = facts.workloads[workload].queue;
+        self.blocker = self.blocker.filter(|other| *other != workload);
+        self.blockers[queue] = self.blockers[queue].filter(|other| *other != workload);
+        if self.settings.by_queues {
+            self.claims.remove(&self.turn, queue, workload, |workload| facts.need_of(workload));
         }
     }
 
