@@ -49,7 +49,7 @@ pub struct RunningSeat {
 
 /// The terms of affinity that a running workload has part in.
 #[derive(Default)]
-pub struct Presence {
+pub struct AffinityPresence {
     pub matching: Vec<usize>,
     pub against: Vec<usize>,
 }
@@ -71,7 +71,7 @@ pub struct ResolvedRequest<'a> {
     /// By running workload and member.
     pub seats: Vec<Vec<RunningSeat>>,
     /// By running workload.
-    pub presences: Vec<Presence>,
+    pub presences: Vec<AffinityPresence>,
     /// By running workload: the end in microseconds; `None` if it never ends.
     pub ends: Vec<Option<i64>>,
     /// By running workload.

@@ -6,12 +6,12 @@ use crate::queues::Bound;
 
 /// The amounts that each queue holds with all queues below it, by column.
 #[derive(Clone)]
-pub struct QueueHoldings {
+pub struct ReservedHoldings {
     pub allocated: QueueSlotGrid<Amount>,
     pub non_preemptible: QueueSlotGrid<Amount>,
 }
 
-impl QueueHoldings {
+impl ReservedHoldings {
     pub fn of(tree: &QueueTree) -> Self {
         Self { allocated: tree.allocated.clone(), non_preemptible: tree.allocated_non_preemptible.clone() }
     }

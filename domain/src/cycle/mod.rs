@@ -44,8 +44,8 @@ mod trial;
 pub use actions::names as action_names;
 pub use live::LiveWorkload;
 pub use outcome::{
-    CycleAnswer, Eviction, HeldAmounts, MemberPlacement, NoDetails, RefusingPredicates, TraceStep, WaitDetails,
-    WaitReason, WaitingWorkload, WorkloadStart,
+    CycleAnswer, CycleEviction, CycleStart, CycleWaiting, HeldAmounts, MemberPlacement, NoDetails, RefusingPredicates,
+    TraceStep, WaitDetails, WaitReason,
 };
 pub use predicates::names as predicate_names;
 pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};
@@ -66,7 +66,7 @@ use facts::{RequestParts, ResolvedRequest};
 use never::ImpedimentIndices;
 use reasons::NotedReason;
 use report::WaitingReport;
-use request::options::{Backfill, CycleSettings};
+use request::options::{BackfillMode, CycleSettings};
 use running::RunningState;
 use state::{AttemptOptions, CycleInput, CycleState};
 
@@ -230,7 +230,7 @@ fn run_actions(cycle: &mut CycleState) {
 /// Gives room that no plan could use to all, until nothing more starts. `before` is the number of changes before the plans.
 fn share_idle_room(cycle: &mut CycleState, mut before: usize) {
     // In a strict order a queue that has its share goes on waiting for others.
-    let heeds_share = cycle.settings.backfill == Backfill::Nothing && cycle.heeds_shares();
+    let heeds_share = cycle.settings.backfill == BackfillMode::Nothing && cycle.heeds_shares();
     for _ in 0..MAX_ROUNDS {
         let changes = cycle.changes;
         look_again(cycle, changes != before);
@@ -266,7 +266,7 @@ fn look_again(cycle: &mut CycleState, has_changed: bool) {
     for workload in waiting {
         let progress = &cycle.progress[workload];
         let is_over = match &progress.reason {
-            Some(NotedReason::QueueShare(_)) => cycle.settings.backfill != Backfill::Nothing,
+            Some(NotedReason::QueueShare(_)) => cycle.settings.backfill != BackfillMode::Nothing,
             Some(NotedReason::QueueLimit { .. } | NotedReason::Quota { .. }) => {
                 cycle.check_bounds(workload, &progress.need(cycle.facts, workload)).is_ok()
             }

@@ -37,10 +37,10 @@ use crate::slots::SlotAmounts;
 }))]
 pub struct CycleAnswer {
     /// In the order in which they were decided.
-    pub starts: Vec<WorkloadStart>,
-    pub evictions: Vec<Eviction>,
+    pub starts: Vec<CycleStart>,
+    pub evictions: Vec<CycleEviction>,
     /// Every workload of which members wait: first those with a position, then those that can never start.
-    pub waiting: Vec<WaitingWorkload>,
+    pub waiting: Vec<CycleWaiting>,
     /// The figures of every queue, by name.
     pub before: Vec<PlanFigures>,
     pub after: Vec<PlanFigures>,
@@ -52,7 +52,7 @@ pub struct CycleAnswer {
 /// Members of one workload that start together: its minimum, or one member above it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleStart)]
-pub struct WorkloadStart {
+pub struct CycleStart {
     #[schema(value_type = String)]
     pub workload_id: Arc<str>,
     #[schema(value_type = String)]
@@ -83,7 +83,7 @@ pub struct MemberPlacement {
 /// A victim, and the workload for which it is evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleEviction)]
-pub struct Eviction {
+pub struct CycleEviction {
     #[serde(flatten)]
     pub victim: Victim,
     /// `reclaim` or `preempt`.
@@ -96,7 +96,7 @@ pub struct Eviction {
 /// Why members of a workload wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = CycleWaiting)]
-pub struct WaitingWorkload {
+pub struct CycleWaiting {
     #[schema(value_type = String)]
     pub workload_id: Arc<str>,
     #[schema(value_type = String)]

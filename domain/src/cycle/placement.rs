@@ -21,7 +21,7 @@ pub trait ReservationGuard {
 
 /// A member that got an agent: one of a group of equal members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedMember {
+pub struct SeatedMember {
     pub group: usize,
     pub agent: usize,
 }
@@ -55,7 +55,7 @@ pub fn place(
     room: &mut AgentOccupancy,
     wanted: PlacementRequest,
     mut guard: Option<&mut dyn ReservationGuard>,
-) -> Result<Vec<PlacedMember>, FailedPlacement> {
+) -> Result<Vec<SeatedMember>, FailedPlacement> {
     let facts = room.facts;
     let shape = facts.shape_of(wanted.workload);
     let listed: Vec<usize> = wanted.group.map_or_else(|| (0..shape.groups.len()).collect(), |group| vec![group]);
@@ -126,7 +126,7 @@ fn attempt(
     order: &[usize],
     mut first: Option<usize>,
     mut guard: Option<&mut dyn ReservationGuard>,
-) -> Result<Vec<PlacedMember>, FailedPlacement> {
+) -> Result<Vec<SeatedMember>, FailedPlacement> {
     let facts = room.facts;
     let shape = facts.shape_of(wanted.workload);
     let mut placed = Vec::with_capacity(wanted.number);
@@ -147,7 +147,7 @@ fn attempt(
                 break;
             };
             room.put(room.footprint(wanted.workload, kind), agent);
-            placed.push(PlacedMember { group, agent });
+            placed.push(SeatedMember { group, agent });
         }
     }
     if placed.len() == wanted.number {
@@ -173,11 +173,11 @@ fn first_members(runs: impl Iterator<Item = (usize, usize)>, number: usize) -> V
 pub fn undo(
     room: &mut AgentOccupancy,
     workload: usize,
-    placed: &[PlacedMember],
+    placed: &[SeatedMember],
     guard: Option<&mut dyn ReservationGuard>,
 ) {
     let shape = room.facts.shape_of(workload);
-    let kind = |placed: &PlacedMember| shape.groups[placed.group].kind;
+    let kind = |placed: &SeatedMember| shape.groups[placed.group].kind;
     for member in placed {
         room.take_away(room.footprint(workload, kind(member)), member.agent);
     }

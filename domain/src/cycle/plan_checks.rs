@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::facts::add_times;
-use super::placement::PlacedMember;
+use super::placement::SeatedMember;
 use super::plans::{FoundVictims, NoVictims, PlanRun, ReclaimRecord, pending};
 use super::state::running_footprint;
 use crate::decimal::Amount;
-use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::holdings::ReservedHoldings;
 use crate::reclaim::policy::strategies::StrategyPolicy;
 use crate::reclaim::search::EvictionMode;
 use crate::reclaim::snapshot::ReclaimSnapshot;
@@ -20,7 +20,7 @@ impl PlanRun<'_, '_> {
         &mut self,
         workload: usize,
         found: &FoundVictims,
-        placed: &[PlacedMember],
+        placed: &[SeatedMember],
         asked: &[Amount],
         seats: &[(usize, usize)],
     ) -> Result<(), NoVictims> {
@@ -96,7 +96,7 @@ impl PlanRun<'_, '_> {
             let cost = input.tree.len() + returns.gone.len();
             cycle.budget.pay(cost).map_err(|_| NoVictims::Exhausted)?;
             let snapshot = ReclaimSnapshot::of(&input, *reclaimer, Arc::clone(&cycle.running.index));
-            let mut holdings = QueueHoldings::new(&snapshot, nothing.clone());
+            let mut holdings = ReservedHoldings::new(&snapshot, nothing.clone());
             for (queue, amounts) in &returns.gone {
                 holdings.note_gone(*queue, amounts.clone());
             }
@@ -113,7 +113,7 @@ impl PlanRun<'_, '_> {
     fn delays_reserved(
         &mut self,
         workload: usize,
-        placed: &[PlacedMember],
+        placed: &[SeatedMember],
         asked: &[Amount],
         seats: &[(usize, usize)],
     ) -> bool {

@@ -5,18 +5,18 @@
 use std::sync::Arc;
 
 use super::facts::{ResolvedRequest, add_times};
-use super::outcome::Eviction;
-use super::placement::{PlacedMember, PlacementRequest, place, undo};
+use super::outcome::CycleEviction;
+use super::placement::{PlacementRequest, SeatedMember, place, undo};
 use super::predicates::NeighbourCounts;
 use super::reasons::NotedReason;
-use super::request::options::Backfill;
+use super::request::options::BackfillMode;
 use super::shapes::WorkloadShape;
 use super::state::{AttemptOptions, CycleState, WorkloadProgress, running_footprint};
 use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::maps::{FastMap, FastSet};
 use crate::reclaim::free_capacity::{FreeCapacity, PendingClass};
-use crate::reclaim::holdings::QueueHoldings;
+use crate::reclaim::holdings::ReservedHoldings;
 use crate::reclaim::policy::plugins::{self, ReclaimPlugin};
 use crate::reclaim::policy::preemption::PreemptionPolicy;
 use crate::reclaim::policy::strategies::StrategyPolicy;
@@ -110,7 +110,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         if !self.cycle.give_turn(workload) {
             return false;
         }
-        let is_strict = self.cycle.settings.backfill == Backfill::Nothing;
+        let is_strict = self.cycle.settings.backfill == BackfillMode::Nothing;
         if let Some(blocker) = self.cycle.blocker_of(workload).filter(|_| is_strict) {
             self.cycle.wait(workload, self.action, NotedReason::Behind(blocker));
             return false;
@@ -190,7 +190,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             (EvictionMode::Reclaim, PolicyName::Strategies) => Box::new(StrategyPolicy::new(&snapshot, &request)),
             (EvictionMode::Reclaim, PolicyName::Plugins) => Box::new(PluginTiers::new(&snapshot)),
         };
-        if policy.gate(&QueueHoldings::new(&snapshot, request.clone())).is_err() {
+        if policy.gate(&ReservedHoldings::new(&snapshot, request.clone())).is_err() {
             return Err(NoVictims::NotAsked);
         }
         let classes = classes(cycle, workload);
@@ -261,7 +261,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
     }
 
     /// Puts the members on agents: by the scores, else as the search did, provided that the predicates allow it.
-    fn seat(&mut self, workload: usize, found: &FoundVictims, takes_idle_room: bool) -> Option<Vec<PlacedMember>> {
+    fn seat(&mut self, workload: usize, found: &FoundVictims, takes_idle_room: bool) -> Option<Vec<SeatedMember>> {
         let cycle = &mut *self.cycle;
         let shape = cycle.facts.shape_of(workload);
         let progress = &cycle.progress[workload];
@@ -284,13 +284,13 @@ impl<'c, 'a> PlanRun<'c, 'a> {
                 return None;
             }
             cycle.room.put(cycle.room.footprint(workload, kind), agent);
-            placed.push(PlacedMember { group, agent });
+            placed.push(SeatedMember { group, agent });
         }
         Some(placed)
     }
 
     /// Withholds what the victims free and the start does not use, by agent and slot.
-    fn withhold(&mut self, seats: &[(usize, usize)], workload: usize, placed: &[PlacedMember]) {
+    fn withhold(&mut self, seats: &[(usize, usize)], workload: usize, placed: &[SeatedMember]) {
         let cycle = &mut *self.cycle;
         let facts = cycle.facts;
         let shape = facts.shape_of(workload);
@@ -323,7 +323,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         cycle.note(workload, self.action, "evicted_for", seats.len());
         let evict = |victim: &Victim| {
             let (victim, beneficiary) = (victim.clone(), Arc::clone(beneficiary));
-            Eviction { victim, action: self.action, beneficiary }
+            CycleEviction { victim, action: self.action, beneficiary }
         };
         cycle.evictions.extend(found.victims.iter().map(evict));
         cycle.running.evict(&cycle.turn.tree, seats);

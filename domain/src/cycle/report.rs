@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::never::ImpedimentIndices;
-use super::outcome::{HeldAmounts, NoDetails, RefusingPredicates, WaitDetails, WaitReason, WaitingWorkload};
+use super::outcome::{CycleWaiting, HeldAmounts, NoDetails, RefusingPredicates, WaitDetails, WaitReason};
 use super::placement::{FailedPlacement, PlacementRequest, place, undo};
 use super::predicates::{self, PREDICATES};
 use super::reasons::NotedReason;
@@ -36,7 +36,7 @@ impl<'c, 'a> WaitingReport<'c, 'a> {
     }
 
     /// All workloads of which members wait: first those with a position, then those that never start, by id.
-    pub fn waiting(mut self) -> Vec<WaitingWorkload> {
+    pub fn waiting(mut self) -> Vec<CycleWaiting> {
         let mut order: Vec<usize> = (0..self.cycle.progress.len()).filter(|w| self.members(*w) > 0).collect();
         let facts = self.cycle.facts;
         order.sort_by_key(|workload| {
@@ -52,7 +52,7 @@ impl<'c, 'a> WaitingReport<'c, 'a> {
         shape.most.saturating_sub(progress.started).min(shape.count - progress.started)
     }
 
-    fn row(&mut self, workload: usize) -> WaitingWorkload {
+    fn row(&mut self, workload: usize) -> CycleWaiting {
         let facts = self.cycle.facts;
         let waiting = &facts.workloads[workload];
         let shape = facts.shape_of(workload);
@@ -64,7 +64,7 @@ impl<'c, 'a> WaitingReport<'c, 'a> {
         let reservation = self.cycle.reservation.as_ref().filter(|known| known.workload == workload && never.is_none());
         let progress = &self.cycle.progress[workload];
         let running = shape.rest_of.map_or(0, |running| self.cycle.running.count(running));
-        WaitingWorkload {
+        CycleWaiting {
             workload_id: Arc::clone(&waiting.input.workload_id),
             queue: Arc::clone(&self.cycle.turn.tree.queues[waiting.queue].name),
             position: progress.position.filter(|_| never.is_none()),

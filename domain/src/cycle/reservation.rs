@@ -2,7 +2,7 @@
 //! room for its minimum. Others start only if that stays so.
 
 use super::facts::ResolvedRequest;
-use super::holdings::QueueHoldings;
+use super::holdings::ReservedHoldings;
 use super::placement::{PlacementRequest, ReservationGuard, place, undo};
 use super::predicates::NeighbourCounts;
 use super::room::{AgentOccupancy, CountedMember};
@@ -23,12 +23,12 @@ pub struct MemberEnd<'a> {
 }
 
 /// The state at the moment at which the reserved workload can start.
-pub struct Reservation<'a> {
+pub struct RoomReservation<'a> {
     pub workload: usize,
     /// In microseconds.
     pub at: i64,
     pub room: AgentOccupancy<'a>,
-    pub holdings: QueueHoldings,
+    pub holdings: ReservedHoldings,
     used: Vec<usize>,
     /// By agent, where counting decides: how many members of the reserved workload have room.
     counts: Option<Vec<usize>>,
@@ -41,7 +41,7 @@ pub struct TimeSearch<'s, 'a> {
     pub facts: &'a ResolvedRequest<'a>,
     pub tree: &'s QueueTree,
     pub room: &'s AgentOccupancy<'a>,
-    pub holdings: &'s QueueHoldings,
+    pub holdings: &'s ReservedHoldings,
     /// All members that hold room, by their ends.
     pub endings: &'s [MemberEnd<'a>],
     pub used: &'s [usize],
@@ -50,7 +50,7 @@ pub struct TimeSearch<'s, 'a> {
 
 impl<'a> TimeSearch<'_, 'a> {
     /// The reservation of the workload; `None` if no end leaves enough room.
-    pub fn find(&self, workload: usize) -> Option<Reservation<'a>> {
+    pub fn find(&self, workload: usize) -> Option<RoomReservation<'a>> {
         let ends = self.moments();
         let simple = self.facts.shape_of(workload).is_simple();
         let at = if simple { self.halve(workload, &ends)? } else { self.walk(workload, &ends)? };
@@ -68,8 +68,8 @@ impl<'a> TimeSearch<'_, 'a> {
         moments
     }
 
-    fn start(&self, workload: usize) -> Reservation<'a> {
-        Reservation {
+    fn start(&self, workload: usize) -> RoomReservation<'a> {
+        RoomReservation {
             workload,
             at: 0,
             room: self.room.copied(),
@@ -82,7 +82,7 @@ impl<'a> TimeSearch<'_, 'a> {
     }
 
     /// Lets everything end that ends after one moment and not after another.
-    fn pass(&self, state: &mut Reservation<'a>, after: i64, until: i64) {
+    fn pass(&self, state: &mut RoomReservation<'a>, after: i64, until: i64) {
         let from = self.endings.partition_point(|ending| ending.at <= after);
         let to = self.endings.partition_point(|ending| ending.at <= until);
         for ending in &self.endings[from..to] {
@@ -92,7 +92,7 @@ impl<'a> TimeSearch<'_, 'a> {
         }
     }
 
-    fn fits(&self, state: &mut Reservation<'a>) -> bool {
+    fn fits(&self, state: &mut RoomReservation<'a>) -> bool {
         state.holds_bounds(self.tree) && state.has_room()
     }
 
@@ -130,7 +130,7 @@ impl<'a> TimeSearch<'_, 'a> {
     }
 }
 
-impl Reservation<'_> {
+impl RoomReservation<'_> {
     fn wanted(&self) -> usize {
         self.room.facts.shape_of(self.workload).minimum()
     }
@@ -209,7 +209,7 @@ impl Reservation<'_> {
     }
 }
 
-impl ReservationGuard for Reservation<'_> {
+impl ReservationGuard for RoomReservation<'_> {
     fn admit(&mut self, member: CountedMember, agent: usize) -> bool {
         self.put(member, agent);
         let holds = if self.counts.is_some() { self.counted >= self.wanted() } else { self.has_room() };

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::facts::{Presence, RequestParts, ResolvedRequest, ResolvedWorkload, TermDomains, queue_of};
+use super::facts::{AffinityPresence, RequestParts, ResolvedRequest, ResolvedWorkload, TermDomains, queue_of};
 use super::predicates;
 use super::request::workloads::{CyclePending, MemberTemplate};
 use super::shapes::{MemberGroup, MemberKind, MemberRules, WorkloadShape};
@@ -65,7 +65,7 @@ impl<'f, 'a> Resolver<'f, 'a> {
         }
         let running = source.running.iter();
         self.facts.presences = running
-            .map(|workload| Presence {
+            .map(|workload| AffinityPresence {
                 matching: self.matching_terms(&workload.labels),
                 against: self.terms_of(&workload.affinity.against),
             })

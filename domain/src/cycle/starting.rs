@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::outcome::{MemberPlacement, TraceStep, WorkloadStart};
-use super::placement::PlacedMember;
-use super::request::options::Backfill;
+use super::outcome::{CycleStart, MemberPlacement, TraceStep};
+use super::placement::SeatedMember;
+use super::request::options::BackfillMode;
 use super::reservation::MemberEnd;
 use super::state::CycleState;
 use crate::decimal::Amount;
 
 impl CycleState<'_> {
     /// Starts members that are in the room already.
-    pub fn start(&mut self, workload: usize, placed: &[PlacedMember], action: &'static str, surplus: bool) {
+    pub fn start(&mut self, workload: usize, placed: &[SeatedMember], action: &'static str, surplus: bool) {
         let result = if surplus { "surplus" } else { "started" };
         self.note(workload, action, result, placed.len());
         let asked = self.asked(workload, placed);
@@ -55,13 +55,13 @@ impl CycleState<'_> {
         }
     }
 
-    fn seat(&mut self, workload: usize, placed: &[PlacedMember], action: &'static str, surplus: bool) {
+    fn seat(&mut self, workload: usize, placed: &[SeatedMember], action: &'static str, surplus: bool) {
         let waiting = &self.facts.workloads[workload];
         let shape = &self.facts.shapes[waiting.shape];
         let progress = &mut self.progress[workload];
         let end = self.facts.end_after_start(workload).unwrap_or(i64::MAX);
         let mut members = Vec::with_capacity(placed.len());
-        for PlacedMember { group, agent } in placed.iter().copied() {
+        for SeatedMember { group, agent } in placed.iter().copied() {
             let member = shape.groups[group].first + progress.used[group];
             progress.used[group] += 1;
             let known = self.facts.agents.get(agent);
@@ -69,14 +69,14 @@ impl CycleState<'_> {
             members.push(MemberPlacement { member, agent_id, kernel_id: None });
             let member = self.room.footprint(workload, shape.groups[group].kind);
             let (queue, preemptible) = (waiting.queue, waiting.input.preemptible);
-            if self.settings.backfill == Backfill::Easy {
+            if self.settings.backfill == BackfillMode::Easy {
                 self.endings.push(MemberEnd { at: end, member, agent, queue, preemptible, seat: None });
             }
         }
         self.endings_are_sorted = false;
         progress.started += placed.len();
         members.sort_unstable_by_key(|seated| seated.member);
-        self.starts.push(WorkloadStart {
+        self.starts.push(CycleStart {
             workload_id: Arc::clone(&waiting.input.workload_id),
             queue: Arc::clone(&self.turn.tree.queues[waiting.queue].name),
             position: progress.position.unwrap_or_default(),

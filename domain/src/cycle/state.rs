@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::facts::{ResolvedRequest, add_times};
-use super::holdings::QueueHoldings;
+use super::holdings::ReservedHoldings;
 use super::never::ImpedimentIndices;
 use super::order::claims::ShareClaims;
-use super::outcome::{Eviction, TraceStep, WorkloadStart};
+use super::outcome::{CycleEviction, CycleStart, TraceStep};
 use super::placement::PlacementRequest;
 use super::reasons::NotedReason;
-use super::request::options::{Backfill, CycleSettings};
-use super::reservation::{MemberEnd, Reservation, TimeSearch};
+use super::request::options::{BackfillMode, CycleSettings};
+use super::reservation::{MemberEnd, RoomReservation, TimeSearch};
 use super::room::{AgentOccupancy, CountedMember};
 use super::running::RunningState;
 use super::shapes::WorkloadShape;
@@ -119,7 +119,7 @@ pub struct CycleState<'a> {
     pub score_weights: &'a ScoreWeights,
     /// The tree with what queues hold at present, and the shares.
     pub turn: TurnState<'a>,
-    pub held: QueueHoldings,
+    pub held: ReservedHoldings,
     pub room: AgentOccupancy<'a>,
     pub running: RunningState<'a>,
     pub never: Vec<Option<ImpedimentIndices>>,
@@ -133,14 +133,14 @@ pub struct CycleState<'a> {
     blockers: Vec<Option<usize>>,
     /// The workloads behind a blocker that had no turn yet.
     pub deferred: Vec<usize>,
-    pub reservation: Option<Reservation<'a>>,
+    pub reservation: Option<RoomReservation<'a>>,
     /// All members that hold room, where reservations are made.
     pub endings: Vec<MemberEnd<'a>>,
     pub endings_are_sorted: bool,
     /// Shapes and queues for which no expected end leaves room.
     timeless: FastSet<(usize, usize, bool)>,
-    pub starts: Vec<WorkloadStart>,
-    pub evictions: Vec<Eviction>,
+    pub starts: Vec<CycleStart>,
+    pub evictions: Vec<CycleEviction>,
     pub steps: Option<Vec<TraceStep>>,
     pub budget: SearchBudget,
     pub checks_quota: bool,
@@ -177,8 +177,8 @@ impl<'a> CycleState<'a> {
         let has_quota =
             || (0..queues).any(|q| tree.quota.row(q).iter().any(|quota| *quota > Bound::Limited(Amount::ZERO)));
         let checks_quota = beginning.has_quotas && plan_options.policy == PolicyName::Strategies && has_quota();
-        let held = QueueHoldings::of(&tree);
-        let is_easy = settings.backfill == Backfill::Easy;
+        let held = ReservedHoldings::of(&tree);
+        let is_easy = settings.backfill == BackfillMode::Easy;
         let room = occupied_room(facts, &tree, &held);
         let next = QueueSlotGrid::new(queues, tree.slots.len(), Amount::ZERO);
         let groups = |workload: usize| facts.shape_of(workload).groups.len();
@@ -198,7 +198,7 @@ impl<'a> CycleState<'a> {
             running: beginning.running,
             never: beginning.never,
             progress: (0..facts.workloads.len()).map(untouched).collect(),
-            claims: ShareClaims::new(queues, settings.backfill != Backfill::Nothing),
+            claims: ShareClaims::new(queues, settings.backfill != BackfillMode::Nothing),
             order: if settings.by_queues { Vec::new() } else { super::order::by_sequencer(facts) },
             positions: 0,
             blocker: None,
@@ -229,7 +229,7 @@ impl<'a> CycleState<'a> {
             .enumerate()
             .filter_map(|mut entry| waits(&mut entry).then_some(entry.1))
             .for_each(|progress| progress.reason = None);
-        self.claims = ShareClaims::new(self.turn.tree.len(), self.settings.backfill != Backfill::Nothing);
+        self.claims = ShareClaims::new(self.turn.tree.len(), self.settings.backfill != BackfillMode::Nothing);
         self.blocker = None;
         self.blockers.fill(None);
         self.deferred.clear();
@@ -282,14 +282,14 @@ impl<'a> CycleState<'a> {
     /// True if a queue that has its share waits for others. With backfill that helps only if reclaim would take back what
     /// the queue gets.
     pub fn heeds_shares(&self) -> bool {
-        self.settings.by_queues && (self.settings.backfill == Backfill::Nothing || self.settings.has("reclaim"))
+        self.settings.by_queues && (self.settings.backfill == BackfillMode::Nothing || self.settings.has("reclaim"))
     }
 
     /// True if another round may start more although nothing has got free: where a placement is greedy or affinity counts,
     /// a workload that failed before may fit after other starts, one that reached a limit blocks no longer, and with `easy`
     /// the turns of queues decide which workload gets the reservation.
     pub fn may_start_more(&self) -> bool {
-        if self.settings.by_queues && self.settings.backfill == Backfill::Easy {
+        if self.settings.by_queues && self.settings.backfill == BackfillMode::Easy {
             return true;
         }
         (0..self.progress.len()).any(|workload| self.may_change(workload))
@@ -356,7 +356,7 @@ impl<'a> CycleState<'a> {
             self.blockers[queue] = Some(workload);
         }
         self.claim(workload);
-        if self.settings.backfill == Backfill::Easy && self.reservation.is_none() {
+        if self.settings.backfill == BackfillMode::Easy && self.reservation.is_none() {
             self.reserve(workload);
         }
     }
@@ -406,7 +406,7 @@ impl<'a> CycleState<'a> {
 }
 
 /// The room with everything that runs. Where only totals count, what the roots hold is gone.
-fn occupied_room<'a>(facts: &'a ResolvedRequest<'a>, tree: &QueueTree, held: &QueueHoldings) -> AgentOccupancy<'a> {
+fn occupied_room<'a>(facts: &'a ResolvedRequest<'a>, tree: &QueueTree, held: &ReservedHoldings) -> AgentOccupancy<'a> {
     let mut room = AgentOccupancy::empty(facts);
     room.heed_all_predicates();
     if facts.only_totals {

@@ -4,7 +4,7 @@ use super::facts::add_times;
 use super::order::queues::QueueTurns;
 use super::placement::PlacementRequest;
 use super::reasons::NotedReason;
-use super::request::options::Backfill;
+use super::request::options::BackfillMode;
 use super::state::CycleState;
 use crate::decimal::Amount;
 
@@ -43,7 +43,7 @@ fn start_one(cycle: &mut CycleState, workload: usize, heeds_share: bool) -> bool
     let shape = facts.shape_of(workload);
     let action = cycle.action_for(workload);
     let blocker = cycle.blocker_for(facts.workloads[workload].queue);
-    if let Some(blocker) = blocker.filter(|_| cycle.settings.backfill == Backfill::Nothing) {
+    if let Some(blocker) = blocker.filter(|_| cycle.settings.backfill == BackfillMode::Nothing) {
         cycle.wait(workload, action, NotedReason::Behind(blocker));
         return false;
     }

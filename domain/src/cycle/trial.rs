@@ -1,7 +1,7 @@
 //! Finds room for a workload under all rules of a start (CYCLE §5), without starting it.
 
 use super::facts::add_times;
-use super::placement::{FailedPlacement, PlacedMember, PlacementRequest, ReservationGuard, place, undo};
+use super::placement::{FailedPlacement, PlacementRequest, ReservationGuard, SeatedMember, place, undo};
 use super::reasons::NotedReason;
 use super::state::{CycleState, KnownFailure};
 use crate::decimal::Amount;
@@ -19,7 +19,7 @@ impl CycleState<'_> {
         wanted: PlacementRequest,
         need: &[Amount],
         heeds_share: bool,
-    ) -> Result<Vec<PlacedMember>, NotedReason> {
+    ) -> Result<Vec<SeatedMember>, NotedReason> {
         let workload = wanted.workload;
         self.check_bounds(workload, need)?;
         let queue = self.facts.workloads[workload].queue;
@@ -63,7 +63,7 @@ impl CycleState<'_> {
         Ok(())
     }
 
-    fn find_room(&mut self, wanted: PlacementRequest, need: &[Amount]) -> Result<Vec<PlacedMember>, NotedReason> {
+    fn find_room(&mut self, wanted: PlacementRequest, need: &[Amount]) -> Result<Vec<SeatedMember>, NotedReason> {
         let PlacementRequest { workload, number, .. } = wanted;
         let waiting = &self.facts.workloads[workload];
         let shape = &self.facts.shapes[waiting.shape];
@@ -107,7 +107,7 @@ impl CycleState<'_> {
         wanted: PlacementRequest,
         need: &[Amount],
         guards: bool,
-    ) -> Result<Vec<PlacedMember>, FailedPlacement> {
+    ) -> Result<Vec<SeatedMember>, FailedPlacement> {
         let Self { room, reservation, turn, .. } = self;
         let Some(reservation) = reservation.as_mut().filter(|_| guards) else { return place(room, wanted, None) };
         if !reservation.leaves_bounds(&turn.tree, wanted.workload, need) {
@@ -122,14 +122,14 @@ impl CycleState<'_> {
     }
 
     /// Takes placed members back that do not start after all.
-    pub fn give_up(&mut self, workload: usize, placed: &[PlacedMember]) {
+    pub fn give_up(&mut self, workload: usize, placed: &[SeatedMember]) {
         let guards = self.must_leave_room(workload);
         let guard = self.reservation.as_mut().filter(|_| guards).map(|known| known as &mut dyn ReservationGuard);
         undo(&mut self.room, workload, placed, guard);
     }
 
     /// The sum of the requests of placed members, by column.
-    pub fn asked(&self, workload: usize, placed: &[PlacedMember]) -> Vec<Amount> {
+    pub fn asked(&self, workload: usize, placed: &[SeatedMember]) -> Vec<Amount> {
         let shape = self.facts.shape_of(workload);
         let mut asked = vec![Amount::ZERO; self.facts.capacity.len()];
         for member in placed {

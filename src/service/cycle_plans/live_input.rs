@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::request::owner_faults;
 use crate::domain::cycle::{
-    CycleAgent, CycleAnswer, CycleOptions, CyclePending, CycleRunning, CycleSimulation, LiveWorkload, PendingList,
-    WaitDetails, WaitReason, WaitingWorkload,
+    CycleAgent, CycleAnswer, CycleOptions, CyclePending, CycleRunning, CycleSimulation, CycleWaiting, LiveWorkload,
+    PendingList, WaitDetails, WaitReason,
 };
 use crate::domain::decimal::Amount;
 use crate::domain::division::DivisionWarning;
@@ -35,7 +35,7 @@ pub(super) struct LiveInput<'a> {
 }
 
 /// A place in the group's order for each workload, by id.
-pub(super) type Positions = HashMap<String, i64>;
+pub(super) type OrderPositions = HashMap<String, i64>;
 
 impl LiveInput<'_> {
     /// True if a workload waits.
@@ -46,7 +46,7 @@ impl LiveInput<'_> {
     /// Runs a cycle with the reported workloads that wait.
     pub fn run(&self, options: CycleOptions, explain: bool) -> Result<CycleAnswer> {
         let positions = if options.takes_turns() {
-            Positions::new()
+            OrderPositions::new()
         } else {
             self.positions_of(ReportedWorkloads::startable(self.assessed))?
         };
@@ -83,7 +83,7 @@ impl LiveInput<'_> {
             }
             warnings = sequenced.warnings;
         }
-        let workloads = self.workloads(&Positions::new());
+        let workloads = self.workloads(&OrderPositions::new());
         let mut answer = self.answer(&workloads, options, pending, explain)?;
         let shown = warnings.into_iter().map(|warning| DivisionWarning::new(warning.code, None, None, warning.detail));
         answer.warnings.extend(shown);
@@ -94,7 +94,7 @@ impl LiveInput<'_> {
         &self.group.published().facts
     }
 
-    pub(super) fn workloads(&self, positions: &Positions) -> Vec<LiveWorkload<'_>> {
+    pub(super) fn workloads(&self, positions: &OrderPositions) -> Vec<LiveWorkload<'_>> {
         let facts = self.facts();
         let workload = |members| LiveWorkload {
             members,
@@ -154,7 +154,7 @@ impl LiveInput<'_> {
     }
 
     /// The places of reported workloads in the group's order.
-    pub(super) fn positions_of(&self, reported: ReportedWorkloads) -> Result<Positions> {
+    pub(super) fn positions_of(&self, reported: ReportedWorkloads) -> Result<OrderPositions> {
         let input = reported.fill(SequenceInput::default());
         Ok(positions(&self.service.order_of(self.group.clone(), input, self.now)?))
     }
@@ -211,7 +211,7 @@ impl LiveInput<'_> {
     }
 }
 
-fn positions(sequenced: &SequencedWorkloads) -> Positions {
+fn positions(sequenced: &SequencedWorkloads) -> OrderPositions {
     sequenced.ids().map(str::to_owned).zip(1..).collect()
 }
 
@@ -260,10 +260,10 @@ fn requested_slots(workload: &CyclePending) -> SlotAmounts {
 }
 
 /// The reason of a gang of which members are not reported yet.
-fn wait_for_members(workload: &LiveWorkload) -> WaitingWorkload {
+fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
     let reported = usize::try_from(workload.members.counts().pending).unwrap_or(usize::MAX);
     let minimum = workload.members.gang_min().and_then(|minimum| usize::try_from(minimum).ok());
-    WaitingWorkload {
+    CycleWaiting {
         workload_id: Arc::clone(&workload.members.id),
         queue: Arc::clone(&workload.queue),
         position: None,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::domain::cycle::{CycleAnswer, WaitingWorkload};
+use crate::domain::cycle::{CycleAnswer, CycleWaiting};
 use crate::domain::ids::GroupKey;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::group::snapshots::GroupSnapshot;
@@ -21,19 +21,19 @@ pub struct CycleReasons {
     pub as_of: Timestamp,
     /// The snapshot on which the cycle was run.
     snapshot: Arc<GroupSnapshot>,
-    waiting: HashMap<Arc<str>, WaitingWorkload>,
+    waiting: HashMap<Arc<str>, CycleWaiting>,
 }
 
 impl CycleReasons {
     /// The reasons in the answer of a cycle; `None`: there was nothing to run one for.
     pub(super) fn of(group: &VisibleGroup, answer: Option<&CycleAnswer>, as_of: Timestamp) -> Self {
-        let by_id = |waiting: &WaitingWorkload| (Arc::clone(&waiting.workload_id), waiting.clone());
+        let by_id = |waiting: &CycleWaiting| (Arc::clone(&waiting.workload_id), waiting.clone());
         let waiting = answer.into_iter().flat_map(|answer| &answer.waiting).map(by_id).collect();
         Self { as_of, snapshot: Arc::clone(group.published()), waiting }
     }
 
     /// The reason why the workload waits; `None` if it does not wait, or could start now.
-    pub fn of_workload(&self, id: &str) -> Option<&WaitingWorkload> {
+    pub fn of_workload(&self, id: &str) -> Option<&CycleWaiting> {
         self.waiting.get(id)
     }
 

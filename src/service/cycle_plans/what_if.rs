@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::group_options;
-use super::live_input::{LiveInput, Positions};
+use super::live_input::{LiveInput, OrderPositions};
 use crate::domain::cycle::{CycleAnswer, CycleOptions, CyclePending, LiveWorkload};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div_up;
@@ -142,7 +142,7 @@ impl LiveInput<'_> {
     /// Runs a cycle in which the reported workload with the id is different.
     fn run_changed(&self, id: &str, change: &WorkloadChange, options: CycleOptions) -> Result<CycleAnswer> {
         let positions = if options.takes_turns() {
-            Positions::new()
+            OrderPositions::new()
         } else {
             let mut reported = ReportedWorkloads::startable(self.assessed);
             reported.change(id, |workload| {

@@ -100,12 +100,9 @@ impl ReportedWorkloads {
     }
 }
 
-/// The kernels of a group that have not ended.
-pub type ReportedKernels = LiveKernelList;
-
 impl Service {
     /// The kernels of the group that have not ended, of which [`ReportedWorkloads`] consist.
-    pub async fn reported_kernels(&self, group: &VisibleGroup) -> Result<ReportedKernels> {
+    pub async fn reported_kernels(&self, group: &VisibleGroup) -> Result<LiveKernelList> {
         self.live_kernels(group.published()).await
     }
 

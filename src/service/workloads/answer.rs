@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::cycle::{RefusingPredicates, WaitDetails, WaitReason, WaitingWorkload};
+use crate::domain::cycle::{CycleWaiting, RefusingPredicates, WaitDetails, WaitReason};
 use crate::domain::decimal::Amount;
 use crate::domain::placement_rules::Labels;
 use crate::domain::slots::SlotAmounts;
@@ -120,8 +120,8 @@ impl WaitingState {
     }
 
     /// The state that a cycle has found. `is_visible` says of other workloads whether they may be named.
-    pub fn of_cycle(waiting: &WaitingWorkload, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
-        let WaitingWorkload { reason, ref details, ref blocked_by, ref reserved_at, .. } = *waiting;
+    pub fn of_cycle(waiting: &CycleWaiting, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
+        let CycleWaiting { reason, ref details, ref blocked_by, ref reserved_at, .. } = *waiting;
         let blocked_by = blocked_by.iter().filter(|id| is_visible(id)).map(Arc::clone).collect();
         let reserved_at = reserved_at.as_deref().and_then(|text| text.parse().ok());
         Self { reason, details: details.clone(), blocked_by, reserved_at, as_of }

@@ -1,13 +1,13 @@
 //! `allocate`: workloads start in order into free room.
 
-use super::{Action, ActionPhase};
+use super::{ActionPhase, CycleAction};
 use crate::cycle::order::queues::QueueTurns;
 use crate::cycle::state::{AttemptOptions, CycleState};
 
 /// Starts workloads in order until one waits for room: it stands before all others, or before those of its queue.
 pub(super) struct AllocateAction;
 
-impl Action for AllocateAction {
+impl CycleAction for AllocateAction {
     fn name(&self) -> &'static str {
         "allocate"
     }

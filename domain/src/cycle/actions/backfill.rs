@@ -1,15 +1,15 @@
 //! `backfill`: smaller workloads start behind one that waits for room.
 
-use super::{Action, ActionPhase};
+use super::{ActionPhase, CycleAction};
 use crate::cycle::order::queues::QueueTurns;
 use crate::cycle::reasons::NotedReason;
-use crate::cycle::request::options::Backfill;
+use crate::cycle::request::options::BackfillMode;
 use crate::cycle::state::{AttemptOptions, CycleState};
 
 /// Goes on behind workloads that wait for room: with whatever fits, or with what does not delay the reserved one.
 pub(super) struct BackfillAction;
 
-impl Action for BackfillAction {
+impl CycleAction for BackfillAction {
     fn name(&self) -> &'static str {
         "backfill"
     }
@@ -40,7 +40,7 @@ impl Action for BackfillAction {
 
 fn go_on(cycle: &mut CycleState, workload: usize, is_chosen: bool) {
     let is_free = is_chosen && cycle.facts.asks_for_nothing(workload);
-    if cycle.settings.backfill == Backfill::Nothing && !is_free {
+    if cycle.settings.backfill == BackfillMode::Nothing && !is_free {
         let blocker = cycle.blocker_for(cycle.facts.workloads[workload].queue);
         cycle.wait(workload, "backfill", blocker.map_or(NotedReason::Depth, NotedReason::Behind));
         return;

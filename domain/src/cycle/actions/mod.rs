@@ -19,7 +19,7 @@ pub enum ActionPhase {
 }
 
 /// One way to start workloads.
-pub trait Action: Sync {
+pub trait CycleAction: Sync {
     fn name(&self) -> &'static str;
 
     fn phase(&self) -> ActionPhase;
@@ -30,18 +30,18 @@ pub trait Action: Sync {
 }
 
 /// All actions. A new one is a new file and a line here.
-static ACTIONS: &[&dyn Action] =
+static ACTIONS: &[&dyn CycleAction] =
     &[&allocate::AllocateAction, &backfill::BackfillAction, &reclaim::ReclaimAction, &preempt::PreemptAction];
 
 pub fn names() -> impl Iterator<Item = &'static str> {
     ACTIONS.iter().map(|action| action.name())
 }
 
-pub fn action(name: &str) -> Option<&'static dyn Action> {
+pub fn action(name: &str) -> Option<&'static dyn CycleAction> {
     ACTIONS.iter().copied().find(|action| action.name() == name)
 }
 
 /// The actions of a phase, chosen or not.
-pub fn of_phase(phase: ActionPhase) -> impl Iterator<Item = &'static dyn Action> {
+pub fn of_phase(phase: ActionPhase) -> impl Iterator<Item = &'static dyn CycleAction> {
     ACTIONS.iter().copied().filter(move |action| action.phase() == phase)
 }

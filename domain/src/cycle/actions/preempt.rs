@@ -1,6 +1,6 @@
 //! `preempt`: a workload takes room from less urgent ones of its own queue.
 
-use super::{Action, ActionPhase};
+use super::{ActionPhase, CycleAction};
 use crate::cycle::plans::PlanRun;
 use crate::cycle::state::CycleState;
 use crate::reclaim::search::EvictionMode;
@@ -8,7 +8,7 @@ use crate::reclaim::search::EvictionMode;
 /// Starts workloads by evicting members of a lower priority in the same queue (DIVISION §6.5).
 pub(super) struct PreemptAction;
 
-impl Action for PreemptAction {
+impl CycleAction for PreemptAction {
     fn name(&self) -> &'static str {
         "preempt"
     }

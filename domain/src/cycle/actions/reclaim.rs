@@ -1,6 +1,6 @@
 //! `reclaim`: a queue below its share takes room back from queues above theirs.
 
-use super::{Action, ActionPhase};
+use super::{ActionPhase, CycleAction};
 use crate::cycle::plans::PlanRun;
 use crate::cycle::state::CycleState;
 use crate::reclaim::search::EvictionMode;
@@ -8,7 +8,7 @@ use crate::reclaim::search::EvictionMode;
 /// Starts workloads by evicting members of other queues (DIVISION §6.2).
 pub(super) struct ReclaimAction;
 
-impl Action for ReclaimAction {
+impl CycleAction for ReclaimAction {
     fn name(&self) -> &'static str {
         "reclaim"
     }

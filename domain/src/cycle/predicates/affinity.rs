@@ -1,12 +1,12 @@
 //! `affinity`: a workload runs near others.
 
-use super::{AgentCandidate, Predicate};
+use super::{AgentCandidate, AgentPredicate};
 
 /// Refuses agents in whose domain no member runs that the workload wants to be with. As in Kubernetes the first member
 /// of a group that wants to be with itself may go anywhere.
 pub(super) struct AffinityPredicate;
 
-impl Predicate for AffinityPredicate {
+impl AgentPredicate for AffinityPredicate {
     fn name(&self) -> &'static str {
         "affinity"
     }

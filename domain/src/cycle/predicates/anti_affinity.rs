@@ -1,11 +1,11 @@
 //! `anti_affinity`: a workload keeps away from others, and others from it.
 
-use super::{AgentCandidate, Predicate};
+use super::{AgentCandidate, AgentPredicate};
 
 /// Refuses agents in whose domain a member runs that the workload is against, or that is against the workload.
 pub(super) struct AntiAffinityPredicate;
 
-impl Predicate for AntiAffinityPredicate {
+impl AgentPredicate for AntiAffinityPredicate {
     fn name(&self) -> &'static str {
         "anti_affinity"
     }

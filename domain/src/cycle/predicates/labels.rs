@@ -1,12 +1,12 @@
 //! `labels`: an agent carries the labels that the member asks for.
 
-use super::Predicate;
+use super::AgentPredicate;
 use crate::cycle::shapes::{AgentRules, MemberRules};
 
 /// Refuses agents without a label of the member, or that fail an expression of `affinity.agents`.
 pub(super) struct LabelsPredicate;
 
-impl Predicate for LabelsPredicate {
+impl AgentPredicate for LabelsPredicate {
     fn name(&self) -> &'static str {
         "labels"
     }

@@ -1,11 +1,11 @@
 //! `max_per_agent`: a workload spreads its members.
 
-use super::{AgentCandidate, Predicate};
+use super::{AgentCandidate, AgentPredicate};
 
 /// Refuses an agent that has as many members of the workload as it may have.
 pub(super) struct MaxPerAgentPredicate;
 
-impl Predicate for MaxPerAgentPredicate {
+impl AgentPredicate for MaxPerAgentPredicate {
     fn name(&self) -> &'static str {
         "max_per_agent"
     }

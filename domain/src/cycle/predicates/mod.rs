@@ -38,7 +38,7 @@ pub struct AgentCandidate<'c> {
 }
 
 /// A rule about agents. A method that it does not implement admits every agent.
-pub trait Predicate: Sync {
+pub trait AgentPredicate: Sync {
     fn name(&self) -> &'static str;
 
     /// False if the answer may be another one in the next cycle although the labels and taints of the agent are the same.
@@ -58,7 +58,7 @@ pub trait Predicate: Sync {
 }
 
 /// All predicates, in the order in which they are asked. A new one is a new file and a line here.
-pub static PREDICATES: &[&dyn Predicate] = &[
+pub static PREDICATES: &[&dyn AgentPredicate] = &[
     &schedulable::SchedulablePredicate,
     &labels::LabelsPredicate,
     &taints::TaintsPredicate,
@@ -87,7 +87,7 @@ pub fn first_lasting_refusal(member: &MemberRules, agent: &AgentRules) -> Option
     lasting.find(|predicate| !predicate.admits_agent(member, agent)).map(|predicate| predicate.name())
 }
 
-fn set_of(is_in: impl Fn(&dyn Predicate) -> bool) -> PredicateSet {
+fn set_of(is_in: impl Fn(&dyn AgentPredicate) -> bool) -> PredicateSet {
     let bits = PREDICATES.iter().enumerate().filter(|(_, predicate)| is_in(**predicate));
     bits.fold(0, |set, (at, _)| set | 1 << at)
 }

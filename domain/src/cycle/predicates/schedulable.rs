@@ -1,12 +1,12 @@
 //! `schedulable`: a cordoned agent takes no new members.
 
-use super::Predicate;
+use super::AgentPredicate;
 use crate::cycle::shapes::{AgentRules, MemberRules};
 
 /// Refuses agents that are not schedulable.
 pub(super) struct SchedulablePredicate;
 
-impl Predicate for SchedulablePredicate {
+impl AgentPredicate for SchedulablePredicate {
     fn name(&self) -> &'static str {
         "schedulable"
     }

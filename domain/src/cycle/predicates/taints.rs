@@ -1,13 +1,13 @@
 //! `taints`: an agent keeps away members that do not tolerate its taints.
 
-use super::Predicate;
+use super::AgentPredicate;
 use crate::cycle::shapes::{AgentRules, MemberRules};
 use crate::placement_rules::tolerate_all;
 
 /// Refuses agents with a taint that is not tolerated. `PreferNoSchedule` only lowers a score.
 pub(super) struct TaintsPredicate;
 
-impl Predicate for TaintsPredicate {
+impl AgentPredicate for TaintsPredicate {
     fn name(&self) -> &'static str {
         "taints"
     }

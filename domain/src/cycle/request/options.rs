@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for WeightOrObject {
 
 /// The starts that go on behind a workload that waits for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Backfill {
+pub(crate) enum BackfillMode {
     Nothing,
     Skip,
     Easy,
@@ -180,7 +180,7 @@ pub(crate) struct CycleSettings {
     pub actions: Vec<&'static str>,
     pub by_queues: bool,
     pub by_score: bool,
-    pub backfill: Backfill,
+    pub backfill: BackfillMode,
     /// By index of the registry of scores.
     pub weights: Vec<Amount>,
     pub topology_key: Option<String>,
@@ -264,7 +264,7 @@ impl CycleOptions {
             .unset("as the scheduler"),
             fact(
                 "backfill",
-                "Backfill",
+                "BackfillMode",
                 OptionValues::Choice(|| BACKFILLS.to_vec()),
                 "What starts behind a workload that waits for room.",
             ),
@@ -337,9 +337,9 @@ impl CycleOptions {
             by_queues: self.takes_turns(),
             by_score: self.queue_order.as_deref() == Some("score"),
             backfill: match self.backfill.as_str() {
-                "skip" if backfills => Backfill::Skip,
-                "easy" if backfills => Backfill::Easy,
-                _ => Backfill::Nothing,
+                "skip" if backfills => BackfillMode::Skip,
+                "easy" if backfills => BackfillMode::Easy,
+                _ => BackfillMode::Nothing,
             },
             weights: self.score_weights(plan.node_order),
             topology_key: self.topology_key(),
