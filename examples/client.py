@@ -39,9 +39,11 @@ class Client:
                 pause = min(2 * pause, 60)
 
     def report(self, kernels, patience=3600):
-        """Returns the rows that were refused; all others are stored."""
+        """Returns the rows that were refused, each with its errors; all others are stored."""
         batches = (kernels[at:at + 1000] for at in range(0, len(kernels), 1000))
-        return [row for batch in batches for row in self.until_stored("/kernels", batch, patience)["errors"]]
+        items = [item for batch in batches for item in self.until_stored("/kernels", batch, patience)["errors"]]
+        # Rows with equal errors are one item.
+        return [{**row, "errors": item["errors"]} for item in items for row in item.get("rows", [item])]
 
     def snapshot(self, list_running, patience=60):
         """`list_running` returns all kernels that run; what is missing ends. The time is taken before it is called."""

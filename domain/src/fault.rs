@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub const MAX_FAULTS: usize = 100;
 
 /// One fault in a request, with the place that has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 pub struct Fault {
     /// JSON pointer into the body, or `/` and the name of a parameter.
     pub pointer: String,

@@ -16,7 +16,8 @@ use super::usage_dimensions::UsageDimensions;
 /// The phase of a kernel's life. A later phase replaces an earlier one, in whatever order reports arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelPhase {
-    /// The scheduler does not know. A known kernel does not change then.
+    /// The scheduler does not know, or has a status that the server does not know. Such a report has no times: it neither
+    /// starts nor ends a kernel, and a kernel that is not known is pending.
     Unknown,
     Pending,
     Running,
@@ -103,14 +104,17 @@ impl KernelReport {
 
     /// Sets the phase that follows from all reported values.
     fn settle_phase(&mut self) {
-        self.phase =
-            match self.phase {
-                KernelPhase::Unknown if self.started_at.is_none() => KernelPhase::Pending,
-                KernelPhase::Unknown | KernelPhase::Running | KernelPhase::Suspended => {
-                    if self.changes.ends_suspended() { KernelPhase::Suspended } else { KernelPhase::Running }
+        self.phase = match self.phase {
+            KernelPhase::Unknown => KernelPhase::Pending,
+            KernelPhase::Running | KernelPhase::Suspended => {
+                if self.changes.ends_suspended() {
+                    KernelPhase::Suspended
+                } else {
+                    KernelPhase::Running
                 }
-                reported => reported,
-            };
+            }
+            reported => reported,
+        };
     }
 }
 

@@ -1,8 +1,10 @@
-//! The types of the domain in the `OpenAPI` document: decimals and times are texts.
+//! The types of the domain in the `OpenAPI` document: decimals and times of answers are texts.
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
+};
 use utoipa::openapi::{KnownFormat, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -10,6 +12,8 @@ use super::decimal::{AMOUNT_DECIMALS, Amount};
 use super::division::{Fraction, algorithm_names};
 use super::queues::Bound;
 use super::reading::ReadOnly;
+use super::reported_status::MAX_STATUS_TEXTS;
+use super::reported_time::TOO_MANY_SECONDS;
 use super::sequencer::Sequencer;
 use super::slots::SlotAmounts;
 use super::time::Timestamp;
@@ -60,14 +64,65 @@ fn decimal_pattern(places: u32) -> String {
 /// The pattern of a decimal or a quantity.
 const QUANTITY_PATTERN: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?";
 
+/// The description of slots that may have memory in MiB.
+const RESOURCES: &str =
+    "Amounts by slot. `mem` is in bytes; `mem_mib` in its place is in MiB, and a decimal. Both together are refused.";
+
 /// Slots with amounts that may be quantities.
 pub fn quantities() -> Object {
-    map_of_quantities(SchemaType::new(Type::Object))
+    map_of_quantities(SchemaType::new(Type::Object), "Amounts by slot.")
 }
 
-/// [`quantities`] or null.
-pub fn some_quantities() -> Object {
-    map_of_quantities(SchemaType::from_iter([Type::Object, Type::Null]))
+/// [`quantities`] of resources, which may have memory in MiB.
+pub fn resource_quantities() -> Object {
+    map_of_quantities(SchemaType::new(Type::Object), RESOURCES)
+}
+
+/// [`resource_quantities`] or null.
+pub fn some_resource_quantities() -> Object {
+    map_of_quantities(SchemaType::from_iter([Type::Object, Type::Null]), RESOURCES)
+}
+
+/// The start of a kernel in a report.
+pub fn start_time() -> Schema {
+    reported_time("When it started.")
+}
+
+/// The end of a kernel in a report.
+pub fn end_time() -> Schema {
+    reported_time("When it ended.")
+}
+
+/// The time of a status in a report.
+pub fn status_time() -> Schema {
+    reported_time("Since when it is suspended, or runs; a kernel that is suspended, or was, says it.")
+}
+
+/// The submission of a kernel in a report.
+pub fn submission_time() -> Schema {
+    reported_time("When it was submitted; a later report need not repeat it.")
+}
+
+/// A time of a report: RFC 3339, seconds since 1970, or null.
+fn reported_time(meaning: &str) -> Schema {
+    let date_time = ObjectBuilder::new().schema_type(Type::String);
+    let date_time = date_time.format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some(r"^[0-9]+(\.[0-9]+)?$"));
+    let seconds = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
+    let seconds = seconds.exclusive_maximum(Some(TOO_MANY_SECONDS.cast_signed()));
+    let any = AnyOfBuilder::new().item(date_time).item(digits).item(seconds);
+    let any = any.item(ObjectBuilder::new().schema_type(Type::Null));
+    let said = format!("{meaning} RFC 3339, or seconds since 1970 as a number or a text of digits; 0: absent.");
+    Schema::AnyOf(any.description(Some(said)).build())
+}
+
+/// The status of a report: a text or a list of texts.
+pub fn reported_status() -> Schema {
+    let text = || ObjectBuilder::new().schema_type(Type::String).build();
+    let texts = ArrayBuilder::new().items(text()).max_items(Some(MAX_STATUS_TEXTS));
+    let said = "`PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or words of Kubernetes, Slurm or HTCondor for one of them, with \
+                commas between or as a list. An unknown word counts as `UNKNOWN`, with a warning.";
+    Schema::AnyOf(AnyOfBuilder::new().item(text()).item(texts).description(Some(said)).build())
 }
 
 /// Bounds of slots as requests write them; answers have exact decimals.
@@ -79,9 +134,9 @@ pub fn bounds_schema() -> Object {
     map.additional_properties(Some(decimal(said, form))).build()
 }
 
-fn map_of_quantities(kind: SchemaType) -> Object {
+fn map_of_quantities(kind: SchemaType, description: &str) -> Object {
     let said = "A decimal, or a quantity of Kubernetes such as `500m` or `64Gi`. At most 12 decimals.";
-    let map = ObjectBuilder::new().schema_type(kind).description(Some("Amounts by slot."));
+    let map = ObjectBuilder::new().schema_type(kind).description(Some(description));
     map.additional_properties(Some(decimal(said, format!("^{QUANTITY_PATTERN}$")))).build()
 }
 

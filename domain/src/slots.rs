@@ -12,7 +12,9 @@ use smallvec::SmallVec;
 use uuid::Uuid;
 
 use super::decimal::{Amount, ExactFactor, ScaledUsage, Usage};
+use super::fault::escape_key;
 use super::maps::{FastMap, FastSet};
+use super::mebibytes::{MEBIBYTES_KEY, MEMORY_SLOT, MemoryInMebibytes};
 
 /// The largest number of slots in one map.
 pub const MAX_SLOTS: usize = 64;
@@ -368,15 +370,42 @@ impl<'de, V: SlotValue> Deserialize<'de> for SlotMap<V> {
     }
 }
 
+/// Reads the slots of a kernel, a workload or an agent. They may give memory in MiB, as [`MEBIBYTES_KEY`].
+pub fn resource_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SlotAmounts, D::Error> {
+    let entries = SlotEntries::<Amount, <Amount as SlotValue>::Written>::new(SlotName::offered);
+    deserializer.deserialize_map(SlotEntries { of_mebibytes: Some(|mebibytes| mebibytes.bytes), ..entries })
+}
+
+/// Reads [`resource_slots`], or nothing.
+pub fn optional_resource_slots<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<SlotAmounts>>, D::Error> {
+    struct ResourceSlots(SlotAmounts);
+    impl<'de> Deserialize<'de> for ResourceSlots {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            resource_slots(deserializer).map(Self)
+        }
+    }
+    Ok(Option::<ResourceSlots>::deserialize(deserializer)?.map(|slots| Box::new(slots.0)))
+}
+
+/// The JSON pointer to a slot of the map at `map`. A request may have written memory under another key, so the pointer to
+/// memory is that of the map.
+pub fn slot_pointer(map: &str, slot: SlotName) -> String {
+    if slot.as_str() == MEMORY_SLOT { map.to_owned() } else { format!("{map}/{}", escape_key(slot.as_str())) }
+}
+
 /// Parses a map. `name` creates slot names, and values are written as `W`.
 struct SlotEntries<V, W> {
     name: fn(&str) -> Result<SlotName, SlotNameError>,
-    values: std::marker::PhantomData<(V, W)>,
+    /// The value of memory that is given in MiB; `None` if [`MEBIBYTES_KEY`] is a slot like any other.
+    of_mebibytes: Option<fn(MemoryInMebibytes) -> V>,
+    values: std::marker::PhantomData<W>,
 }
 
 impl<V, W> SlotEntries<V, W> {
     fn new(name: fn(&str) -> Result<SlotName, SlotNameError>) -> Self {
-        Self { name, values: std::marker::PhantomData }
+        Self { name, of_mebibytes: None, values: std::marker::PhantomData }
     }
 }
 
@@ -389,13 +418,25 @@ impl<'de, V: Copy, W: Deserialize<'de> + Into<V>> Visitor<'de> for SlotEntries<V
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<SlotMap<V>, A::Error> {
         let mut map = SlotMap::default();
+        let mut has_mebibytes = false;
         while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
-            let name = (self.name)(&key).map_err(de::Error::custom)?;
+            let of_mebibytes = self.of_mebibytes.filter(|_| key == MEBIBYTES_KEY);
+            let name = (self.name)(if of_mebibytes.is_some() { MEMORY_SLOT } else { &key });
+            let name = name.map_err(de::Error::custom)?;
             if map.get(name).is_some() {
-                return Err(de::Error::custom(format!("names the slot {name} twice")));
+                let is_both = name.as_str() == MEMORY_SLOT && of_mebibytes.is_some() != has_mebibytes;
+                return Err(de::Error::custom(if is_both {
+                    format!("gives both `{MEMORY_SLOT}` and `{MEBIBYTES_KEY}`; give one of them")
+                } else {
+                    format!("names the slot {name} twice")
+                }));
             }
-            let value = access.next_value::<W>()?;
-            map.set(name, value.into());
+            has_mebibytes |= of_mebibytes.is_some();
+            let value = match of_mebibytes {
+                Some(convert) => convert(access.next_value()?),
+                None => access.next_value::<W>()?.into(),
+            };
+            map.set(name, value);
             if map.len() > MAX_SLOTS {
                 return Err(de::Error::custom(format!("names more than {MAX_SLOTS} slots")));
             }

@@ -8,6 +8,7 @@ pub struct PhaseWords {
     pub backend_ai: &'static [&'static str],
     pub kubernetes: &'static [&'static str],
     pub slurm: &'static [&'static str],
+    pub htcondor: &'static [&'static str],
 }
 
 /// All words, in capitals. A status may be in upper or lower case.
@@ -15,12 +16,21 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
     PhaseWords {
         phase: KernelPhase::Pending,
         backend_ai: &["PENDING", "SCHEDULED", "PREPARING", "PULLING", "PREPARED", "CREATING"],
-        kubernetes: &["PENDING"],
+        kubernetes: &[
+            "PENDING",
+            "CONTAINERCREATING",
+            "PODINITIALIZING",
+            "SCHEDULINGGATED",
+            "IMAGEPULLBACKOFF",
+            "ERRIMAGEPULL",
+        ],
         slurm: &[
             "PENDING",
             "PD",
             "CONFIGURING",
             "CF",
+            "POWER_UP_NODE",
+            "EXPEDITING",
             "REQUEUED",
             "RQ",
             "REQUEUE_FED",
@@ -32,11 +42,12 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
             "SPECIAL_EXIT",
             "SE",
         ],
+        htcondor: &["IDLE", "I", "HELD", "H"],
     },
     PhaseWords {
         phase: KernelPhase::Running,
         backend_ai: &["RUNNING", "RESTARTING", "TERMINATING"],
-        kubernetes: &["RUNNING"],
+        kubernetes: &["RUNNING", "CRASHLOOPBACKOFF", "TERMINATING"],
         slurm: &[
             "RUNNING",
             "R",
@@ -51,17 +62,19 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
             "STOPPED",
             "ST",
         ],
+        htcondor: &["RUNNING", "R", "TRANSFERRING_OUTPUT", "<", ">"],
     },
     PhaseWords {
         phase: KernelPhase::Suspended,
         backend_ai: &["SUSPENDED"],
         kubernetes: &[],
         slurm: &["SUSPENDED", "S"],
+        htcondor: &["SUSPENDED", "S"],
     },
     PhaseWords {
         phase: KernelPhase::Terminated,
         backend_ai: &["TERMINATED", "CANCELLED", "COMPLETED", "FAILED", "ERROR"],
-        kubernetes: &["SUCCEEDED", "FAILED"],
+        kubernetes: &["SUCCEEDED", "FAILED", "COMPLETED", "ERROR", "EVICTED", "OOMKILLED", "DEADLINEEXCEEDED"],
         slurm: &[
             "COMPLETED",
             "CD",
@@ -77,6 +90,7 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
             "PR",
             "BOOT_FAIL",
             "BF",
+            "LAUNCH_FAILED",
             "DEADLINE",
             "DL",
             "OUT_OF_MEMORY",
@@ -84,21 +98,119 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
             "REVOKED",
             "RV",
         ],
+        htcondor: &["COMPLETED", "C", "REMOVED", "X"],
     },
-    PhaseWords { phase: KernelPhase::Unknown, backend_ai: &[], kubernetes: &["UNKNOWN"], slurm: &[] },
+    PhaseWords {
+        phase: KernelPhase::Unknown,
+        backend_ai: &[],
+        kubernetes: &["UNKNOWN"],
+        slurm: &["RECONFIG_FAIL", "UPDATE_DB"],
+        htcondor: &[],
+    },
 ];
 
-/// The phase that a scheduler's word stands for.
-pub fn phase_of(word: &str) -> Option<KernelPhase> {
-    let means = |words: &PhaseWords| {
-        [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().any(|w| w.eq_ignore_ascii_case(word))
-    };
-    PHASE_WORDS.iter().find(|words| means(words)).map(|words| words.phase)
+/// The flags that Slurm prints beside a state. The state alone gives the phase then, because a flag such as `REQUEUED` is
+/// about the next run of the job.
+const SLURM_FLAGS: [&str; 21] = [
+    "CONFIGURING",
+    "CF",
+    "POWER_UP_NODE",
+    "EXPEDITING",
+    "REQUEUED",
+    "RQ",
+    "REQUEUE_FED",
+    "RF",
+    "REQUEUE_HOLD",
+    "RH",
+    "RESV_DEL_HOLD",
+    "RD",
+    "SPECIAL_EXIT",
+    "SE",
+    "RESIZING",
+    "RS",
+    "SIGNALING",
+    "SI",
+    "STOPPED",
+    "ST",
+    "LAUNCH_FAILED",
+];
+
+/// The flags that give the phase whatever state is beside them. A job in any state holds its nodes while it is completing,
+/// and a revoked job runs in another cluster.
+const SLURM_DECISIVE_FLAGS: [&str; 6] = ["COMPLETING", "CG", "STAGE_OUT", "SO", "REVOKED", "RV"];
+
+/// The meaning of one word of a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordMeaning {
+    pub phase: KernelPhase,
+    pub rank: WordRank,
+}
+
+/// How much a word counts beside others. The phase is that of the highest rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WordRank {
+    /// The word says nothing about the phase.
+    Silent,
+    Flag,
+    State,
+    DecisiveFlag,
+}
+
+fn is_among(words: &[&str], word: &str) -> bool {
+    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+impl WordMeaning {
+    /// The meaning of a whole word, in upper or lower case.
+    fn of_whole(word: &str) -> Option<Self> {
+        let phase = KernelPhase::parse(word)?;
+        let rank = if phase == KernelPhase::Unknown {
+            WordRank::Silent
+        } else if is_among(&SLURM_DECISIVE_FLAGS, word) {
+            WordRank::DecisiveFlag
+        } else if is_among(&SLURM_FLAGS, word) {
+            WordRank::Flag
+        } else {
+            WordRank::State
+        };
+        Some(Self { phase, rank })
+    }
+
+    /// The meaning of the beginning of a word, if all words of Slurm that begin so have the same one.
+    fn of_beginning(beginning: &str) -> Option<Self> {
+        let begins_so = |word: &&&str| {
+            !beginning.is_empty()
+                && word.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
+        };
+        let mut meanings =
+            PHASE_WORDS.iter().flat_map(|words| words.slurm).filter(begins_so).map(|word| Self::of_whole(word));
+        let first = meanings.next()?;
+        if meanings.all(|other| other == first) { first } else { None }
+    }
+
+    /// The meaning of a word as a scheduler prints it: `CANCELLED`, `CANCELLED by 1000`, or `OUT_OF_ME+`, which is cut off
+    /// at the width of the column.
+    pub fn of(printed: &str) -> Option<Self> {
+        let mut parts = printed.split_ascii_whitespace();
+        let word = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(word), None, ..) => word,
+            (Some(word), Some(by), Some(_), None) if by.eq_ignore_ascii_case("by") => word,
+            _ => return None,
+        };
+        let cut =
+            || word.strip_suffix('+').and_then(|begin| Self::of_whole(begin).or_else(|| Self::of_beginning(begin)));
+        Self::of_whole(word).or_else(cut)
+    }
 }
 
 impl KernelPhase {
-    /// Parses a scheduler's status, in upper or lower case.
-    pub fn parse(status: &str) -> Option<Self> {
-        phase_of(status)
+    /// The phase that one word stands for, in upper or lower case.
+    pub fn parse(word: &str) -> Option<Self> {
+        let means = |words: &&PhaseWords| {
+            [words.backend_ai, words.kubernetes, words.slurm, words.htcondor]
+                .into_iter()
+                .any(|list| is_among(list, word))
+        };
+        PHASE_WORDS.iter().find(means).map(|words| words.phase)
     }
 }

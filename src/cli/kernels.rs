@@ -174,15 +174,17 @@ fn rejections(answer: &Value) -> String {
         refused.count(code, rows.as_u64().unwrap_or(0));
     }
     let mut place = "line";
-    for row in answer["errors"].as_array().into_iter().flatten() {
-        let faults = || row["errors"].as_array().into_iter().flatten();
+    for item in answer["errors"].as_array().into_iter().flatten() {
+        let faults = || item["errors"].as_array().into_iter().flatten();
         let sentences: Vec<&str> = faults().filter_map(|fault| fault["detail"].as_str()).collect();
         let code = faults().next().and_then(|fault| fault["code"].as_str()).unwrap_or("refused");
-        if row["line"].is_null() {
+        if item["line"].is_null() {
             place = "element";
         }
-        let at = row["line"].as_u64().or(row["index"].as_u64()).unwrap_or_default();
-        refused.add_example(code, at, &sentences.join("; "));
+        for row in item["rows"].as_array().map_or(std::slice::from_ref(item), Vec::as_slice) {
+            let at = row["line"].as_u64().or(row["index"].as_u64()).unwrap_or_default();
+            refused.add_example(code, at, &sentences.join("; "));
+        }
     }
     let mut lines = String::new();
     // Writing into a text cannot fail.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::scalars::JsonString;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::at_most;
-use crate::domain::slots::SlotAmounts;
+use crate::domain::slots::{SlotAmounts, resource_slots};
 use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
 use crate::service::input::json;
 use crate::service::{Error, Fault, RequestFaults, Result};
@@ -19,7 +19,7 @@ use crate::service::{Error, Fault, RequestFaults, Result};
 #[graphql(rename_fields = "snake_case")]
 pub struct AgentInput {
     pub agent_id: String,
-    /// By slot: decimals, or quantities of Kubernetes such as `64Gi`.
+    /// By slot: decimals, or quantities of Kubernetes such as `64Gi`; `mem_mib` is `mem` in MiB.
     pub available_slots: JsonString,
     /// False: the node is down and offers nothing. True by default.
     pub alive: Option<bool>,
@@ -49,6 +49,7 @@ impl AgentInput {
 /// The parts of an agent that are JSON in the request.
 #[derive(Deserialize)]
 struct AgentJson {
+    #[serde(deserialize_with = "resource_slots")]
     available_slots: SlotAmounts,
     #[serde(default)]
     labels: Labels,

@@ -7,7 +7,7 @@ use super::placement::SeatedMember;
 use super::plans::{FoundVictims, NoVictims, PlanRun, ReclaimRecord, pending};
 use super::state::running_footprint;
 use crate::decimal::Amount;
-use crate::reclaim::holdings::ReservedHoldings;
+use crate::reclaim::holdings::QueueHoldings;
 use crate::reclaim::policy::strategies::StrategyPolicy;
 use crate::reclaim::search::EvictionMode;
 use crate::reclaim::snapshot::ReclaimSnapshot;
@@ -96,7 +96,7 @@ impl PlanRun<'_, '_> {
             let cost = input.tree.len() + returns.gone.len();
             cycle.budget.pay(cost).map_err(|_| NoVictims::Exhausted)?;
             let snapshot = ReclaimSnapshot::of(&input, *reclaimer, Arc::clone(&cycle.running.index));
-            let mut holdings = ReservedHoldings::new(&snapshot, nothing.clone());
+            let mut holdings = QueueHoldings::new(&snapshot, nothing.clone());
             for (queue, amounts) in &returns.gone {
                 holdings.note_gone(*queue, amounts.clone());
             }

@@ -16,7 +16,7 @@ use crate::decimal::Amount;
 use crate::division::Fraction;
 use crate::maps::{FastMap, FastSet};
 use crate::reclaim::free_capacity::{FreeCapacity, PendingClass};
-use crate::reclaim::holdings::ReservedHoldings;
+use crate::reclaim::holdings::QueueHoldings;
 use crate::reclaim::policy::plugins::{self, ReclaimPlugin};
 use crate::reclaim::policy::preemption::PreemptionPolicy;
 use crate::reclaim::policy::strategies::StrategyPolicy;
@@ -190,7 +190,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             (EvictionMode::Reclaim, PolicyName::Strategies) => Box::new(StrategyPolicy::new(&snapshot, &request)),
             (EvictionMode::Reclaim, PolicyName::Plugins) => Box::new(PluginTiers::new(&snapshot)),
         };
-        if policy.gate(&ReservedHoldings::new(&snapshot, request.clone())).is_err() {
+        if policy.gate(&QueueHoldings::new(&snapshot, request.clone())).is_err() {
             return Err(NoVictims::NotAsked);
         }
         let classes = classes(cycle, workload);

@@ -183,6 +183,21 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
 }
 
 #[test]
+fn an_unknown_phase_starts_and_ends_nothing() {
+    let unknown = report(KernelPhase::Unknown, None, None);
+    let new = Kernel::merge(None, unknown.clone()).expect("a kernel");
+    assert_eq!((new.report.phase, new.settled), (KernelPhase::Pending, false));
+    for known in [
+        report(KernelPhase::Pending, None, None),
+        report(KernelPhase::Running, Some(clock("10:00")), None),
+        report(KernelPhase::Terminated, Some(clock("10:00")), Some(clock("10:23"))),
+    ] {
+        let known = Kernel::merge(None, known).expect("a kernel");
+        assert_eq!(Kernel::merge(Some(known.clone()), unknown.clone()), Ok(known));
+    }
+}
+
+#[test]
 fn statuses_fold_into_three_phases() {
     for (status, phase) in [
         ("PENDING", Some(KernelPhase::Pending)),

@@ -6,7 +6,7 @@ use domain::kernel::KernelPhase;
 use domain::status::{PHASE_WORDS, PhaseWords};
 
 fn all(words: &PhaseWords) -> impl Iterator<Item = &'static str> {
-    [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().copied()
+    [words.backend_ai, words.kubernetes, words.slurm, words.htcondor].into_iter().flatten().copied()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn every_word_means_one_phase_in_either_case() {
     for phase in [KernelPhase::Pending, KernelPhase::Running, KernelPhase::Suspended, KernelPhase::Terminated] {
         assert_eq!(KernelPhase::parse(phase.as_str()), Some(phase));
     }
-    for word in ["", "DANCING", "RUN", "PENDING ", "X"] {
+    for word in ["", "DANCING", "RUN", "PENDING ", "Z"] {
         assert_eq!(KernelPhase::parse(word), None, "{word:?}");
     }
 }
@@ -33,7 +33,7 @@ fn the_guide_shows_the_table() {
     let guide = include_str!("../../../docs/INTEGRATION.md");
     let list = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     for words in &PHASE_WORDS {
-        let cells = [words.backend_ai, words.kubernetes, words.slurm].map(list);
+        let cells = [words.backend_ai, words.kubernetes, words.slurm, words.htcondor].map(list);
         let row = format!("| `{}` | {} |", words.phase.as_str(), cells.join(" | "));
         assert!(guide.contains(&row), "docs/INTEGRATION.md lacks\n{row}");
     }

@@ -223,7 +223,13 @@ fn incoming_report(kernel: &DemoKernel, seed: u64) -> IncomingReport {
         traits: kernel_traits(kernel, seed),
     });
     let owner_names = |name: &str| OwnerNames { name: Some(name.to_owned()), display_name: None };
-    IncomingReport { report, user: owner_names(person.name), project: owner_names(project), project_stays: true }
+    IncomingReport {
+        report,
+        user: owner_names(person.name),
+        project: owner_names(project),
+        project_stays: true,
+        mistakes: Vec::new(),
+    }
 }
 
 /// The scheduling properties of a kernel. Training and batch work is preemptible; services are not, and those of the

@@ -138,5 +138,5 @@ fn incoming_report(report: KernelReport) -> IncomingReport {
     let project = PROJECTS.iter().find(|(project, _)| identity::project(project) == report.owner.project);
     let owner_names = |name: Option<&str>| OwnerNames { name: name.map(str::to_owned), display_name: None };
     let (user, project) = (owner_names(person.map(|p| p.name)), owner_names(project.map(|(project, _)| *project)));
-    IncomingReport { report: Box::new(report), user, project, project_stays: true }
+    IncomingReport { report: Box::new(report), user, project, project_stays: true, mistakes: Vec::new() }
 }

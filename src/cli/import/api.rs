@@ -66,7 +66,7 @@ pub(super) struct ReportResult {
     #[serde(default)]
     pub rejected_codes: BTreeMap<String, u64>,
     /// The reasons why rows were rejected; if there are very many, only of the first rows.
-    pub errors: Vec<RejectedRow>,
+    pub errors: Vec<RejectedLines>,
     pub earlier: Option<EarlierRows>,
     #[serde(default)]
     pub warnings: Vec<WarnedRows>,
@@ -88,11 +88,21 @@ pub(super) struct HistoryResult {
     pub left_out: u64,
 }
 
+/// Rows that were rejected for the same reason.
 #[derive(Debug, Deserialize)]
-pub(super) struct RejectedRow {
-    /// From 1 on.
+pub(super) struct RejectedLines {
+    /// The line of the first row, from 1 on.
     line: u64,
     errors: Vec<AnswerBody>,
+    /// All rows that the answer lists, if there are several.
+    #[serde(default)]
+    rows: Vec<RejectedLine>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RejectedLine {
+    /// From 1 on.
+    line: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,10 +111,12 @@ struct AnswerBody {
     detail: String,
 }
 
-impl RejectedRow {
-    /// The index of the row, from 0 on.
-    pub fn at(&self) -> usize {
-        usize::try_from(self.line.saturating_sub(1)).unwrap_or(usize::MAX)
+impl RejectedLines {
+    /// The indices of the rows, from 0 on.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        let first = self.rows.is_empty().then_some(self.line);
+        let lines = first.into_iter().chain(self.rows.iter().map(|row| row.line));
+        lines.map(|line| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX))
     }
 
     pub fn code(&self) -> &str {

@@ -223,8 +223,10 @@ impl RowLoader<'_> {
             self.report.refused.count(code, *rows);
         }
         for rejected in &taken.errors {
-            let line = lines.get(rejected.at()).copied().unwrap_or(first);
-            self.report.refused.add_example(rejected.code(), line, rejected.first_reason());
+            for at in rejected.places() {
+                let line = lines.get(at).copied().unwrap_or(first);
+                self.report.refused.add_example(rejected.code(), line, rejected.first_reason());
+            }
         }
         self.report.note_earlier(taken.earlier);
         for WarnedRows { detail, project_name, rows } in taken.warnings {
@@ -289,7 +291,7 @@ impl RowLoader<'_> {
         let taken = self.api.report_rows(group, &ended).await?;
         self.report.replaced += taken.changed;
         for rejected in taken.errors {
-            if let Some(pair) = pairs.get(rejected.at()) {
+            for pair in rejected.places().filter_map(|at| pairs.get(at)) {
                 self.barred.insert(pair.row, rejected.first_reason().to_owned());
             }
         }

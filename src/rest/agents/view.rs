@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::domain::defaults::default_true;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::{ReadOnly, at_most};
-use crate::domain::slots::SlotAmounts;
+use crate::domain::slots::{SlotAmounts, resource_slots};
 use crate::domain::time::Timestamp;
 use crate::service::Error;
 use crate::service::agents::{AgentSpec, MAX_AGENTS, StoredAgent, collect_specs, name_warnings};
@@ -61,7 +61,8 @@ pub struct AgentWritten {
     "taints": [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]}))]
 pub struct AgentBody {
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
-    #[schema(schema_with = crate::domain::schemas::quantities)]
+    #[serde(deserialize_with = "resource_slots")]
+    #[schema(schema_with = crate::domain::schemas::resource_quantities)]
     pub available_slots: SlotAmounts,
     #[serde(default = "default_true")]
     pub alive: bool,

@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::view::{EarlierKernels, IngestAnswer, IngestWarning, RejectedItem};
+use super::rejections::RejectedRows;
+use super::row_counting::RowCounting;
+use super::view::{EarlierKernels, IngestAnswer, IngestWarning};
 use crate::domain::ids::KernelId;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, JsonError};
-use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{IngestResult, ReportDelivery, batch_of};
 use crate::service::ingest::domain_assignment::BatchWarning;
 use crate::service::ingest::earlier::EARLIER_HISTORY;
@@ -24,35 +24,11 @@ use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
-/// The largest number of rejected items that an answer lists.
-const MAX_LISTED_REJECTIONS: usize = 10_000;
-/// The code of a rejected item that is not a JSON object. It is used beyond [`MAX_LISTED_REJECTIONS`], where faults are
-/// counted but not listed.
-const UNNAMED_CODE: &str = "invalid_value";
 /// The largest number of warnings that an answer lists.
 const MAX_LISTED_WARNINGS: usize = 1_000;
 
 /// The approximate size of a row in a body, in bytes.
 const ROW_BYTES: u64 = 256;
-
-/// The numbers by which the answer identifies rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowCounting {
-    /// Places in an array, from 0.
-    Index,
-    /// Lines of a stream, from 1.
-    Line,
-}
-
-const NDJSON_MEDIA_TYPE: &str = "application/x-ndjson";
-
-impl RowCounting {
-    /// The counting for the content type of a body.
-    pub fn of(headers: &HeaderMap) -> std::result::Result<Self, Problem> {
-        let kind = extract::media_type(headers, &["application/json", NDJSON_MEDIA_TYPE])?;
-        Ok(if kind == NDJSON_MEDIA_TYPE { Self::Line } else { Self::Index })
-    }
-}
 
 /// The kernels in the rows of a snapshot, rejected rows included.
 pub struct PresentKernels {
@@ -103,6 +79,7 @@ pub struct IngestBatches {
     /// The source for new slot names. It has to be set for each row, because rows are read in a task of their own.
     slot_names: SlotNameSource,
     mistakes: ReportMistakes,
+    rejections: RejectedRows,
     answer: IngestAnswer,
 }
 
@@ -122,6 +99,7 @@ impl IngestBatches {
             service,
             profile,
             mistakes: ReportMistakes::default(),
+            rejections: RejectedRows::default(),
             caller,
             group,
             counting,
@@ -186,10 +164,10 @@ impl IngestBatches {
 
     fn read(&mut self, place: u64, bytes: &[u8]) -> std::result::Result<(), JsonError> {
         self.read += 1;
-        let is_named = self.answer.errors.len() < MAX_LISTED_REJECTIONS;
-        if !is_named && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
-            // The answer lists no more faults.
-            self.reject_early(place, None, Vec::new());
+        let is_full = self.rejections.is_full();
+        if is_full && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+            // The row is only counted, so its fault need not be found.
+            self.reject_early(place, None, vec![no_object()]);
             return Ok(());
         }
         let input = with_slot_name_source(&self.slot_names, || extract::read::<KernelInput>(bytes))?;
@@ -247,19 +225,7 @@ impl IngestBatches {
     fn reject_early(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
         self.note_present(place, kernel_id);
         self.rejected += 1;
-        self.reject(place, kernel_id, faults);
-    }
-
-    fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, errors: Vec<Fault>) {
-        self.answer.rejected += 1;
-        let code = errors.first().map_or(UNNAMED_CODE, |fault| fault.code);
-        *self.answer.rejected_codes.entry(code).or_default() += 1;
-        if self.answer.errors.len() >= MAX_LISTED_REJECTIONS {
-            return;
-        }
-        let at = |counting| (self.counting == counting).then_some(place);
-        let (index, line) = (at(RowCounting::Index), at(RowCounting::Line));
-        self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
+        self.rejections.add(place, kernel_id, faults);
     }
 
     /// Adds a warning. If there is one of the same project and text from an earlier batch, their kernels are added up.
@@ -327,7 +293,7 @@ impl IngestBatches {
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();
-            self.reject(place, ids.get(row.at).copied(), vec![row.fault]);
+            self.rejections.add(place, ids.get(row.at).copied(), vec![row.fault]);
         }
     }
 
@@ -342,7 +308,7 @@ impl IngestBatches {
         outcome.and(flushed)?;
         let doubtful = self.mistakes.warnings(&self.profile).into_iter();
         answer.warnings.extend(doubtful.map(|found| doubtful_rows(found, self.counting)));
-        answer.errors.sort_by_key(|e| (e.index, e.line));
+        self.rejections.write_to(&mut answer, self.counting);
         Ok((answer, self.present))
     }
 }
@@ -350,8 +316,7 @@ impl IngestBatches {
 /// A warning about rows, with the place of the first one and their number. Some warnings have no place.
 fn doubtful_rows((warning, place, kernels): (InputWarning, Option<u64>, u64), counting: RowCounting) -> IngestWarning {
     let InputWarning { code, pointer, detail, .. } = warning;
-    let at = |wanted| place.filter(|_| counting == wanted);
-    let (index, line) = (at(RowCounting::Index), at(RowCounting::Line));
+    let (index, line) = place.map_or((None, None), |place| counting.number(place));
     IngestWarning { code, detail, index, line, pointer, kernels, ..IngestWarning::default() }
 }
 
@@ -367,10 +332,17 @@ impl BatchRows {
     fn of(places: Vec<u64>, batch: &[IncomingReport], group: &VisibleGroup) -> Self {
         let ids = batch.iter().map(|incoming| incoming.report.id.0).collect();
         let doubts_at = |(at, incoming): (usize, &IncomingReport)| {
-            ReportMistake::find(group, &incoming.report).map(move |mistake| (at, mistake)).collect::<Vec<_>>()
+            let of_check = incoming.mistakes.iter().cloned();
+            let found = of_check.chain(ReportMistake::find(group, &incoming.report));
+            found.map(move |mistake| (at, mistake)).collect::<Vec<_>>()
         };
         Self { places, ids, mistakes: batch.iter().enumerate().flat_map(doubts_at).collect() }
     }
+}
+
+/// The fault of a row that is JSON, but no object.
+fn no_object() -> Fault {
+    Fault::new("", "invalid_type", "the JSON document is not an object")
 }
 
 /// The id in a row that is otherwise invalid.

@@ -7,7 +7,8 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::batches::{IngestBatches, RowCounting};
+use super::batches::IngestBatches;
+use super::row_counting::RowCounting;
 use super::rows;
 use super::view::{IngestAnswer, KernelsBody};
 use crate::rest::RequestLimits;

@@ -9,7 +9,8 @@ use futures::StreamExt;
 use memchr::memchr;
 use serde_json::value::RawValue;
 
-use super::batches::{IngestBatches, PresentKernels, RowCounting};
+use super::batches::{IngestBatches, PresentKernels};
+use super::row_counting::RowCounting;
 use super::view::IngestAnswer;
 use crate::rest::extract::{ArrayElement, ArrayElements, is_silence, read};
 use crate::service::input::json::{BYTE_ORDER_MARK, without_mark};

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::batches::{IngestBatches, RowCounting};
+use super::batches::IngestBatches;
+use super::row_counting::RowCounting;
 use super::rows;
 use super::view::{IngestAnswer, KernelsBody};
 use crate::domain::time::Timestamp;

@@ -187,6 +187,11 @@ pub struct KernelWithSlices {
         "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
         "domain_name": "research", "occupied_slots": {"cpu": "4", "mem": "16Gi", "cuda.device": "1"},
         "status": "RUNNING", "started_at": "2026-01-13T10:00:00Z"
+    },
+    {
+        "kernel_id": "7c0e1d2f-3a4b-4c5d-8e6f-9a0b1c2d3e4f", "session_id": "1f2e3d4c-5b6a-4798-8a0b-1c2d3e4f5a6b",
+        "user": "bob", "project": "climate", "occupied_slots": {"cpu": 8, "mem_mib": 32000},
+        "status": ["RUNNING", "COMPLETING"], "started_at": 1_768_298_400, "submitted_at": "1768298000"
     }
 ]))]
 pub enum KernelsBody {
@@ -197,10 +202,18 @@ pub enum KernelsBody {
 /// The result of an ingest.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(example = json!({
-    "accepted": 2, "changed": 2, "rejected": 1,
+    "accepted": 2, "changed": 2, "rejected": 2, "rejected_codes": {"end_before_start": 2},
     "errors": [{
-        "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b",
-        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "`terminated_at` lies before `started_at`"}]
+        "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "count": 2,
+        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "`terminated_at` lies before `started_at`"}],
+        "rows": [
+            {"index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "pointer": "/1/terminated_at"},
+            {"index": 3, "kernel_id": "7c0e1d2f-3a4b-4c5d-8e6f-9a0b1c2d3e4f", "pointer": "/3/terminated_at"}
+        ]
+    }],
+    "warnings": [{
+        "code": "unknown_status", "index": 2, "pointer": "/status", "kernels": 1,
+        "detail": "the status \"DANCING\" is not known: it is taken as UNKNOWN, which neither starts nor ends a kernel"
     }]
 }))]
 pub struct IngestAnswer {
@@ -209,11 +222,11 @@ pub struct IngestAnswer {
     /// Kernels that are new or not what they were; 0 in a dry run.
     pub changed: u64,
     pub rejected: u64,
-    /// How many items were rejected for the reason that a code names, of all of them.
+    /// How many rows were rejected for the reason that a code names, of all of them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, u64>)]
     pub rejected_codes: BTreeMap<&'static str, u64>,
-    /// One row for each rejected item; the first 10000.
+    /// The rejected rows, at most 10000. Rows with equal errors are one item.
     pub errors: Vec<RejectedItem>,
     /// Warnings about kernels that were taken nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -245,7 +258,8 @@ pub struct EarlierKernels {
 pub struct IngestWarning {
     /// `domain_pinned`: the project stays in its domain, because an admin has set it, or because groups that the key does not
     /// reach have the project, too. `slot_not_offered`: no agent of the group has the slot. `agent_range`: the name of the agent
-    /// looks like a range. `more_warnings`: others are not listed.
+    /// looks like a range. `unknown_status`: the status is not known, and counts as `UNKNOWN`, or a word of it is left out.
+    /// `expected_seconds_shortened`: it is above a year, and counts as a year. `more_warnings`: others are not listed.
     pub code: &'static str,
     pub detail: String,
     /// The place of the first such report in the array, from 0.
@@ -270,9 +284,34 @@ pub struct IngestWarning {
     pub kernels: u64,
 }
 
-/// One item that was not taken; the others were.
+/// Rows with equal errors that were not taken; the others were.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RejectedItem {
+    /// The place of the first row in the array, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    /// The line of the first row in the stream, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The kernel of the first row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_id: Option<Uuid>,
+    /// Each with a pointer into the row.
+    pub errors: Vec<Fault>,
+    /// How many rows have these errors; absent: one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub count: Option<u64>,
+    /// The rows with these errors, as far as the answer lists them; absent where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub rows: Vec<RejectedRow>,
+}
+
+/// One of several rows with equal errors.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "pointer": "/1/terminated_at"}))]
+pub struct RejectedRow {
     /// Its place in the array, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
@@ -281,5 +320,8 @@ pub struct RejectedItem {
     pub line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_id: Option<Uuid>,
-    pub errors: Vec<Fault>,
+    /// JSON pointer into the array to the place of the first error; a stream of lines has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub pointer: Option<String>,
 }

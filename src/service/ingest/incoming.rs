@@ -4,14 +4,18 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::mistakes::ReportMistake;
 use crate::domain::changes::SuspensionChanges;
 use crate::domain::defaults::default_true;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name, check_name};
 use crate::domain::placement_rules::{Affinity, Labels, MAX_TAINTS, PlacementRules, Toleration};
-use crate::domain::reading::{ReadOnly, at_most, seconds};
-use crate::domain::slots::SlotAmounts;
+use crate::domain::reading::seconds::{self, MAX_SECONDS};
+use crate::domain::reading::{ReadOnly, at_most};
+use crate::domain::reported_status::ReportedStatus;
+use crate::domain::reported_time::optional_time;
+use crate::domain::slots::{SlotAmounts, resource_slots};
 use crate::domain::time::Timestamp;
 use crate::service::Fault;
 use crate::service::people::{PeopleDirectory, lookup};
@@ -40,29 +44,31 @@ pub struct KernelInput {
     /// Shown beside the id where there is no name.
     pub user_name: Option<String>,
     pub project_name: Option<String>,
-    /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
-    #[schema(schema_with = crate::domain::schemas::quantities)]
+    #[serde(deserialize_with = "resource_slots")]
+    #[schema(schema_with = crate::domain::schemas::resource_quantities)]
     pub occupied_slots: SlotAmounts,
-    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
-    pub status: String,
-    /// Since when it is suspended, or runs; a kernel that is suspended, or was, says it.
-    #[serde(default)]
+    #[schema(schema_with = crate::domain::schemas::reported_status)]
+    pub status: ReportedStatus,
+    #[serde(default, deserialize_with = "optional_time")]
+    #[schema(schema_with = crate::domain::schemas::status_time)]
     pub status_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "optional_time")]
+    #[schema(schema_with = crate::domain::schemas::start_time)]
     pub started_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "optional_time")]
+    #[schema(schema_with = crate::domain::schemas::end_time)]
     pub terminated_at: Option<Timestamp>,
-    /// How long it will run from its start, 1 to 31536000 seconds, for progressive sequences; a later report need not repeat
-    /// it.
-    #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::optional_seconds")]
-    pub expected_seconds: Option<u32>,
+    /// How long it will run from its start, in seconds, for progressive sequences. A number above 31536000 is taken as 31536000,
+    /// with a warning. A later report need not repeat it.
+    #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "seconds::optional_seconds_of_any_size")]
+    pub expected_seconds: Option<u64>,
     /// A class by which its usage is reported, besides owner and domain, such as Slurm's QOS or a priority class of Kubernetes: a
     /// name of at most 64 characters. A later report need not repeat it, may change it for usage that is recorded from then on, and takes it
     /// back with an empty text.
     pub charge_class: Option<String>,
-    /// When it was submitted; a later report need not repeat it.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "optional_time")]
+    #[schema(schema_with = crate::domain::schemas::submission_time)]
     pub submitted_at: Option<Timestamp>,
     /// Texts by name, at most 64; a later report need not repeat them, nor tolerations and affinity.
     #[serde(default)]
@@ -117,6 +123,8 @@ pub struct IncomingReport {
     pub project: OwnerNames,
     /// True if the report cannot move its project to another domain.
     pub project_stays: bool,
+    /// Mistakes that the check found, such as an unknown status. The report is taken nevertheless.
+    pub mistakes: Vec<ReportMistake>,
 }
 
 /// The owner that a report names, and the names that it gives.
@@ -137,7 +145,7 @@ pub struct NamedOwner {
 impl IncomingReport {
     /// `part` is the index of the delivery that the report came with.
     pub(super) fn split(self, part: usize) -> (NamedOwner, Box<KernelReport>) {
-        let Self { report, user, project, project_stays } = self;
+        let Self { report, user, project, project_stays, mistakes: _ } = self;
         let has_domain = report.domain != UNKNOWN_DOMAIN;
         let (kernel, owner) = (report.id, report.owner);
         (NamedOwner { kernel, owner, user, project, stays: project_stays, has_domain, part }, report)
@@ -178,20 +186,25 @@ impl KernelInput {
                 fault(pointer, "invalid_name", &error.to_string());
             }
         }
-        let phase = KernelPhase::parse(&self.status);
-        self.check_times(phase, now, &mut fault);
-        if let Some(said) = self.expected_seconds.and_then(seconds::fault) {
-            fault("/expected_seconds", "out_of_range", said);
+        self.check_times(now, &mut fault);
+        if self.expected_seconds == Some(0) {
+            fault("/expected_seconds", "out_of_range", "must be at least 1");
         }
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "must be at least 1");
         }
+        let ReportedStatus { phase, doubt } = self.status;
+        let is_long = self.expected_seconds > Some(u64::from(MAX_SECONDS));
+        let mistakes = doubt.map(ReportMistake::Status).into_iter();
+        let mistakes = mistakes.chain(is_long.then_some(ReportMistake::LongRuntime)).collect();
         let Self { labels, tolerations, affinity, .. } = self;
         let rules = PlacementRules { labels, tolerations, affinity: affinity.unwrap_or_default() }.boxed();
         faults.extend(rules.iter().flat_map(|rules| rules.faults()));
-        let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
+        let (Some(user), Some(project), []) = (user, project, faults.as_slice()) else {
             return Err(faults);
         };
+        // A status that is not known must neither start nor end usage, so its times are left out.
+        let is_known = phase != KernelPhase::Unknown;
         let report = Box::new(KernelReport {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
@@ -199,14 +212,14 @@ impl KernelInput {
             domain: self.domain_name.unwrap_or_else(|| UNKNOWN_DOMAIN.to_owned()),
             slots: self.occupied_slots.filtered(|a| !a.is_zero()),
             phase,
-            started_at: self.started_at,
-            terminated_at: self.terminated_at,
+            started_at: self.started_at.filter(|_| is_known),
+            terminated_at: self.terminated_at.filter(|_| is_known),
             changes: match (phase, self.status_at) {
                 (KernelPhase::Suspended, Some(at)) => SuspensionChanges::one(at, true),
                 (KernelPhase::Running, Some(at)) => SuspensionChanges::one(at, false),
                 _ => SuspensionChanges::default(),
             },
-            expected_seconds: self.expected_seconds,
+            expected_seconds: self.expected_seconds.map(seconds::shorten),
             charge_class: self.charge_class,
             submitted_at: self.submitted_at,
             rules,
@@ -224,31 +237,31 @@ impl KernelInput {
         let user = OwnerNames { name: lookup::name_given_to(user.0, self.user), display_name: self.user_name };
         let project =
             OwnerNames { name: lookup::name_given_to(project.0, self.project), display_name: self.project_name };
-        Ok(IncomingReport { report, user, project, project_stays })
+        Ok(IncomingReport { report, user, project, project_stays, mistakes })
     }
 
-    /// Checks the status and the times, which have to fit each other. Each fault has a pointer, a code and a detail.
-    fn check_times(&self, phase: Option<KernelPhase>, now: Timestamp, mut fault: impl FnMut(&str, &'static str, &str)) {
+    /// Checks the times, which have to fit the status and each other. Each fault has a pointer, a code and a detail. The
+    /// times beside a status that the server does not know are not used, so they are not checked.
+    fn check_times(&self, now: Timestamp, mut fault: impl FnMut(&str, &'static str, &str)) {
+        let phase = self.status.phase;
+        if phase == KernelPhase::Unknown && self.status.doubt.is_some() {
+            return;
+        }
         match (phase, self.started_at, self.terminated_at) {
-            (None, ..) => fault(
-                "/status",
-                "unknown_status",
-                "is not PENDING, RUNNING, SUSPENDED or TERMINATED, nor a word of Kubernetes or Slurm for one of them",
-            ),
-            (Some(KernelPhase::Running | KernelPhase::Suspended), None, _) => {
+            (KernelPhase::Running | KernelPhase::Suspended, None, _) => {
                 fault("/started_at", "required", "is missing: a running kernel has one");
             }
-            (Some(KernelPhase::Terminated), _, None) => {
+            (KernelPhase::Terminated, _, None) => {
                 fault("/terminated_at", "required", "is missing: a terminated kernel has one");
             }
             (
-                Some(KernelPhase::Unknown | KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended),
+                KernelPhase::Unknown | KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended,
                 _,
                 Some(_),
             ) => {
                 fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
             }
-            (Some(KernelPhase::Pending), Some(_), _) => {
+            (KernelPhase::Pending, Some(_), _) => {
                 fault("/started_at", "contradiction", "does not go with a pending kernel");
             }
             (_, Some(start), Some(end)) if end < start => {
@@ -257,10 +270,10 @@ impl KernelInput {
             _ => {}
         }
         match (phase, self.status_at) {
-            (Some(KernelPhase::Suspended), None) => {
+            (KernelPhase::Suspended, None) => {
                 fault("/status_at", "required", "is missing: a suspended kernel says since when");
             }
-            (Some(KernelPhase::Suspended | KernelPhase::Running), Some(at))
+            (KernelPhase::Suspended | KernelPhase::Running, Some(at))
                 if self.started_at.is_some_and(|start| at < start) =>
             {
                 fault("/status_at", "contradiction", "lies before `started_at`");

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::fault::escape_key;
 use crate::domain::kernel::KernelReport;
-use crate::domain::slots::SlotName;
+use crate::domain::reading::seconds::MAX_SECONDS;
+use crate::domain::reported_status::StatusDoubt;
+use crate::domain::slots::{SlotName, slot_pointer};
 use crate::service::agents::looks_like_range;
 use crate::service::group::agent_slots::slot_not_offered;
 use crate::service::group::snapshots::profile::GroupProfile;
@@ -17,10 +18,14 @@ pub enum ReportMistake {
     SlotNotOffered(SlotName),
     /// The kernel runs on an agent whose name stands for several.
     AgentRange(String),
+    /// The status, or a part of it, is not known.
+    Status(StatusDoubt),
+    /// The announced runtime is above the limit.
+    LongRuntime,
 }
 
 impl ReportMistake {
-    /// Probable mistakes in one report to a group. Needs no database.
+    /// Probable mistakes in one report to a group, besides those that its check found. Needs no database.
     pub fn find(group: &GroupProfile, report: &KernelReport) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
         let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));
@@ -32,7 +37,7 @@ impl ReportMistake {
     fn warning(&self, group: &GroupProfile) -> InputWarning {
         match self {
             Self::SlotNotOffered(slot) => InputWarning::at(
-                format!("/occupied_slots/{}", escape_key(slot.as_str())),
+                slot_pointer("/occupied_slots", *slot),
                 "slot_not_offered",
                 slot_not_offered(*slot, &group.agent_slots),
             ),
@@ -42,6 +47,12 @@ impl ReportMistake {
                      agent"
                 );
                 InputWarning::at("/agent_id", "agent_range", detail)
+            }
+            Self::Status(doubt) => InputWarning::at("/status", "unknown_status", doubt.to_string()),
+            Self::LongRuntime => {
+                let detail =
+                    format!("`expected_seconds` is above {MAX_SECONDS}, a year, and is taken as {MAX_SECONDS}");
+                InputWarning::at("/expected_seconds", "expected_seconds_shortened", detail)
             }
         }
     }

@@ -42,7 +42,7 @@ use crate::domain::parallel;
 use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::{DomainByProject, PlacementCharge, ProgressiveSequence};
 use crate::domain::sequencer::{OrderDecision, QueueClaims, SequenceWorkload};
-use crate::domain::slots::SlotAmounts;
+use crate::domain::slots::{SlotAmounts, optional_resource_slots};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
 
@@ -77,8 +77,8 @@ pub struct PendingWorkload<'a> {
     pub queue: Option<Cow<'a, str>>,
     // Apart, because most have none, and hundreds of thousands of workloads are read.
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
-    #[serde(default)]
-    #[schema(schema_with = crate::domain::schemas::some_quantities)]
+    #[serde(default, deserialize_with = "optional_resource_slots")]
+    #[schema(schema_with = crate::domain::schemas::some_resource_quantities)]
     pub requested_slots: Option<Box<SlotAmounts>>,
     /// The number of equal tasks that it has, each with these slots: 1 to 1000000, 1 unless given. All of them are one workload, and are
     /// charged together.
@@ -111,8 +111,8 @@ pub struct PlacedWorkload<'a> {
     #[schema(value_type = Option<String>)]
     pub project: Option<Cow<'a, str>>,
     /// As of a workload.
-    #[serde(default)]
-    #[schema(schema_with = crate::domain::schemas::some_quantities)]
+    #[serde(default, deserialize_with = "optional_resource_slots")]
+    #[schema(schema_with = crate::domain::schemas::some_resource_quantities)]
     pub requested_slots: Option<Box<SlotAmounts>>,
     /// As of a workload.
     #[schema(minimum = 1, maximum = 31_536_000)]

@@ -7,7 +7,7 @@ use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMember, WorkloadMembers, group_members};
-use crate::service::group::live_kernels::LiveKernelList;
+pub use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Caller, Result, Service};

@@ -1,11 +1,10 @@
 //! Warns about probable mistakes in a request for a sequence. The order does not depend on it.
 
 use super::{KnownOwner, PendingWorkload, PlacedWorkload, SequenceInput};
-use crate::domain::fault::escape_key;
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
-use crate::domain::slots::{SlotAmounts, SlotName};
+use crate::domain::slots::{SlotAmounts, SlotName, slot_pointer};
 use crate::service::group::agent_slots::slot_not_offered;
 use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
@@ -115,7 +114,7 @@ impl WarningList<'_> {
         }
         for (slot, amount) in asked.slots.into_iter().flat_map(SlotAmounts::iter) {
             if !amount.is_zero() && self.facts.lacks_slot(slot) {
-                let place = || format!("/{list}/{at}/requested_slots/{}", escape_key(slot.as_str()));
+                let place = || slot_pointer(&format!("/{list}/{at}/requested_slots"), slot);
                 self.note(UnknownReference::Slot(slot), place, None);
             }
         }

@@ -60,8 +60,11 @@ async fn an_array_costs_its_elements_one_by_one() {
     let Outcome { status, answer, elements, cost } = numbers.send().await;
     assert_eq!((status, &answer["accepted"]), (200, &json!(0)));
     assert_eq!(answer["rejected"], elements);
-    assert_eq!(answer["errors"].as_array().unwrap().len(), 10_000);
-    // Memory for the errors about the first 10,000 elements.
+    let errors = answer["errors"].as_array().unwrap();
+    assert_eq!((errors.len(), &errors[0]["count"]), (1, &json!(elements)));
+    assert_eq!(errors[0]["rows"].as_array().unwrap().len(), 10_000);
+    assert_eq!(answer["rejected_codes"], json!({"invalid_type": elements}));
+    // Memory for the first 10,000 elements, which the answer lists.
     assert!(cost <= 16.0, "{cost} MiB");
 }
 

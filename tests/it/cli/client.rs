@@ -36,10 +36,19 @@ async fn it_reports_takes_snapshots_and_asks_for_the_order() {
     let example = include_str!("../../../docs/INTEGRATION.md").split("```json\n").nth(1).unwrap();
     let whole: Value = serde_json::from_str(example.split("```").next().unwrap()).unwrap();
     let row = |name: &str| kernel(name, "ann", "ml", "2026-01-13T10:00:00Z");
-    let kernels = json!([row("a"), row("b"), row("c"), whole, with(row("d"), &json!({"status": "DANCING"}))]);
+    let kernels = json!([
+        row("a"),
+        row("b"),
+        row("c"),
+        whole,
+        with(row("d"), &json!({"started_at": null})),
+        with(row("e"), &json!({"started_at": null}))
+    ]);
     let refused = python(&address, key, "print(json.dumps(c.report(given)))", &kernels);
-    assert_eq!(refused.as_array().unwrap().len(), 1, "{refused}");
-    assert_eq!(refused[0]["kernel_id"], json!(id("d")));
+    assert_eq!(refused.as_array().unwrap().len(), 2, "{refused}");
+    for (row, name) in [(&refused[0], "d"), (&refused[1], "e")] {
+        assert_eq!((&row["kernel_id"], &row["errors"][0]["code"]), (&json!(id(name)), &json!("required")));
+    }
     let running = json!([row("a"), row("b"), whole]);
     let taken = python(&address, key, "print(json.dumps(c.snapshot(lambda: given)))", &running);
     assert_eq!((&taken["ended"], &taken["ended_ids"]), (&json!(1), &json!([id("c")])), "{taken}");

@@ -4,6 +4,7 @@ mod comments;
 mod files;
 mod imports;
 mod leftovers;
+mod names;
 mod registries;
 mod shape;
 mod source;

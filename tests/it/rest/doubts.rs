@@ -111,7 +111,7 @@ on_both! {
 
         let report = |name: &str, slots: Value| with(kernel(name, "alice", "climate", "2026-01-13T11:30:00Z"), &json!({"occupied_slots": slots}));
         let rows = json!([report("g1", json!({"cpu": "1"})), report("g2", json!({"gpu": "1"})), report("g3", json!({"gpu": 1, "cpu": 1}))]);
-        let rejected = with(report("g4", json!({"gpu": 1})), &json!({"status": "no such status"}));
+        let rejected = with(report("g4", json!({"gpu": 1})), &json!({"priority": "no number"}));
         let rows = json!([rows[0], rejected, rows[1], rows[2]]);
         for query in ["?dry_run=true", ""] {
             let answer = server.call("POST", &group(&format!("/kernels{query}")), Some(&rows)).await.json(200);

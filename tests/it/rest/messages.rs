@@ -124,7 +124,7 @@ on_both! {
         for (key, value) in [
             ("kernel_id", json!("x")), ("kernel_id", json!(7)), ("occupied_slots", json!([])), ("occupied_slots", json!({"cpu": null})),
             ("priority", json!("high")), ("preemptible", json!("no")), ("started_at", json!("today")), ("started_at", json!(7)),
-            ("gang_min", json!(-1)), ("colour", json!(1)), ("gang_min", json!(0)), ("status", json!("odd")), ("status", json!("TERMINATED")),
+            ("gang_min", json!(-1)), ("colour", json!(1)), ("gang_min", json!(0)), ("status", json!(7)), ("status", json!("TERMINATED")),
             ("started_at", json!(null)), ("status", json!("PENDING")), ("terminated_at", json!("2026-01-12T00:00:00Z")),
             ("started_at", json!("1999-01-01T00:00:00Z")), ("domain_name", json!("a/b")), ("user_name", json!("")), ("user_uuid", json!(id("bob"))),
         ] {

@@ -41,6 +41,7 @@ mod records;
 mod request_threads;
 mod revisions;
 mod rewound;
+mod scheduler_forms;
 mod sequence;
 mod serving;
 mod simulated_fairness;

@@ -322,9 +322,9 @@ on_both! {
             assert_eq!((&fault["pointer"], &fault["code"]), (&json!(pointer), &json!(code)), "{problem}");
         }
         for (seconds, said) in [
-            (json!(0), "`expected_seconds` must be 1 to 31536000 seconds"),
-            (json!(-1), "`expected_seconds` is not a whole number from 1 to 31536000"),
-            (json!(4_294_967_296_u64), "`expected_seconds` is not a whole number from 1 to 31536000"),
+            (json!(0), "`expected_seconds` must be at least 1"),
+            (json!(-1), "`expected_seconds` is not a whole number of seconds, 1 or more"),
+            (json!("1"), "`expected_seconds` is not a whole number of seconds, 1 or more"),
         ] {
             let bad = with(kernel("k9", "ann", "ml", NOW), &json!({"expected_seconds": seconds}));
             let answer = server.call("POST", &group("/kernels"), Some(&json!([bad]))).await.json(200);

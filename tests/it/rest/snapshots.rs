@@ -115,7 +115,7 @@ on_both! {
             assert_eq!(status(&server, name).await.0, "RUNNING", "{name}");
         }
         // A row that is refused is present all the same.
-        let rows = json!([running("a"), running("b"), with(running("c"), &json!({"status": "DANCING"}))]);
+        let rows = json!([running("a"), running("b"), with(running("c"), &json!({"status": "TERMINATED"}))]);
         let answer = server.call("POST", &snapshot(now), Some(&rows)).await.json(200);
         assert_eq!((&answer["rejected"], &answer["ended_ids"]), (&json!(1), &json!([id("d")])));
         assert_eq!(send(&server, "2026-01-13T12:01:01Z&force=true", &[]).await.json(200)["ended"], 3);
