@@ -16,8 +16,8 @@ use super::usage_dimensions::UsageDimensions;
 /// The phase of a kernel's life. A later phase replaces an earlier one, in whatever order reports arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelPhase {
-    /// The scheduler does not know, or has a status that the server does not know. Such a report has no times: it neither
-    /// starts nor ends a kernel, and a kernel that is not known is pending.
+    /// The scheduler does not know, or has a status that the server does not know. The times of such a report do not count: it
+    /// neither starts nor ends a kernel.
     Unknown,
     Pending,
     Running,
@@ -100,6 +100,13 @@ impl KernelReport {
     /// Removes a charge class that is empty. A report sends an empty one to take back the class of an earlier report.
     fn forget_empty_class(&mut self) {
         self.charge_class = self.charge_class.take().filter(|class| !class.is_empty());
+    }
+
+    /// Removes the times beside an unknown phase, which must neither start nor end usage.
+    pub fn drop_unknown_times(&mut self) {
+        if self.phase == KernelPhase::Unknown {
+            (self.started_at, self.terminated_at, self.changes) = Default::default();
+        }
     }
 
     /// Sets the phase that follows from all reported values.
@@ -204,6 +211,7 @@ impl Kernel {
     /// Merges a report into what is known about its kernel.
     pub fn merge(known: Option<Self>, report: impl Into<Box<KernelReport>>) -> Result<Self, ReportConflict> {
         let mut report = report.into();
+        report.drop_unknown_times();
         let Some(known) = known else {
             if ends_before_start(&report) {
                 return Err(ReportConflict::End);

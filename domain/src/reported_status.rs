@@ -1,7 +1,8 @@
 //! The status of a kernel as a report gives it: a text or a list of texts, each with one word or several.
 //!
 //! Schedulers get new states with new releases, and a report that is refused is lost. So an unknown status is not an error:
-//! it counts as [`KernelPhase::Unknown`], which neither starts nor ends a kernel, and the answer warns of it.
+//! it counts as [`KernelPhase::Unknown`], which neither starts nor ends a kernel, and the answer warns of it. A kernel that is not
+//! known is left out then, because nothing says whether it waits, runs or has ended long ago.
 
 use std::fmt;
 
@@ -12,8 +13,8 @@ use super::kernel::KernelPhase;
 use super::reading::too_long;
 use super::status::{WordMeaning, WordRank};
 
-/// The largest number of texts in a list. Slurm has fewer flags.
-pub const MAX_STATUS_TEXTS: usize = 32;
+/// The largest number of words of a status. Slurm has fewer flags.
+pub const MAX_STATUS_WORDS: usize = 32;
 /// The largest number of characters of a status that a warning shows.
 const MAX_SHOWN: usize = 64;
 
@@ -33,6 +34,8 @@ pub enum StatusDoubt {
     UnknownWordBeside(String),
     /// The words stand for several phases.
     Contradiction(String),
+    /// The scheduler itself does not know the status.
+    NothingSaid,
 }
 
 /// The words of a status that have the highest rank so far.
@@ -44,10 +47,13 @@ struct DecisiveWords {
 
 impl ReportedStatus {
     /// The status in `texts`. Each text is one word, or words with commas between.
-    fn read(texts: &[impl AsRef<str>]) -> Self {
+    fn read<E: Error>(texts: &[impl AsRef<str>]) -> Result<Self, E> {
         let words = || {
             texts.iter().flat_map(|text| text.as_ref().split(',')).map(str::trim_ascii).filter(|word| !word.is_empty())
         };
+        if words().nth(MAX_STATUS_WORDS).is_some() {
+            return Err(too_long(MAX_STATUS_WORDS));
+        }
         let mut decisive: Option<DecisiveWords> = None;
         let mut unknown = None;
         for word in words() {
@@ -62,7 +68,7 @@ impl ReportedStatus {
             }
         }
         let unknown_status = |doubt| Self { phase: KernelPhase::Unknown, doubt: Some(doubt) };
-        match (decisive, unknown) {
+        Ok(match (decisive, unknown) {
             (Some(words_of_rank), _) if words_of_rank.is_contradictory => {
                 unknown_status(StatusDoubt::Contradiction(cut_off(&words().collect::<Vec<_>>().join(","))))
             }
@@ -70,9 +76,10 @@ impl ReportedStatus {
             (Some(DecisiveWords { rank, phase, .. }), Some(word)) if rank > WordRank::Flag => {
                 Self { phase, doubt: Some(StatusDoubt::UnknownWordBeside(cut_off(word))) }
             }
+            (Some(DecisiveWords { phase: KernelPhase::Unknown, .. }), None) => unknown_status(StatusDoubt::NothingSaid),
             (Some(DecisiveWords { phase, .. }), None) => Self { phase, doubt: None },
             (_, word) => unknown_status(StatusDoubt::UnknownWord(cut_off(word.unwrap_or_default()))),
-        }
+        })
     }
 }
 
@@ -85,7 +92,8 @@ fn cut_off(text: &str) -> String {
 
 impl fmt::Display for StatusDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let consequence = "it is taken as UNKNOWN, which neither starts nor ends a kernel";
+        let effect = "neither starts nor ends a kernel, and leaves out one that is not known";
+        let consequence = format!("it is taken as UNKNOWN, which {effect}");
         match self {
             Self::UnknownWord(word) if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) => write!(
                 f,
@@ -98,6 +106,7 @@ impl fmt::Display for StatusDoubt {
             Self::Contradiction(words) => {
                 write!(f, "the words of the status {words:?} contradict each other: {consequence}")
             }
+            Self::NothingSaid => write!(f, "the scheduler does not know the status: such a report {effect}"),
         }
     }
 }
@@ -118,17 +127,17 @@ impl<'de> Visitor<'de> for StatusVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<ReportedStatus, E> {
-        Ok(ReportedStatus::read(&[text]))
+        ReportedStatus::read(&[text])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<ReportedStatus, A::Error> {
         let mut texts: Vec<String> = Vec::new();
         while let Some(text) = elements.next_element()? {
-            if texts.len() == MAX_STATUS_TEXTS {
-                return Err(too_long(MAX_STATUS_TEXTS));
+            if texts.len() == MAX_STATUS_WORDS {
+                return Err(too_long(MAX_STATUS_WORDS));
             }
             texts.push(text);
         }
-        Ok(ReportedStatus::read(&texts))
+        ReportedStatus::read(&texts)
     }
 }

@@ -12,7 +12,7 @@ use super::decimal::{AMOUNT_DECIMALS, Amount};
 use super::division::{Fraction, algorithm_names};
 use super::queues::Bound;
 use super::reading::ReadOnly;
-use super::reported_status::MAX_STATUS_TEXTS;
+use super::reported_status::MAX_STATUS_WORDS;
 use super::reported_time::TOO_MANY_SECONDS;
 use super::sequencer::Sequencer;
 use super::slots::SlotAmounts;
@@ -119,7 +119,7 @@ fn reported_time(meaning: &str) -> Schema {
 /// The status of a report: a text or a list of texts.
 pub fn reported_status() -> Schema {
     let text = || ObjectBuilder::new().schema_type(Type::String).build();
-    let texts = ArrayBuilder::new().items(text()).max_items(Some(MAX_STATUS_TEXTS));
+    let texts = ArrayBuilder::new().items(text()).max_items(Some(MAX_STATUS_WORDS));
     let said = "`PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or words of Kubernetes, Slurm or HTCondor for one of them, with \
                 commas between or as a list. An unknown word counts as `UNKNOWN`, with a warning.";
     Schema::AnyOf(AnyOfBuilder::new().item(text()).item(texts).description(Some(said)).build())

@@ -74,7 +74,7 @@ pub const PHASE_WORDS: [PhaseWords; 5] = [
     PhaseWords {
         phase: KernelPhase::Terminated,
         backend_ai: &["TERMINATED", "CANCELLED", "COMPLETED", "FAILED", "ERROR"],
-        kubernetes: &["SUCCEEDED", "FAILED", "COMPLETED", "ERROR", "EVICTED", "OOMKILLED", "DEADLINEEXCEEDED"],
+        kubernetes: &["SUCCEEDED", "FAILED", "COMPLETED", "ERROR", "EVICTED", "DEADLINEEXCEEDED"],
         slurm: &[
             "COMPLETED",
             "CD",
@@ -197,9 +197,8 @@ impl WordMeaning {
             (Some(word), Some(by), Some(_), None) if by.eq_ignore_ascii_case("by") => word,
             _ => return None,
         };
-        let cut =
-            || word.strip_suffix('+').and_then(|begin| Self::of_whole(begin).or_else(|| Self::of_beginning(begin)));
-        Self::of_whole(word).or_else(cut)
+        // The letters of other schedulers are no beginnings: `C` ends a job of HTCondor, and `C+` may be Slurm's `COMPLETING`.
+        Self::of_whole(word).or_else(|| word.strip_suffix('+').and_then(Self::of_beginning))
     }
 }
 

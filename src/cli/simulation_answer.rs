@@ -109,7 +109,13 @@ fn write_summary(answer: &Value) {
     eprint_line(&format!("users: {changed} changed, {risen} rise, {fallen} fall"));
     let (pending, moved) = (&answer["pending"]["count"], &answer["pending"]["moved"]);
     if pending.as_u64().is_some_and(|count| count > 0) {
-        eprint_line(&format!("pending workloads: {pending} in order, {moved} change place"));
+        let [before, after] = ["starts_before", "starts_after"].map(|key| answer["pending"][key].as_u64());
+        let starts =
+            before.zip(after).map(|(before, after)| format!("; a cycle would start {after} now, and {before} before"));
+        eprint_line(&format!(
+            "pending workloads: {pending} in order, {moved} change place{}",
+            starts.unwrap_or_default()
+        ));
     }
     let applied = &answer["applied"];
     match applied["audit_id"].as_i64() {

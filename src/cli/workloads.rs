@@ -222,6 +222,9 @@ pub fn why(waiting: &Value) -> String {
         ("no_room", _) => {
             format!("{asked}; at most {} are free on an agent, {} on all", text("most_free"), text("free"))
         }
+        ("gang", _) if details.get("reported").is_some() => {
+            format!("{} of {} members are reported that start together", details["reported"], details["minimum"])
+        }
         ("gang", _) => format!("{} of {} members fit that start together", details["fit"], details["minimum"]),
         ("queue_limit", _) => {
             format!("queue {} holds {} of its limit of {} {}", text("queue"), text("held"), text("limit"), text("slot"))

@@ -17,7 +17,7 @@ impl From<Vec<Fault>> for Error {
 }
 
 /// A member of a cycle counts in the memory of a simulation as this number of bytes of a request.
-const BYTES_OF_MEMBER: usize = 8;
+pub const BYTES_OF_MEMBER: usize = 8;
 
 /// The request of a simulation.
 pub trait StatelessSimulation: DeserializeOwned {

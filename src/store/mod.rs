@@ -41,7 +41,6 @@ mod nullable;
 pub mod open_kernels;
 pub mod origin;
 mod partitions;
-pub mod pending_kernels;
 pub mod people;
 mod pool;
 mod postgres;

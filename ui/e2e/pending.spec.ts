@@ -49,11 +49,11 @@ it("what waits is shown by workload with its reason in numbers, gangs unfold, an
     await members.waitFor();
     expect(await members.locator("li").allTextContents()).toEqual([uuid(1), uuid(2)]);
     await page.getByText("2 of them start together.").waitFor();
-    await page.getByRole("status").getByText("It would start now on n1.").waitFor();
     await page.getByLabel("Priority", { exact: true }).fill("high");
     await page.getByRole("alert").getByText("A priority is a whole number.").waitFor();
     await page.getByLabel("Priority", { exact: true }).fill("5");
     await page.getByLabel("It asks for", { exact: true }).selectOption("0.5");
+    await page.getByRole("button", { name: "Try it" }).click();
     await page.getByRole("status").getByText("It would start now on n1.").waitFor();
     await first.getByRole("button", { name: "More about training" }).click();
     await members.waitFor({ state: "detached" });

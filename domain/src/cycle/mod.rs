@@ -50,7 +50,7 @@ pub use outcome::{
 pub use predicates::names as predicate_names;
 pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};
 pub use request::workloads::{CycleAgent, CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
-pub use request::{CycleSimulation, OneOrList, PendingList};
+pub use request::{CycleSimulation, OneOrList, PendingList, count_members};
 pub use scores::names as score_names;
 
 use crate::division::tree::sums;

@@ -172,6 +172,10 @@ pub enum WaitDetails {
         fit: usize,
         /// The members that still have to start.
         minimum: usize,
+        /// The members that are reported so far, where those are fewer than the minimum; only of a live group.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        reported: Option<usize>,
     },
     Bound {
         #[schema(value_type = String)]

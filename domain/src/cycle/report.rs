@@ -143,7 +143,9 @@ impl<'c, 'a> WaitingReport<'c, 'a> {
         let kind = groups[unplaced.map_or(0, |unplaced| unplaced.skipped)].kind;
         match reason {
             NotedReason::NoRoom => self.no_room(workload, kind),
-            NotedReason::Gang => WaitDetails::Gang { fit: unplaced.map_or(0, |u| u.fit), minimum: number },
+            NotedReason::Gang => {
+                WaitDetails::Gang { fit: unplaced.map_or(0, |u| u.fit), minimum: number, reported: None }
+            }
             NotedReason::Predicates => {
                 let refused = unplaced.and_then(|unplaced| unplaced.refused.clone());
                 self.refused(refused.or_else(|| self.cycle.room.refusals(workload, kind)).unwrap_or_default())

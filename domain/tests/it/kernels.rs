@@ -184,9 +184,10 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
 
 #[test]
 fn an_unknown_phase_starts_and_ends_nothing() {
-    let unknown = report(KernelPhase::Unknown, None, None);
+    // The times beside an unknown phase do not count.
+    let unknown = report(KernelPhase::Unknown, Some(clock("10:05")), Some(clock("10:20")));
     let new = Kernel::merge(None, unknown.clone()).expect("a kernel");
-    assert_eq!((new.report.phase, new.settled), (KernelPhase::Pending, false));
+    assert_eq!((new.report.phase, new.report.started_at, new.settled), (KernelPhase::Pending, None, false));
     for known in [
         report(KernelPhase::Pending, None, None),
         report(KernelPhase::Running, Some(clock("10:00")), None),

@@ -3,11 +3,11 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
+use crate::domain::cycle::CycleAnswer;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, JsonString};
 use crate::graphql::types::{Division, DivisionDayNode};
-use crate::service::cycle_plans::CyclePlanRequest;
 use crate::service::division::HistoryFilter;
 use crate::service::input::json;
 use crate::service::plans::PlanRequest;
@@ -83,10 +83,8 @@ impl DivisionQueries {
     ) -> Result<JsonString> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
-        let moved = |error: Error| error.below("/input");
-        let request =
-            json::read::<CyclePlanRequest>(input.0.to_string().as_bytes()).map_err(|error| moved(error.into()))?;
-        let answer = service(ctx)?.plan_cycle(caller(ctx)?, &resource_group, request).await.map_err(moved)?;
-        Ok(JsonString::of(&answer))
+        let show = |answer: &CycleAnswer| Ok(JsonString::of(answer));
+        let asked = service(ctx)?.plan_cycle(caller(ctx)?, &resource_group, || input.0.to_string(), show).await;
+        Ok(asked.map_err(|error| error.below("/input"))?)
     }
 }

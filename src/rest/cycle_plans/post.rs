@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::Response;
 
 use crate::domain::cycle::CycleAnswer;
-use crate::rest::extract::{JsonBody, PathParams, json_answer};
+use crate::rest::extract::{PathParams, json_answer, media_type, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::cycle_plans::CyclePlanRequest;
@@ -23,7 +23,10 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    JsonBody(request): JsonBody<CyclePlanRequest>,
+    request: Request,
 ) -> Result<Response> {
-    Ok(json_answer(&service.plan_cycle(&caller, &path.rg, request).await?)?)
+    caller.require_scheduler()?;
+    media_type(request.headers(), &["application/json"])?;
+    let body = read_body(request).await?;
+    Ok(service.plan_cycle(&caller, &path.rg, || body, json_answer).await?)
 }

@@ -11,8 +11,9 @@ use crate::domain::cycle::{
 };
 use crate::domain::decimal::Amount;
 use crate::domain::division::DivisionWarning;
-use crate::domain::ids::Member;
+use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::queues::{DEFAULT_QUEUE, LiveKernel, QueueSpec};
+use crate::domain::reading::seconds;
 use crate::domain::reclaim::ReclaimOptions;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -32,6 +33,13 @@ pub(super) struct LiveInput<'a> {
     pub group: &'a VisibleGroup,
     pub assessed: &'a AssessedWorkloads,
     pub now: Timestamp,
+}
+
+/// The owner of a workload of a request, as far as it is named.
+#[derive(Clone, Copy, Debug)]
+struct NamedOwner {
+    user: Option<UserId>,
+    project: Option<ProjectId>,
 }
 
 /// A place in the group's order for each workload, by id.
@@ -69,10 +77,8 @@ impl LiveInput<'_> {
     pub fn run_with(&self, mut pending: PendingList, options: CycleOptions, explain: bool) -> Result<CycleAnswer> {
         let owners = self.owners(&pending)?;
         for (workload, owner) in pending.elements.iter_mut().zip(&owners) {
-            let queue = |project| Arc::from(self.facts().queue_of(None, project));
-            if workload.queue.is_none() {
-                workload.queue = Some(owner.map_or_else(|| Arc::from(DEFAULT_QUEUE), |owner| queue(owner.project)));
-            }
+            let queue = owner.project.map_or(DEFAULT_QUEUE, |project| self.facts().queue_of(None, project));
+            workload.queue.get_or_insert_with(|| Arc::from(queue));
         }
         let mut warnings = Vec::new();
         if !options.takes_turns() {
@@ -130,7 +136,7 @@ impl LiveInput<'_> {
             cycle: options,
             explain,
         };
-        let mut answer = simulation.run(self.now)?;
+        let mut answer = simulation.run(self.now).map_err(fault_of_request)?;
         if has_agents && lost > 0 {
             let detail = format!("{lost} running kernels name no agent: only totals count, not places");
             answer.warnings.push(DivisionWarning::new("unknown_agent", None, None, detail));
@@ -159,8 +165,8 @@ impl LiveInput<'_> {
         Ok(positions(&self.service.order_of(self.group.clone(), input, self.now)?))
     }
 
-    /// The owners of the workloads. One without any owner has none.
-    fn owners(&self, pending: &PendingList) -> Result<Vec<Option<Member>>> {
+    /// The owners of the workloads, as far as they are named.
+    fn owners(&self, pending: &PendingList) -> Result<Vec<NamedOwner>> {
         let mut faults = owner_faults(pending);
         let people = self.service.people();
         let mut owners = Vec::with_capacity(pending.elements.len());
@@ -170,9 +176,7 @@ impl LiveInput<'_> {
             let project =
                 workload.owner.project.as_deref().map(|name| lookup::project_of_text(&people, name, &place("project")));
             match (user.transpose(), project.transpose()) {
-                (Ok(user), Ok(project)) => {
-                    owners.push(user.zip(project).map(|(user, project)| Member { user, project }));
-                }
+                (Ok(user), Ok(project)) => owners.push(NamedOwner { user, project }),
                 (user, project) => faults.extend(user.err().into_iter().chain(project.err())),
             }
         }
@@ -180,18 +184,23 @@ impl LiveInput<'_> {
     }
 
     /// The workloads in the group's order. Each needs an owner.
-    fn ordered(&self, pending: &PendingList, owners: &[Option<Member>]) -> Result<SequencedWorkloads<'static>> {
+    fn ordered(&self, pending: &PendingList, owners: &[NamedOwner]) -> Result<SequencedWorkloads<'static>> {
         let missing = |at: usize| {
             let said = "needs `user` and `project`, because the order of the group is one of owners";
             Fault::about(format!("{}/owner", pending.pointer("/pending", at)), "required", said)
         };
-        let without: Vec<Fault> =
-            owners.iter().enumerate().filter(|(_, owner)| owner.is_none()).map(|(at, _)| missing(at)).collect();
-        if !without.is_empty() {
-            return Err(Error::Invalid(without));
+        let (mut workloads, mut faults) = (Vec::with_capacity(owners.len()), Vec::new());
+        for (at, (workload, owner)) in pending.elements.iter().zip(owners).enumerate() {
+            match *owner {
+                NamedOwner { user: Some(user), project: Some(project) } => {
+                    workloads.push(pending_workload(workload, Member { user, project }));
+                }
+                _ => faults.push(missing(at)),
+            }
         }
-        let rows = pending.elements.iter().zip(owners.iter().flatten());
-        let workloads = rows.map(|(workload, owner)| pending_workload(workload, *owner)).collect();
+        if !faults.is_empty() {
+            return Err(Error::Invalid(faults));
+        }
         let input = SequenceInput { workloads, ..SequenceInput::default() };
         self.service.order_of(self.group.clone(), input, self.now)
     }
@@ -211,6 +220,13 @@ impl LiveInput<'_> {
     }
 }
 
+/// The faults that lie in the workloads of the request. All else is the group's own, and cannot be mended in the request.
+fn fault_of_request(faults: Vec<Fault>) -> Error {
+    let of_request = |fault: &Fault| fault.pointer.starts_with("/pending");
+    let asked: Vec<Fault> = faults.iter().filter(|fault| of_request(fault)).cloned().collect();
+    if asked.is_empty() { Error::not_divisible(faults) } else { Error::Invalid(asked) }
+}
+
 fn positions(sequenced: &SequencedWorkloads) -> OrderPositions {
     sequenced.ids().map(str::to_owned).zip(1..).collect()
 }
@@ -225,10 +241,12 @@ fn cycle_agent(agent: &StoredAgent) -> CycleAgent {
     }
 }
 
-/// The run time that is learned of the owner's ended kernels, in whole seconds, rounded up; `None`: none has ended.
+/// The run time that is learned of the owner's ended kernels, in whole seconds, rounded up, and at most as long as an expected one;
+/// `None`: none has ended.
 fn learned_seconds(facts: &GroupSnapshotData, kernel: &LiveKernel) -> Option<i64> {
     let micros = facts.rows.user(kernel.owner)?.share.run_times().mean_micros()?;
-    Some(i64::try_from(micros.div_ceil(MICROS_PER_SECOND.unsigned_abs())).unwrap_or(i64::MAX))
+    let seconds = i64::try_from(micros.div_ceil(MICROS_PER_SECOND.unsigned_abs())).unwrap_or(i64::MAX);
+    Some(seconds.clamp(1, seconds::MAX_SECONDS.into()))
 }
 
 /// A workload of a request as a sequence takes it.
@@ -260,7 +278,7 @@ fn requested_slots(workload: &CyclePending) -> SlotAmounts {
 }
 
 /// The reason of a gang of which members are not reported yet.
-fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
+pub(super) fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
     let reported = usize::try_from(workload.members.counts().pending).unwrap_or(usize::MAX);
     let minimum = workload.members.gang_min().and_then(|minimum| usize::try_from(minimum).ok());
     CycleWaiting {
@@ -270,7 +288,7 @@ fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
         members: reported,
         started: false,
         reason: WaitReason::Gang,
-        details: WaitDetails::Gang { fit: reported, minimum: minimum.unwrap_or(reported) },
+        details: WaitDetails::Gang { fit: 0, minimum: minimum.unwrap_or(reported), reported: Some(reported) },
         blocked_by: Vec::new(),
         reserved_at: None,
     }

@@ -2,7 +2,7 @@
 //! seconds does not cost a cycle each time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::domain::cycle::{CycleAnswer, CycleWaiting};
 use crate::domain::ids::GroupKey;
@@ -19,8 +19,8 @@ const MAX_KERNELS_AT_ONCE: usize = 5_000;
 #[derive(Debug)]
 pub struct CycleReasons {
     pub as_of: Timestamp,
-    /// The snapshot on which the cycle was run.
-    snapshot: Arc<GroupSnapshot>,
+    /// The snapshot on which the cycle was run. It may go while the reasons are kept.
+    snapshot: Weak<GroupSnapshot>,
     waiting: HashMap<Arc<str>, CycleWaiting>,
 }
 
@@ -29,10 +29,10 @@ impl CycleReasons {
     pub(super) fn of(group: &VisibleGroup, answer: Option<&CycleAnswer>, as_of: Timestamp) -> Self {
         let by_id = |waiting: &CycleWaiting| (Arc::clone(&waiting.workload_id), waiting.clone());
         let waiting = answer.into_iter().flat_map(|answer| &answer.waiting).map(by_id).collect();
-        Self { as_of, snapshot: Arc::clone(group.published()), waiting }
+        Self { as_of, snapshot: Arc::downgrade(group.published()), waiting }
     }
 
-    /// The reason why the workload waits; `None` if it does not wait, or could start now.
+    /// The reason why the workload waits; `None`: it does not wait, the cycle would start it, or it was reported since.
     pub fn of_workload(&self, id: &str) -> Option<&CycleWaiting> {
         self.waiting.get(id)
     }
@@ -40,7 +40,7 @@ impl CycleReasons {
     /// True if a list of the group may still show the reasons.
     pub(super) fn are_usable(&self, group: &VisibleGroup, kernels: usize, now: Timestamp) -> bool {
         let age = now.micros().saturating_sub(self.as_of.micros());
-        let is_same = Arc::ptr_eq(&self.snapshot, group.published());
+        let is_same = self.snapshot.ptr_eq(&Arc::downgrade(group.published()));
         (0..=KEPT_MICROS).contains(&age) && (is_same || kernels > MAX_KERNELS_AT_ONCE)
     }
 }
@@ -53,6 +53,15 @@ pub(super) type NewestReasons = Arc<tokio::sync::Mutex<Option<Arc<CycleReasons>>
 pub struct CycleMemory(Mutex<HashMap<GroupKey, NewestReasons>>);
 
 impl CycleMemory {
+    /// Keeps the reasons, unless there are newer ones.
+    pub(super) async fn keep(&self, group: &VisibleGroup, reasons: CycleReasons) {
+        let newest = self.of_group(group);
+        let mut newest = newest.lock().await;
+        if newest.as_ref().is_none_or(|known| known.as_of <= reasons.as_of) {
+            *newest = Some(Arc::new(reasons));
+        }
+    }
+
     pub(super) fn of_group(&self, group: &VisibleGroup) -> NewestReasons {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(groups.entry(group.key).or_default())

@@ -10,20 +10,25 @@ pub mod memory;
 mod request;
 pub mod what_if;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use request::CyclePlanRequest;
 
 use self::live_input::LiveInput;
 use self::memory::CycleReasons;
+use super::group::live_kernels::LiveKernelList;
 use super::group::visible::VisibleGroup;
+use super::input::json::read;
 use super::reported_workloads::assessed_workloads;
 use super::work::run_blocking;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::cycle::{CycleAnswer, CycleOptions};
+use crate::domain::time::Timestamp;
 
 impl Service {
-    /// Runs a cycle over the live state of the group, with the reported workloads that wait or with those of the request.
+    /// Runs a cycle over the live state of the group, with the reported workloads that wait or with those of the document, a
+    /// [`CyclePlanRequest`]. The memory for it is reserved until `show` has made of the answer what the client gets.
     #[tracing::instrument(
         name = "service.cycle_plans.plan_cycle",
         level = "debug",
@@ -31,26 +36,38 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn plan_cycle(&self, caller: &Caller, group: &str, request: CyclePlanRequest) -> Result<CycleAnswer> {
+    pub async fn plan_cycle<D: AsRef<[u8]>, T: Send>(
+        &self,
+        caller: &Caller,
+        group: &str,
+        document: impl FnOnce() -> D + Send,
+        show: impl FnOnce(&CycleAnswer) -> Result<T> + Send,
+    ) -> Result<T> {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
-        let options = request.options(&group)?;
         let kernels = self.live_kernels(group.published()).await?;
         let now = self.clock().now();
-        let is_of_group = request.workloads.is_none() && request.cycle.is_none();
         let work = || {
+            let document = document();
+            let document = document.as_ref();
+            let _memory = self.memory().reserve_for_simulation(document.len())?;
+            let request: CyclePlanRequest = read(document)?;
+            let _expanded = self.memory().reserve_for_simulation(request.expanded_bytes())?;
+            let is_of_group = request.workloads.is_none() && request.cycle.is_none();
+            let options = request.options(&group)?;
             let assessed = assessed_workloads(group.published(), &kernels);
             let input = LiveInput { service: self, group: &group, assessed: &assessed, now };
-            match request.workloads {
-                Some(workloads) => input.run_with(workloads, options, request.explain).map_err(at_workloads),
-                None => input.run(options, request.explain),
-            }
+            let answer = match request.workloads {
+                Some(workloads) => input.run_with(workloads, options, request.explain).map_err(at_workloads)?,
+                None => input.run(options, request.explain)?,
+            };
+            Ok((show(&answer)?, is_of_group.then(|| CycleReasons::of(&group, Some(&answer), now))))
         };
-        let answer = self.permits.run(caller.key_id, work).await?;
-        if is_of_group {
-            *self.cycles.of_group(&group).lock().await = Some(Arc::new(CycleReasons::of(&group, Some(&answer), now)));
+        let (shown, reasons) = self.permits.run(caller.key_id, work).await?;
+        if let Some(reasons) = reasons {
+            self.cycles.keep(&group, reasons).await;
         }
-        Ok(answer)
+        Ok(shown)
     }
 
     /// The reasons for which workloads of the group wait, from a cycle with the group's own options. A cycle that is recent
@@ -58,13 +75,14 @@ impl Service {
     pub(in crate::service) async fn cycle_reasons(&self, group: &VisibleGroup) -> Result<Arc<CycleReasons>> {
         let kernels = self.live_kernels(group.published()).await?;
         let newest = self.cycles.of_group(group);
-        // The permit comes before the lock, so that a key which has to wait for a permit makes no other key wait.
-        let _permit = self.permits.acquire(group.access().key()).await?;
+        // Requests that come while a cycle runs wait for it without a permit, and share it.
         let mut newest = newest.lock().await;
         let now = self.clock().now();
         if let Some(known) = newest.as_ref().filter(|known| known.are_usable(group, kernels.len(), now)) {
             return Ok(Arc::clone(known));
         }
+        // The cycle is that of all who wait for it, so it does not count for one key.
+        let _permit = self.permits.acquire(None).await?;
         let made = run_blocking(|| {
             let assessed = assessed_workloads(group.published(), &kernels);
             let input = LiveInput { service: self, group, assessed: &assessed, now };
@@ -80,6 +98,23 @@ impl Service {
         let made = Arc::new(made);
         *newest = Some(Arc::clone(&made));
         Ok(made)
+    }
+
+    /// The workloads that a cycle with the options of the group would start as of `now`. `kernels` are those that have not
+    /// ended. `None`: the group cannot be divided.
+    pub(in crate::service) fn find_starts(
+        &self,
+        group: &VisibleGroup,
+        kernels: &LiveKernelList,
+        now: Timestamp,
+    ) -> Result<Option<BTreeSet<Arc<str>>>> {
+        let assessed = assessed_workloads(group.published(), kernels);
+        let input = LiveInput { service: self, group, assessed: &assessed, now };
+        match input.run(group_options(group), false) {
+            Ok(answer) => Ok(Some(answer.starts.iter().map(|start| Arc::clone(&start.workload_id)).collect())),
+            Err(Error::Conflict { .. } | Error::Invalid(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Frees the reasons of old cycles.

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::group_options;
-use crate::domain::cycle::{CycleOptions, CyclePending, PendingList};
+use crate::domain::cycle::{CycleOptions, CyclePending, PendingList, count_members};
 use crate::service::group::visible::VisibleGroup;
+use crate::service::simulate::BYTES_OF_MEMBER;
 use crate::service::{Error, Fault, Result};
 
 /// The pending workloads and options of a cycle over a live group. Everything may be left out.
@@ -28,6 +29,11 @@ pub struct CyclePlanRequest {
 }
 
 impl CyclePlanRequest {
+    /// The size, in bytes of a request, of the members that the workloads stand for.
+    pub(super) fn expanded_bytes(&self) -> usize {
+        self.workloads.as_ref().map_or(0, |workloads| count_members(workloads) * BYTES_OF_MEMBER)
+    }
+
     /// The options of the cycle: those of the group, with the keys of the request in their place.
     pub(super) fn options(&self, group: &VisibleGroup) -> Result<CycleOptions> {
         let Some(patch) = &self.cycle else { return Ok(group_options(group)) };

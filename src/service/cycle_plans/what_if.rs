@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::group_options;
-use super::live_input::{LiveInput, OrderPositions};
-use crate::domain::cycle::{CycleAnswer, CycleOptions, CyclePending, LiveWorkload};
+use super::live_input::{LiveInput, OrderPositions, wait_for_members};
+use crate::domain::cycle::{CycleAnswer, CycleOptions, CyclePending, CycleWaiting, LiveWorkload};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div_up;
 use crate::domain::ids::UserId;
 use crate::domain::reading::seconds;
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
@@ -51,7 +52,7 @@ pub struct WorkloadWhatIf {
     pub starts: bool,
     /// The action that would start it: `allocate`, `backfill`, `reclaim` or `preempt`; `null`: it would not start.
     pub action: Option<&'static str>,
-    /// The agents of the members that would start; empty if it would not start, or if nothing is known of agents.
+    /// The agents of the members that would start; empty if it would not start, if nothing is known of agents, and for keys of users.
     #[schema(value_type = Vec<String>)]
     pub agents: Vec<Arc<str>>,
     /// The number of kernels that would be evicted for it.
@@ -63,8 +64,12 @@ pub struct WorkloadWhatIf {
 }
 
 impl WorkloadChange {
-    fn check(&self, group: &VisibleGroup) -> Result<()> {
+    fn check(&self, caller: &Caller, group: &VisibleGroup) -> Result<()> {
         let mut faults = RequestFaults::default();
+        if self.queue.is_some() && caller.only_user().is_some() {
+            faults.push(Fault::about("/queue", "not_applicable", "is not for keys of users, who do not see queues"));
+            return faults.or(());
+        }
         if self.slots_part.is_some_and(|part| part.is_zero() || part > Amount::ONE) {
             faults.push(Fault::about("/slots_part", "out_of_range", "must be above 0 and at most 1"));
         }
@@ -84,12 +89,16 @@ impl WorkloadChange {
         workload.priority = self.priority.unwrap_or(workload.priority);
         workload.preemptible = self.preemptible.unwrap_or(workload.preemptible);
         workload.expected_seconds = self.expected_seconds.map(i64::from).or(workload.expected_seconds);
-        let Some(part) = self.slots_part else { return };
         for member in &mut workload.members {
-            let asked =
-                |amount: Amount| Amount::from_units(mul_div_up(amount.units(), part.units(), Amount::ONE.units()));
-            member.slots = member.slots.iter().map(|(slot, amount)| (slot, asked(amount))).collect();
+            member.slots = self.slots(&member.slots);
         }
+    }
+
+    /// The slots that are asked for in place of these.
+    fn slots(&self, asked: &SlotAmounts) -> SlotAmounts {
+        let part = self.slots_part.unwrap_or(Amount::ONE).units();
+        let of = |amount: Amount| Amount::from_units(mul_div_up(amount.units(), part, Amount::ONE.units()));
+        asked.iter().map(|(slot, amount)| (slot, of(amount))).collect()
     }
 }
 
@@ -122,11 +131,17 @@ impl Service {
             let workload = workload.filter(|workload| workload.counts().pending > 0).ok_or_else(unknown)?;
             let owner: Option<UserId> = workload.representative().map(|kernel| kernel.owner.user);
             owner.map_or(Ok(()), |owner| caller.require_user(owner)).map_err(|_| unknown())?;
-            change.check(&group)?;
+            change.check(caller, &group)?;
             let input = LiveInput { service: self, group: &group, assessed: &assessed, now };
-            let answer = input.run_changed(&workload.id, &change, group_options(&group)).map_err(at_change)?;
-            let is_visible = |other: &str| is_visible_workload(&group, &assessed, other);
-            Ok(WorkloadWhatIf::of(&workload.id, &answer, now, is_visible))
+            let fate = if let Some(waiting) = input.missing_members(&workload.id) {
+                WorkloadWhatIf::waiting(&waiting, now)
+            } else {
+                let answer = input.run_changed(&workload.id, &change, group_options(&group)).map_err(at_change)?;
+                WorkloadWhatIf::of(&workload.id, &answer, now, |other| is_visible_workload(&group, &assessed, other))
+            };
+            // Agents are nothing that keys of users see.
+            let agents = if caller.only_user().is_some() { Vec::new() } else { fate.agents };
+            Ok(WorkloadWhatIf { agents, ..fate })
         };
         self.permits.run(caller.key_id, work).await
     }
@@ -139,6 +154,12 @@ fn at_change(error: Error) -> Error {
 }
 
 impl LiveInput<'_> {
+    /// The reason of a gang of which members are not reported yet; `None`: the workload with the id is none.
+    fn missing_members(&self, id: &str) -> Option<CycleWaiting> {
+        let workloads = self.workloads(&OrderPositions::new());
+        workloads.iter().find(|workload| *workload.members.id == *id && workload.is_incomplete()).map(wait_for_members)
+    }
+
     /// Runs a cycle in which the reported workload with the id is different.
     fn run_changed(&self, id: &str, change: &WorkloadChange, options: CycleOptions) -> Result<CycleAnswer> {
         let positions = if options.takes_turns() {
@@ -148,11 +169,16 @@ impl LiveInput<'_> {
             reported.change(id, |workload| {
                 workload.priority = change.priority.unwrap_or(workload.priority);
                 workload.expected_seconds = change.expected_seconds.or(workload.expected_seconds);
+                if let Some(queue) = &change.queue {
+                    workload.queue = Some(queue.clone().into());
+                }
+                let asked = workload.requested_slots.take();
+                workload.requested_slots = asked.map(|slots| Box::new(change.slots(&slots)));
             });
             self.positions_of(reported)?
         };
         let workloads = self.workloads(&positions);
-        let complete = workloads.iter().filter(|workload| !workload.is_incomplete() || *workload.members.id == *id);
+        let complete = workloads.iter().filter(|workload| !workload.is_incomplete());
         let mut pending: Vec<CyclePending> = complete.filter_map(LiveWorkload::pending).collect();
         pending.retain(|workload| !change.alone || *workload.workload_id == *id);
         if let Some(workload) = pending.iter_mut().find(|workload| *workload.workload_id == *id) {
@@ -163,6 +189,19 @@ impl LiveInput<'_> {
 }
 
 impl WorkloadWhatIf {
+    /// The fate of a workload that no cycle looks at.
+    fn waiting(waiting: &CycleWaiting, as_of: Timestamp) -> Self {
+        Self {
+            workload_id: waiting.workload_id.to_string(),
+            starts: false,
+            action: None,
+            agents: Vec::new(),
+            evicted_kernels: 0,
+            waiting: Some(WaitingState::of_cycle(waiting, as_of, |_| true)),
+            as_of,
+        }
+    }
+
     fn of(id: &str, answer: &CycleAnswer, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
         let starts: Vec<_> = answer.starts.iter().filter(|start| *start.workload_id == *id).collect();
         let members = starts.iter().flat_map(|start| &start.members);

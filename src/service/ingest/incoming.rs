@@ -203,17 +203,15 @@ impl KernelInput {
         let (Some(user), Some(project), []) = (user, project, faults.as_slice()) else {
             return Err(faults);
         };
-        // A status that is not known must neither start nor end usage, so its times are left out.
-        let is_known = phase != KernelPhase::Unknown;
-        let report = Box::new(KernelReport {
+        let mut report = Box::new(KernelReport {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
             owner: Member { user, project },
             domain: self.domain_name.unwrap_or_else(|| UNKNOWN_DOMAIN.to_owned()),
             slots: self.occupied_slots.filtered(|a| !a.is_zero()),
             phase,
-            started_at: self.started_at.filter(|_| is_known),
-            terminated_at: self.terminated_at.filter(|_| is_known),
+            started_at: self.started_at,
+            terminated_at: self.terminated_at,
             changes: match (phase, self.status_at) {
                 (KernelPhase::Suspended, Some(at)) => SuspensionChanges::one(at, true),
                 (KernelPhase::Running, Some(at)) => SuspensionChanges::one(at, false),
@@ -233,6 +231,7 @@ impl KernelInput {
                 gang_min: self.gang_min,
             },
         });
+        report.drop_unknown_times();
         let project_stays = self.project.is_some();
         let user = OwnerNames { name: lookup::name_given_to(user.0, self.user), display_name: self.user_name };
         let project =
@@ -241,10 +240,10 @@ impl KernelInput {
     }
 
     /// Checks the times, which have to fit the status and each other. Each fault has a pointer, a code and a detail. The
-    /// times beside a status that the server does not know are not used, so they are not checked.
+    /// times beside an unknown status are not used, so they are not checked.
     fn check_times(&self, now: Timestamp, mut fault: impl FnMut(&str, &'static str, &str)) {
         let phase = self.status.phase;
-        if phase == KernelPhase::Unknown && self.status.doubt.is_some() {
+        if phase == KernelPhase::Unknown {
             return;
         }
         match (phase, self.started_at, self.terminated_at) {
@@ -254,11 +253,7 @@ impl KernelInput {
             (KernelPhase::Terminated, _, None) => {
                 fault("/terminated_at", "required", "is missing: a terminated kernel has one");
             }
-            (
-                KernelPhase::Unknown | KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended,
-                _,
-                Some(_),
-            ) => {
+            (KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended, _, Some(_)) => {
                 fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
             }
             (KernelPhase::Pending, Some(_), _) => {

@@ -7,7 +7,7 @@ use super::earlier::EarlierReports;
 use super::foreign_owners::ForeignOwners;
 use super::incoming::{IncomingReport, NamedOwner, RefusedReport};
 use crate::domain::ids::{KernelId, KernelKey};
-use crate::domain::kernel::{InferredEndRule, Kernel, KernelReport};
+use crate::domain::kernel::{InferredEndRule, Kernel, KernelPhase, KernelReport};
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::options::FairShareOptions;
 use crate::domain::slice::GapPolicy;
@@ -68,6 +68,10 @@ impl StoredKernels {
             }
             let current = merged.last_mut().map(|(_, kernel)| kernel).filter(|kernel| kernel.report.id == id);
             let known = current.as_deref().or_else(|| self.here.get(&id));
+            if known.is_none() && report.phase == KernelPhase::Unknown {
+                // Nothing says whether it waits, runs or ended long ago. The answer warns of it.
+                continue;
+            }
             if !names[at].has_domain {
                 keep_domain(known, &mut report);
             }

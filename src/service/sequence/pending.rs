@@ -3,18 +3,13 @@
 use std::borrow::Cow;
 
 use super::{PendingWorkload, SequenceInput, SequencedWorkloads};
-use crate::domain::ids::GroupKey;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;
-use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMember, WorkloadMembers, group_members};
+use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMembers};
 pub use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
 use crate::service::{Caller, Result, Service};
-use crate::store::{self, ConnectionTrait};
-
-/// The largest number of pending kernels that a simulation orders. The kernels that have been known longest are taken.
-const MAX_PENDING_KERNELS: u64 = 100_000;
 
 /// The members that wait as one workload; `None` if there are none.
 fn pending_workload(workload: &WorkloadMembers) -> Option<PendingWorkload<'static>> {
@@ -45,16 +40,6 @@ fn pending_rows<'w>(
     };
     let (workloads, impediments) = ordered.into_iter().filter_map(row).unzip();
     ReportedWorkloads { workloads, impediments }
-}
-
-/// The pending workloads of the database, without members that run.
-pub(in crate::service) async fn stored_pending_workloads(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-) -> Result<Vec<PendingWorkload<'static>>> {
-    let kernels = store::pending_kernels::first(db, group, MAX_PENDING_KERNELS).await?;
-    let workloads = group_members(kernels.into_iter().map(|kernel| WorkloadMember { kernel, ended_at: None }));
-    Ok(pending_rows(workloads.iter().map(|workload| (workload, None))).workloads)
 }
 
 /// The reported workloads that wait.

@@ -59,10 +59,14 @@ impl Service {
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
         let work = || last.iter().find_map(|last| find(last).transpose()).transpose();
-        if let Some(found) = self.permits.run(group.access().key(), work).await? {
-            return Ok(found);
+        let sequenced = self.permits.run(group.access().key(), work).await?;
+        let reported = self.waiting_workload(group, id).await?;
+        if let Some(found) = sequenced {
+            // The position is that in the scheduler's own order, and the reason that of the reported workload.
+            let waiting = found.waiting.clone().or_else(|| reported.and_then(|reported| reported.waiting));
+            return Ok(PendingEntry { waiting, ..found });
         }
-        self.waiting_workload(group, id).await?.ok_or_else(|| {
+        reported.ok_or_else(|| {
             let detail = format!(
                 "no reported workload that waits in {:?} has the id {id:?}, and the last sequences do not have such a workload: this server \
                  knows the last {KEPT_OF_EACH} of the last 10 minutes that it has answered itself",

@@ -18,6 +18,7 @@ use super::people::PeopleDirectory;
 use super::work::run_blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::decimal::{Amount, Usage};
+use crate::domain::mebibytes::MEMORY_SLOT;
 use crate::domain::slots::{SlotMap, SlotName, SlotUsages};
 use crate::domain::time::{Day, MICROS_PER_HOUR};
 use crate::domain::usage_report::{GroupedRows, ReportColumns, RowKey, RowSums, UsageBlock};
@@ -26,8 +27,6 @@ use crate::store::day_totals::reports::{self, TotalsQuery};
 
 /// The largest number of rows in a report.
 const MAX_ROWS: usize = 100_000;
-/// The slot that is counted in bytes.
-const MEMORY_SLOT: &str = "mem";
 const BYTES_PER_GIB: u64 = 1 << 30;
 
 /// One row of a report.

@@ -35,6 +35,8 @@ use crate::service::input::warning::InputWarning;
     "workloads": null, "pending": {"count": 3, "moved": 2, "items": [
         {"workload_id": "5f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "position_before": 3, "position_after": 1},
         {"workload_id": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "position_before": 1, "position_after": 3}
+    ], "starts_before": 1, "starts_after": 2, "start_changes": [
+        {"workload_id": "5f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "starts_after": true}
     ]}, "warnings": []
 }))]
 pub struct SimulatedFairShares {
@@ -194,15 +196,28 @@ pub struct SequenceOrders {
     pub items: Vec<OrderedWorkload>,
 }
 
-/// The changes of the order of reported workloads that wait, between the options before and after.
+/// The changes of the order of reported workloads that wait, and of what would start, between the options before and after.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct PendingMoves {
-    /// The number of workloads that wait, of the 100,000 pending kernels that have been known the longest.
+    /// The number of workloads that wait.
     pub count: u64,
     /// How many of them change their position.
     pub moved: u64,
     /// The workloads that move furthest, at most ten.
     pub items: Vec<OrderedWorkload>,
+    /// How many of them a scheduling cycle would start now; `null`: nothing waits, or the group cannot be divided.
+    pub starts_before: Option<u64>,
+    pub starts_after: Option<u64>,
+    /// The workloads that a cycle would start either before or after, by id, at most ten.
+    pub start_changes: Vec<StartChange>,
+}
+
+/// A workload that a cycle would start with one side's options alone.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StartChange {
+    pub workload_id: String,
+    /// True: with those after.
+    pub starts_after: bool,
 }
 
 /// A workload with its positions, from 1.

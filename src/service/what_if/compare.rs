@@ -15,10 +15,10 @@ use crate::domain::parallel;
 use crate::domain::ranking::{PlacedRow, RankedRow};
 use crate::service::fairness::report::KnownFairness;
 use crate::service::group::calculate::ClockMoment;
+use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::snapshots::profile::GroupProfile;
 use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, TierRow, UserShare};
 use crate::service::group::visible::VisibleGroup;
-use crate::service::sequence::PendingWorkload;
 use crate::service::{Result, Service};
 
 /// The largest number of winners and of losers in an answer.
@@ -202,7 +202,7 @@ pub fn compare(
     service: &Service,
     sides: [SnapshotSide; 2],
     asked: &FairShareSimulation<'_>,
-    pending: Vec<PendingWorkload<'static>>,
+    kernels: &LiveKernelList,
     moment: ClockMoment,
 ) -> Result<SimulatedFairShares> {
     let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
@@ -231,7 +231,7 @@ pub fn compare(
         }),
         fairness,
         workloads: compare_orders(service, [before, after], asked, moment)?,
-        pending: pending_moves(service, [before, after], pending, moment)?,
+        pending: pending_moves(service, [before, after], kernels, moment)?,
         warnings: after.warnings(),
     })
 }

@@ -28,7 +28,6 @@ use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::WriteTerms;
 use super::input::warning::InputWarning;
-use super::sequence::pending::stored_pending_workloads;
 use super::work::{drop_in_background, run_to_completion};
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
@@ -100,7 +99,7 @@ impl Service {
         if fork.group_snapshot.facts.calculation.is_some() {
             self.load_normalized_days(&fork.snapshot, &fork.group_snapshot.facts).await?;
         }
-        let pending = stored_pending_workloads(&fork.snapshot, fork.state.group.key).await?;
+        let kernels = self.live_kernels(&fork.group_snapshot).await?;
         let mut made = ChangedCopy::of(&self, &caller, fork, &changes, moment).await?;
         let warnings = std::mem::take(&mut made.warnings);
         let service = Arc::clone(&self);
@@ -115,7 +114,7 @@ impl Service {
             );
             let after = seen(after)?.warned(warnings);
             let sides = [was, SnapshotSide::of(&service, &after, moment)];
-            let answer = compare::compare(&service, sides, &read(&document)?, pending, moment)?;
+            let answer = compare::compare(&service, sides, &read(&document)?, &kernels, moment)?;
             Ok(WhatIf { before, after, answer })
         };
         let mut what_if = self.permits.run(caller.key_id, compute).await?;

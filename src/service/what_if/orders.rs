@@ -1,12 +1,16 @@
 //! The order of workloads in two snapshots of a group: of the workloads of a request, and of reported workloads.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::answer::{OrderedWorkload, PendingMoves, SequenceOrders};
+use super::answer::{OrderedWorkload, PendingMoves, SequenceOrders, StartChange};
 use super::request::FairShareSimulation;
 use crate::service::group::calculate::ClockMoment;
+use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::sequence::{PendingWorkload, SequenceInput, SequencedWorkloads};
+use crate::service::sequence::pending::ReportedWorkloads;
+use crate::service::sequence::{SequenceInput, SequencedWorkloads};
 use crate::service::{Result, Service};
 
 /// The largest number of reported workloads in an answer.
@@ -32,27 +36,36 @@ pub fn compare_orders(
     Ok(Some(SequenceOrders { mode_before: before.mode, mode_after: after.mode, items }))
 }
 
-/// The changes of the order of the reported workloads that wait.
+/// The changes of the order of the reported workloads that wait, and of what a cycle would start. `kernels` are those that have
+/// not ended.
 pub fn pending_moves(
     service: &Service,
     [before, after]: [&VisibleGroup; 2],
-    pending: Vec<PendingWorkload<'static>>,
+    kernels: &LiveKernelList,
     moment: ClockMoment,
 ) -> Result<PendingMoves> {
-    if pending.is_empty() {
+    let order = |group: &VisibleGroup| {
+        let input = ReportedWorkloads::of(group, kernels).fill(SequenceInput::default());
+        service.order_of(group.clone(), input, moment.now)
+    };
+    let ordered = order(before)?;
+    if ordered.order.is_empty() {
         return Ok(PendingMoves::default());
     }
-    let order = |group: &VisibleGroup, workloads| {
-        service.order_of(group.clone(), SequenceInput { workloads, ..SequenceInput::default() }, moment.now)
-    };
-    let before = order(before, pending.clone())?;
-    let mut items = positions(&before, &order(after, pending)?);
+    let mut items = positions(&ordered, &order(after)?);
     let count = items.len() as u64;
     items.retain(|item| item.position_before != item.position_after);
     let moved = items.len() as u64;
     items.sort_by_key(|item| Reverse(item.position_before.abs_diff(item.position_after)));
     items.truncate(MAX_MOVES);
-    Ok(PendingMoves { count, moved, items })
+    let starts = |group: &VisibleGroup| service.find_starts(group, kernels, moment.now);
+    let (was, is) = (starts(before)?, starts(after)?);
+    let number = |starts: &Option<BTreeSet<Arc<str>>>| starts.as_ref().map(|starts| starts.len() as u64);
+    let (starts_before, starts_after) = (number(&was), number(&is));
+    let (was, is) = (was.unwrap_or_default(), is.unwrap_or_default());
+    let change = |id: &Arc<str>| StartChange { workload_id: id.to_string(), starts_after: is.contains(id) };
+    let start_changes = was.symmetric_difference(&is).take(MAX_MOVES).map(change).collect();
+    Ok(PendingMoves { count, moved, items, starts_before, starts_after, start_changes })
 }
 
 /// The positions of the same workloads in two orders, by their positions after the change.

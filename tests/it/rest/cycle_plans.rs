@@ -280,7 +280,9 @@ on_both! {
         let reasons: Vec<(&str, &str)> = answer["waiting"].as_array().unwrap().iter()
             .map(|row| (row["workload_id"].as_str().unwrap(), row["reason"].as_str().unwrap())).collect();
         assert_eq!(reasons, [("two", "no_room"), ("huge", "too_large"), ("partial", "gang")]);
-        assert_eq!(answer["waiting"][2]["details"], json!({"fit": 1, "minimum": 3}));
+        assert_eq!(answer["waiting"][2]["details"], json!({"fit": 0, "minimum": 3, "reported": 1}));
+        let imagined = server.call("POST", &group("/workloads/partial/what-if"), Some(&json!({}))).await.json(200);
+        assert_eq!((&imagined["starts"], &imagined["waiting"]["details"]["reported"]), (&json!(false), &json!(1)));
         // Once the scheduler has done so, nothing more starts.
         report(&server, &[
             runs("gang", "2", "n2", &json!({})), runs("gang", "2", "n2", &json!({"kernel_id": id("gang2")})), runs("one", "1", "n1", &json!({})),
@@ -457,6 +459,10 @@ on_both! {
         let key = server.key_for(Role::User, Some("alice")).await;
         let own = server.call_as(&key, "POST", &group("/workloads/w/what-if"), Some(&json!({}))).await.json(200);
         assert_eq!(own["waiting"]["blocked_by"], json!([]));
+        let own = server.call_as(&key, "POST", &group("/workloads/w/what-if"), Some(&json!({"slots_part": "0.5"}))).await.json(200);
+        assert_eq!((&own["starts"], &own["agents"]), (&json!(true), &json!([])));
+        let queue = server.call_as(&key, "POST", &group("/workloads/w/what-if"), Some(&json!({"queue": "audio"}))).await;
+        assert_eq!(queue.refused(422, "not_applicable"), ["/queue"]);
         let other = server.call_as(&key, "POST", &group("/workloads/ahead/what-if"), Some(&json!({}))).await;
         assert_eq!(other.json(404)["code"], "unknown_workload");
     }
@@ -471,6 +477,53 @@ on_both! {
         let query = r#"{ plan_cycle(resource_group: "gpu-cluster", input: {cycle: {depth: 0}}) }"#;
         let refused = server.graphql(query).await;
         assert!(refused["errors"][0].to_string().contains("/input/cycle/depth"), "{refused}");
+    }
+
+    async fn a_sequence_of_the_scheduler_hides_no_reason(db: TestDb) {
+        let server = Server::new(db).await;
+        agents(&server, &["n1"]).await;
+        report(&server, &[runs("r", "4", "n1", &json!({})), waits("w", "1", &json!({}))]).await;
+        let workload = json!({"workload_id": "w", "user_uuid": id("alice"), "project_id": id("vision")});
+        server.call("POST", &group("/sequence"), Some(&json!({"workloads": [workload]}))).await.json(200);
+        let explained = server.get(&group("/explain?workload=w")).await;
+        assert_eq!(explained["workload"]["waiting"]["reason"], "no_room", "{explained}");
+    }
+
+    async fn run_times_are_learned_and_never_too_long(db: TestDb) {
+        let server = Server::new(db).await;
+        agents(&server, &["n1"]).await;
+        set_cycle(&server, json!({"backfill": "easy", "actions": IDLE})).await;
+        // Alice's kernels run for two hours, and bob's have run for three years.
+        let years = json!({"user_uuid": id("bob"), "started_at": "2023-01-13T10:00:00Z"});
+        report(&server, &[
+            ended(runs("old", "1", "n1", &json!({}))), ended(runs("older", "1", "n1", &years)),
+            runs("r", "4", "n1", &json!({"started_at": "2026-01-13T11:00:00Z"})), waits("w", "1", &json!({})),
+        ]).await;
+        server.tick().await;
+        assert_eq!(waiting(&server, "w").await["reserved_at"], "2026-01-13T13:00:00Z");
+        report(&server, &[runs("b", "0", "n1", &json!({"user_uuid": id("bob")}))]).await;
+        assert_eq!(waiting(&server, "w").await["reserved_at"], "2026-01-13T13:00:00Z");
+    }
+
+    async fn members_with_other_rules_are_counted(db: TestDb) {
+        let server = Server::new(db).await;
+        agents(&server, &["n1"]).await;
+        report(&server, &[
+            waits("w", "1", &json!({"labels": {"app": "x"}})), waits("w", "1", &json!({"labels": {"app": "y"}, "kernel_id": id("w2")})),
+        ]).await;
+        let answer = plan(&server, json!({})).await;
+        assert!(answer["warnings"].as_array().unwrap().iter().any(|w| w["code"] == "members_differ"), "{answer:#}");
+    }
+
+    async fn the_queue_of_a_project_is_found_where_queues_take_turns(db: TestDb) {
+        let server = Server::new(db).await;
+        agents(&server, &["n1"]).await;
+        let project = id("vision");
+        queues(&server, json!([{"name": project, "limit": {"gpu": "1"}}])).await;
+        report(&server, &[runs("r", "0", "n1", &json!({}))]).await;
+        let workload = json!({"workload_id": "a", "owner": {"project": project}, "members": [{"slots": {"gpu": 1}}]});
+        let answer = plan(&server, json!({"workloads": [workload], "cycle": {"order": "queues"}})).await;
+        assert_eq!(answer["starts"][0]["queue"], json!(project), "{answer:#}");
     }
 
     async fn a_change_is_in_the_next_list(db: TestDb) {

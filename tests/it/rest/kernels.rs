@@ -247,7 +247,8 @@ on_both! {
         let pod = server.get(&group(&format!("/kernels/{}", id("pod")))).await;
         assert_eq!(pod["occupied_slots"], json!({"cpu": "0.5", "mem": "68719476736", "x": "1000"}));
         assert_eq!((&pod["status"], &pod["status_at"], &pod["suspensions"]), (&json!("RUNNING"), &json!(null), &json!([])));
-        assert_eq!(server.get(&group(&format!("/kernels/{}", id("lost")))).await["status"], "PENDING");
+        // An unknown status makes no kernel.
+        assert_eq!(server.call("GET", &group(&format!("/kernels/{}", id("lost"))), None).await.status, 404);
         let paused = with(running("pod"), &json!({"status": "SUSPENDED", "status_at": "2026-01-13T11:00:00Z"}));
         server.call("POST", &group("/kernels"), Some(&paused)).await.json(200);
         let pod = server.get(&group(&format!("/kernels/{}", id("pod")))).await;

@@ -13,7 +13,7 @@ use crate::support::on_both;
 pub const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
 pub const SCHEMA: &str = include_str!("../../../schema.graphql");
 /// The endpoints that a key with the role `user` may call in a group.
-const OF_USERS: [&str; 24] = [
+const OF_USERS: [&str; 26] = [
     "get_decay_weights",
     "get_resource_group",
     "get_scheduler_options",
@@ -33,6 +33,8 @@ const OF_USERS: [&str; 24] = [
     "get_workload",
     "workloads",
     "workload",
+    "post_workload_what_if",
+    "workload_what_if",
     "kernels",
     "sequence",
     "user_fair_shares",
@@ -182,7 +184,7 @@ on_both! {
                 assert_eq!(answer.status, StatusCode::FORBIDDEN, "{id}: {method} {path}: {answer:?}");
             }
             // A reader may try what it may not do.
-            if method != "GET" && id != "simulate_fair_shares" {
+            if method != "GET" && !["simulate_fair_shares", "post_workload_what_if"].contains(&&*id) {
                 let answer = server.call_as(&viewer, &method, &path, body.as_ref()).await;
                 assert_eq!(answer.status, StatusCode::FORBIDDEN, "{id}: {method} {path}: {answer:?}");
             }

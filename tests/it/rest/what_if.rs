@@ -346,7 +346,9 @@ on_both! {
         let server = Server::with_usage(db).await;
         let fixed = json!({"scheduler": "drf"});
         let simulated = server.call("POST", &group(PATH), Some(&fixed)).await.json(200);
-        assert_eq!(simulated["pending"], json!({"count": 0, "moved": 0, "items": []}));
+        assert_eq!(simulated["pending"], json!({
+            "count": 0, "moved": 0, "items": [], "starts_before": null, "starts_after": null, "start_changes": [],
+        }));
         // carol used least and holds most now: her kernel waits first by fair share, and last by dominant share.
         let running = with(kernel("k4", "carol", "audio", NOW), &json!({"occupied_slots": {"cpu": "60"}, "domain_name": "sales"}));
         assert!(server.ingest(&[running]).await.is_empty());
@@ -371,6 +373,22 @@ on_both! {
         server.call("PATCH", &group("/scheduler-options"), Some(&fixed)).await.json(200);
         let simulated = server.call("POST", &group(PATH), Some(&fixed)).await.json(200);
         assert_eq!((&simulated["pending"]["count"], &simulated["pending"]["moved"]), (&json!(3), &json!(0)));
+    }
+
+    async fn options_of_cycles_change_what_would_start_and_nothing_else(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let waits = |name: &str, cpu: &str, minute: &str| with(kernel(name, "alice", "vision", NOW), &json!({
+            "status": "PENDING", "started_at": null, "occupied_slots": {"cpu": cpu}, "submitted_at": format!("2026-01-13T11:{minute}:00Z"),
+        }));
+        // 35 of 100 cores are held.
+        assert!(server.ingest(&[waits("big", "70", "00"), waits("small", "10", "10")]).await.is_empty());
+        let strict = json!({"scheduler_opts": {"cycle": {"backfill": "none"}}});
+        let simulated = server.call("POST", &group(PATH), Some(&strict)).await.json(200);
+        let small = json!([{"workload_id": id("small"), "starts_after": false}]);
+        assert_eq!(simulated["pending"], json!({
+            "count": 2, "moved": 0, "items": [], "starts_before": 1, "starts_after": 0, "start_changes": small,
+        }), "{simulated}");
+        assert_eq!(simulated["users"]["changed"], 0);
     }
 
     async fn weights_and_options_are_undone_unless_they_changed_since(db: TestDb) {

@@ -103,8 +103,8 @@ export interface Simulated {
   users: ChangedList;
   winners: Mover[];
   losers: Mover[];
-  /** How the order of the kernels changes that are reported as pending. */
-  pending: { count: number; moved: number };
+  /** How the order of the workloads changes that are reported as pending, and how many a cycle would start on one side alone. */
+  pending: { count: number; moved: number; starts_before: number | null; starts_after: number | null; start_changes: { workload_id: string; starts_after: boolean }[] };
   workloads: { items: { workload_id: string; position_before: number; position_after: number }[] } | null;
   warnings: WriteWarning[];
   fairness: FairnessChange[];

@@ -1,13 +1,21 @@
 // A simulated change in one sentence or two.
 import type { Simulated } from "./change.ts";
 
-/** Says what happens to shares, and to the order of waiting kernels. */
+/** Says what happens to shares, to the order of waiting workloads, and to what would start now. */
 export function summary(data: Simulated): string {
   const { count, moved } = data.pending;
-  const waiting = moved > 0 ? `${moved} of ${count} waiting ${count === 1 ? "kernel" : "kernels"} would change place.` : "";
+  const places = moved > 0 ? `${moved} of ${count} waiting ${count === 1 ? "workload" : "workloads"} would change place.` : "";
+  const waiting = [places, changeOfStarts(data)].filter(Boolean).join(" ");
   const shares = changeOfShares(data);
   if (!shares) return waiting ? `No share would change. ${waiting}` : "Nothing would change.";
   return waiting ? `${shares} ${waiting}` : shares;
+}
+
+/** The change of what a scheduling cycle would start now; empty where there is none. */
+function changeOfStarts({ pending: { starts_before, starts_after, start_changes } }: Simulated): string {
+  if (start_changes.length === 0 || starts_before === null || starts_after === null) return "";
+  if (starts_before === starts_after) return "Other workloads would start now.";
+  return `${starts_after} ${starts_after === 1 ? "workload" : "workloads"} would start now, not ${starts_before}.`;
 }
 
 /** The change of ranks and factors; empty where there is none. */

@@ -71,12 +71,17 @@ pub struct CycleSimulation {
     pub explain: bool,
 }
 
+/// How many members workloads have with counts expanded, at most about as many as a request may have.
+pub fn count_members(pending: &PendingList) -> usize {
+    let members = pending.elements.iter().flat_map(|workload| &workload.members);
+    let counts = members.map(|member| usize::try_from(member.count).unwrap_or_default());
+    counts.fold(0, usize::saturating_add).min(MAX_PENDING_MEMBERS)
+}
+
 impl CycleSimulation {
     /// How many pending members there are with counts expanded, at most about as many as a request may have.
     pub fn members(&self) -> usize {
-        let members = self.pending.elements.iter().flat_map(|workload| &workload.members);
-        let counts = members.map(|member| usize::try_from(member.count).unwrap_or_default());
-        counts.fold(0, usize::saturating_add).min(MAX_PENDING_MEMBERS)
+        count_members(&self.pending)
     }
 
     /// Gives each agent the label with its own id.

@@ -264,7 +264,7 @@ impl CycleOptions {
             .unset("as the scheduler"),
             fact(
                 "backfill",
-                "BackfillMode",
+                "Backfill",
                 OptionValues::Choice(|| BACKFILLS.to_vec()),
                 "What starts behind a workload that waits for room.",
             ),
@@ -285,7 +285,7 @@ impl CycleOptions {
             .unset("all"),
             fact(
                 "search_budget_ms",
-                "Search budget",
+                "Search budget of a cycle",
                 OptionValues::Whole { minimum: 0, maximum: MAX_BUDGET_MS },
                 "The limit for all searches of victims of a cycle, counted in steps.",
             )

@@ -1,7 +1,7 @@
 // The form that imagines a workload different, and says if it would start now.
 import { useState } from "preact/hooks";
 import { useQuery } from "../../lib/query.ts";
-import { Field, Select } from "../../ui/Basics.tsx";
+import { Button, Field, Select } from "../../ui/Basics.tsx";
 import { Shown } from "../../ui/States.tsx";
 import { WHAT_IF, type Workload } from "./query.ts";
 import { changeOf, fateInWords, type Wishes } from "./whatIf.ts";
@@ -11,8 +11,11 @@ const NOTHING: Wishes = { alone: "", slots_part: "", hours: "", priority: "" };
 export function WhatIf({ group, workload }: { group: string; workload: Workload }) {
   const [wishes, setWishes] = useState(NOTHING);
   const set = (key: keyof Wishes) => (event: { currentTarget: { value: string } }) => setWishes({ ...wishes, [key]: event.currentTarget.value });
+  const [asked, setAsked] = useState<string | null>(null);
   const change = changeOf(wishes);
-  const answer = useQuery(WHAT_IF, "fault" in change ? null : { group, workload: workload.workload_id, change: change.value });
+  // Each answer is a whole cycle, so it is made once, when someone asks.
+  const answer = useQuery(WHAT_IF, asked === null ? null : { group, workload: workload.workload_id, change: asked }, false);
+  const isAsked = "value" in change && change.value === asked;
   return (
     <fieldset class="stack">
       <legend class="small">What if it were different?</legend>
@@ -26,7 +29,9 @@ export function WhatIf({ group, workload }: { group: string; workload: Workload 
         <Field label="It runs at most, hours">{(props) => <input {...props} inputMode="decimal" value={wishes.hours} onInput={set("hours")} />}</Field>
         <Field label="Priority">{(props) => <input {...props} inputMode="numeric" placeholder={String(workload.priority)} value={wishes.priority} onInput={set("priority")} />}</Field>
       </div>
-      {"fault" in change ? <p role="alert">{change.fault}</p> : <Shown answer={answer}>{(data) => <p role="status">{fateInWords(data.workload_what_if)}</p>}</Shown>}
+      <Button small disabled={!("value" in change) || change.value === "{}" || isAsked} onClick={() => "value" in change && setAsked(change.value)}>Try it</Button>
+      {"fault" in change && <p role="alert">{change.fault}</p>}
+      {isAsked && <Shown answer={answer}>{(data) => <p role="status">{fateInWords(data.workload_what_if)}</p>}</Shown>}
     </fieldset>
   );
 }

@@ -113,11 +113,11 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
   );
 }
 
-/** Without a reason the last cycle would start it, into free room or by evictions. */
+/** Without a reason the last cycle would start it, into free room or by evictions, or has not seen it yet. */
 function whereItStands(workload: Workload): string {
   if (workload.position === null) return "Its place in the order is not known yet.";
   const ahead = workload.position === 1 ? "Nothing is" : count(workload.position - 1);
-  return `${ahead} ahead of it. The last cycle would start it now.`;
+  return `${ahead} ahead of it. No reason is known: the last cycle would start it now, or was before it.`;
 }
 
 /** How many of several kernels start together. */

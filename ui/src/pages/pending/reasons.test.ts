@@ -19,6 +19,7 @@ describe("the reason of a workload", () => {
     expect(whyInWords(waits("predicates", { refused: { schedulable: 2 }, agents: 2 }), false)).toBe("None of 2 nodes admits it now: 2 take no work.");
     expect(why("no_room", { slot: "cpu", asked: "4", most_free: "3", free: "5" })).toBe("It asks for 4 CPU cores; the node with the most free has 3 CPU cores, all nodes together 5 CPU cores.");
     expect(why("gang", { fit: 1, minimum: 4 })).toBe("1 member of the 4 that have to start together fits now.");
+    expect(why("gang", { fit: 0, minimum: 3, reported: 1 })).toBe("1 member of the 3 that have to start together is reported so far.");
     expect(why("behind", {}, ["w1"])).toBe("It waits behind w1, which does not fit now.");
     expect(why("something_new", {})).toBe("something new.");
   });

@@ -21,6 +21,7 @@ interface Details {
   free?: string;
   fit?: number;
   minimum?: number;
+  reported?: number;
   limit?: string;
   held?: string;
   quota?: string;
@@ -56,6 +57,7 @@ export function whyInWords(waiting: Waiting, never: boolean): string {
     case "no_room":
       return `It asks for ${of(details.asked)}; the node with the most free has ${of(details.most_free)}, all nodes together ${of(details.free)}.`;
     case "gang":
+      if (details.reported !== undefined) return `${many(details.reported, "member")} of the ${num(details.minimum)} that have to start together ${details.reported === 1 ? "is" : "are"} reported so far.`;
       return `${many(num(details.fit), "member")} of the ${num(details.minimum)} that have to start together ${details.fit === 1 ? "fits" : "fit"} now.`;
     case "queue_limit":
       return `The queue ${details.queue} may hold ${of(details.limit)}, and holds ${of(details.held)}.`;
