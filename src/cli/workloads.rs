@@ -171,14 +171,14 @@ async fn show_what_if(args: WhatIfArgs, client: &ApiClient) -> Result<(), Comman
     match args.output.output {
         OutputFormat::Table => {
             let answer: Value = answer.json().await?;
-            print(&fate(&answer))
+            print(&outcome_text(&answer))
         }
         format => print_object(answer, format).await,
     }
 }
 
-/// The fate of the workload in a sentence.
-fn fate(answer: &Value) -> String {
+/// The outcome for the workload in a sentence.
+fn outcome_text(answer: &Value) -> String {
     let agents: Vec<&str> = answer["agents"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let places = if agents.is_empty() { String::new() } else { format!(" on {}", agents.join(", ")) };
     let evicted = answer["evicted_kernels"].as_u64().unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::group::live_kernels::LiveKernelList;
 use super::group::snapshots::GroupSnapshot;
 use super::group::snapshots::snapshot_data::GroupSnapshotData;
@@ -50,6 +52,16 @@ fn find_impediments(facts: &GroupSnapshotData, workloads: &[Arc<WorkloadMembers>
         limits.impediment(&StartDemand { members, needed, held, queue: queue_of(facts, workload) })
     };
     workloads.iter().map(|workload| find(workload)).collect()
+}
+
+/// The place of the workload with the id, or with a kernel that has the id.
+pub(in crate::service) fn find_workload(workloads: &[Arc<WorkloadMembers>], id: &str) -> Option<usize> {
+    let uuid: Option<Uuid> = id.parse().ok();
+    // A session may be written in another form of its UUID.
+    let session = uuid.map(|uuid| uuid.to_string());
+    let has_id = |w: &Arc<WorkloadMembers>| &*w.id == id || session.as_deref() == Some(&*w.id);
+    let has_kernel = |w: &Arc<WorkloadMembers>| w.members().iter().any(|member| Some(member.kernel.id) == uuid);
+    workloads.iter().position(has_id).or_else(|| workloads.iter().position(has_kernel))
 }
 
 /// The queue that a workload counts for.

@@ -78,13 +78,22 @@ impl Service {
     ) -> Result<T> {
         let now = self.clock().now();
         let work = || {
-            let document = document();
-            let document = document.as_ref();
-            let _memory = self.memory().reserve_for_simulation(document.len())?;
-            let simulation: S = read(document)?;
-            let _expanded = self.memory().reserve_for_simulation(simulation.expanded_bytes())?;
-            show(&simulation.answer(now)?)
+            self.with_reserved(document().as_ref(), S::expanded_bytes, |simulation: S| show(&simulation.answer(now)?))
         };
         self.permits.run(caller.key_id, work).await
+    }
+
+    /// Reads a document and works with it, in memory that is reserved meanwhile: for the document, and for the data that it
+    /// stands for.
+    pub(in crate::service) fn with_reserved<R: DeserializeOwned, T>(
+        &self,
+        document: &[u8],
+        expanded_bytes: impl FnOnce(&R) -> usize,
+        work: impl FnOnce(R) -> Result<T>,
+    ) -> Result<T> {
+        let _memory = self.memory().reserve_for_simulation(document.len())?;
+        let request: R = read(document)?;
+        let _expanded = self.memory().reserve_for_simulation(expanded_bytes(&request))?;
+        work(request)
     }
 }

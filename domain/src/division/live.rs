@@ -2,13 +2,12 @@
 //! (DIVISION §1).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::tree::warning::DivisionWarning;
 use super::tree::{QueueTree, sums};
 use crate::decimal::Amount;
 use crate::fault::Fault;
-use crate::queues::{ClaimSums, DEFAULT_QUEUE, QueueConfigs, QueueSpec};
+use crate::queues::{ClaimSums, QueueConfigs, QueueSpec};
 use crate::slots::{MAX_SLOTS, SlotAmounts, SlotName};
 
 /// The observed input of a tree, by name of queue.
@@ -26,10 +25,7 @@ pub fn live_tree(
     capacity: &SlotAmounts,
     observed: &ObservedQueues,
 ) -> Result<QueueTree, Vec<Fault>> {
-    let mut specs: Vec<QueueSpec> = queues.values().map(Arc::clone).map(QueueSpec::from).collect();
-    if !queues.contains_key(DEFAULT_QUEUE) {
-        specs.push(QueueSpec::named(DEFAULT_QUEUE));
-    }
+    let specs = QueueSpec::of_group(queues);
     let (slots, left_out) = slots_of(queues, capacity, observed);
     let mut tree = QueueTree::lay_out(&specs, &slots)?;
     for (queue, held) in &observed.held {

@@ -83,7 +83,8 @@ impl DivisionChoice {
         serde_json::json!({"algorithm": null, "options": ReclaimOptions::default()})
     }
 
-    fn settings(&self) -> ReclaimOptions {
+    /// The options of the algorithm and of plans, as a simulation takes them.
+    pub fn settings(&self) -> ReclaimOptions {
         ReclaimOptions { division: self.options.clone(), plan: self.plan.clone() }
     }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::assignment::{DEFAULT_QUEUE, QueueConfigs};
 use super::config::{QueueConfig, queue_keys};
 use super::values::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode};
 use crate::decimal::Amount;
@@ -38,6 +39,15 @@ pub struct GivenFigures {
 impl QueueSpec {
     pub fn named(name: impl Into<String>) -> Self {
         QueueConfig::named(name).into()
+    }
+
+    /// The queues of a group by name, with `default` last unless it is configured.
+    pub fn of_group(queues: &QueueConfigs) -> Vec<Self> {
+        let mut specs: Vec<Self> = queues.values().map(Arc::clone).map(Self::from).collect();
+        if !queues.contains_key(DEFAULT_QUEUE) {
+            specs.push(Self::named(DEFAULT_QUEUE));
+        }
+        specs
     }
 }
 

@@ -7,7 +7,7 @@ use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareDayOrder, FairnessTier};
 use crate::graphql::scalars::Date;
-use crate::graphql::types::{FairShareDayNode, Fairness, FairnessDayNode};
+use crate::graphql::types::{FairShareDayNode, FairnessDayNode, FairnessNode};
 use crate::service::Service;
 use crate::service::fairness::days::FairnessFilter;
 use crate::service::fairness::window::ReportWindow;
@@ -28,11 +28,11 @@ impl FairnessQueries {
         resource_group: String,
         #[graphql(default = "7d")] window: String,
         #[graphql(default_with = "FairnessTier::Domain")] tier: FairnessTier,
-    ) -> Result<Fairness> {
+    ) -> Result<FairnessNode> {
         let window = ReportWindow::read(&window)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         guard::charge_rows(ctx, group.count_users())?;
-        Ok(Fairness(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
+        Ok(FairnessNode(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
     }
 
     /// How fair each tier was on each day, by day and tier; `from` and `to` are inclusive.

@@ -7,7 +7,7 @@ use async_graphql::{Context, Object, Result};
 use super::{caller, service};
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
-use crate::graphql::types::{AuditEntry, Job, JobRun, Metadata};
+use crate::graphql::types::{AuditEntry, Job, JobRun, MetadataNode};
 use crate::service::audit_log::AuditQuery;
 use crate::service::jobs::{JobControl, RunFilter};
 use crate::service::metadata::ServerMetadata as ServiceMetadata;
@@ -33,7 +33,7 @@ impl OperationsQuery {
 
     /// Everything that can be chosen or set: names with their sentences, and options with type, range, default, unit and sentence. For
     /// every role.
-    async fn metadata(&self, ctx: &Context<'_>) -> Result<Metadata> {
+    async fn metadata(&self, ctx: &Context<'_>) -> Result<MetadataNode> {
         Ok(ServiceMetadata::collect(&**jobs(ctx)?).into())
     }
 

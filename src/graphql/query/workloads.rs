@@ -8,7 +8,7 @@ use crate::domain::workloads::occupancy::OccupancyBy;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{JsonString, Uuid};
-use crate::graphql::types::{Occupancy, WorkloadNode, WorkloadStatusName};
+use crate::graphql::types::{OccupancyNode, WorkloadNode, WorkloadStatusName};
 use crate::service::cycle_plans::what_if::WorkloadChange;
 use crate::service::input::json;
 use crate::service::workloads::{WorkloadFilter, WorkloadOrder, reason_of_text};
@@ -119,10 +119,10 @@ impl WorkloadQueries {
         ctx: &Context<'_>,
         resource_group: String,
         #[graphql(default_with = "OccupancyByName::User")] by: OccupancyByName,
-    ) -> Result<Occupancy> {
+    ) -> Result<OccupancyNode> {
         guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let occupancy = service(ctx)?.occupancy(caller(ctx)?, &resource_group, by.into()).await?;
-        let shown = Occupancy::from(occupancy);
+        let shown = OccupancyNode::from(occupancy);
         guard::spend_rows(ctx, shown.items.len())?;
         Ok(shown)
     }

@@ -10,10 +10,10 @@ use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{self, FairnessRow, ReportedOwner, list_name};
 
 /// The usage of each domain, project or user of a tier in a window, beside the shares that weights entitle them to.
-pub struct Fairness(pub report::TierFairness);
+pub struct FairnessNode(pub report::TierFairness);
 
-#[Object(rename_fields = "snake_case")]
-impl Fairness {
+#[Object(name = "Fairness", rename_fields = "snake_case")]
+impl FairnessNode {
     async fn resource_group(&self) -> &str {
         &self.0.group.name
     }

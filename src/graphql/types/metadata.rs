@@ -9,14 +9,14 @@ use crate::service::metadata::{JobFacts, ServerMetadata as ServiceMetadata};
 
 /// A name to choose, with its meaning.
 #[derive(SimpleObject)]
-#[graphql(rename_fields = "snake_case")]
-pub struct Choice {
+#[graphql(name = "Choice", rename_fields = "snake_case")]
+pub struct NamedChoiceNode {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
 }
 
-impl From<DomainChoice> for Choice {
+impl From<DomainChoice> for NamedChoiceNode {
     fn from(DomainChoice { name, summary }: DomainChoice) -> Self {
         Self { name, summary }
     }
@@ -67,7 +67,7 @@ pub struct OptionFacts {
     pub unit: Option<&'static str>,
     /// One sentence or two.
     pub summary: &'static str,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<NamedChoiceNode>,
     /// The algorithms that read the option; empty: all of them.
     pub read_by: Vec<&'static str>,
     /// The options inside an `object`.
@@ -108,7 +108,7 @@ pub struct QueueKeyFacts {
     pub decimals: Option<u32>,
     /// Null: none.
     pub default: Option<JsonString>,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<NamedChoiceNode>,
 }
 
 impl From<QueueKeyEntry> for QueueKeyFacts {
@@ -138,24 +138,24 @@ impl From<JobFacts> for JobEntry {
 
 /// Everything that can be chosen or set, with its ranges, defaults and sentences. It is made from the same tables as the checks.
 #[derive(SimpleObject)]
-#[graphql(rename_fields = "snake_case")]
-pub struct Metadata {
+#[graphql(name = "Metadata", rename_fields = "snake_case")]
+pub struct MetadataNode {
     /// The sequencers.
     pub schedulers: Vec<SchedulerFacts>,
     /// The sequencer of a group that names none.
     pub default_scheduler: &'static str,
     /// The kinds of decay.
-    pub decays: Vec<Choice>,
+    pub decays: Vec<NamedChoiceNode>,
     /// The algorithms that divide capacity over queues.
-    pub division_algorithms: Vec<Choice>,
+    pub division_algorithms: Vec<NamedChoiceNode>,
     /// The plug-ins of reclaims.
-    pub reclaim_plugins: Vec<Choice>,
+    pub reclaim_plugins: Vec<NamedChoiceNode>,
     /// The verdicts of plans of reclaims.
-    pub reclaim_verdicts: Vec<Choice>,
+    pub reclaim_verdicts: Vec<NamedChoiceNode>,
     /// The rules that refuse a plan or protect a workload.
-    pub reclaim_rules: Vec<Choice>,
+    pub reclaim_rules: Vec<NamedChoiceNode>,
     /// The states of a queue, from good to bad.
-    pub queue_states: Vec<Choice>,
+    pub queue_states: Vec<NamedChoiceNode>,
     /// The options of a resource group.
     pub options: Vec<OptionFacts>,
     /// The options of a division, and of the order by score. A stateless division takes the same.
@@ -169,16 +169,16 @@ pub struct Metadata {
     /// The jobs of the server.
     pub jobs: Vec<JobEntry>,
     /// The roles that a key can have.
-    pub roles: Vec<Choice>,
+    pub roles: Vec<NamedChoiceNode>,
     /// The actions of the audit log, each in a word or two.
-    pub audit_actions: Vec<Choice>,
+    pub audit_actions: Vec<NamedChoiceNode>,
     /// The windows of fairness that end now, from short to long.
     pub fairness_windows: Vec<String>,
     /// The time for which a person who signs in on the web pages stays signed in, in seconds.
     pub session_seconds: i64,
 }
 
-impl From<ServiceMetadata> for Metadata {
+impl From<ServiceMetadata> for MetadataNode {
     fn from(
         ServiceMetadata { rules, jobs, roles, audit_actions, fairness_windows, session_seconds }: ServiceMetadata,
     ) -> Self {

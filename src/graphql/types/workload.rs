@@ -157,8 +157,8 @@ impl WorkloadWaiting {
 
 /// The slots that running kernels hold, and those that are free.
 #[derive(SimpleObject)]
-#[graphql(rename_fields = "snake_case")]
-pub struct Occupancy {
+#[graphql(name = "Occupancy", rename_fields = "snake_case")]
+pub struct OccupancyNode {
     /// The kind of the holders.
     by: String,
     /// The one with the largest share of a slot first, then by name.
@@ -190,7 +190,7 @@ pub struct OccupancyRow {
     schedulable: Option<bool>,
 }
 
-impl From<GroupOccupancy> for Occupancy {
+impl From<GroupOccupancy> for OccupancyNode {
     fn from(occupancy: GroupOccupancy) -> Self {
         let GroupOccupancy { by, items, capacity, held, free, as_of } = occupancy;
         let row = |item: OccupancyItem| OccupancyRow {

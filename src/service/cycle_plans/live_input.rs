@@ -14,10 +14,10 @@ use crate::domain::division::DivisionWarning;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::queues::{DEFAULT_QUEUE, LiveKernel, QueueSpec};
 use crate::domain::reading::seconds;
-use crate::domain::reclaim::ReclaimOptions;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::domain::workloads::AssessedWorkloads;
+use crate::service::group::snapshots::cluster::warn_of_unplaced;
 use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::people::lookup;
@@ -43,7 +43,7 @@ struct NamedOwner {
 }
 
 /// A place in the group's order for each workload, by id.
-pub(super) type OrderPositions = HashMap<String, i64>;
+type OrderPositions = HashMap<String, i64>;
 
 impl LiveInput<'_> {
     /// True if a workload waits.
@@ -53,14 +53,27 @@ impl LiveInput<'_> {
 
     /// Runs a cycle with the reported workloads that wait.
     pub fn run(&self, options: CycleOptions, explain: bool) -> Result<CycleAnswer> {
+        self.run_changed(options, explain, ReportedWorkloads::startable(self.assessed), |_| ())
+    }
+
+    /// Runs a cycle with reported workloads that differ from what was reported. `ordered` gives the order, and `change` changes
+    /// the pending workloads of the cycle.
+    pub fn run_changed(
+        &self,
+        options: CycleOptions,
+        explain: bool,
+        ordered: ReportedWorkloads,
+        change: impl FnOnce(&mut Vec<CyclePending>),
+    ) -> Result<CycleAnswer> {
         let positions = if options.takes_turns() {
             OrderPositions::new()
         } else {
-            self.positions_of(ReportedWorkloads::startable(self.assessed))?
+            positions(&ordered.order(self.service, self.group, self.now, false)?)
         };
         let workloads = self.workloads(&positions);
         let (incomplete, complete): (Vec<_>, Vec<_>) = workloads.iter().partition(|workload| workload.is_incomplete());
-        let pending: Vec<CyclePending> = complete.iter().filter_map(|workload| workload.pending()).collect();
+        let mut pending: Vec<CyclePending> = complete.iter().filter_map(|workload| workload.pending()).collect();
+        change(&mut pending);
         let mut answer = self.answer(&workloads, options, pending.into(), explain)?;
         self.name_kernels(&mut answer);
         answer.waiting.extend(incomplete.iter().map(|workload| wait_for_members(workload)));
@@ -100,7 +113,7 @@ impl LiveInput<'_> {
         &self.group.published().facts
     }
 
-    pub(super) fn workloads(&self, positions: &OrderPositions) -> Vec<LiveWorkload<'_>> {
+    fn workloads(&self, positions: &OrderPositions) -> Vec<LiveWorkload<'_>> {
         let facts = self.facts();
         let workload = |members| LiveWorkload {
             members,
@@ -110,7 +123,7 @@ impl LiveInput<'_> {
         self.assessed.workloads.iter().map(|members| workload(&**members)).collect()
     }
 
-    pub(super) fn answer(
+    fn answer(
         &self,
         workloads: &[LiveWorkload],
         options: CycleOptions,
@@ -126,7 +139,7 @@ impl LiveInput<'_> {
         let simulation = CycleSimulation {
             capacity: facts.capacity.clone(),
             algorithm: division.algorithm().name().to_owned(),
-            options: ReclaimOptions { division: division.options.clone(), plan: division.plan.clone() },
+            options: division.settings(),
             queues: self.queues()?,
             // The free room of each agent is not known if some kernels do not say where they run.
             agents: (has_agents && lost == 0).then(|| facts.agents.iter().map(cycle_agent).collect()),
@@ -138,8 +151,7 @@ impl LiveInput<'_> {
         };
         let mut answer = simulation.run(self.now).map_err(fault_of_request)?;
         if has_agents && lost > 0 {
-            let detail = format!("{lost} running kernels name no agent: only totals count, not places");
-            answer.warnings.push(DivisionWarning::new("unknown_agent", None, None, detail));
+            answer.warnings.push(warn_of_unplaced(lost));
         }
         Ok(answer)
     }
@@ -148,21 +160,12 @@ impl LiveInput<'_> {
     fn queues(&self) -> Result<Vec<QueueSpec>> {
         let facts = self.facts();
         let division = self.group.published().division(self.now)?;
-        let mut queues: Vec<QueueSpec> = facts.queues.values().map(Arc::clone).map(QueueSpec::from).collect();
-        if !facts.queues.contains_key(DEFAULT_QUEUE) {
-            queues.push(QueueSpec::named(DEFAULT_QUEUE));
-        }
+        let mut queues = QueueSpec::of_group(&facts.queues);
         for queue in &mut queues {
             let figures = division.tree.find(&queue.config.name).map(|at| division.figures(at));
             queue.given.usage = figures.and_then(|figures| figures.usage).unwrap_or_default();
         }
         Ok(queues)
-    }
-
-    /// The places of reported workloads in the group's order.
-    pub(super) fn positions_of(&self, reported: ReportedWorkloads) -> Result<OrderPositions> {
-        let input = reported.fill(SequenceInput::default());
-        Ok(positions(&self.service.order_of(self.group.clone(), input, self.now)?))
     }
 
     /// The owners of the workloads, as far as they are named.
@@ -278,7 +281,7 @@ fn requested_slots(workload: &CyclePending) -> SlotAmounts {
 }
 
 /// The reason of a gang of which members are not reported yet.
-pub(super) fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
+fn wait_for_members(workload: &LiveWorkload) -> CycleWaiting {
     let reported = usize::try_from(workload.members.counts().pending).unwrap_or(usize::MAX);
     let minimum = workload.members.gang_min().and_then(|minimum| usize::try_from(minimum).ok());
     CycleWaiting {

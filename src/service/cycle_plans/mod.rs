@@ -19,7 +19,6 @@ use self::live_input::LiveInput;
 use self::memory::CycleReasons;
 use super::group::live_kernels::LiveKernelList;
 use super::group::visible::VisibleGroup;
-use super::input::json::read;
 use super::reported_workloads::assessed_workloads;
 use super::work::run_blocking;
 use super::{Caller, Error, Fault, Result, Service};
@@ -47,12 +46,7 @@ impl Service {
         let group = self.group(caller, group)?;
         let kernels = self.live_kernels(group.published()).await?;
         let now = self.clock().now();
-        let work = || {
-            let document = document();
-            let document = document.as_ref();
-            let _memory = self.memory().reserve_for_simulation(document.len())?;
-            let request: CyclePlanRequest = read(document)?;
-            let _expanded = self.memory().reserve_for_simulation(request.expanded_bytes())?;
+        let plan = |request: CyclePlanRequest| {
             let is_of_group = request.workloads.is_none() && request.cycle.is_none();
             let options = request.options(&group)?;
             let assessed = assessed_workloads(group.published(), &kernels);
@@ -63,6 +57,7 @@ impl Service {
             };
             Ok((show(&answer)?, is_of_group.then(|| CycleReasons::of(&group, Some(&answer), now))))
         };
+        let work = || self.with_reserved(document().as_ref(), CyclePlanRequest::expanded_bytes, plan);
         let (shown, reasons) = self.permits.run(caller.key_id, work).await?;
         if let Some(reasons) = reasons {
             self.cycles.keep(&group, reasons).await;
@@ -81,7 +76,7 @@ impl Service {
         if let Some(known) = newest.as_ref().filter(|known| known.are_usable(group, kernels.len(), now)) {
             return Ok(Arc::clone(known));
         }
-        // The cycle is that of all who wait for it, so it does not count for one key.
+        // All requests that wait share the cycle, so its permit counts for no key.
         let _permit = self.permits.acquire(None).await?;
         let made = run_blocking(|| {
             let assessed = assessed_workloads(group.published(), &kernels);

@@ -1,4 +1,4 @@
-//! One reported workload as it would fare if it were different: a cycle on a copy of the live state.
+//! The outcome of a cycle in which one reported workload is different.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::group_options;
-use super::live_input::{LiveInput, OrderPositions, wait_for_members};
-use crate::domain::cycle::{CycleAnswer, CycleOptions, CyclePending, CycleWaiting, LiveWorkload};
+use super::live_input::LiveInput;
+use crate::domain::cycle::{CycleAnswer, CyclePending};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div_up;
-use crate::domain::ids::UserId;
 use crate::domain::reading::seconds;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
+use crate::service::sequence::PendingWorkload;
 use crate::service::sequence::pending::ReportedWorkloads;
-use crate::service::sequence::startable::find_workload;
+use crate::service::sequence::waiting::find_waiting;
 use crate::service::workloads::answer::WaitingState;
 use crate::service::workloads::ranked::is_visible_workload;
 use crate::service::{Caller, Error, Fault, RequestFaults, Result, Service};
@@ -40,7 +40,7 @@ pub struct WorkloadChange {
     pub queue: Option<String>,
 }
 
-/// The fate of a workload in one cycle.
+/// The outcome of one cycle for a workload.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "workload_id": "training-7", "starts": true, "action": "backfill", "agents": ["node-01"], "evicted_kernels": 0,
@@ -82,7 +82,10 @@ impl WorkloadChange {
         faults.or(())
     }
 
-    fn apply(&self, workload: &mut CyclePending) {
+    /// Changes the pending workloads of a cycle, of which one has the id.
+    fn apply(&self, id: &str, pending: &mut Vec<CyclePending>) {
+        pending.retain(|workload| !self.alone || *workload.workload_id == *id);
+        let Some(workload) = pending.iter_mut().find(|workload| *workload.workload_id == *id) else { return };
         if let Some(queue) = self.queue.as_deref() {
             workload.queue = Some(Arc::from(queue));
         }
@@ -94,6 +97,17 @@ impl WorkloadChange {
         }
     }
 
+    /// Changes the workload as the order of the group looks at it.
+    fn apply_to_ordered(&self, workload: &mut PendingWorkload<'static>) {
+        workload.priority = self.priority.unwrap_or(workload.priority);
+        workload.expected_seconds = self.expected_seconds.or(workload.expected_seconds);
+        if let Some(queue) = &self.queue {
+            workload.queue = Some(queue.clone().into());
+        }
+        let asked = workload.requested_slots.take();
+        workload.requested_slots = asked.map(|slots| Box::new(self.slots(&slots)));
+    }
+
     /// The slots that are asked for in place of these.
     fn slots(&self, asked: &SlotAmounts) -> SlotAmounts {
         let part = self.slots_part.unwrap_or(Amount::ONE).units();
@@ -103,7 +117,7 @@ impl WorkloadChange {
 }
 
 impl Service {
-    /// Shows how a reported workload would fare if it were different. Keys of users may ask about workloads of their own users.
+    /// Shows if a reported workload would start if it were different. Keys of users may ask about workloads of their own users.
     #[tracing::instrument(
         name = "service.cycle_plans.workload_what_if",
         level = "debug",
@@ -127,21 +141,18 @@ impl Service {
                 let detail = format!("there is no workload {id:?} in {:?} that waits", group.name);
                 Error::NotFound { code: "unknown_workload", detail }
             };
-            let workload = find_workload(&assessed.workloads, id).map(|place| &assessed.workloads[place]);
-            let workload = workload.filter(|workload| workload.counts().pending > 0).ok_or_else(unknown)?;
-            let owner: Option<UserId> = workload.representative().map(|kernel| kernel.owner.user);
-            owner.map_or(Ok(()), |owner| caller.require_user(owner)).map_err(|_| unknown())?;
+            let (place, _) = find_waiting(&group, &assessed, id).ok_or_else(unknown)?;
+            let id = &*assessed.workloads[place].id;
             change.check(caller, &group)?;
+            let mut ordered = ReportedWorkloads::startable(&assessed);
+            ordered.change(id, |workload| change.apply_to_ordered(workload));
             let input = LiveInput { service: self, group: &group, assessed: &assessed, now };
-            let fate = if let Some(waiting) = input.missing_members(&workload.id) {
-                WorkloadWhatIf::waiting(&waiting, now)
-            } else {
-                let answer = input.run_changed(&workload.id, &change, group_options(&group)).map_err(at_change)?;
-                WorkloadWhatIf::of(&workload.id, &answer, now, |other| is_visible_workload(&group, &assessed, other))
-            };
-            // Agents are nothing that keys of users see.
-            let agents = if caller.only_user().is_some() { Vec::new() } else { fate.agents };
-            Ok(WorkloadWhatIf { agents, ..fate })
+            let answer = input.run_changed(group_options(&group), false, ordered, |pending| change.apply(id, pending));
+            let is_visible = |other: &str| is_visible_workload(&group, &assessed, other);
+            let outcome = WorkloadWhatIf::of(id, &answer.map_err(at_change)?, now, is_visible);
+            // Keys of users do not see agents.
+            let agents = if caller.only_user().is_some() { Vec::new() } else { outcome.agents };
+            Ok(WorkloadWhatIf { agents, ..outcome })
         };
         self.permits.run(caller.key_id, work).await
     }
@@ -153,55 +164,7 @@ fn at_change(error: Error) -> Error {
     Error::Invalid(faults.into_iter().map(|fault| Fault { pointer: "/queue".to_owned(), ..fault }).collect())
 }
 
-impl LiveInput<'_> {
-    /// The reason of a gang of which members are not reported yet; `None`: the workload with the id is none.
-    fn missing_members(&self, id: &str) -> Option<CycleWaiting> {
-        let workloads = self.workloads(&OrderPositions::new());
-        workloads.iter().find(|workload| *workload.members.id == *id && workload.is_incomplete()).map(wait_for_members)
-    }
-
-    /// Runs a cycle in which the reported workload with the id is different.
-    fn run_changed(&self, id: &str, change: &WorkloadChange, options: CycleOptions) -> Result<CycleAnswer> {
-        let positions = if options.takes_turns() {
-            OrderPositions::new()
-        } else {
-            let mut reported = ReportedWorkloads::startable(self.assessed);
-            reported.change(id, |workload| {
-                workload.priority = change.priority.unwrap_or(workload.priority);
-                workload.expected_seconds = change.expected_seconds.or(workload.expected_seconds);
-                if let Some(queue) = &change.queue {
-                    workload.queue = Some(queue.clone().into());
-                }
-                let asked = workload.requested_slots.take();
-                workload.requested_slots = asked.map(|slots| Box::new(change.slots(&slots)));
-            });
-            self.positions_of(reported)?
-        };
-        let workloads = self.workloads(&positions);
-        let complete = workloads.iter().filter(|workload| !workload.is_incomplete());
-        let mut pending: Vec<CyclePending> = complete.filter_map(LiveWorkload::pending).collect();
-        pending.retain(|workload| !change.alone || *workload.workload_id == *id);
-        if let Some(workload) = pending.iter_mut().find(|workload| *workload.workload_id == *id) {
-            change.apply(workload);
-        }
-        self.answer(&workloads, options, pending.into(), false)
-    }
-}
-
 impl WorkloadWhatIf {
-    /// The fate of a workload that no cycle looks at.
-    fn waiting(waiting: &CycleWaiting, as_of: Timestamp) -> Self {
-        Self {
-            workload_id: waiting.workload_id.to_string(),
-            starts: false,
-            action: None,
-            agents: Vec::new(),
-            evicted_kernels: 0,
-            waiting: Some(WaitingState::of_cycle(waiting, as_of, |_| true)),
-            as_of,
-        }
-    }
-
     fn of(id: &str, answer: &CycleAnswer, as_of: Timestamp, is_visible: impl Fn(&str) -> bool) -> Self {
         let starts: Vec<_> = answer.starts.iter().filter(|start| *start.workload_id == *id).collect();
         let members = starts.iter().flat_map(|start| &start.members);

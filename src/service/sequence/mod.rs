@@ -8,7 +8,6 @@ mod owners;
 pub mod pending;
 mod progressive;
 pub mod request;
-pub mod startable;
 pub mod waiting;
 mod warnings;
 

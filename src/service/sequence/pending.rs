@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{PendingWorkload, SequenceInput, SequencedWorkloads};
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;
+use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMembers};
 pub use crate::service::group::live_kernels::LiveKernelList;
 use crate::service::group::visible::VisibleGroup;
@@ -77,6 +78,17 @@ impl ReportedWorkloads {
         if let Some(workload) = self.workloads.iter_mut().find(|workload| workload.workload_id == id) {
             change(workload);
         }
+    }
+
+    /// Orders the workloads as of `now`, as the group would start them.
+    pub(in crate::service) fn order(
+        self,
+        service: &Service,
+        group: &VisibleGroup,
+        now: Timestamp,
+        explain: bool,
+    ) -> Result<SequencedWorkloads<'static>> {
+        service.order_of(group.clone(), self.fill(SequenceInput { explain, ..SequenceInput::default() }), now)
     }
 
     /// The input of a sequence of these workloads, with all else from `input`.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::memory::{KEPT_OF_EACH, RememberedSequence};
+use super::pending::ReportedWorkloads;
 use super::request::SequenceRequest;
-use super::startable::{find_workload, order_startable};
 use super::{ExplainedWorkload, SequenceInput, SequencedWorkloads};
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
+use crate::domain::workloads::AssessedWorkloads;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::input::json::read;
-use crate::service::reported_workloads::assessed_workloads;
+use crate::service::reported_workloads::{assessed_workloads, find_workload};
 use crate::service::workloads::answer::WaitingState;
 use crate::service::workloads::ranked::waiting_state;
 use crate::service::{Error, Result, Service};
@@ -59,14 +60,15 @@ impl Service {
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
         let work = || last.iter().find_map(|last| find(last).transpose()).transpose();
-        let sequenced = self.permits.run(group.access().key(), work).await?;
-        let reported = self.waiting_workload(group, id).await?;
-        if let Some(found) = sequenced {
+        if let Some(found) = self.permits.run(group.access().key(), work).await? {
             // The position is that in the scheduler's own order, and the reason that of the reported workload.
-            let waiting = found.waiting.clone().or_else(|| reported.and_then(|reported| reported.waiting));
+            let waiting = match found.waiting.clone() {
+                None => self.reported_reason(group, id).await?,
+                known => known,
+            };
             return Ok(PendingEntry { waiting, ..found });
         }
-        reported.ok_or_else(|| {
+        self.waiting_workload(group, id).await?.ok_or_else(|| {
             let detail = format!(
                 "no reported workload that waits in {:?} has the id {id:?}, and the last sequences do not have such a workload: this server \
                  knows the last {KEPT_OF_EACH} of the last 10 minutes that it has answered itself",
@@ -76,19 +78,29 @@ impl Service {
         })
     }
 
+    /// The reason why a reported workload waits.
+    async fn reported_reason(&self, group: &VisibleGroup, id: &str) -> Result<Option<WaitingState>> {
+        let kernels = self.live_kernels(group.published()).await?;
+        let reasons = self.cycle_reasons(group).await?;
+        let now = self.clock().now();
+        let work = || {
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let found = find_waiting(group, &assessed, id);
+            Ok(found.and_then(|(place, _)| waiting_state(group, &assessed, &reasons, place, now)))
+        };
+        self.permits.run(group.access().key(), work).await
+    }
+
     /// The position of a reported workload among all reported workloads that can ever start.
     async fn waiting_workload(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Option<PendingEntry>> {
         let kernels = self.live_kernels(group.published()).await?;
         let reasons = self.cycle_reasons(group).await?;
-        let (now, only) = (self.clock().now(), group.access().only_user());
+        let now = self.clock().now();
         let work = || {
             let assessed = assessed_workloads(group.published(), &kernels);
-            let Some(place) = find_workload(&assessed.workloads, id) else { return Ok(None) };
+            let Some((place, owner)) = find_waiting(group, &assessed, id) else { return Ok(None) };
             let workload = &assessed.workloads[place];
-            let owner = workload.representative().map(|kernel| kernel.owner);
-            let owner = owner.filter(|owner| only.is_none_or(|user| user == owner.user));
-            let Some(owner) = owner.filter(|_| workload.counts().pending > 0) else { return Ok(None) };
-            let sequenced = order_startable(self, group, &assessed, now, true)?;
+            let sequenced = ReportedWorkloads::startable(&assessed).order(self, group, now, true)?;
             let entry =
                 in_order(&sequenced, &workload.id).unwrap_or_else(|| PendingEntry::of(&sequenced, &workload.id, owner));
             let waiting = waiting_state(group, &assessed, &reasons, place, now);
@@ -96,6 +108,19 @@ impl Service {
         };
         self.permits.run(group.access().key(), work).await
     }
+}
+
+/// The place and the owner of a reported workload that waits and that the caller may see.
+pub(in crate::service) fn find_waiting(
+    group: &VisibleGroup,
+    assessed: &AssessedWorkloads,
+    id: &str,
+) -> Option<(usize, Member)> {
+    let place = find_workload(&assessed.workloads, id)?;
+    let workload = &assessed.workloads[place];
+    let owner = workload.representative()?.owner;
+    let is_seen = group.access().only_user().is_none_or(|user| user == owner.user);
+    (is_seen && workload.counts().pending > 0).then_some((place, owner))
 }
 
 impl PendingEntry {

@@ -44,10 +44,7 @@ pub fn pending_moves(
     kernels: &LiveKernelList,
     moment: ClockMoment,
 ) -> Result<PendingMoves> {
-    let order = |group: &VisibleGroup| {
-        let input = ReportedWorkloads::of(group, kernels).fill(SequenceInput::default());
-        service.order_of(group.clone(), input, moment.now)
-    };
+    let order = |group: &VisibleGroup| ReportedWorkloads::of(group, kernels).order(service, group, moment.now, false);
     let ordered = order(before)?;
     if ordered.order.is_empty() {
         return Ok(PendingMoves::default());

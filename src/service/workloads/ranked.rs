@@ -17,7 +17,7 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::people::PeopleDirectory;
 use crate::service::reported_workloads::queue_of;
 use crate::service::sequence::SequencedWorkloads;
-use crate::service::sequence::startable::order_startable;
+use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::{Result, Service};
 
 /// The most kernels that an item lists.
@@ -46,7 +46,7 @@ pub(super) fn rank_workloads(
     wanted: &[usize],
 ) -> Result<Vec<RankedWorkload>> {
     let may_start = |at: &usize| assessed.impediments[*at].is_none() && assessed.workloads[*at].counts().pending > 0;
-    let order = || order_startable(service, group, assessed, now, false);
+    let order = || ReportedWorkloads::startable(assessed).order(service, group, now, false);
     let sequenced = wanted.iter().any(may_start).then(order).transpose()?;
     let positions: BTreeMap<&str, u64> = sequenced.iter().flat_map(SequencedWorkloads::ids).zip(1..).collect();
     let ranked = |at: &usize| {

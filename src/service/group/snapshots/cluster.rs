@@ -46,8 +46,7 @@ impl ClusterSnapshot {
         let mut warnings = [lint(&tree, choice.algorithm(), &choice.options), shares.warnings.clone()].concat();
         if lost > 0 && !agents.is_empty() {
             // The free capacity of each agent is not known then.
-            let detail = format!("{lost} running kernels name no agent: only totals count, not places");
-            warnings.push(DivisionWarning::new("unknown_agent", None, None, detail));
+            warnings.push(warn_of_unplaced(lost));
         }
         let agents = (lost == 0 && !agents.is_empty()).then(|| agents.iter().map(node).collect());
         Ok(Self { tree, shares, workloads, agents, warnings })
@@ -106,6 +105,12 @@ impl ClusterSnapshot {
         asking.request = request;
         Some(asking)
     }
+}
+
+/// The warning about a number of running kernels of which no agent is reported.
+pub fn warn_of_unplaced(kernels: usize) -> DivisionWarning {
+    let detail = format!("{kernels} running kernels name no agent: only totals count, not places");
+    DivisionWarning::new("unknown_agent", None, None, detail)
 }
 
 fn node(agent: &store::agents::StoredAgent) -> ReclaimAgent {

@@ -117,7 +117,7 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
 function whereItStands(workload: Workload): string {
   if (workload.position === null) return "Its place in the order is not known yet.";
   const ahead = workload.position === 1 ? "Nothing is" : count(workload.position - 1);
-  return `${ahead} ahead of it. No reason is known: the last cycle would start it now, or was before it.`;
+  return `${ahead} ahead of it. No reason is known: the last cycle would start it now, or ran before it was reported.`;
 }
 
 /** How many of several kernels start together. */

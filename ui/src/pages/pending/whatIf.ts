@@ -3,14 +3,14 @@ import { many } from "../../lib/numbers.ts";
 import { whyInWords } from "./reasons.ts";
 
 /** The fields as texts; an empty one changes nothing. */
-export interface Wishes {
+export interface ChangeFields {
   alone: string;
   slots_part: string;
   hours: string;
   priority: string;
 }
 
-interface Fate {
+interface Outcome {
   starts: boolean;
   agents: string[];
   evicted_kernels: number;
@@ -18,7 +18,7 @@ interface Fate {
 }
 
 /** The change as the API takes it, in JSON; or what is wrong in the fields. */
-export function changeOf({ alone, slots_part, hours, priority }: Wishes): { value: string } | { fault: string } {
+export function changeOf({ alone, slots_part, hours, priority }: ChangeFields): { value: string } | { fault: string } {
   const seconds = Math.round(Number(hours) * 3600);
   if (hours.trim() !== "" && !(seconds >= 1 && seconds <= 31_536_000)) return { fault: "Hours are a number above 0, at most 8760." };
   if (priority.trim() !== "" && !/^-?\d{1,9}$/.test(priority.trim())) return { fault: "A priority is a whole number." };
@@ -32,8 +32,8 @@ export function changeOf({ alone, slots_part, hours, priority }: Wishes): { valu
 }
 
 /** What would become of it, from the answer of the API in JSON. */
-export function fateInWords(answer: string): string {
-  const { starts, agents, evicted_kernels, waiting } = JSON.parse(answer) as Fate;
+export function outcomeInWords(answer: string): string {
+  const { starts, agents, evicted_kernels, waiting } = JSON.parse(answer) as Outcome;
   const why = waiting && whyInWords({ ...waiting, details: JSON.stringify(waiting.details) }, false);
   if (!starts) return `It would wait. ${why ?? ""}`.trim();
   const places = agents.length > 0 ? ` on ${[...new Set(agents)].join(", ")}` : "";
