@@ -294,7 +294,11 @@ impl Store {
         if self.gate.may_save() { self.anchor.checkpoint().await } else { Ok(()) }
     }
 
+    /// Closes the connections once no statement runs on them.
     pub async fn close(self) -> Result<()> {
+        if self.backend() == DbBackend::Postgres {
+            postgres::wait_for_rollbacks(&self.write.pool()).await;
+        }
         self.read.pool().close_by_ref().await?;
         self.write.pool().close_by_ref().await?;
         self.anchor.release().await

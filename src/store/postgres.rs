@@ -1,13 +1,14 @@
 //! Connections to `PostgreSQL`.
 
 use std::fmt::Display;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sea_orm::sqlx::{self, ConnectOptions, Connection, Executor};
 use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{Result, pool_options};
 use crate::process::random;
@@ -19,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 const AT_ONCE: Duration = Duration::from_millis(200);
 /// Connections that were idle for longer are closed, because routers may have forgotten them.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
+/// The pause between two looks at whether all connections are idle.
+const IDLE_CHECK_PAUSE: Duration = Duration::from_millis(1);
 /// A connection that cannot end its transaction within this time is closed.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// With these settings the server notices after about half a minute that this machine is gone, and after a minute that this
@@ -48,16 +51,20 @@ impl PostgresSource {
         let options = self.named(self.current());
         let pool = checked_pool(pool_options(MAX_CONNECTIONS), &[SESSION_SETTINGS]).connect_lazy_with(options.clone());
         let failed = |error: sqlx::Error| DbErr::Conn(RuntimeErr::SqlxError(error.into()));
-        if let Ok(first) = timeout(AT_ONCE, pool.acquire()).await {
-            // Returned to the pool first, because a statement would otherwise open a second connection.
-            first.map_err(failed)?.return_to_pool().await;
+        let mut first = pin!(pool.acquire());
+        let first = if let Ok(first) = timeout(AT_ONCE, &mut first).await {
+            first
         } else {
             // The pool tries repeatedly, and then only reports a timeout. A connection of its own shows the cause.
             let beside = options.connect().await.map_err(failed)?;
             if let Err(error) = beside.close().await {
                 tracing::debug!(%error, "a connection did not end cleanly");
             }
-        }
+            // The first one is not given up, because the server would log a client that it has lost.
+            first.await
+        };
+        // Returned to the pool before it is used, because a statement would otherwise open a second connection.
+        first.map_err(failed)?.return_to_pool().await;
         Ok(pool.into())
     }
 
@@ -99,6 +106,15 @@ impl PostgresSource {
 
     fn named(&self, part: impl Display) -> PgConnectOptions {
         self.options.clone().application_name(&self.name(part))
+    }
+}
+
+/// Waits until all connections are idle. The rollback of a transaction that was dropped goes on in the background, and the
+/// server would log a lost client if its connection were closed before the answer.
+pub async fn wait_for_rollbacks(connections: &DatabaseConnection) {
+    let pool = connections.get_postgres_connection_pool();
+    while pool.num_idle() < pool.size() as usize {
+        sleep(IDLE_CHECK_PAUSE).await;
     }
 }
 
