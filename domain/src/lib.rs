@@ -17,6 +17,7 @@ pub mod fairness;
 pub mod fault;
 pub mod filter;
 mod flat;
+pub mod forecast;
 pub mod hierarchy;
 pub mod identity;
 pub mod ids;

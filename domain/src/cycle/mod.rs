@@ -48,7 +48,7 @@ pub use outcome::{
     TraceStep, WaitDetails, WaitReason,
 };
 pub use predicates::names as predicate_names;
-pub use request::options::{CycleOptions, DomainWeight, ScoreWeight};
+pub use request::options::{BackfillMode, CycleOptions, DomainWeight, ScoreWeight};
 pub use request::workloads::{CycleAgent, CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
 pub use request::{CycleSimulation, OneOrList, PendingList, count_members};
 pub use scores::names as score_names;
@@ -66,7 +66,7 @@ use facts::{RequestParts, ResolvedRequest};
 use never::ImpedimentIndices;
 use reasons::NotedReason;
 use report::WaitingReport;
-use request::options::{BackfillMode, CycleSettings};
+use request::options::CycleSettings;
 use running::RunningState;
 use state::{AttemptOptions, CycleInput, CycleState};
 

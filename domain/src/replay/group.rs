@@ -8,6 +8,7 @@ use super::policy::ReplayPolicy;
 use crate::capacity::CapacityCalendar;
 use crate::changes::SuspensionChanges;
 use crate::factor::{DecayedHistory, Exponent, HistoryDecayer};
+use crate::forecast::{OwnerOrder, OwnerShares};
 use crate::hierarchy::{Hierarchy, Share};
 use crate::ids::{KernelId, KernelKey, Member, Owner, ProjectId, UserId};
 use crate::increments::{IncrementSums, UsageIncrements};
@@ -224,6 +225,25 @@ impl ReplayGroup {
         } else {
             hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
         }
+    }
+
+    /// The order of owners for forecasts, which follows the shares where the policy compares them.
+    pub fn owner_order(&self, policy: &ReplayPolicy) -> OwnerOrder {
+        if !policy.sequencer.compares_usage() {
+            return OwnerOrder::Fixed;
+        }
+        let mut shares = OwnerShares::new(&self.options, &self.capacity);
+        let domains = self.hierarchy.domains().iter();
+        let domains: FastMap<_, _> = domains.map(|(name, share)| (name, shares.add_node(share))).collect();
+        let projects = self.hierarchy.projects().iter();
+        let projects: FastMap<_, _> =
+            projects.map(|(id, (domain, share))| (id, [domains[domain], shares.add_node(share)])).collect();
+        for (member, share) in self.hierarchy.users() {
+            let [domain, project] = projects[&member.project];
+            let user = shares.add_node(share);
+            shares.add_owner(*member, [domain, project, user]);
+        }
+        OwnerOrder::Shares(Arc::new(shares))
     }
 
     fn weigh(&mut self) {

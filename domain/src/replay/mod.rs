@@ -1,6 +1,7 @@
 //! Replays (docs/REPLAY.md): the jobs of a history arrive as they really did, on a simulated clock, and a scheduler
 //! starts them in the order of a policy. Usage, shares and orders come from the same code as in a server.
 
+pub mod calibration;
 mod cluster_capacity;
 pub mod group;
 pub mod history;

@@ -10,6 +10,7 @@ mod explain;
 mod factors;
 mod fairness;
 mod filters;
+mod forecasts;
 mod hierarchy;
 mod job_schedules;
 mod kernels;

@@ -7,6 +7,7 @@ use domain::decimal::Amount;
 use domain::identity;
 use domain::ids::Member;
 use domain::options::{FairShareOptions, FairshareOrder, SequenceMode};
+use domain::replay::calibration::calibrate;
 use domain::replay::history::{CapacityOffer, ReplayHistory, TraceJob, TraceUser};
 use domain::replay::policy::ReplayPolicy;
 use domain::replay::report::{JobStarts, PolicyOutcome, WaitFigures};
@@ -249,4 +250,25 @@ fn figures_by_hand() {
     assert_eq!(outcome.days.len(), 1);
     // Both took what their equal weights give them.
     assert!(outcome.misallocated_share.user < 1e-9, "{:?}", outcome.misallocated_share);
+}
+
+/// Forecasts that know only the past are held against the starts that follow.
+#[test]
+fn forecasts_of_a_steady_crowd_are_as_good_as_they_say() {
+    let mut history = crowd(3, 800);
+    let mut dice = Dice::seeded(5);
+    for job in &mut history.jobs {
+        // People announce more than they need.
+        job.limit_seconds = Some(job.ran_seconds() * u32::try_from(2 + dice.roll(6)).unwrap());
+    }
+    let policies = [policy("fairshare", FairshareOrder::Flat, SequenceMode::Plain), fifo()];
+    for (policy, scheduler) in policies.iter().zip(["skip", "strict"]) {
+        let scheduler = schedulers::by_name(scheduler).unwrap();
+        let made = calibrate(&history, policy, scheduler, RuntimeEstimates::Given, 8);
+        assert!(made.waited > 200 && made.known > 20, "{made:?}");
+        assert!((0.6..=0.97).contains(&made.coverage), "{made:?}");
+        assert!(made.median_error_seconds < made.announced_error_seconds, "{made:?}");
+        assert!((made.coverage + made.earlier + made.later - 1.0).abs() < 1e-9, "{made:?}");
+        assert_eq!(made, calibrate(&history, policy, scheduler, RuntimeEstimates::Given, 8), "the same again");
+    }
 }

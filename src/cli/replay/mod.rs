@@ -46,6 +46,9 @@ pub struct ReplayArgs {
     /// The estimate of a job's run time
     #[arg(long, value_enum, default_value_t = EstimatesArg::Given)]
     estimates: EstimatesArg,
+    /// Forecast the start of every Nth job that waits, and show how good the forecasts were; a forecast knows only what came before it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    forecasts: Option<u32>,
     /// Write a report with plots into this file, which needs no other
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -127,7 +130,7 @@ impl ReplayArgs {
         let scheduler = schedulers::by_name(&self.scheduler);
         let scheduler =
             scheduler.ok_or_else(|| CommandFailure::Unusable(format!("there is no scheduler {}", self.scheduler)))?;
-        let setup = ReplaySetup { scheduler, estimates: self.estimates.into() };
+        let setup = ReplaySetup { scheduler, estimates: self.estimates.into(), forecasts: self.forecasts };
         Ok(ReplayReport::new(&history, &policies, &setup, trace.notes))
     }
 }

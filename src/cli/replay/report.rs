@@ -4,6 +4,7 @@ use std::thread;
 
 use serde::Serialize;
 
+use crate::domain::replay::calibration::{ForecastCalibration, calibrate};
 use crate::domain::replay::history::{ReplayHistory, TraceJob};
 use crate::domain::replay::policy::ReplayPolicy;
 use crate::domain::replay::report::{JobStarts, PolicyOutcome};
@@ -17,6 +18,16 @@ use crate::domain::time::Timestamp;
 pub(super) struct ReplaySetup {
     pub scheduler: &'static dyn schedulers::ReplayScheduler,
     pub estimates: RuntimeEstimates,
+    /// A forecast is made for each job of this number that waits, such as each tenth; `None`: for none.
+    pub forecasts: Option<u32>,
+}
+
+/// How good the forecasts under a policy were.
+#[derive(Serialize)]
+pub(super) struct PolicyForecasts {
+    pub policy: String,
+    #[serde(flatten)]
+    pub calibration: ForecastCalibration,
 }
 
 #[derive(Serialize)]
@@ -34,6 +45,9 @@ pub(super) struct ReplayReport {
     /// The real history, with the weights of the first policy.
     pub recorded: PolicyOutcome,
     pub policies: Vec<PolicyOutcome>,
+    /// For each policy, if forecasts were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<PolicyForecasts>,
 }
 
 /// The name of the outcome that really happened.
@@ -71,6 +85,7 @@ impl ReplayReport {
             notes,
             recorded,
             policies: outcomes,
+            forecasts: setup.forecasts.map(|every| forecasts(history, policies, setup, every)).unwrap_or_default(),
         }
     }
 
@@ -80,15 +95,30 @@ impl ReplayReport {
     }
 }
 
-/// Policies are independent, so as many are simulated at the same time as there are processors.
 fn outcomes(history: &ReplayHistory, policies: &[ReplayPolicy], setup: &ReplaySetup) -> Vec<PolicyOutcome> {
+    of_each(policies, |policy| {
+        let starts = simulate(history, policy, setup.scheduler, setup.estimates);
+        PolicyOutcome::of(history, &JobStarts { name: &policy.name, starts: &starts, policy })
+    })
+}
+
+fn forecasts(
+    history: &ReplayHistory,
+    policies: &[ReplayPolicy],
+    setup: &ReplaySetup,
+    every: u32,
+) -> Vec<PolicyForecasts> {
+    of_each(policies, |policy| {
+        let calibration = calibrate(history, policy, setup.scheduler, setup.estimates, every);
+        PolicyForecasts { policy: policy.name.clone(), calibration }
+    })
+}
+
+/// Policies are independent, so as many are simulated at the same time as there are processors.
+fn of_each<T: Send>(policies: &[ReplayPolicy], one: impl Fn(&ReplayPolicy) -> T + Sync) -> Vec<T> {
     let at_once = thread::available_parallelism().map_or(1, usize::from);
-    let mut outcomes = Vec::with_capacity(policies.len());
+    let (mut outcomes, one) = (Vec::with_capacity(policies.len()), &one);
     for some in policies.chunks(at_once) {
-        let one = |policy: &ReplayPolicy| {
-            let starts = simulate(history, policy, setup.scheduler, setup.estimates);
-            PolicyOutcome::of(history, &JobStarts { name: &policy.name, starts: &starts, policy })
-        };
         thread::scope(|scope| {
             let running: Vec<_> = some.iter().map(|policy| scope.spawn(move || one(policy))).collect();
             let ended = running.into_iter().map(|thread| match thread.join() {

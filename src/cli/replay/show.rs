@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::report::ReplayReport;
+use super::report::{PolicyForecasts, ReplayReport};
 use super::span::{percent_text, span};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{OutputFormat, print, print_json, print_list};
@@ -201,7 +201,56 @@ fn tables(report: &ReplayReport) -> Result<(), CommandFailure> {
         });
         table(columns, ends)?;
     }
+    if !report.forecasts.is_empty() {
+        print("\nForecasts of starts, each from its past alone; errors are medians")?;
+        let columns = &[
+            "policy",
+            "waited",
+            "forecasts",
+            "known",
+            "in_interval",
+            "earlier",
+            "later",
+            "error",
+            "by_announced_times",
+            "wait",
+        ];
+        print_list(OutputFormat::Table, columns, report.forecasts.iter().map(ForecastRow::of))?;
+    }
     Ok(())
+}
+
+/// The forecasts under a policy, for people.
+#[derive(Serialize)]
+struct ForecastRow<'r> {
+    policy: &'r str,
+    waited: u64,
+    forecasts: u64,
+    known: u64,
+    in_interval: String,
+    earlier: String,
+    later: String,
+    error: String,
+    by_announced_times: String,
+    wait: String,
+}
+
+impl<'r> ForecastRow<'r> {
+    fn of(forecasts: &'r PolicyForecasts) -> Self {
+        let of = &forecasts.calibration;
+        Self {
+            policy: &forecasts.policy,
+            waited: of.waited,
+            forecasts: of.asked,
+            known: of.known,
+            in_interval: percent_text(of.coverage),
+            earlier: percent_text(of.earlier),
+            later: percent_text(of.later),
+            error: span(of.median_error_seconds),
+            by_announced_times: span(of.announced_error_seconds),
+            wait: span(of.median_wait_seconds),
+        }
+    }
 }
 
 fn table_heading(report: &ReplayReport) -> String {

@@ -324,6 +324,39 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     assert_eq!(ended.code, Some(2));
 }
 
+#[test]
+fn forecasts_are_held_against_the_starts_that_follow() {
+    let folder = desk();
+    let args = [&GIVEN[..], &["--policy", "fair.yaml", "--forecasts", "1"]].concat();
+    let report: Value = replay(folder.path(), &[&args[..], &["-o", "json"]].concat()).json();
+    let [fifo, fair] = &report["forecasts"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert_eq!((&fifo["policy"], &fair["policy"]), (&"fifo".into(), &"fair".into()));
+    assert_eq!((&fifo["waited"], &fifo["asked"]), (&19.into(), &19.into()), "{fifo}");
+    // When the last job is submitted, six have ended.
+    assert_eq!((&fifo["known"], &fifo["coverage"]), (&0.into(), &0.0.into()), "{fifo}");
+    let table = replay(folder.path(), &args).ok();
+    assert!(table.contains("Forecasts of starts, each from its past alone; errors are medians"), "{table}");
+    assert!(table.contains("IN INTERVAL") && table.contains("BY ANNOUNCED TIMES"), "{table}");
+    let ended = replay(folder.path(), &[&GIVEN[..], &["--forecasts", "0"]].concat());
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+}
+
+/// A trace on which the interval has to keep what it promises.
+#[test]
+fn forecasts_of_a_trace_keep_what_they_promise() {
+    let Some(data) = data() else { return };
+    let folder = desk();
+    std::fs::write(folder.path().join("week.yaml"), "scheduler=fairshare\nhalf_life_days=7\n").unwrap();
+    let file = |name: &str| data.join("wagap2013").join(name).display().to_string();
+    let (trace, nodes) = (file("wagap2013.swf.gz"), file("capacities.csv"));
+    let cluster = [&trace, "--group", "cerit", "--swf-memory", "bytes-per-node", "--capacities", &nodes];
+    let asked = ["--policy", "week.yaml", "--scheduler", "easy", "--forecasts", "10", "-o", "json"];
+    let report: Value = replay(folder.path(), &[&cluster[..], &asked].concat()).json();
+    let figure = |key: &str| report["forecasts"][0][key].as_f64().unwrap();
+    assert!((0.7..=0.9).contains(&figure("coverage")), "{}", report["forecasts"]);
+    assert!(figure("median_error_seconds") < figure("announced_error_seconds"), "{}", report["forecasts"]);
+}
+
 /// A simple scheduler on a trace with real waits and capacities. No figure here is a bar, because the real cluster had
 /// another scheduler. The replay itself asserts that no job starts where it does not fit.
 #[test]

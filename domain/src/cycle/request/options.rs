@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for WeightOrObject {
 
 /// The starts that go on behind a workload that waits for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BackfillMode {
+pub enum BackfillMode {
     Nothing,
     Skip,
     Easy,

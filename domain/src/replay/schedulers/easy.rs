@@ -2,6 +2,7 @@
 //! it.
 
 use super::ReplayScheduler;
+use crate::cycle::BackfillMode;
 use crate::replay::simulation::{JobReservation, SchedulerRound};
 
 pub(super) struct EasyScheduler;
@@ -13,6 +14,10 @@ impl ReplayScheduler for EasyScheduler {
 
     fn about(&self) -> &'static str {
         "backfill: later jobs overtake the first that does not fit, if by the estimates they do not delay it"
+    }
+
+    fn backfill(&self) -> BackfillMode {
+        BackfillMode::Easy
     }
 
     fn round(&self, round: &mut SchedulerRound) {

@@ -6,6 +6,7 @@ mod skip;
 mod strict;
 
 use super::simulation::SchedulerRound;
+use crate::cycle::BackfillMode;
 
 /// A scheduler, which starts jobs in an order.
 pub trait ReplayScheduler: Sync {
@@ -13,6 +14,9 @@ pub trait ReplayScheduler: Sync {
 
     /// A description in one line, for the help text.
     fn about(&self) -> &'static str;
+
+    /// The starts that go on behind a job that does not fit, as forecasts take them.
+    fn backfill(&self) -> BackfillMode;
 
     /// Starts the jobs that can start now.
     fn round(&self, round: &mut SchedulerRound);

@@ -1,6 +1,7 @@
 //! `skip`: every job that fits starts, in order.
 
 use super::ReplayScheduler;
+use crate::cycle::BackfillMode;
 use crate::replay::simulation::SchedulerRound;
 
 pub(super) struct SkipScheduler;
@@ -12,6 +13,10 @@ impl ReplayScheduler for SkipScheduler {
 
     fn about(&self) -> &'static str {
         "starts jobs in order, and skips those that do not fit; large jobs may wait for long"
+    }
+
+    fn backfill(&self) -> BackfillMode {
+        BackfillMode::Skip
     }
 
     fn round(&self, round: &mut SchedulerRound) {

@@ -1,6 +1,7 @@
 //! `strict`: no job overtakes the first one.
 
 use super::ReplayScheduler;
+use crate::cycle::BackfillMode;
 use crate::replay::simulation::SchedulerRound;
 
 pub(super) struct StrictScheduler;
@@ -12,6 +13,10 @@ impl ReplayScheduler for StrictScheduler {
 
     fn about(&self) -> &'static str {
         "starts jobs in order; where the first does not fit, all wait"
+    }
+
+    fn backfill(&self) -> BackfillMode {
+        BackfillMode::Nothing
     }
 
     fn round(&self, round: &mut SchedulerRound) {

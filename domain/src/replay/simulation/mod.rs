@@ -1,6 +1,7 @@
 //! The event-driven simulation of one resource group: jobs arrive and end, runs record usage, and the scheduler starts
 //! jobs.
 
+mod forecast;
 mod round;
 
 use std::borrow::Cow;
@@ -60,6 +61,8 @@ pub struct ReplaySimulation<'h> {
     ends: BinaryHeap<Reverse<(Timestamp, u32)>>,
     /// The start of each job that has started.
     starts: Vec<Option<Timestamp>>,
+    /// The jobs that have ended, in the order of their ends.
+    ended: Vec<u32>,
     now: Timestamp,
     next_run: Timestamp,
     /// A run that was due and was put off, because nothing has needed its results yet.
@@ -90,6 +93,7 @@ impl<'h> ReplaySimulation<'h> {
             running: BTreeMap::new(),
             ends: BinaryHeap::new(),
             starts: vec![None; history.jobs.len()],
+            ended: Vec::new(),
             now,
             next_run: now.plus_micros(run_interval(policy)),
             due: None,
@@ -189,6 +193,7 @@ impl<'h> ReplaySimulation<'h> {
         if let Some(running) = self.running.remove(&job) {
             self.group.end(running.key, self.now);
             self.room.give_back(self.size(job));
+            self.ended.push(job);
         }
     }
 

@@ -1,0 +1,439 @@
+//! One possible future: running workloads end, workloads are submitted, and those that wait start in order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::cluster::{ClusterRoom, MemberPlaces};
+use super::random::RandomDraws;
+use super::run_time_model::{DrawnJob, JobClass};
+use super::share_order::{OwnerKey, OwnerOrder, ShareState};
+use super::submissions::ComingSubmissions;
+use super::{ForecastInput, ForecastRunning};
+use crate::cycle::BackfillMode;
+use crate::ids::Member;
+use crate::maps::FastMap;
+use crate::slots::SlotAmounts;
+use crate::time::MICROS_PER_SECOND;
+
+/// How far a draw looks: four weeks, in microseconds.
+const HORIZON: i64 = 28 * 24 * 3_600 * MICROS_PER_SECOND;
+/// Events within this time, in microseconds, happen at once.
+const MOMENT: i64 = MICROS_PER_SECOND;
+/// The number of events after which a draw ends, so that no group makes a forecast last.
+const MAX_EVENTS: usize = 200_000;
+
+/// The part of the owners whose run times are alike in a draw.
+const GROUP_PART: f64 = 0.4;
+/// The part of an owner's jobs whose run times are alike in a draw.
+const ALIKE_PART: f64 = 0.8;
+
+/// The place of a workload in the order: the place among those that wait now, and its number.
+///
+/// The workload that waits at place `n` has `2n + 1`; one that is submitted later goes to `2n` before it, or behind the last.
+type OrderPlace = (u32, u32);
+
+/// A workload of a draw.
+#[derive(Clone, Copy, Debug)]
+struct DrawWorkload {
+    owner: Member,
+    kind: usize,
+    asked_seconds: Option<u32>,
+    expected_seconds: Option<u32>,
+    /// The time that it runs, in seconds, if that is known.
+    ran_seconds: Option<u32>,
+}
+
+/// Workloads of one owner that wait and are alike for the scheduler. Where the order of owners is fixed, all count as of one.
+#[derive(Clone, Debug)]
+struct WaitingLane {
+    /// An index in [`FutureDraw::owners`].
+    owner: usize,
+    kind: usize,
+    expected_seconds: Option<u32>,
+    waiting: BinaryHeap<Reverse<OrderPlace>>,
+}
+
+/// Room that is held.
+#[derive(Clone, Debug)]
+enum HeldRoom {
+    /// That of a workload that runs now, by its index.
+    Running(usize),
+    /// That of a workload that has started in the draw.
+    Started { owner: Member, kind: usize, places: MemberPlaces },
+}
+
+/// The room that the first workload that does not fit will have, and when.
+struct DrawReservation {
+    at: i64,
+    /// The room that it leaves, by slot.
+    spare: Vec<f64>,
+}
+
+/// The facts that all draws of a forecast have in common.
+struct DrawFacts<'a> {
+    input: &'a ForecastInput,
+    /// The class of each kind, without the announced run time.
+    classes: Vec<JobClass>,
+    /// The part of the capacity that each kind counts as in the shares, and that of each running workload.
+    parts: Vec<f64>,
+    running_parts: Vec<f64>,
+    /// Each running workload, and the seconds for which it has run.
+    running: Vec<(DrawnJob, f64)>,
+    /// True for each kind that fits where nothing runs.
+    fits_empty: Vec<bool>,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct FutureDraw<'a> {
+    facts: Arc<DrawFacts<'a>>,
+    /// The fraction of the group, which some of its owners have.
+    group_fraction: f64,
+    /// A fraction for each owner, see [`FutureDraw::fraction`].
+    owner_fractions: FastMap<Member, f64>,
+    room: ClusterRoom,
+    lanes: Vec<WaitingLane>,
+    lane_of: FastMap<(usize, usize, Option<u32>), usize>,
+    /// The owners of waiting workloads, each with the key of the present round.
+    owners: Vec<(Member, OwnerKey)>,
+    owner_numbers: FastMap<Member, usize>,
+    shares: Option<ShareState>,
+    /// By number; those that wait now have the first numbers.
+    workloads: Vec<DrawWorkload>,
+    starts: Vec<Option<i64>>,
+    /// The workloads whose start is asked for, and the number of those that have not started in the draw.
+    wanted: Range<usize>,
+    left: usize,
+    held: Vec<HeldRoom>,
+    /// The ends that will happen: time and index of the held room.
+    ends: BinaryHeap<Reverse<(i64, usize)>>,
+    /// The ends that the scheduler expects, where it makes reservations.
+    expected_ends: BTreeSet<(i64, usize)>,
+    /// The expected end of each held room.
+    expected_of: Vec<i64>,
+    now: i64,
+}
+
+impl<'a> FutureDraw<'a> {
+    /// The state now, in which nothing is drawn yet.
+    pub fn new(input: &'a ForecastInput, wanted: Range<usize>) -> Self {
+        let empty = ClusterRoom::empty(input);
+        let fits_empty = (0..input.kinds.len()).map(|kind| empty.clone().start(kind).is_some()).collect();
+        let classes = input.kinds.iter().map(|kind| JobClass::of(&kind.slots, &input.capacity, None)).collect();
+        let running = input.running.iter().map(|running| running_job(input, running)).collect();
+        let (mut parts, mut running_parts, mut shares) = (Vec::new(), Vec::new(), None);
+        if let OwnerOrder::Shares(of) = &input.order {
+            parts = input.kinds.iter().map(|kind| of.part(&kind.slots)).collect();
+            running_parts = input.running.iter().map(|running| of.part(&sum_of(running))).collect();
+            shares = Some(ShareState::new(of));
+        }
+        let facts = Arc::new(DrawFacts { input, classes, parts, running_parts, running, fits_empty });
+        let mut room = empty;
+        for running in &input.running {
+            room.take(&running.members, &running.queues);
+        }
+        let mut draw = Self {
+            facts,
+            group_fraction: 0.0,
+            owner_fractions: FastMap::default(),
+            room,
+            lanes: Vec::new(),
+            lane_of: FastMap::default(),
+            owners: Vec::new(),
+            owner_numbers: FastMap::default(),
+            shares,
+            workloads: Vec::new(),
+            starts: vec![None; input.waiting.len()],
+            wanted: wanted.clone(),
+            left: 0,
+            held: Vec::new(),
+            ends: BinaryHeap::new(),
+            expected_ends: BTreeSet::new(),
+            expected_of: Vec::new(),
+            now: 0,
+        };
+        for (place, waiting) in input.waiting.iter().enumerate() {
+            let workload = DrawWorkload {
+                owner: waiting.owner,
+                kind: waiting.kind,
+                asked_seconds: waiting.asked_seconds,
+                expected_seconds: waiting.expected_seconds,
+                ran_seconds: None,
+            };
+            let waits = draw.submit(workload, 2 * number_of(place) + 1);
+            draw.left += usize::from(waits && wanted.contains(&place));
+        }
+        draw
+    }
+
+    pub fn can_ever_fit(&self, kind: usize) -> bool {
+        self.facts.fits_empty[kind]
+    }
+
+    /// The start of each workload that waits now, in microseconds from now.
+    pub fn starts(self) -> Vec<Option<i64>> {
+        self.starts
+    }
+
+    /// Runs until all whose start is asked for have started, or to the horizon.
+    pub fn run(&mut self, random: &mut RandomDraws) {
+        self.draw_ends(random);
+        let mut coming = ComingSubmissions::new(&self.facts.input.past, self.facts.input.now);
+        let mut next = coming.as_mut().map(|coming| coming.next(&self.facts.input.past, random));
+        self.start_waiting(random);
+        for _ in 0..MAX_EVENTS {
+            let end = self.ends.peek().map(|Reverse((at, _))| *at);
+            let submission = next.map(|(at, _)| at);
+            let Some(at) = end.into_iter().chain(submission).min() else { return };
+            if self.left == 0 || at > HORIZON {
+                return;
+            }
+            self.now = at;
+            let until = at + MOMENT;
+            let mut has_changed = false;
+            while let Some(Reverse((_, held))) = self.ends.peek().copied().filter(|Reverse((at, _))| *at < until) {
+                self.ends.pop();
+                self.end(held);
+                has_changed = true;
+            }
+            while let Some((_, index)) = next.filter(|(at, _)| *at < until) {
+                if let Some(index) = index {
+                    let past = &self.facts.input.past[index];
+                    let workload = DrawWorkload {
+                        owner: past.owner,
+                        kind: past.kind,
+                        asked_seconds: past.asked_seconds,
+                        expected_seconds: past.expected_seconds,
+                        ran_seconds: past.ran_seconds,
+                    };
+                    has_changed |= self.submit(workload, 2 * past.place);
+                }
+                next = coming.as_mut().map(|coming| coming.next(&self.facts.input.past, random));
+            }
+            if has_changed {
+                self.start_waiting(random);
+            }
+        }
+    }
+
+    /// Draws when the workloads end that run now.
+    fn draw_ends(&mut self, random: &mut RandomDraws) {
+        self.group_fraction = random.fraction();
+        let facts = Arc::clone(&self.facts);
+        for (index, (job, elapsed)) in facts.running.iter().enumerate() {
+            let drawn = facts.input.run_times.draw(job, *elapsed, self.fraction(job.owner, random));
+            let expected = facts.input.running[index].expected_seconds.map_or(drawn, f64::from) - elapsed;
+            self.hold(HeldRoom::Running(index), micros(drawn - elapsed), micros(expected));
+            // A progressive order has counted already what running workloads will use.
+            if let Some(shares) = self.shares.as_mut().filter(|shares| !shares.changes_with_starts()) {
+                shares.start(job.owner, facts.running_parts[index], 0, 0);
+            }
+        }
+    }
+
+    /// The fraction by which a run time of this owner is drawn. Jobs of one owner are often alike, therefore most of them have
+    /// the same fraction in one draw. If all were drawn each for itself, long and short ones would cancel out in every draw.
+    fn fraction(&mut self, owner: Member, random: &mut RandomDraws) -> f64 {
+        let group = self.group_fraction;
+        let of_owner = || if random.fraction() < GROUP_PART { group } else { random.fraction() };
+        let common = *self.owner_fractions.entry(owner).or_insert_with(of_owner);
+        if random.fraction() < ALIKE_PART { common } else { random.fraction() }
+    }
+
+    fn hold(&mut self, held: HeldRoom, ends_in: i64, expected_in: i64) {
+        let number = self.held.len();
+        self.held.push(held);
+        self.ends.push(Reverse((self.now + ends_in.max(1), number)));
+        let expected = self.now + expected_in.max(1);
+        self.expected_of.push(expected);
+        if matches!(self.facts.input.backfill, BackfillMode::Easy) {
+            self.expected_ends.insert((expected, number));
+        }
+    }
+
+    fn end(&mut self, number: usize) {
+        match &self.held[number] {
+            HeldRoom::Running(index) => {
+                let running = &self.facts.input.running[*index];
+                self.room.give_back(&running.members, &running.queues);
+                if let Some(shares) = &mut self.shares {
+                    shares.end(running.owner, self.facts.running_parts[*index], self.now);
+                }
+            }
+            HeldRoom::Started { owner, kind, places } => {
+                self.room.end(*kind, places);
+                if let Some(shares) = &mut self.shares {
+                    shares.end(*owner, self.facts.parts[*kind], self.now);
+                }
+            }
+        }
+        self.expected_ends.remove(&(self.expected_of[number], number));
+    }
+
+    /// Puts a workload into the order. A workload that can never start is left out, because it must not hold up others.
+    /// Returns if it waits.
+    fn submit(&mut self, workload: DrawWorkload, place: u32) -> bool {
+        let number = number_of(self.workloads.len());
+        self.workloads.push(workload);
+        let DrawWorkload { kind, expected_seconds, .. } = workload;
+        if !self.facts.fits_empty[kind] {
+            return false;
+        }
+        // Only reservations look at the expected run time.
+        let expected_seconds = expected_seconds.filter(|_| matches!(self.facts.input.backfill, BackfillMode::Easy));
+        // Where the order of owners is fixed, places alone decide.
+        let owner = if self.shares.is_some() { self.owner_number(workload.owner) } else { 0 };
+        let lane = *self.lane_of.entry((owner, kind, expected_seconds)).or_insert_with(|| {
+            self.lanes.push(WaitingLane { owner, kind, expected_seconds, waiting: BinaryHeap::new() });
+            self.lanes.len() - 1
+        });
+        self.lanes[lane].waiting.push(Reverse((place, number)));
+        true
+    }
+
+    fn owner_number(&mut self, owner: Member) -> usize {
+        *self.owner_numbers.entry(owner).or_insert_with(|| {
+            self.owners.push((owner, OwnerKey::default()));
+            self.owners.len() - 1
+        })
+    }
+
+    /// Brings the keys of the owners up to date.
+    fn order_owners(&mut self) {
+        if let Some(shares) = &self.shares {
+            for (owner, key) in &mut self.owners {
+                *key = shares.key(*owner, self.now);
+            }
+        }
+    }
+
+    /// Starts what the scheduler would start now.
+    fn start_waiting(&mut self, random: &mut RandomDraws) {
+        self.order_owners();
+        match self.facts.input.backfill {
+            BackfillMode::Nothing => while self.first_lane(|_, _| true).is_some_and(|lane| self.start(lane, random)) {},
+            BackfillMode::Skip => {
+                while let Some(lane) = self.first_lane(|draw, lane| draw.room.may_fit(lane.kind)) {
+                    if !self.start(lane, random) {
+                        return;
+                    }
+                }
+            }
+            BackfillMode::Easy => self.start_with_reservation(random),
+        }
+    }
+
+    /// The lane with the first workload of those that pass.
+    fn first_lane(&self, passes: impl Fn(&Self, &WaitingLane) -> bool) -> Option<usize> {
+        let mut first: Option<((OwnerKey, OrderPlace), usize)> = None;
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let Some(Reverse(place)) = lane.waiting.peek() else { continue };
+            let key = (self.owners.get(lane.owner).map(|(_, key)| *key).unwrap_or_default(), *place);
+            if first.is_none_or(|(before, _)| key < before) && passes(self, lane) {
+                first = Some((key, at));
+            }
+        }
+        first.map(|(_, at)| at)
+    }
+
+    /// Starts the first workload of the lane, if it fits.
+    fn start(&mut self, lane: usize, random: &mut RandomDraws) -> bool {
+        let kind = self.lanes[lane].kind;
+        let Some(places) = self.room.start(kind) else { return false };
+        let Some(Reverse((_, number))) = self.lanes[lane].waiting.pop() else { return false };
+        let workload = self.workloads[number as usize];
+        let class = self.facts.classes[kind].asking(workload.asked_seconds);
+        let job = DrawnJob { owner: workload.owner, class, asked_seconds: workload.asked_seconds };
+        let fraction = self.fraction(workload.owner, random);
+        let ran = workload.ran_seconds.map_or_else(|| self.facts.input.run_times.draw(&job, 0.0, fraction), f64::from);
+        let expected = workload.expected_seconds.map_or(ran, f64::from);
+        self.hold(HeldRoom::Started { owner: workload.owner, kind, places }, micros(ran), micros(expected));
+        if let Some(shares) = &mut self.shares {
+            shares.start(workload.owner, self.facts.parts[kind], self.now, micros(expected));
+            if shares.changes_with_starts() {
+                self.order_owners();
+            }
+        }
+        if let Some(start) = self.starts.get_mut(number as usize) {
+            *start = Some(self.now);
+            self.left -= usize::from(self.wanted.contains(&(number as usize)));
+        }
+        true
+    }
+
+    /// EASY: the first workload that does not fit has a reservation, and others start only if they do not delay it.
+    fn start_with_reservation(&mut self, random: &mut RandomDraws) {
+        while let Some(first) = self.first_lane(|_, _| true) {
+            if self.start(first, random) {
+                continue;
+            }
+            let Some(reservation) = self.reserve(self.lanes[first].kind) else { return };
+            let admits = |draw: &Self, lane: &WaitingLane| {
+                draw.room.may_fit(lane.kind)
+                    && (draw.ends_before(lane, reservation.at)
+                        || draw.room.is_enough(&reservation.spare, &draw.room.minimum_amounts(lane.kind)))
+            };
+            let Some(lane) = self.first_lane(admits) else { return };
+            if !self.start(lane, random) {
+                return;
+            }
+        }
+    }
+
+    fn ends_before(&self, lane: &WaitingLane, at: i64) -> bool {
+        lane.expected_seconds.is_some_and(|seconds| self.now + micros(f64::from(seconds)) <= at)
+    }
+
+    /// The time at which the expected ends leave room for a workload of the kind; `None`: they never do.
+    fn reserve(&self, kind: usize) -> Option<DrawReservation> {
+        let asked = self.room.minimum_amounts(kind);
+        let mut free = self.room.total_free();
+        let mut at = self.now;
+        for (end, number) in &self.expected_ends {
+            if self.room.is_enough(&free, &asked) && *end > at {
+                break;
+            }
+            let amounts = match &self.held[*number] {
+                HeldRoom::Running(index) => self.room.amounts_of(&self.facts.input.running[*index].members),
+                HeldRoom::Started { places, .. } => self.room.amounts_of_places(places),
+            };
+            for (free, amount) in free.iter_mut().zip(amounts) {
+                *free += amount;
+            }
+            at = (*end).max(self.now);
+        }
+        if !self.room.is_enough(&free, &asked) {
+            return None;
+        }
+        let spare = free.iter().zip(asked).map(|(free, asked)| free - asked).collect();
+        Some(DrawReservation { at, spare })
+    }
+}
+
+/// The slots that a running workload holds.
+fn sum_of(running: &ForecastRunning) -> SlotAmounts {
+    let mut slots = SlotAmounts::default();
+    for (_, of_member) in &running.members {
+        slots.add(of_member);
+    }
+    slots
+}
+
+/// A running workload as its run time is drawn, and the seconds for which it has run.
+fn running_job(input: &ForecastInput, running: &ForecastRunning) -> (DrawnJob, f64) {
+    let class = JobClass::of(&sum_of(running), &input.capacity, running.asked_seconds);
+    let elapsed = (input.now.micros() - running.started_at.micros()).max(0) as f64 / MICROS_PER_SECOND as f64;
+    (DrawnJob { owner: running.owner, class, asked_seconds: running.asked_seconds }, elapsed)
+}
+
+fn micros(seconds: f64) -> i64 {
+    // The cast saturates.
+    (seconds * MICROS_PER_SECOND as f64) as i64
+}
+
+fn number_of(place: usize) -> u32 {
+    // Four thousand million workloads do not fit into memory.
+    u32::try_from(place).unwrap_or(u32::MAX)
+}

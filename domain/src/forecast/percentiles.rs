@@ -1,0 +1,51 @@
+//! The forecast of one workload.
+
+use crate::time::Timestamp;
+
+/// The reason why nothing is known of a start yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownStart {
+    /// Too few jobs have ended to know how long they run.
+    FewEndedJobs,
+    /// The minimum of its members does not fit, even if nothing runs, or is above the limit of its queue.
+    DoesNotFit,
+    /// In more than a tenth of the draws it does not start within four weeks.
+    NothingEnds,
+}
+
+/// The times before which a workload starts in 10, 50 and 90 of a hundred draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartPercentiles {
+    pub p10: Timestamp,
+    pub p50: Timestamp,
+    pub p90: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartForecast {
+    Known(StartPercentiles),
+    Unknown(UnknownStart),
+}
+
+impl StartForecast {
+    /// The forecast from the starts in all draws, in microseconds after now; `None`: it did not start in that draw.
+    pub(super) fn of_starts(now: Timestamp, mut starts: Vec<Option<i64>>) -> Self {
+        // Starts that did not happen come last.
+        starts.sort_unstable_by_key(|start| start.unwrap_or(i64::MAX));
+        let percentile = |percent: usize| {
+            let place = (starts.len() * percent).div_ceil(100).max(1) - 1;
+            starts.get(place).copied().flatten().map(|micros| now.plus_micros(micros))
+        };
+        match (percentile(10), percentile(50), percentile(90)) {
+            (Some(p10), Some(p50), Some(p90)) => Self::Known(StartPercentiles { p10, p50, p90 }),
+            _ => Self::Unknown(UnknownStart::NothingEnds),
+        }
+    }
+
+    pub fn known(self) -> Option<StartPercentiles> {
+        match self {
+            Self::Known(percentiles) => Some(percentiles),
+            Self::Unknown(_) => None,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The test of forecasts on a history: forecasts are made during a replay, each from its past alone, and compared with the starts that
+//! follow.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::history::ReplayHistory;
+use super::policy::ReplayPolicy;
+use super::schedulers::ReplayScheduler;
+use super::simulation::{ReplaySimulation, RuntimeEstimates};
+use crate::forecast::{DRAWS, RunTimeModel, RunTimeSource, StartPercentiles};
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+
+/// How good the forecasts of a replay were. Only jobs count that waited after the round of their submission.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ForecastCalibration {
+    /// The number of jobs that waited.
+    pub waited: u64,
+    /// The number of those for which a forecast was made.
+    pub asked: u64,
+    /// The number of forecasts that said a time.
+    pub known: u64,
+    /// The part of the known forecasts whose interval from the 10th to the 90th percentile has the start.
+    pub coverage: f64,
+    /// The parts of the known forecasts whose job started before the 10th percentile, and after the 90th.
+    pub earlier: f64,
+    pub later: f64,
+    /// The median of the difference between the 50th percentile and the start, in seconds.
+    pub median_error_seconds: f64,
+    /// The same with the method of `squeue --start`: announced run times, and no later submissions.
+    pub announced_error_seconds: f64,
+    /// The median wait from the forecast to the start, in seconds.
+    pub median_wait_seconds: f64,
+}
+
+/// A forecast that was made in a replay.
+struct MadeForecast {
+    job: u32,
+    made_at: Timestamp,
+    known: Option<StartPercentiles>,
+    /// The start by announced run times.
+    announced: Option<Timestamp>,
+}
+
+/// Replays a history with a policy, and makes a forecast for each `every`th job that waits.
+pub fn calibrate(
+    history: &ReplayHistory,
+    policy: &ReplayPolicy,
+    scheduler: &dyn ReplayScheduler,
+    estimates: RuntimeEstimates,
+    every: u32,
+) -> ForecastCalibration {
+    let Some(mut simulation) = ReplaySimulation::new(history, policy, estimates) else {
+        return ForecastCalibration::default();
+    };
+    let (mut model, mut ended, mut submitted, mut waited) = (Arc::new(RunTimeModel::default()), 0, 0, 0_u64);
+    let mut made: Vec<MadeForecast> = Vec::new();
+    while let Some(now) = simulation.next_event() {
+        simulation.advance(now);
+        if !simulation.start_all() {
+            scheduler.round(&mut simulation.round());
+        }
+        ended = simulation.teach(Arc::make_mut(&mut model), ended);
+        let (waiting, arrived) = simulation.waiting_since(submitted);
+        submitted = arrived;
+        for job in waiting {
+            if waited % u64::from(every.max(1)) == 0 {
+                let mut forecast = |source, with_submissions, draws| {
+                    let input = simulation.forecast_input(job, source, scheduler.backfill(), with_submissions);
+                    let (place, input) = input?;
+                    input.forecast_some(place..place + 1, u64::from(job), draws).first()?.known()
+                };
+                let known = forecast(RunTimeSource::Learned(Arc::clone(&model)), true, DRAWS);
+                let announced = forecast(RunTimeSource::Announced, false, 1).map(|announced| announced.p50);
+                made.push(MadeForecast { job, made_at: now, known, announced });
+            }
+            waited += 1;
+        }
+    }
+    let starts = simulation.into_starts();
+    ForecastCalibration { waited, ..ForecastCalibration::of(&made, &starts) }
+}
+
+impl ForecastCalibration {
+    fn of(made: &[MadeForecast], starts: &[Option<Timestamp>]) -> Self {
+        let known: Vec<(&MadeForecast, StartPercentiles, Timestamp)> = made
+            .iter()
+            .filter_map(|forecast| Some((forecast, forecast.known?, starts[forecast.job as usize]?)))
+            .collect();
+        let part = |count: usize| if known.is_empty() { 0.0 } else { count as f64 / known.len() as f64 };
+        let covered = known.iter().filter(|(_, said, start)| said.p10 <= *start && *start <= said.p90).count();
+        let errors = known.iter().map(|(_, said, start)| seconds_apart(said.p50, *start)).collect();
+        let announced = known.iter().filter_map(|(made, _, start)| Some(seconds_apart(made.announced?, *start)));
+        let waits = known.iter().map(|(made, _, start)| seconds_apart(made.made_at, *start)).collect();
+        Self {
+            waited: 0,
+            asked: made.len() as u64,
+            known: known.len() as u64,
+            coverage: part(covered),
+            earlier: part(known.iter().filter(|(_, said, start)| *start < said.p10).count()),
+            later: part(known.iter().filter(|(_, said, start)| *start > said.p90).count()),
+            median_error_seconds: median(errors),
+            announced_error_seconds: median(announced.collect()),
+            median_wait_seconds: median(waits),
+        }
+    }
+}
+
+fn seconds_apart(one: Timestamp, other: Timestamp) -> f64 {
+    (one.micros() - other.micros()).unsigned_abs() as f64 / MICROS_PER_SECOND as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

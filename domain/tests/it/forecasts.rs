@@ -1,0 +1,262 @@
+//! Forecasts of starts: worked examples with run times that are known, and the test on histories.
+
+use std::sync::Arc;
+
+use domain::cycle::BackfillMode;
+use domain::decimal::Amount;
+use domain::factor::DecayedHistory;
+use domain::forecast::{
+    DRAWS, ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWaiting, JobClass, OwnerOrder,
+    OwnerShares, PastSubmission, QueueLimit, RunTimeModel, RunTimeSource, StartForecast, UnknownStart, WorkloadKind,
+};
+use domain::hierarchy::{Hierarchy, Share};
+use domain::identity;
+use domain::ids::Member;
+use domain::options::FairShareOptions;
+use domain::slots::{SlotAmounts, SlotName};
+use domain::time::{MICROS_PER_SECOND, Timestamp};
+use domain::weight::Weight;
+
+use crate::support::at as time;
+
+const NOW: &str = "2026-03-02T12:00:00Z";
+const SEED: u64 = 7;
+
+fn cpu(count: u64) -> SlotAmounts {
+    [(SlotName::new("cpu").unwrap(), Amount::whole(count))].into_iter().collect()
+}
+
+fn owner(name: &str) -> Member {
+    Member { user: identity::user(name), project: identity::project("p") }
+}
+
+fn later(seconds: i64) -> Timestamp {
+    time(NOW).plus_micros(seconds * MICROS_PER_SECOND)
+}
+
+/// Twenty jobs of each owner and of each size, an eighth of the capacity to all of it, that ran for the given seconds.
+fn model(ran: &[(&str, f64)]) -> RunTimeSource {
+    let mut model = RunTimeModel::default();
+    for (name, seconds) in ran {
+        for (cores, _) in (1..=8).flat_map(|cores| (0..20).map(move |again| (cores, again))) {
+            model.add(owner(name), JobClass::of(&cpu(cores), &cpu(8), None), None, *seconds);
+        }
+    }
+    RunTimeSource::Learned(Arc::new(model))
+}
+
+/// Single members of one to eight cores: the kind `n` asks for `n + 1`.
+fn kinds() -> Vec<WorkloadKind> {
+    (1..=8).map(|cores| gang(1, 1, cores, &[])).collect()
+}
+
+fn gang(count: u32, minimum: u32, cores: u64, queues: &[usize]) -> WorkloadKind {
+    let slots = cpu(cores * u64::from(count));
+    let member = ForecastMember { slots: cpu(cores), count, admitted: None };
+    WorkloadKind { slots, members: vec![member], minimum, queues: Arc::from(queues) }
+}
+
+fn waits(name: &str, kind: usize) -> ForecastWaiting {
+    ForecastWaiting { owner: owner(name), kind, asked_seconds: None, expected_seconds: None }
+}
+
+/// A running workload on the first agent that has run for `elapsed` seconds.
+fn runs(name: &str, cores: u64, elapsed: i64) -> ForecastRunning {
+    ForecastRunning {
+        owner: owner(name),
+        started_at: later(-elapsed),
+        asked_seconds: None,
+        expected_seconds: None,
+        members: vec![(0, cpu(cores))],
+        queues: Arc::default(),
+    }
+}
+
+/// A cluster of agents with four cores each.
+fn cluster(agents: usize, running: Vec<ForecastRunning>, waiting: Vec<ForecastWaiting>) -> ForecastInput {
+    let agent = || ForecastAgent { slots: cpu(4), is_schedulable: true };
+    ForecastInput {
+        now: time(NOW),
+        capacity: cpu(4 * agents as u64),
+        agents: (0..agents).map(|_| agent()).collect(),
+        queues: Vec::new(),
+        kinds: kinds(),
+        running,
+        waiting,
+        past: Vec::new(),
+        run_times: model(&[("ann", 100.0), ("bob", 1_000.0)]),
+        backfill: BackfillMode::Skip,
+        order: OwnerOrder::Fixed,
+    }
+}
+
+/// The seconds until the start, as the 50th percentile says; run times are known to a tenth.
+fn seconds(forecast: StartForecast) -> f64 {
+    let known = forecast.known().unwrap_or_else(|| panic!("{forecast:?}"));
+    assert!(known.p10 <= known.p50 && known.p50 <= known.p90, "{known:?}");
+    (known.p50.micros() - time(NOW).micros()) as f64 / MICROS_PER_SECOND as f64
+}
+
+fn medians(input: &ForecastInput) -> Vec<f64> {
+    input.forecast_starts(SEED, DRAWS).into_iter().map(seconds).collect()
+}
+
+fn assert_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 10.0 + expected * 0.12, "{found} instead of {expected}");
+}
+
+#[test]
+fn a_workload_starts_when_those_that_hold_its_room_end() {
+    let input = cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3), waits("bob", 3), waits("ann", 3)]);
+    let found = medians(&input);
+    for (found, expected) in found.iter().zip([60.0, 160.0, 1_160.0]) {
+        assert_near(*found, expected);
+    }
+}
+
+#[test]
+fn a_workload_with_room_starts_now() {
+    assert_eq!(medians(&cluster(1, vec![runs("ann", 2, 40)], vec![waits("ann", 1)])), [0.0]);
+}
+
+#[test]
+fn the_same_input_and_seed_give_the_same_forecast() {
+    let input = cluster(1, vec![runs("ann", 4, 40)], vec![waits("bob", 3), waits("ann", 3)]);
+    assert_eq!(input.forecast_starts(SEED, DRAWS), input.forecast_starts(SEED, DRAWS));
+    assert_ne!(input.forecast_starts(SEED, DRAWS), input.forecast_starts(SEED + 1, DRAWS));
+}
+
+#[test]
+fn the_forecast_of_one_workload_is_that_among_all() {
+    let input = cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3), waits("bob", 3)]);
+    assert_eq!(input.forecast_some(0..1, SEED, DRAWS)[..], input.forecast_starts(SEED, DRAWS)[..1]);
+    assert_eq!(input.forecast_some(1..1, SEED, DRAWS), []);
+}
+
+#[test]
+fn nothing_is_said_without_ended_jobs() {
+    let few = RunTimeSource::Learned(Arc::new(RunTimeModel::default()));
+    let input = ForecastInput { run_times: few, ..cluster(1, vec![], vec![waits("ann", 0)]) };
+    assert_eq!(input.forecast_starts(SEED, DRAWS), [StartForecast::Unknown(UnknownStart::FewEndedJobs)]);
+}
+
+#[test]
+fn what_fits_no_agents_is_said() {
+    // Five cores on agents of four; five members of two cores on two agents.
+    let mut input = cluster(2, vec![], vec![waits("ann", 4), waits("ann", 8), waits("ann", 0)]);
+    input.kinds.push(gang(5, 5, 2, &[]));
+    let [too_large, gang, small] = input.forecast_starts(SEED, DRAWS)[..] else { panic!("three forecasts") };
+    assert_eq!([too_large, gang], [StartForecast::Unknown(UnknownStart::DoesNotFit); 2]);
+    assert_near(seconds(small), 0.0);
+}
+
+#[test]
+fn agents_that_take_nothing_have_no_room() {
+    let mut input = cluster(2, vec![], vec![waits("ann", 0)]);
+    input.agents[0].is_schedulable = false;
+    input.kinds[0].members[0].admitted = Some(Arc::from([true, false]));
+    assert_eq!(input.forecast_starts(SEED, DRAWS), [StartForecast::Unknown(UnknownStart::DoesNotFit)]);
+    input.agents[0].is_schedulable = true;
+    assert_eq!(medians(&input), [0.0]);
+}
+
+#[test]
+fn a_gang_starts_with_its_minimum() {
+    // Four members of two cores on two agents, of which one is held.
+    let mut input = cluster(2, vec![runs("ann", 4, 40)], vec![waits("ann", 8), waits("ann", 9)]);
+    input.kinds.push(gang(4, 2, 2, &[]));
+    input.kinds.push(gang(4, 4, 2, &[]));
+    let found = medians(&input);
+    assert_near(found[0], 0.0);
+    // The second one needs all of it, and the first one runs for a hundred seconds.
+    assert_near(found[1], 100.0);
+}
+
+#[test]
+fn a_limit_of_the_queue_holds_back() {
+    let mut input = cluster(2, vec![], vec![waits("ann", 8), waits("ann", 8), waits("bob", 0)]);
+    input.queues = vec![QueueLimit { limit: cpu(1), held: SlotAmounts::default() }];
+    input.kinds.push(gang(1, 1, 1, &[0]));
+    for (found, expected) in medians(&input).into_iter().zip([0.0, 100.0, 0.0]) {
+        assert_near(found, expected);
+    }
+    input.queues[0].limit = SlotAmounts::from_iter([(SlotName::new("cpu").unwrap(), Amount::default())]);
+    let never = StartForecast::Unknown(UnknownStart::DoesNotFit);
+    assert_eq!(input.forecast_starts(SEED, DRAWS)[..2], [never; 2]);
+}
+
+#[test]
+fn the_backfill_of_the_group_decides_who_overtakes() {
+    // Four cores are asked for where one is held for long; then one core for long, and one for a short time.
+    let running = || runs("bob", 1, 500);
+    let waiting = || {
+        let asks = |name, kind, seconds| ForecastWaiting { expected_seconds: Some(seconds), ..waits(name, kind) };
+        vec![asks("bob", 3, 1_000), asks("bob", 0, 1_000), asks("ann", 0, 100)]
+    };
+    let of = |backfill| {
+        let mut input = ForecastInput { backfill, ..cluster(1, vec![running()], waiting()) };
+        input.running[0].expected_seconds = Some(1_000);
+        medians(&input)
+    };
+    let strict = of(BackfillMode::Nothing);
+    assert_near(strict[0], 500.0);
+    assert!(strict[1] >= 1_300.0 && strict[2] >= 1_300.0, "{strict:?}");
+    let skip = of(BackfillMode::Skip);
+    assert_near(skip[0], 1_000.0);
+    assert_eq!(skip[1..], [0.0, 0.0]);
+    let easy = of(BackfillMode::Easy);
+    assert_near(easy[0], 500.0);
+    assert!(easy[1] >= 1_300.0, "it would delay the first one: {easy:?}");
+    assert_near(easy[2], 0.0);
+}
+
+/// The shares of two users: ann has used much, bob nothing.
+fn shares(input: &ForecastInput) -> OwnerOrder {
+    let mut shares = OwnerShares::new(&FairShareOptions::default(), &input.capacity);
+    let used = |normalized_usage| Share::new(None, DecayedHistory { normalized_usage, ..DecayedHistory::default() });
+    let mut hierarchy = Hierarchy::default();
+    let domain: Arc<str> = Arc::from("d");
+    hierarchy.put_domain(&domain, used(0.5));
+    hierarchy.put_project(owner("ann").project, &domain, used(0.5));
+    hierarchy.put_user(owner("ann"), used(0.5));
+    hierarchy.put_user(owner("bob"), used(0.0));
+    hierarchy.weigh(Weight::ONE);
+    let outer = shares.add_node(&hierarchy.domains()["d"]);
+    let project = shares.add_node(&hierarchy.projects()[&owner("ann").project].1);
+    for (member, share) in hierarchy.users() {
+        let user = shares.add_node(share);
+        shares.add_owner(*member, [outer, project, user]);
+    }
+    OwnerOrder::Shares(Arc::new(shares))
+}
+
+#[test]
+fn workloads_come_again_as_in_the_weeks_before() {
+    // One workload of a hundred seconds each minute for a day fills the cluster; ann's own place is behind them.
+    let past = |place| {
+        let submitted = |n: i64| PastSubmission {
+            submitted_at: later(-86_400 + n * 60),
+            owner: owner("bob"),
+            kind: 3,
+            asked_seconds: None,
+            expected_seconds: None,
+            ran_seconds: Some(100),
+            place,
+        };
+        (0..1_440).map(submitted).collect::<Vec<_>>()
+    };
+    let input =
+        |place| ForecastInput { past: past(place), ..cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3)]) };
+    assert_near(medians(&input(1))[0], 60.0);
+    let behind = input(0).forecast_starts(SEED, DRAWS);
+    assert_eq!(behind, [StartForecast::Unknown(UnknownStart::NothingEnds)], "those that come are always ahead");
+}
+
+#[test]
+fn the_order_follows_the_shares_as_they_change() {
+    let mut input = cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3), waits("bob", 3)]);
+    input.order = shares(&input);
+    let found = medians(&input);
+    assert_near(found[1], 60.0);
+    assert_near(found[0], 1_060.0);
+}
