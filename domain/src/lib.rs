@@ -1,11 +1,13 @@
 //! The rules of fair share as pure functions: without I/O, clock and randomness.
 //! Section marks name their page: `FAIR_SHARE §5` is in `docs/FAIR_SHARE.md`, `DIVISION §6` in `docs/DIVISION.md`.
 
+pub mod agreement;
 pub mod bucket;
 pub mod bucket_series;
 pub mod capacity;
 pub mod changes;
 pub mod choices;
+pub mod connectors;
 pub mod cycle;
 pub mod decay;
 pub mod decimal;

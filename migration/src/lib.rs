@@ -32,6 +32,7 @@
 
 mod columns;
 mod m0001_schema;
+mod m0002_connectors;
 pub mod version_0_1;
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, Statement};
@@ -61,7 +62,7 @@ macro_rules! steps {
 /// All steps of the schema.
 pub struct Migrator;
 
-steps! { m0001_schema }
+steps! { m0001_schema m0002_connectors }
 
 /// The steps of a database, in their order.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ mod backup;
 pub mod client;
 mod command;
 mod completions;
+mod connectors;
 mod cycle;
 mod cycle_plan;
 pub mod demo;
@@ -99,6 +100,7 @@ pub const COMMANDS: &[CommandEntry] = &[
     CommandEntry::of::<division::DivisionArgs>(),
     CommandEntry::of::<plan::PlanArgs>(),
     CommandEntry::of::<sequence::SequenceArgs>(),
+    CommandEntry::of::<connectors::ConnectorsArgs>(),
     CommandEntry::of::<simulate::SimulateArgs>(),
     CommandEntry::of::<divide::DivideArgs>(),
     CommandEntry::of::<reclaim::ReclaimArgs>(),

@@ -1,23 +1,28 @@
 //! `fairshared sequence`: orders pending workloads (FAIR_SHARE §9).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::client::{ApiClient, JSON_MEDIA_TYPE};
 use super::command::CommandArgs;
-use super::failure::CommandOutcome;
+use super::connectors::{agreement_text, owner_rows};
+use super::failure::{CommandFailure, CommandOutcome};
 use super::open::{input_name, read_input};
-use super::output::{OutputArgs, OutputFormat, known_percent, print_bytes, print_list, warn, warn_of};
+use super::output::{OutputArgs, OutputFormat, known_percent, print, print_bytes, print_list, warn, warn_of};
 use crate::config::Config;
 
 /// The columns of shares: those in percent for tables, and the exact ones.
 const SHARE_COLUMNS: [(&str, &str); 2] = [("entitled", "entitled_share"), ("parent", "entitled_share_of_parent")];
 const EXPLANATION_COLUMNS: [&str; 3] = ["ahead", "owners_ahead", "because"];
+/// The columns of owners who gain or lose places.
+const OWNER_COLUMNS: &[&str] = &["user_name", "project_name", "places_gained"];
 const PLAIN_COLUMNS: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
 const CHARGE_COLUMNS: &[&str] = &["position", "workload_id", "fair_share_factor", "rank", "charge", "factor_after"];
 
@@ -32,16 +37,27 @@ pub struct SequenceArgs {
     /// Say of each how many are ahead, of how many owners, and why
     #[arg(long)]
     explain: bool,
+    /// The ids of the workloads in the order that is in force now: a JSON array, or one id a line; `-` for standard input. Says how
+    /// both orders agree
+    #[arg(long, value_name = "FILE")]
+    current_order: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 impl CommandArgs for SequenceArgs {
     async fn run(self, config: Config) -> CommandOutcome {
+        if self.file.is_some() && self.file == self.current_order && self.file.as_deref() == Some(Path::new("-")) {
+            let said = "the workloads and the current order cannot both come from standard input";
+            return Err(CommandFailure::Unusable(said.to_owned()));
+        }
         let mut body = self.file.as_deref().map_or_else(|| Ok(b"{}".to_vec()), read_input)?;
         let name = self.file.as_deref().map(input_name).unwrap_or_default();
         if self.explain {
-            body = asking_why(body);
+            body = with_value(body, "explain", &true)?;
+        }
+        if let Some(file) = self.current_order.as_deref() {
+            body = with_value(body, "current_order", &read_order(file)?)?;
         }
         let client = ApiClient::of(&config).await?;
         let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON_MEDIA_TYPE, body);
@@ -70,6 +86,11 @@ impl CommandArgs for SequenceArgs {
                     }
                 }
                 print_list(format, columns, items.as_array().into_iter().flatten())?;
+                let agreement = &answer["agreement"];
+                if agreement.is_object() && format == OutputFormat::Table {
+                    print(&format!("\n{}\n", agreement_text(agreement)))?;
+                    print_list(format, OWNER_COLUMNS, owner_rows(agreement))?;
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -82,9 +103,22 @@ fn explained_columns(format: OutputFormat) -> Vec<&'static str> {
     PLAIN_COLUMNS.iter().copied().chain(shares).chain(EXPLANATION_COLUMNS).collect()
 }
 
-/// The request with `explain` set. A body that is not an object is sent unchanged, and refused.
-fn asking_why(body: Vec<u8>) -> Vec<u8> {
-    let Ok(mut request) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&body) else { return body };
-    request.extend(RawValue::from_string("true".to_owned()).ok().map(|yes| ("explain".to_owned(), yes)));
-    serde_json::to_vec(&request).unwrap_or(body)
+/// The request with a value of its own for `key`. A body that is not an object is sent unchanged, and refused.
+fn with_value(body: Vec<u8>, key: &str, value: &impl Serialize) -> Result<Vec<u8>, CommandFailure> {
+    let Ok(mut request) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&body) else { return Ok(body) };
+    request.insert(key.to_owned(), to_raw_value(value).map_err(io::Error::from)?);
+    Ok(serde_json::to_vec(&request).unwrap_or(body))
+}
+
+/// The ids of a file: a JSON array of texts, otherwise the lines that are not empty.
+fn read_order(file: &Path) -> Result<Vec<String>, CommandFailure> {
+    let text = String::from_utf8(read_input(file)?);
+    let text = text.map_err(|_| CommandFailure::Unusable(format!("{} is not UTF-8 text", input_name(file))))?;
+    if text.trim_start().starts_with('[') {
+        let read = serde_json::from_str(&text);
+        return read.map_err(|error| {
+            CommandFailure::Unusable(format!("{} is not a JSON array of ids: {error}", input_name(file)))
+        });
+    }
+    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }

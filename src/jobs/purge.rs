@@ -22,7 +22,7 @@ impl GroupJob for PurgeJob {
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records and ended kernels that no look-back reaches, and buckets, day totals, divisions, and days of fairness and of ranks past their retention"
+        "removes usage records and ended kernels that no look-back reaches, and buckets, day totals, divisions, connectors, and days of fairness, of ranks and of shadow reports past their retention"
     }
 
     /// Gives an admin a day to check the result of an import, which may bring old usage into a group.
@@ -39,6 +39,7 @@ impl GroupJob for PurgeJob {
             let kernels = service.purge_kernels(work, keep_kernels_days).await?;
             let fairness = service.purge_fairness(&group, keep_history_days).await?;
             let shares = service.purge_share_history(&group, keep_history_days).await?;
+            let (connectors, shadow_days) = service.purge_connectors(&group, keep_history_days).await?;
             let divisions = service.purge_divisions(&group, keep).await?;
             service.shrink_file().await;
             let PurgeLimits { records: records_before, kernels: kernels_before, usage: buckets_before } = limits;
@@ -50,7 +51,7 @@ impl GroupJob for PurgeJob {
             }
             Ok(json!({
                 "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions,
-                "fairness_days": fairness, "share_days": shares,
+                "fairness_days": fairness, "share_days": shares, "shadow_days": shadow_days, "connectors": connectors,
                 "records_before": records_before, "kernels_before": kernels_before, "buckets_before": buckets_before,
             }))
         }

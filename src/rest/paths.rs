@@ -60,6 +60,14 @@ pub struct WorkloadPath {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
+pub struct ConnectorPath {
+    /// Name of the cluster whose scheduler the connector reads.
+    #[param(example = "linux", min_length = 1, max_length = 64)]
+    pub cluster: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
 pub struct JobPath {
     /// Name of the job.
     #[param(example = "aggregate")]

@@ -17,7 +17,7 @@ const fn choice(name: &'static str, summary: &'static str) -> NamedChoice {
 }
 
 /// The actions of all entries, each in a word or two. A new action needs a line here.
-pub const ACTIONS: [NamedChoice; 28] = [
+pub const ACTIONS: [NamedChoice; 29] = [
     choice("weights.put", "Weights"),
     choice("scheduler_options.patch", "Options"),
     choice("configuration.apply", "Applied changes"),
@@ -45,6 +45,7 @@ pub const ACTIONS: [NamedChoice; 28] = [
     choice("kernels.end_inferred", "Ends of kernels inferred"),
     choice("usage_history.put", "Usage of past days imported"),
     choice("usage_history.delete", "Usage of past days removed"),
+    choice("connector.put", "Connector"),
     choice("clock.trust", "Clock trusted"),
 ];
 

@@ -10,6 +10,7 @@ pub mod buckets;
 mod capacities;
 pub mod compute_permits;
 pub mod configuration;
+pub mod connectors;
 pub mod cycle_plans;
 pub mod division;
 pub mod doctor;
@@ -115,6 +116,8 @@ pub struct Service {
     keep_buckets_days: OnceLock<u32>,
     /// The last sequences that schedulers got.
     sequences: sequence::memory::SequenceMemory,
+    /// The last comparisons of sequences with the orders of other schedulers.
+    comparisons: connectors::memory::ComparisonMemory,
     /// The reasons of the newest cycles.
     cycles: cycle_plans::memory::CycleMemory,
     previous_ranks: rank_movement::memory::RankMemory,

@@ -14,7 +14,7 @@ use super::people::CurrentDirectory;
 use super::upkeep::clock_watch::ClockWatch;
 use super::upkeep::health::ServiceHealth;
 use super::upkeep::rewinds::RewindWatch;
-use super::{Clock, Result, Service, SlotGuard, cycle_plans, rank_movement, sequence};
+use super::{Clock, Result, Service, SlotGuard, connectors, cycle_plans, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
 
@@ -58,6 +58,7 @@ impl ServiceStart {
             key_grace: OnceLock::new(),
             keep_buckets_days: OnceLock::new(),
             sequences: sequence::memory::SequenceMemory::default(),
+            comparisons: connectors::memory::ComparisonMemory::default(),
             cycles: cycle_plans::memory::CycleMemory::default(),
             previous_ranks: rank_movement::memory::RankMemory::default(),
             rewinds: RewindWatch::default(),

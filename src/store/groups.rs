@@ -298,7 +298,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     }
     clear!(agent: "agents" capacity_day: "capacity_days");
     clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
-    clear!(fairness_day: "fairness_days");
+    clear!(fairness_day: "fairness_days" connector: "connectors");
     clear!(domain_usage_bucket: "usage_buckets" project_usage_bucket: "usage_buckets" user_usage_bucket: "usage_buckets");
     clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares" user_fair_share: "fair_shares");
     let records = e::usage_slice::Entity::delete_many().filter(e::usage_slice::Column::GroupKey.eq(key.0));
@@ -307,6 +307,11 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     let days = e::share_day::Entity::delete_many().filter(e::share_day::Column::GroupKey.eq(key.0));
     gone.insert("share_days", days.exec(db).await?.rows_affected);
     e::run_time::Entity::delete_many().filter(e::run_time::Column::GroupKey.eq(key.0)).exec(db).await?;
+    let shadow = e::shadow_day::Entity::delete_many().filter(e::shadow_day::Column::GroupKey.eq(key.0));
+    gone.insert("shadow_days", shadow.exec(db).await?.rows_affected);
+    let owners = e::shadow_owner_day::Entity::delete_many().filter(e::shadow_owner_day::Column::GroupKey.eq(key.0));
+    owners.exec(db).await?;
+    e::shadow_comparison::Entity::delete_by_id(key.0).exec(db).await?;
     let totals = e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0));
     gone.insert("day_totals", totals.exec(db).await?.rows_affected);
     let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));

@@ -1,5 +1,6 @@
 //! Laws and worked examples of the pure rules.
 
+mod agreement;
 mod buckets;
 mod capacity;
 mod cycle;

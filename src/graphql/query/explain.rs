@@ -13,6 +13,7 @@ use crate::service::explain::ExplainInput;
 use crate::service::input::json;
 use crate::service::input::page::{MAX_PAGE, check_limit};
 use crate::service::sequence::SequenceInput;
+use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::sequence::request::SequenceRequest;
 
 #[derive(Default)]
@@ -42,7 +43,8 @@ impl ExplainQueries {
     }
 
     /// The order in which workloads would start now, each with why it waits: the reported ones that wait, or those of `input`,
-    /// which has the shape of the body of `POST /resource-groups/{rg}/sequence`. `first` of them are shown.
+    /// which has the shape of the body of `POST /resource-groups/{rg}/sequence`. An `input` without `workloads` orders the
+    /// reported ones, too. `first` of them are shown.
     async fn sequence(
         &self,
         ctx: &Context<'_>,
@@ -62,16 +64,27 @@ impl ExplainQueries {
             }
             Some(JsonString(input)) => {
                 let (body, key) = (input.to_string(), caller.key_id);
+                let group = service.group(&caller, &resource_group)?;
+                caller.require_scheduler()?;
+                let kernels = match input.get("workloads") {
+                    Some(_) => None,
+                    None => Some(service.reported_kernels(&group).await?),
+                };
                 let work = || {
                     let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| move_faults(e.into()))?;
-                    if request.workloads.is_none() {
-                        let detail = "`workloads` is missing; without `input`, the reported workloads are ordered";
-                        return Err(Error::invalid("/input/workloads", "missing_field", detail));
+                    if request.workloads.is_none() && kernels.is_none() {
+                        return Err(Error::about("/input/workloads", "missing_field", "is missing"));
                     }
                     let asked: SequenceInput = request.into();
                     let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
-                    let sequenced = service.sequence(&caller, &resource_group, asked).map_err(move_faults)?;
-                    Ok(Sequence::new(&sequenced, &[], None, first))
+                    let reported = kernels.map(|kernels| ReportedWorkloads::of(&group, &kernels));
+                    let requested = reported.as_ref().map(ReportedWorkloads::requested_slots).unwrap_or_default();
+                    let asked = match reported {
+                        Some(reported) => reported.fill(asked),
+                        None => asked,
+                    };
+                    let sequenced = service.sequence_in(&caller, group, asked).map_err(move_faults)?;
+                    Ok(Sequence::new(&sequenced, &requested, None, first))
                 };
                 service.permits.run(key, work).await?
             }

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod buckets;
+pub mod connectors;
 pub mod division;
 pub mod explain;
 pub mod fairness;
@@ -46,6 +47,7 @@ struct PlanQueries(
     simulations::SimulationQuery,
     kernels::KernelQueries,
     workloads::WorkloadQueries,
+    connectors::ConnectorQueries,
 );
 
 /// Queries of usage.

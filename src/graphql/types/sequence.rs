@@ -2,7 +2,7 @@
 
 use async_graphql::SimpleObject;
 
-use super::{InputWarning, WorkloadWaiting, input_warnings};
+use super::{InputWarning, SequenceAgreementNode, WorkloadWaiting, input_warnings};
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
 use crate::domain::slots::SlotAmounts;
@@ -25,6 +25,8 @@ pub struct Sequence {
     /// How many workloads are in order, shown or not.
     count: usize,
     pub items: Vec<SequenceItem>,
+    /// The agreement with the `current_order` of `input`; null if it has none.
+    agreement: Option<SequenceAgreementNode>,
     /// Likely mistakes in the workloads of `input`, to which pointers lead; the order does not depend on it.
     warnings: Vec<InputWarning>,
 }
@@ -118,6 +120,7 @@ impl Sequence {
             calculated_at: group.calculated_at().map(DateTime),
             count: sequenced.order.len(),
             items: places.filter(is_shown).take(first as usize).map(item).collect(),
+            agreement: sequenced.agreement().map(SequenceAgreementNode::from),
             warnings: input_warnings(sequenced.warnings.clone()),
         }
     }

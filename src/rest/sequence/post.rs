@@ -58,9 +58,12 @@ pub async fn handle(
 }
 
 /// False for a body without the key `workloads`. The text is only searched, because parsing it twice would take long; a key
-/// that is written with escapes is found when the body is parsed.
+/// that is written with escapes is found when the body is parsed. Only a key has a colon behind it: a workload may have the same
+/// text as its id.
 fn names_workloads(body: &[u8]) -> bool {
-    memmem::find(body, br#""workloads""#).is_some()
+    const KEY: &[u8] = br#""workloads""#;
+    let is_key = |at: usize| body[at + KEY.len()..].trim_ascii_start().starts_with(b":");
+    memmem::find_iter(body, KEY).any(is_key)
 }
 
 /// The answer for the workloads of the request, or for those that were reported.

@@ -12,6 +12,7 @@ use crate::service::explain::answer::WaitingReason;
 use crate::service::group::snapshots::rows::UserShare;
 use crate::service::input::warning::InputWarning;
 use crate::service::sequence::SequencedWorkloads;
+use crate::service::sequence::agreement::SequenceAgreement;
 use crate::service::workloads::answer::WaitingState;
 
 /// The same workloads, or the first of them, in the order in which they should start.
@@ -30,6 +31,10 @@ pub struct SequenceAnswer<'a> {
     pub calculated_at: Option<Timestamp>,
     #[schema(value_type = Vec<SequenceItem>)]
     pub items: SequenceItems<'a>,
+    /// The agreement with `current_order`; absent if the request has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub agreement: Option<SequenceAgreement>,
     /// Likely mistakes in the request; absent where there is nothing. The order does not depend on it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schema(value_type = Option<Vec<InputWarning>>, nullable = false)]
@@ -89,6 +94,7 @@ impl<'a> SequenceAnswer<'a> {
             message: group.scheduler.success_message(),
             calculated_at: group.calculated_at(),
             items: SequenceItems(sequenced),
+            agreement: sequenced.agreement(),
             warnings: &sequenced.warnings,
         }
     }

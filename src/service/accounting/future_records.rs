@@ -6,6 +6,7 @@ use crate::service::group::transaction::GroupTransaction;
 use crate::service::upkeep::clock_watch::MAX_DIFFERENCE_MICROS;
 use crate::store::division_days::DivisionDay;
 use crate::store::fairness_days::FairnessDay;
+use crate::store::shadow_reports::{ShadowDay, ShadowOwnerDay};
 use crate::store::share_days::ShareDay;
 use crate::store::{self, day_rows};
 
@@ -30,6 +31,8 @@ pub async fn come_back(session: &mut GroupTransaction) -> Result<()> {
     day_rows::forget_after::<DivisionDay>(session.write(), name, today).await?;
     day_rows::forget_after::<FairnessDay>(session.write(), name, today).await?;
     day_rows::forget_after::<ShareDay>(session.write(), session.key().0, today).await?;
+    day_rows::forget_after::<ShadowDay>(session.write(), session.key().0, today).await?;
+    day_rows::forget_after::<ShadowOwnerDay>(session.write(), session.key().0, today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();

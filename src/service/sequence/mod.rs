@@ -1,5 +1,6 @@
 //! Orders pending workloads, from published state only (FAIR_SHARE §9).
 
+pub mod agreement;
 mod domain_weights;
 mod explained;
 mod impediments;
@@ -19,9 +20,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use self::agreement::{CurrentOrder, OrderComparison, OwnerNameLookup};
 use self::domain_weights::DomainWeights;
 pub use self::explained::ExplainedWorkload;
 use self::owners::{owners, placed};
+use super::connectors::memory::RememberedComparison;
 use super::group::live_kernels::LiveKernelList;
 use super::group::snapshots::GroupSnapshot;
 use super::group::snapshots::division::SnapshotDivision;
@@ -44,6 +47,7 @@ use crate::domain::sequencer::{OrderDecision, QueueClaims, SequenceWorkload};
 use crate::domain::slots::{SlotAmounts, optional_resource_slots};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
+use crate::process::random;
 
 /// The number of started kernels that can be charged within about a millisecond.
 const INLINE_MAX_KERNELS: usize = 5_000;
@@ -132,6 +136,8 @@ pub struct SequenceInput<'a> {
     pub explain: bool,
     /// The impediment of each workload that can never start; `None` if these are not known yet.
     pub impediments: Option<Vec<Option<StartImpediment>>>,
+    /// The ids of the workloads in the order that is in force now; `None` if it is not to be compared.
+    pub current_order: Option<Vec<String>>,
 }
 
 /// Workloads in the order in which they should start.
@@ -151,6 +157,8 @@ pub struct SequencedWorkloads<'a> {
     pub explained: Vec<ExplainedWorkload>,
     /// The impediments of those of `workloads` that can never start; empty unless requested.
     pub impediments: Vec<Option<StartImpediment>>,
+    /// The sequence beside the order that is in force now; `None` unless requested.
+    pub comparison: Option<Arc<OrderComparison>>,
     /// Probable mistakes in the request.
     pub warnings: Vec<InputWarning>,
 }
@@ -208,7 +216,18 @@ impl Service {
     ) -> Result<SequencedWorkloads<'a>> {
         caller.require_scheduler()?;
         let names_all = caller.require_all_groups().is_ok();
-        self.order_with_names(group, input, self.clock().now(), names_all)
+        let sequenced = self.order_with_names(group, input, self.clock().now(), names_all)?;
+        if let Some(comparison) = &sequenced.comparison {
+            self.comparisons.keep(RememberedComparison {
+                id: random::id(),
+                group: sequenced.group.key,
+                key: caller.key_id,
+                taken_at: self.trusted_time(sequenced.at),
+                comparison: Arc::clone(comparison),
+                is_counted: false,
+            });
+        }
+        Ok(sequenced)
     }
 
     /// [`Service::sequence`] for a group that may differ from the stored one, as of `now`.
@@ -231,6 +250,8 @@ impl Service {
         names_all: bool,
     ) -> Result<SequencedWorkloads<'a>> {
         let form = progressive_form(&group, input.mode)?;
+        let current_order = input.current_order.take();
+        let current_order = current_order.as_deref().map(CurrentOrder::read).transpose()?;
         // The directory is not locked while workloads are ordered.
         let (owners, placed) = {
             let people = self.people();
@@ -241,7 +262,9 @@ impl Service {
         let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
         let domain_assignments =
             domain_assignments(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(_, owner)| owner)));
-        let warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
+        let mut warnings = warnings::find(self, &group, names_all, &input, (&owners, &known), &placed);
+        let names =
+            current_order.as_ref().map(|_| OwnerNameLookup::new(&group.facts().rows, &input.workloads, &owners));
         let impediments = match input.impediments.take() {
             Some(known) => known,
             None if input.explain => impediments::find(group.facts(), &input.workloads, &owners),
@@ -269,6 +292,10 @@ impl Service {
         };
         let OrderedPrefix { workloads, order, charged, decisions } = ordered;
         let explained = explained::explain_workloads(&workloads, &order, decisions);
+        let comparison = current_order.as_ref().zip(names).map(|(current, names)| {
+            warnings.extend(current.warning(&workloads));
+            Arc::new(current.compare(&workloads, &order, &names))
+        });
         Ok(SequencedWorkloads {
             group,
             at: now,
@@ -279,6 +306,7 @@ impl Service {
             charged,
             explained,
             impediments,
+            comparison,
             warnings,
         })
     }

@@ -91,6 +91,12 @@ impl ReportedWorkloads {
         service.order_of(group.clone(), self.fill(SequenceInput { explain, ..SequenceInput::default() }), now)
     }
 
+    /// The slots that each of them asks for.
+    pub fn requested_slots(&self) -> Vec<SlotAmounts> {
+        let slots = |workload: &PendingWorkload| workload.requested_slots.as_deref().cloned().unwrap_or_default();
+        self.workloads.iter().map(slots).collect()
+    }
+
     /// The input of a sequence of these workloads, with all else from `input`.
     pub fn fill(self, input: SequenceInput<'_>) -> SequenceInput<'_> {
         SequenceInput { workloads: self.workloads, impediments: Some(self.impediments), ..input }
@@ -123,8 +129,7 @@ impl Service {
         let key = visible.access().key();
         let work = || {
             let reported = ReportedWorkloads::of(&visible, &kernels);
-            let slots = |workload: &PendingWorkload| workload.requested_slots.as_deref().cloned().unwrap_or_default();
-            let requested = reported.workloads.iter().map(slots).collect();
+            let requested = reported.requested_slots();
             let input = reported.fill(SequenceInput { mode, explain: true, ..SequenceInput::default() });
             let mut sequenced = self.order_of(visible, input, self.clock().now())?;
             // The workloads are not part of the request, so warnings about them have no place in it. Only callers that see

@@ -55,7 +55,7 @@ impl Service {
         let only = group.access().only_user();
         let find = |last: &RememberedSequence| {
             let request: SequenceRequest = read(&last.request)?;
-            let input = SequenceInput { limit: None, explain: true, ..request.into() };
+            let input = SequenceInput { limit: None, explain: true, current_order: None, ..request.into() };
             let found = in_order(&self.order_of(last.group.clone(), input, last.at)?, id);
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };

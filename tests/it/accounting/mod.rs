@@ -47,7 +47,7 @@ fn member(user: &str, project: &str) -> Member {
 }
 
 /// The number that a statement returns.
-async fn number(store: &Store, sql: &str) -> i64 {
+pub async fn number(store: &Store, sql: &str) -> i64 {
     use sea_orm::{ConnectionTrait, Statement};
     let asked = Statement::from_string(store.read().get_database_backend(), sql.to_owned());
     store.read().query_one_raw(asked).await.unwrap().unwrap().try_get_by_index(0).unwrap()

@@ -28,7 +28,7 @@ async fn up_down_up(db: TestDb) {
         assert_eq!(run(&db, ["rank", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
         run(&db, DOWN_ALL.iter().copied().chain([all.to_string().as_str()])).ok();
         assert_eq!(statuses(), vec!["pending"; all]);
-        assert!(run(&db, ["rank", "nowhere"]).refused(1).ends_with("`fairshared migrate up` applies it"));
+        assert!(run(&db, ["rank", "nowhere"]).refused(1).ends_with("`fairshared migrate up` applies them"));
     }
     assert_eq!(run(&db, ["migrate", "down"]).refused(2), "cannot revert 1 migration: the database has 0");
 }
@@ -65,7 +65,7 @@ fn status_is_a_table_or_csv() {
     let db = sqlite_unmigrated();
     run(&db, ["migrate", "up"]).ok();
     let csv = run(&db, ["migrate", "status", "-o", "csv"]).ok();
-    assert!(csv.starts_with("name,status\nm0001_schema,applied\n"), "{csv}");
+    assert!(csv.starts_with("name,status\nm0001_schema,applied\nm0002_connectors,applied\n"), "{csv}");
     let table = run(&db, ["migrate", "status"]).ok();
     assert!(table.lines().next().unwrap().contains("NAME"), "{table}");
     assert!(table.contains("m0001_schema"), "{table}");
@@ -106,7 +106,11 @@ fn logs_of_two_servers(db: &TestDb) -> String {
         started.map(|server| server.join().unwrap())
     });
     let logs = logs.map(|log| std::fs::read_to_string(log).unwrap()).concat();
-    assert_eq!(run(db, ["migrate", "status", "-o", "csv"]).ok(), "name,status\nm0001_schema,applied\n", "{logs}");
+    assert_eq!(
+        run(db, ["migrate", "status", "-o", "csv"]).ok(),
+        "name,status\nm0001_schema,applied\nm0002_connectors,applied\n",
+        "{logs}"
+    );
     logs
 }
 

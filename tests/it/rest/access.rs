@@ -6,6 +6,7 @@ use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
 use serde_json::{Value, json};
 
+use super::connectors::{play_round, round};
 use super::support::{Server, group};
 use crate::support::fixture::{admin, id, kernel};
 use crate::support::{on_both, time};
@@ -59,6 +60,9 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("GET", group(&format!("/kernels/{}", id("k1"))), None, &ALL),
         ("POST", group("/sequence"), Some(workload), SCHEDULERS),
         ("POST", group("/cycle-plans"), Some(json!({})), SCHEDULERS),
+        ("PUT", "/connectors/linux".into(), Some(round(&json!({}))), SCHEDULERS),
+        ("GET", "/connectors".into(), None, READERS),
+        ("GET", group("/shadow-report"), None, READERS),
         ("GET", group("/workloads"), None, &ALL),
         ("GET", group(&format!("/workloads?user_uuid={carol}")), None, READERS),
         ("GET", group(&format!("/workloads/{}", id("k1"))), None, &ALL),
@@ -88,6 +92,7 @@ on_both! {
         let server = Server::with_usage(db).await;
         server.group("other", &json!({})).await;
         server.call("PUT", &group("/agents/spare"), Some(&json!({"available_slots": {}}))).await.json(201);
+        play_round(&server, "linux", &["a", "b"]).await;
         // Roles with the fewest rights come first, so that a deletion by an admin is the last call.
         for role in ALL.into_iter().rev() {
             let key = server.key_for(role, (role == Role::User).then_some("alice")).await;

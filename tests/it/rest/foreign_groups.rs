@@ -43,6 +43,8 @@ async fn two_groups(db: TestDb) -> (Server, Foreign, Vec<(Role, String)>) {
     server.call("PUT", &group("/queues"), Some(&queues)).await.json(200);
     let weights = json!({"items": [{"target_type": "domain", "target_id": "research", "weight": "2"}]});
     server.call("PUT", &group("/fair-share-weights"), Some(&weights)).await.json(200);
+    let connector = json!({"resource_group": GROUP, "kind": "slurm", "version": "1", "mode": "shadow"});
+    server.call("PUT", "/connectors/foreign-cluster", Some(&connector)).await.json(201);
     server.group("other", &json!({})).await;
     let agent = json!({"available_slots": {"cpu": "10"}});
     server.call("PUT", "/resource-groups/other/agents/own-node", Some(&agent)).await.json(201);
@@ -67,8 +69,17 @@ async fn two_groups(db: TestDb) -> (Server, Foreign, Vec<(Role, String)>) {
 
 /// Texts that name people and things of the first group alone.
 fn marks() -> Vec<String> {
-    let names =
-        ["research", "sales", "alice-the-foreigner", "foreign-vision", "foreign-queue", "node-01", "bob", "carol"];
+    let names = [
+        "research",
+        "sales",
+        "alice-the-foreigner",
+        "foreign-vision",
+        "foreign-queue",
+        "foreign-cluster",
+        "node-01",
+        "bob",
+        "carol",
+    ];
     let ids = ["alice", "bob", "carol", "vision", "audio", "k1", "k2", "k3"].map(|name| id(name).to_string());
     names.map(str::to_owned).into_iter().chain(ids).chain([GROUP.to_owned()]).collect()
 }
@@ -95,6 +106,15 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
         }
         "simulate_reclaim" => (refused, with_body("/reclaim/simulate", json!({}))),
         "simulate_cycle" => (refused, with_body("/cycle/simulate", json!({}))),
+        "list_connectors" => (open, alone("/connectors")),
+        "put_connector" => {
+            let of = |group: &str| json!({"resource_group": group, "kind": "slurm", "version": "1", "mode": "shadow"});
+            (
+                refused,
+                [with_body("/connectors/new", of(GROUP)), with_body("/connectors/foreign-cluster", of("other"))]
+                    .concat(),
+            )
+        }
         "get_doctor" => (open, alone("/doctor")),
         "get_metadata" => (open, alone("/metadata")),
         "list_domains" => (refused, alone("/domains")),
@@ -148,6 +168,7 @@ fn document(field: &str, foreign: &Foreign) -> (bool, String) {
         "simulate_reclaim" => (refused, r#"{ simulate_reclaim(input: "{}") }"#.to_owned()),
         "simulate_cycle" => (refused, r#"{ simulate_cycle(input: "{}") }"#.to_owned()),
         "usage_report" => (open, r#"{ usage_report(from: "2026-01-01", to: "2026-01-13", by: [USER]) { edges { node { user_uuid user_name } } } }"#.to_owned()),
+        "connectors" => (open, "{ connectors { cluster resource_group } }".to_owned()),
         "jobs" => (open, "{ jobs { name } }".to_owned()),
         "job_runs" => (open, "{ job_runs { edges { node { job resource_group } } } }".to_owned()),
         "audit_log" => (open, "{ audit_log { edges { node { action target resource_group before after } } } }".to_owned()),

@@ -1,11 +1,13 @@
 //! REST through the real router, over real databases.
 
 mod access;
+mod agreement;
 mod audit_log;
 mod bad_input;
 mod charge_class;
 mod configuration;
 mod connections;
+mod connectors;
 pub mod contract;
 mod cors;
 mod cycle_plans;

@@ -67,7 +67,7 @@ fn sample(name: &str) -> String {
         "available_slots" => r#"{"cpu": "1"}"#.to_owned(),
         "input" => "{}".to_owned(),
         "domain_name" | "target_id" => "research".to_owned(),
-        "agent_id" | "queue" | "name" | "source" | "workload_id" => "spare".to_owned(),
+        "agent_id" | "cluster" | "queue" | "name" | "source" | "workload_id" => "spare".to_owned(),
         _ => panic!("say in `sample` what {name} may be"),
     }
 }

@@ -83,7 +83,8 @@ async fn up(store: &Store) {
 }
 
 async fn down(store: &Store) {
-    store.migrate_down(1).await.unwrap();
+    let steps = store.schema().await.unwrap().applied.len();
+    store.migrate_down(u32::try_from(steps).unwrap()).await.unwrap();
 }
 
 /// The parts that only one of two schemas has.

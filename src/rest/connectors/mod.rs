@@ -1,0 +1,5 @@
+//! Connectors of other schedulers, with their rounds.
+
+pub mod list;
+pub mod put;
+pub mod view;

@@ -1,0 +1,3 @@
+//! The shadow report of a group.
+
+pub mod get;

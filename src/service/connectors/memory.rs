@@ -1,0 +1,92 @@
+//! The last comparisons of sequences with the orders of other schedulers. A sequence never waits for the database, so that a
+//! comparison stays in memory until the report of its round, which is a write, stores it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+use crate::domain::ids::GroupKey;
+use crate::domain::time::Timestamp;
+use crate::service::sequence::agreement::OrderComparison;
+
+/// The number of comparisons that are kept for each group and key. It is more than one, because a key may serve several
+/// connectors of a group.
+const KEPT_OF_EACH: usize = 4;
+/// The largest number of rows, places and owners, of all kept comparisons together.
+const MAX_KEPT_ROWS: usize = 200_000;
+
+/// A comparison that was answered.
+#[derive(Clone)]
+pub struct RememberedComparison {
+    pub id: Uuid,
+    pub group: GroupKey,
+    /// The key that has asked for the sequence.
+    pub key: Option<Uuid>,
+    /// The time at which the order was computed.
+    pub taken_at: Timestamp,
+    pub comparison: Arc<OrderComparison>,
+    /// True once a shadow report has it. It stays, so that a report that is sent again finds no older one in its place.
+    pub is_counted: bool,
+}
+
+impl RememberedComparison {
+    fn rows(&self) -> usize {
+        self.comparison.first_places.len() + self.comparison.owners.len()
+    }
+
+    fn is_of(&self, group: GroupKey, key: Option<Uuid>) -> bool {
+        (self.group, self.key) == (group, key)
+    }
+}
+
+/// The last comparisons of all groups, the oldest first.
+#[derive(Default)]
+pub struct ComparisonMemory(Mutex<VecDeque<RememberedComparison>>);
+
+impl ComparisonMemory {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<RememberedComparison>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a comparison. It replaces the oldest one of its group and key if there are enough, and the oldest ones of all
+    /// groups if there is no room.
+    pub fn keep(&self, remembered: RememberedComparison) {
+        let mut kept = self.lock();
+        let (group, key) = (remembered.group, remembered.key);
+        let mut alike = kept.iter().enumerate().filter(|(_, one)| one.is_of(group, key));
+        if let Some((oldest, _)) = alike.next()
+            && alike.count() + 1 >= KEPT_OF_EACH
+        {
+            kept.remove(oldest);
+        }
+        kept.push_back(remembered);
+        let mut rows: usize = kept.iter().map(RememberedComparison::rows).sum();
+        while rows > MAX_KEPT_ROWS
+            && let Some(oldest) = kept.pop_front()
+        {
+            rows -= oldest.rows();
+        }
+    }
+
+    /// Marks a comparison as one that a shadow report has.
+    pub fn mark_counted(&self, id: Uuid) {
+        for one in self.lock().iter_mut().filter(|one| one.id == id) {
+            one.is_counted = true;
+        }
+    }
+
+    /// The newest comparison of a group and key for which `is_wanted` holds, of those that no shadow report has and that were taken
+    /// after the one with the id `counted`.
+    pub fn find_newer(
+        &self,
+        (group, key): (GroupKey, Option<Uuid>),
+        counted: Option<Uuid>,
+        is_wanted: impl Fn(&OrderComparison) -> bool,
+    ) -> Option<RememberedComparison> {
+        let kept = self.lock();
+        let of_both = kept.iter().rev().filter(|one| one.is_of(group, key));
+        let mut newer = of_both.take_while(|one| Some(one.id) != counted);
+        newer.find(|one| !one.is_counted && is_wanted(&one.comparison)).cloned()
+    }
+}

@@ -1,0 +1,257 @@
+//! Connectors of other schedulers (FAIR_SHARE §13): the reports of their rounds, and what the rounds add to shadow reports.
+//!
+//! A round asks for a sequence with the order that the scheduler has now, and reports its outcome at its end. The answer to the
+//! sequence has the agreement of both orders. It must not wait for the database, so that the comparison stays in the memory of
+//! the process. The report of the round stores it: the last comparison of the group, and the sums of the day, in the same
+//! transaction as the round itself. A round that was acknowledged is therefore stored, and one that was not changes nothing.
+//!
+//! Invariants:
+//! - A comparison is added to the sums once, even if the report is sent again, because the connector's row has the id of the last
+//!   one that was added.
+//! - A comparison belongs to the round of the key that has asked for it, in the same group and with the same counts. One that
+//!   another client has asked for is never added.
+
+pub mod memory;
+pub mod round;
+pub mod shadow_report;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use self::round::{ConnectorReport, ConnectorRound};
+use super::audit::{self, AuditedChange};
+use super::group::visible::VisibleGroup;
+use super::input::warning::InputWarning;
+use super::sequence::agreement::OrderComparison;
+use super::work::run_to_completion;
+use super::{Caller, Error, Result, Service};
+use crate::domain::connectors::{ConnectorKind, ConnectorMode};
+use crate::domain::time::Timestamp;
+use crate::store::connectors::StoredConnector;
+use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
+use crate::store::{self, StoreError, Tx};
+
+/// The largest number of connectors of a server.
+const MAX_CONNECTORS: u64 = 1_000;
+
+/// A connector with its last round.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
+    "last_round_at": "2026-01-13T12:00:00Z",
+    "last": {
+        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
+        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
+        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
+    }
+}))]
+pub struct ConnectorStatus {
+    /// The cluster whose scheduler it reads.
+    pub cluster: String,
+    pub kind: ConnectorKind,
+    pub version: String,
+    pub mode: ConnectorMode,
+    pub resource_group: String,
+    /// When the server got the report of the last round.
+    #[schema(value_type = String, format = DateTime)]
+    pub last_round_at: Timestamp,
+    pub last: ConnectorRound,
+}
+
+impl TryFrom<StoredConnector> for ConnectorStatus {
+    type Error = Error;
+    fn try_from(row: StoredConnector) -> Result<Self> {
+        let last = serde_json::from_str(&row.last_round);
+        let last = last.map_err(|error| Error::failed("the last round of a connector cannot be read", error))?;
+        Ok(Self {
+            cluster: row.cluster,
+            kind: row.kind,
+            version: row.version,
+            mode: row.mode,
+            resource_group: row.resource_group,
+            last_round_at: row.last_round_at,
+            last,
+        })
+    }
+}
+
+/// The result of a report.
+#[derive(Clone, Debug)]
+pub struct StoredRound {
+    pub connector: ConnectorStatus,
+    /// True for the first round of a connector.
+    pub is_new: bool,
+    /// Probable mistakes in the report.
+    pub warnings: Vec<InputWarning>,
+}
+
+impl Service {
+    /// The connectors of the groups that the caller's key reaches, by cluster.
+    #[tracing::instrument(name = "service.connectors.connectors", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn connectors(&self, caller: &Caller) -> Result<Vec<ConnectorStatus>> {
+        caller.require_reader()?;
+        let rows = store::connectors::list(self.store().read(), caller.groups.as_deref()).await?;
+        rows.into_iter().map(ConnectorStatus::try_from).collect()
+    }
+
+    /// Stores the report of a round, with the comparison of orders that the round has made.
+    #[tracing::instrument(name = "service.connectors.put_round", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn put_round(
+        self: &Arc<Self>,
+        caller: Caller,
+        cluster: String,
+        report: ConnectorReport,
+    ) -> Result<StoredRound> {
+        caller.require_scheduler()?;
+        report.check(&cluster)?;
+        let group = self.group(&caller, &report.resource_group)?;
+        let service = Arc::clone(self);
+        run_to_completion(async move { service.store_round(&caller, &group, cluster, report).await }).await
+    }
+
+    async fn store_round(
+        &self,
+        caller: &Caller,
+        group: &VisibleGroup,
+        cluster: String,
+        report: ConnectorReport,
+    ) -> Result<StoredRound> {
+        let now = self.trusted_now();
+        let tx = self.store().begin().await?;
+        // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find the group.
+        // The lock also keeps two reports of one group apart, so that no comparison is added twice.
+        if !store::groups::prevent_deletion(&tx, &group.name).await? {
+            return Err(Error::unknown_group(&group.name));
+        }
+        let known = store::connectors::find(&tx, &cluster).await?;
+        check_connector(&tx, caller, &cluster, known.as_ref()).await?;
+        let (kind, version, mode) = (report.kind, report.version.clone(), report.mode);
+        let round = report.into_round();
+        let comparison = self.add_comparison(&tx, caller, group, (&cluster, known.as_ref()), &round).await?;
+        let warnings = (round.compared > 0 && comparison.is_none()).then(missing_comparison).into_iter().collect();
+        let last_round = serde_json::to_string(&round).map_err(|e| Error::failed("a round was not written", e))?;
+        let row = StoredConnector {
+            cluster,
+            resource_group: group.name.to_string(),
+            kind,
+            version,
+            mode,
+            last_round_at: now,
+            last_round,
+            comparison: comparison.or_else(|| known.as_ref()?.comparison),
+        };
+        audit_connector(&tx, caller, known.as_ref(), &row).await?;
+        store::connectors::save(&tx, row.clone()).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        if let Some(id) = comparison {
+            self.comparisons.mark_counted(id);
+        }
+        Ok(StoredRound { connector: row.try_into()?, is_new: known.is_none(), warnings })
+    }
+
+    /// Adds the comparison of a round to the shadow report. Returns its id; `None` if no comparison belongs to the round, or if it
+    /// was added before.
+    async fn add_comparison(
+        &self,
+        tx: &Tx,
+        caller: &Caller,
+        group: &VisibleGroup,
+        (cluster, known): (&str, Option<&StoredConnector>),
+        round: &ConnectorRound,
+    ) -> Result<Option<uuid::Uuid>> {
+        let is_of_round = |comparison: &OrderComparison| {
+            let agreement = comparison.agreement;
+            (agreement.compared, agreement.same_place) == (round.compared as usize, round.same_place as usize)
+        };
+        let counted = known.and_then(|known| known.comparison);
+        let found = self.comparisons.find_newer((group.key, caller.key_id), counted, is_of_round);
+        let Some(found) = found.filter(|found| found.comparison.agreement.compared > 0) else { return Ok(None) };
+        let OrderComparison { agreement, first_places, owners } = &*found.comparison;
+        let first_places = serde_json::to_string(first_places);
+        let latest = ShadowComparison {
+            cluster: cluster.to_owned(),
+            mode: round.mode,
+            taken_at: found.taken_at,
+            agreement: *agreement,
+            first_places: first_places.map_err(|e| Error::failed("a comparison was not written", e))?,
+        };
+        let day = found.taken_at.day();
+        let owner = |gain: &super::sequence::agreement::OwnerGain| ShadowOwnerDay {
+            day,
+            owner: gain.owner,
+            user_name: gain.shown.user_name.clone(),
+            project_name: gain.shown.project_name.clone(),
+            places_gained: gain.places,
+        };
+        store::shadow_reports::add_round(tx, group.key, day, latest, owners.iter().map(owner)).await?;
+        Ok(Some(found.id))
+    }
+
+    /// Removes connectors of a group whose last round is older than `keep_days`, and the days of its shadow report that are.
+    /// Returns the numbers of connectors and of days.
+    #[tracing::instrument(
+        name = "service.connectors.purge_connectors",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn purge_connectors(&self, group: &str, keep_days: u32) -> Result<(u64, u64)> {
+        let key = self.group(&Caller::job(), group)?.key;
+        let before = self.clock().now().day().back(keep_days);
+        let db = self.store().write();
+        store::day_rows::purge::<ShadowOwnerDay>(db, key.0, before).await?;
+        let days = store::day_rows::purge::<store::shadow_reports::ShadowDay>(db, key.0, before).await?;
+        Ok((store::connectors::purge(db, group, before.start()).await?, days))
+    }
+}
+
+/// Refuses a connector that reports to a group which the key does not reach, and a new one if there are too many.
+async fn check_connector(tx: &Tx, caller: &Caller, cluster: &str, known: Option<&StoredConnector>) -> Result<()> {
+    let Some(known) = known else {
+        if store::connectors::count(tx).await? < MAX_CONNECTORS {
+            return Ok(());
+        }
+        let detail =
+            format!("the server has {MAX_CONNECTORS} connectors; those without rounds go after their retention");
+        return Err(Error::Conflict { code: "too_many_connectors", detail });
+    };
+    if caller.reaches(&known.resource_group) {
+        return Ok(());
+    }
+    let detail = format!("the connector of {cluster:?} reports to a resource group that this key does not reach");
+    Err(Error::Forbidden(detail))
+}
+
+/// Writes an entry into the audit log if the connector is new, or has another group, kind, version or mode. Rounds leave none.
+async fn audit_connector(
+    tx: &Tx,
+    caller: &Caller,
+    known: Option<&StoredConnector>,
+    row: &StoredConnector,
+) -> Result<()> {
+    let facts = |row: &StoredConnector| json!({"resource_group": row.resource_group, "kind": row.kind, "version": row.version, "mode": row.mode});
+    let (before, after) = (known.map(facts), facts(row));
+    if before.as_ref() == Some(&after) {
+        return Ok(());
+    }
+    let change = AuditedChange {
+        action: "connector.put",
+        target: row.cluster.clone(),
+        before,
+        after: Some(after),
+        reason: None,
+    };
+    audit::write(tx, caller, change, Some(&row.resource_group), row.last_round_at).await?;
+    Ok(())
+}
+
+/// The warning about a round whose comparison is not known.
+fn missing_comparison() -> InputWarning {
+    let detail = "no comparison of this round is at hand, so that the shadow report stays as it is: the same key has to ask this server \
+                  for the sequence with `current_order` before, and a comparison counts once";
+    InputWarning::at("/compared", "no_comparison", detail)
+}
