@@ -37,6 +37,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["reports", `${GROUP}/reports`],
     ["whatif", `${GROUP}/whatif?s=${SCENARIO}`],
     ["settings", `${GROUP}/settings`],
+    ["connectors", `${GROUP}/connectors`],
     ["jobs", `${GROUP}/jobs`],
     ["audit", `${GROUP}/audit`],
     ["keys", `${GROUP}/keys`],

@@ -33,6 +33,7 @@ export const PAGES: PageDef[] = [
   { id: "reports", name: "Reports", section: "History", for: readers, load: () => import("./reports/index.tsx") },
   { id: "whatif", name: "What if", section: "Manage", for: readers, load: () => import("./whatif/index.tsx") },
   { id: "settings", name: "Settings", section: "Manage", for: readers, load: () => import("./settings/index.tsx") },
+  { id: "connectors", name: "Connectors", section: "Manage", for: readers, load: () => import("./connectors/index.tsx") },
   { id: "jobs", name: "Jobs", section: "Manage", for: readers, load: () => import("./jobs/index.tsx") },
   { id: "audit", name: "Audit", section: "Manage", for: admins, ofServer: true, load: () => import("./audit/index.tsx") },
   { id: "keys", name: "Keys", section: "Manage", for: admins, ofServer: true, load: () => import("./keys/index.tsx") },
