@@ -126,7 +126,9 @@ fn it_says_in_one_line_why_it_cannot_serve() {
     let serve = |args: &[&str]| end(over(&db.url).env("FAIRSHARED_LOG", "error").arg("serve").args(args));
     // Without migrations the database must be complete.
     assert!(
-        serve(&["--no-migrate", "--listen", "127.0.0.1:0"]).refused(1).ends_with("`fairshared migrate up` applies it")
+        serve(&["--no-migrate", "--listen", "127.0.0.1:0"])
+            .refused(1)
+            .ends_with("`fairshared migrate up` applies them")
     );
     assert!(serve(&["--listen", "nonsense"]).refused(2).starts_with("--listen: \"nonsense\" is not an address"));
     run(&db, ["migrate", "up"]).ok();

@@ -228,6 +228,23 @@ on_both! {
         assert_eq!(report(&server).await["days"][0]["rounds"], 6);
     }
 
+    async fn a_comparison_whose_round_is_not_reported_goes_with_the_process(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        play_round(&server, "linux", &REVERSED).await;
+        let before = report(&server).await;
+        let body = json!({"workloads": workloads(), "current_order": REVERSED});
+        sequence(&server, &body).await.json(200);
+        let key = server.key.clone();
+        let server = Server::over(server.fixture.restart().await, key);
+        let compared = json!({"compared": 4, "same_place": 0, "kendall_tau": -1.0});
+        let lost = put(&server, "linux", &compared).await.json(200);
+        assert_eq!(lost["warnings"][0]["code"], "no_comparison");
+        assert_eq!(report(&server).await, before);
+        // The next round counts again.
+        assert_eq!(play_round(&server, "linux", &REVERSED).await.get("warnings"), None);
+        assert_eq!(report(&server).await["days"][0]["rounds"], 2);
+    }
+
     async fn keys_of_other_groups_learn_and_change_nothing(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.group("other", &json!({})).await;
