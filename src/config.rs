@@ -25,7 +25,7 @@ pub struct Setting {
 }
 
 /// All settings; `.env.example` lists them.
-pub const SETTINGS: [Setting; 34] = [
+pub const SETTINGS: [Setting; 35] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -168,6 +168,11 @@ pub const SETTINGS: [Setting; 34] = [
     },
     Setting { key: "key", default: "", about: "key that commands show to the server" },
     Setting {
+        key: "key_file",
+        default: "",
+        about: "file with the key that commands show to the server, if `key` is empty",
+    },
+    Setting {
         key: "ca_file",
         default: "",
         about: "file with the certificate authorities (PEM) of the server; empty: those of the system",
@@ -236,12 +241,27 @@ pub struct Config {
     pub migrate_on_start: bool,
     /// The server to which commands send requests, in place of using the database.
     pub server: Option<Uri>,
+    /// The key, from `key` or else from the file that `key_file` names.
     pub key: Option<String>,
     pub ca_file: Option<PathBuf>,
     /// True if a flag names the database.
     pub database_is_flag: bool,
+    /// The tables of the file that belong to connectors, by name. Only the connector of a table checks its keys.
+    pub connector_tables: BTreeMap<&'static str, ConnectorTable>,
     /// Variables of the environment that look like settings and are set by Kubernetes.
     pub injected: Vec<String>,
+}
+
+/// The names of the tables in the file that belong to connectors.
+const CONNECTOR_TABLES: [&str; 1] = ["slurm"];
+
+/// A table of the configuration file that belongs to a connector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectorTable {
+    /// The file, for messages.
+    pub file: PathBuf,
+    /// The table as TOML.
+    pub text: String,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -268,7 +288,7 @@ fn known_keys() -> Vec<String> {
 const MISSPELLING_MIN_SIMILARITY: f64 = 0.8;
 
 /// The end of a message about an unknown setting: the nearest name and all known names.
-fn nearest_name_hint(name: &str, known: &[String]) -> String {
+pub fn nearest_name_hint(name: &str, known: &[String]) -> String {
     let bare = |name: &str| name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_lowercase();
     let alike = known.iter().map(|other| (strsim::jaro_winkler(&bare(name), &bare(other)), other));
     let best = alike.filter(|(alike, _)| *alike >= MISSPELLING_MIN_SIMILARITY).max_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -293,8 +313,11 @@ impl Config {
         for setting in &SETTINGS {
             values.insert(setting.key, (setting.default.to_owned(), setting.key.to_owned()));
         }
+        let mut connector_tables = BTreeMap::new();
         if let Some(file) = file {
-            values.extend(read_file(&file)?);
+            let found = read_file(&file)?;
+            values.extend(found.values);
+            connector_tables = found.connector_tables;
         }
         values.extend(environment.values);
         let is_flag = |key: &str| flags.iter().any(|(flag, _)| *flag == key);
@@ -304,7 +327,8 @@ impl Config {
             values.insert("server", (String::new(), "server".to_owned()));
         }
         values.extend(flags.iter().map(|(key, value)| (*key, (value.clone(), format!("--{}", key.replace('_', "-"))))));
-        Ok(Self { injected: environment.injected, database_is_flag, ..Self::from_values(&values)? })
+        let settled = Self::from_values(&values)?;
+        Ok(Self { injected: environment.injected, database_is_flag, connector_tables, ..settled })
     }
 
     fn from_values(values: &ConfigValues) -> Result<Self, ConfigError> {
@@ -355,9 +379,13 @@ impl Config {
             public_url: read_filled(values, "public_url", server)?,
             cors_origins: read(values, "cors_origins", origins::read)?,
             server: read_filled(values, "server", server)?,
-            key: read_filled(values, "key", |text| Ok(text.to_owned()))?,
+            key: match read_filled(values, "key", |text| Ok(text.to_owned()))? {
+                Some(key) => Some(key),
+                None => read_filled(values, "key_file", read_key)?,
+            },
             ca_file: read_filled(values, "ca_file", |text| Ok(PathBuf::from(text)))?,
             database_is_flag: false,
+            connector_tables: BTreeMap::new(),
             injected: Vec::new(),
         })
     }
@@ -384,6 +412,13 @@ fn positive_number<T: TryFrom<u32>>(text: &str) -> Result<T, String> {
 
 fn whole_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("{text:?} is not a whole number from 0 to {}", u32::MAX))
+}
+
+/// The key in a file, which may end with a line end.
+fn read_key(file: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let key = text.trim();
+    if key.is_empty() { Err(format!("{file} is empty; it holds the key")) } else { Ok(key.to_owned()) }
 }
 
 fn check_url(url: &str) -> Result<(), String> {
@@ -441,12 +476,24 @@ impl EnvironmentSettings {
     }
 }
 
-fn read_file(file: &Path) -> Result<ConfigValues, ConfigError> {
+/// The settings in a file.
+struct FileSettings {
+    values: ConfigValues,
+    connector_tables: BTreeMap<&'static str, ConnectorTable>,
+}
+
+fn read_file(file: &Path) -> Result<FileSettings, ConfigError> {
     let fault = |detail: String| ConfigError::File { file: file.to_owned(), detail };
     let text = std::fs::read_to_string(file).map_err(|e| fault(e.to_string()))?;
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| fault(one_line(&e, &text)))?;
-    let mut values = ConfigValues::new();
+    let (mut values, mut connector_tables) = (ConfigValues::new(), BTreeMap::new());
     for (key, value) in table {
+        if let Some(name) = CONNECTOR_TABLES.iter().find(|name| **name == key)
+            && let toml::Value::Table(table) = &value
+        {
+            connector_tables.insert(*name, ConnectorTable { file: file.to_owned(), text: table.to_string() });
+            continue;
+        }
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {
             return Err(ConfigError::UnknownKey { file: file.to_owned(), key });
         };
@@ -458,7 +505,7 @@ fn read_file(file: &Path) -> Result<ConfigValues, ConfigError> {
         };
         values.insert(setting.key, (text, format!("{}: {key}", file.display())));
     }
-    Ok(values)
+    Ok(FileSettings { values, connector_tables })
 }
 
 /// The parser's message with its line number, without the excerpt of the file.

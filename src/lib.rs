@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod connectors;
 pub use domain;
 pub mod graphql;
 pub mod jobs;

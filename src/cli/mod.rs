@@ -9,6 +9,7 @@ pub mod client;
 mod command;
 mod completions;
 mod connectors;
+pub mod connect;
 mod cycle;
 mod cycle_plan;
 pub mod demo;
@@ -111,6 +112,7 @@ pub const COMMANDS: &[CommandEntry] = &[
     CommandEntry::of::<audit::AuditArgs>(),
     CommandEntry::of::<backup::BackupArgs>(),
     CommandEntry::of::<jobs::JobsArgs>(),
+    CommandEntry::of::<connect::ConnectArgs>(),
     CommandEntry::of::<export::ExportArgs>(),
     CommandEntry::of::<completions::CompletionsArgs>(),
 ];

@@ -57,6 +57,12 @@ impl EndpointRefusal {
         self.is_about_body() || self.status == StatusCode::NOT_FOUND
     }
 
+    /// True if the same request may succeed later, because the server, or a proxy before it, was not able to answer.
+    pub fn may_pass_soon(&self) -> bool {
+        let statuses = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        self.status.is_server_error() || statuses.contains(&self.status)
+    }
+
     fn is_about_body(&self) -> bool {
         let statuses = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNPROCESSABLE_ENTITY];
         statuses.contains(&self.status)

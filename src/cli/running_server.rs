@@ -82,13 +82,13 @@ fn limits(config: &Config) -> ConnectionLimits {
 }
 
 /// SIGINT and SIGTERM.
-struct StopSignals {
+pub struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl StopSignals {
-    fn listen() -> Result<Self, CommandFailure> {
+    pub fn listen() -> Result<Self, CommandFailure> {
         let failed = |e: std::io::Error| CommandFailure::Failed(format!("cannot listen to signals: {e}"));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
@@ -96,7 +96,7 @@ impl StopSignals {
         })
     }
 
-    async fn next(&mut self) {
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -4,6 +4,7 @@ mod accounting;
 mod browser;
 mod cli;
 mod closed_loop;
+mod connect;
 mod crash;
 mod demo;
 mod division;

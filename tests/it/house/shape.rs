@@ -6,7 +6,7 @@ use super::files::rust_files;
 use super::imports::{CRATES, House, Module};
 
 /// The layers, and the other ones that each may import. `docs/ARCHITECTURE.md` describes them.
-pub const LAYERS: [(&str, &[&str]); 12] = [
+pub const LAYERS: [(&str, &[&str]); 13] = [
     ("domain", &[]),
     ("process", &[]),
     ("store", &["domain", "process"]),
@@ -17,10 +17,24 @@ pub const LAYERS: [(&str, &[&str]); 12] = [
     ("rest", &["domain", "service"]),
     ("graphql", &["domain", "service"]),
     ("ui", &["rest", "service"]),
+    ("connectors", &["config", "domain", "service"]),
     ("server", &["domain", "graphql", "process", "rest", "service", "ui"]),
     (
         "cli",
-        &["config", "domain", "graphql", "jobs", "process", "rest", "server", "service", "store", "telemetry", "ui"],
+        &[
+            "config",
+            "connectors",
+            "domain",
+            "graphql",
+            "jobs",
+            "process",
+            "rest",
+            "server",
+            "service",
+            "store",
+            "telemetry",
+            "ui",
+        ],
     ),
 ];
 

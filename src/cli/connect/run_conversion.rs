@@ -1,0 +1,56 @@
+//! The runs of `sacct` as kernels, by the importer, so that a connector and an import make the same kernels of the same runs.
+
+use std::io::Cursor;
+
+use crate::cli::import::charge_class::ChargeClassField;
+use crate::cli::import::format::ImportFormat;
+use crate::cli::import::reason::DropReason;
+use crate::cli::import::source::LineSource;
+use crate::cli::import::{JobRow, SlotChoices, TraceOptions, TraceReader, row};
+use crate::connectors::slurm::sacct::{ConversionChoices, ConvertedRuns};
+
+/// How many reasons of rows that cannot be read are given.
+const MAX_REASONS: usize = 3;
+/// The resources that are slots although an import leaves them out.
+const MORE_SLOTS: [&str; 1] = ["billing"];
+
+/// Converts the text of `sacct`. The domain of a run is the account right below `root` that its account belongs to.
+pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<ConvertedRuns, String> {
+    let format = ImportFormat::named("sacct").ok_or("there is no format sacct")?;
+    let named = choices.slots.iter().map(|(resource, slot)| (resource.clone(), slot.clone()));
+    let more = MORE_SLOTS.iter().filter(|slot| !choices.slots.contains_key(**slot));
+    let slots = SlotChoices::new(named.chain(more.map(|slot| ((*slot).to_owned(), (*slot).to_owned()))))?;
+    let options = TraceOptions {
+        resource_group: Some(choices.resource_group.to_owned()),
+        charge_class: ChargeClassField::Qos,
+        delimiter: Some('|'),
+        slots,
+        ..TraceOptions::default()
+    };
+    let source = LineSource::new(Cursor::new(text.as_bytes().to_vec()), None);
+    let mut reader = TraceReader::new(format, source, &options).map_err(|error| error.to_string())?;
+    let mut converted = ConvertedRuns::default();
+    for row in reader.by_ref() {
+        match row.map_err(|error| error.to_string())? {
+            // A job that was cancelled before it started is no kernel.
+            JobRow::Job(job) if job.started_at.is_none() => {}
+            JobRow::Job(mut job) => {
+                if let Some(domain) = choices.tree.domain_of(&job.project) {
+                    domain.clone_into(&mut job.domain);
+                }
+                row::write(&job, job.kernel_id(), &mut converted.lines).map_err(|error| error.to_string())?;
+            }
+            JobRow::Dropped(dropped) if matches!(dropped.reason, DropReason::NotStarted | DropReason::JobStep) => {}
+            JobRow::Dropped(dropped) => {
+                converted.unreadable_rows += 1;
+                if converted.reasons.len() < MAX_REASONS {
+                    converted.reasons.push(format!("line {} of sacct: {}", dropped.line, dropped.reason));
+                }
+            }
+        }
+    }
+    match reader.summary().ended_early.as_ref() {
+        Some(early) => Err(format!("the answer of sacct broke off: {early}")),
+        None => Ok(converted),
+    }
+}

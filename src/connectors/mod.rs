@@ -1,0 +1,25 @@
+//! Connectors: processes that stand beside a real scheduler, report what runs there, ask for the order, and give the order to
+//! the scheduler. `docs/CONNECTORS.md` describes the modules and the path of the data.
+//!
+//! The frame is in the files of this folder: the state on disk, the lock, the spool of reports, the round and its outcome. It
+//! knows no scheduler. A scheduler is one folder with an implementation of [`scheduler::SchedulerConnector`].
+//!
+//! The frame sends no request by itself, and it reads no accounting: the command passes both in, as a
+//! [`server::FairShareServer`] and as a function. So this layer needs neither the HTTP client nor the importers.
+//!
+//! Invariants:
+//! - A connector that has died, or whose server is away, changes nothing: the last values stay at the scheduler.
+//! - What will be written is on disk before it is written, so that a process that is killed leaves nothing unknown behind.
+//! - A half answer of a program changes nothing.
+
+pub mod eligible;
+pub mod fault;
+pub mod instance_lock;
+pub mod outcome;
+pub mod report_spool;
+pub mod round;
+pub mod scheduler;
+pub mod server;
+pub mod setup_check;
+pub mod slurm;
+pub mod state_file;

@@ -1,0 +1,333 @@
+//! One round of a connector: read the queue, report what runs, ask for the order, and write the values that differ.
+//!
+//! A round writes only if every step before it has succeeded, and the state on disk names what is written before the first
+//! write. An accounting that is away does not end a round: the order is then of what the server knows.
+//! A fault ends the steps that depend on it, and is part of the outcome; the next round begins from the beginning.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fault::RoundFault;
+use super::outcome::{RoundOutcome, WriteMode};
+use super::report_spool::{ReportSpool, SpooledReports};
+use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
+use super::server::{FairShareServer, OrderRequest, ServerFailure, ServerOrder, WorkloadRow};
+use super::state_file::ConnectorState;
+use crate::service::Clock;
+
+/// The settings of rounds that all connectors share.
+#[derive(Clone, Debug)]
+pub struct RoundSettings {
+    pub mode: WriteMode,
+    pub resource_group: String,
+    pub cluster: String,
+    /// The number of jobs that are ordered and compared.
+    pub head: u32,
+    pub max_writes: u32,
+    pub writes_per_second: u32,
+    pub accounting_interval: Duration,
+    pub nodes_interval: Duration,
+    pub tree_interval: Duration,
+    /// How long the server may be away until values fade; `None`: they stay.
+    pub stale_after: Option<Duration>,
+    pub state_dir: PathBuf,
+    pub spool_max_bytes: u64,
+}
+
+/// The times of the latest readings of what is not read in every round.
+#[derive(Default)]
+struct ReadingTimes {
+    setup: Option<Duration>,
+    kernels: Option<Duration>,
+    agents: Option<Duration>,
+}
+
+/// True if a reading is due.
+fn is_due(latest: Option<Duration>, now: Duration, interval: Duration) -> bool {
+    latest.is_none_or(|latest| now.saturating_sub(latest) >= interval)
+}
+
+/// A connector between its rounds.
+pub struct RoundRunner<C, F> {
+    scheduler: C,
+    server: F,
+    clock: Arc<dyn Clock>,
+    settings: RoundSettings,
+    state: ConnectorState,
+    spool: ReportSpool,
+    times: ReadingTimes,
+    /// True if the key may set agents; `None` until the server has answered.
+    may_set_agents: Option<bool>,
+    /// True while the server compares orders and keeps the status, as far as is known.
+    compares_orders: bool,
+    keeps_status: bool,
+}
+
+impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
+    pub fn new(scheduler: C, server: F, clock: Arc<dyn Clock>, settings: RoundSettings) -> std::io::Result<Self> {
+        let state = ConnectorState::load(&settings.state_dir)?;
+        let spool = ReportSpool::new(&settings.state_dir, settings.spool_max_bytes);
+        let times = ReadingTimes::default();
+        let (may_set_agents, compares_orders, keeps_status) = (None, true, true);
+        Ok(Self {
+            scheduler,
+            server,
+            clock,
+            settings,
+            state,
+            spool,
+            times,
+            may_set_agents,
+            compares_orders,
+            keeps_status,
+        })
+    }
+
+    /// Runs one round. Faults are part of the outcome.
+    pub async fn run(&mut self) -> RoundOutcome {
+        let start = self.clock.steady();
+        let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
+        if let Err(fault) = self.take_steps(&mut outcome).await {
+            outcome.errors.push(fault);
+        }
+        outcome.seconds = self.clock.steady().saturating_sub(start).as_secs_f64();
+        self.send_status(&outcome).await;
+        outcome
+    }
+
+    async fn take_steps(&mut self, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
+        let now = self.clock.steady();
+        if is_due(self.times.setup, now, self.settings.tree_interval) {
+            match self.scheduler.read_setup().await {
+                Ok(()) => self.times.setup = Some(now),
+                Err(fault) => outcome.errors.push(fault),
+            }
+        }
+        let queue = self.scheduler.read_queue().await?;
+        outcome.set_counts(queue.counts());
+        if is_due(self.times.kernels, now, self.settings.accounting_interval) {
+            match self.scheduler.read_kernels(self.state.delivered_until).await {
+                Ok(reading) => {
+                    self.times.kernels = Some(now);
+                    outcome.rejected += reading.unreadable_rows;
+                    outcome.errors.extend(reading.unreadable);
+                    self.keep_reports(&reading.reports)?;
+                }
+                Err(fault) => outcome.errors.push(fault),
+            }
+        }
+        let order = match self.ask_server(&queue, outcome).await {
+            Ok(order) => order,
+            Err(ServerFailure::Away(detail)) => {
+                outcome.errors.push(RoundFault::new("server_away", detail));
+                return self.fade_values(&queue, outcome).await;
+            }
+            Err(refused) => return Err(refused.into_fault()),
+        };
+        if self.settings.mode == WriteMode::Shadow {
+            return Ok(());
+        }
+        let obstacles = self.scheduler.write_obstacles();
+        if !obstacles.is_empty() || outcome.rejected > 0 {
+            // Rejected kernels mean that the order is of other usage than the scheduler's.
+            outcome.errors.extend(obstacles);
+            return Ok(());
+        }
+        let limit = usize::try_from(self.settings.max_writes).unwrap_or(usize::MAX);
+        self.write_values(&queue, WriteAim::Follow(&order), limit, outcome).await
+    }
+
+    /// Reports what waits, sets agents, and asks for the order.
+    async fn ask_server(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<ServerOrder, ServerFailure> {
+        self.deliver_reports(outcome).await?;
+        self.report_agents(outcome).await?;
+        let order = self.order_queue(queue, outcome).await?;
+        self.state.server_answered_at = Some(self.clock.now());
+        self.save_state().map_err(refused_by_disk)?;
+        Ok(order)
+    }
+
+    fn save_state(&self) -> Result<(), RoundFault> {
+        self.state.save(&self.settings.state_dir).map_err(|error| self.disk_fault(&error))
+    }
+
+    fn disk_fault(&self, error: &std::io::Error) -> RoundFault {
+        RoundFault::new("state_dir", format!("cannot use {}: {error}", self.settings.state_dir.display()))
+    }
+
+    fn keep_reports(&self, reports: &SpooledReports) -> Result<(), RoundFault> {
+        if self.spool.replace(reports).map_err(|error| self.disk_fault(&error))? {
+            return Ok(());
+        }
+        let detail = "the reports that wait are larger than spool_max_mb; the accounting is read again later";
+        Err(RoundFault::new("spool_full", detail))
+    }
+
+    /// Sends the reports that wait. They stay if the server is away or refuses all of them.
+    async fn deliver_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
+        let Some(SpooledReports { complete_until, lines }) = waiting else { return Ok(()) };
+        let count = SpooledReports { complete_until, lines: lines.clone() }.count();
+        if count > 0 {
+            outcome.spooled = count;
+            let answer = self.server.report_kernels(&self.settings.resource_group, lines).await?;
+            outcome.spooled = 0;
+            outcome.reported = count.saturating_sub(answer.rejected);
+            outcome.rejected += answer.rejected;
+            outcome.errors.extend(answer.reasons);
+        }
+        self.state.delivered_until = complete_until.or(self.state.delivered_until);
+        self.save_state().map_err(refused_by_disk)?;
+        self.spool.clear().map_err(|error| refused_by_disk(self.disk_fault(&error)))
+    }
+
+    /// Sets the agents, if the key may.
+    async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        let now = self.clock.steady();
+        if !is_due(self.times.agents, now, self.settings.nodes_interval) {
+            return Ok(());
+        }
+        let may_set_agents = match self.may_set_agents {
+            Some(known) => known,
+            None => self.server.key_rights().await?.role == "admin",
+        };
+        self.may_set_agents = Some(may_set_agents);
+        if may_set_agents {
+            match self.scheduler.read_agents().await {
+                Ok(agents) => self.server.put_agents(&self.settings.resource_group, &agents).await?,
+                Err(fault) => {
+                    outcome.errors.push(fault);
+                    return Ok(());
+                }
+            }
+        }
+        self.times.agents = Some(now);
+        Ok(())
+    }
+
+    /// Asks for the order of the jobs that may start.
+    async fn order_queue(
+        &mut self,
+        queue: &C::Queue,
+        outcome: &mut RoundOutcome,
+    ) -> Result<ServerOrder, ServerFailure> {
+        let eligible = queue.eligible();
+        // The mode `factor` needs the ranks of all owners.
+        let limit = (self.settings.mode != WriteMode::Factor).then_some(self.settings.head.max(1));
+        let current_order = || eligible.iter().map(|workload| &*workload.workload_id).collect();
+        let mut request = OrderRequest {
+            workloads: eligible.iter().map(WorkloadRow::from).collect(),
+            limit,
+            current_order: self.compares_orders.then(current_order),
+        };
+        let group = &self.settings.resource_group;
+        let mut answer = self.server.order_workloads(group, &request).await;
+        if let Err(ServerFailure::Refused { code, detail }) = &answer
+            && request.current_order.is_some()
+            && detail.contains("current_order")
+        {
+            tracing::info!(code, detail, "the server compares no orders");
+            self.compares_orders = false;
+            request.current_order = None;
+            answer = self.server.order_workloads(group, &request).await;
+        }
+        let order = answer?;
+        if let Some(agreement) = &order.agreement {
+            outcome.compared = Some(agreement.compared);
+            outcome.same_place = Some(agreement.same_place);
+            outcome.kendall_tau = agreement.kendall_tau;
+        }
+        Ok(order)
+    }
+
+    /// Takes values back while the server is away, if that is set and it has been away for long.
+    async fn fade_values(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
+        let Some(stale_after) = self.settings.stale_after.filter(|_| self.settings.mode != WriteMode::Shadow) else {
+            return Ok(());
+        };
+        let now = self.clock.now();
+        let answered_at = *self.state.server_answered_at.get_or_insert(now);
+        let away_micros = u64::try_from(now.micros() - answered_at.micros()).unwrap_or_default();
+        if Duration::from_micros(away_micros) < stale_after {
+            return self.save_state();
+        }
+        let limit = usize::try_from(self.settings.max_writes).unwrap_or(usize::MAX);
+        self.write_values(queue, WriteAim::Fade, limit, outcome).await
+    }
+
+    /// Writes the values that differ from the aim, at most `limit` of them.
+    async fn write_values(
+        &mut self,
+        queue: &C::Queue,
+        aim: WriteAim<'_>,
+        limit: usize,
+        outcome: &mut RoundOutcome,
+    ) -> Result<(), RoundFault> {
+        let WritePlan { mut writes, kept, gone } = self.scheduler.plan_writes(queue, &self.state, aim)?;
+        outcome.wanted_writes = writes.len() as u64;
+        outcome.left = writes.len().saturating_sub(limit) as u64;
+        writes.truncate(limit);
+        for job in gone {
+            self.state.written.remove(&job);
+        }
+        for write in writes.iter().chain(&kept) {
+            // A value that is taken back stays in the state until it was written.
+            if write.value != 0 {
+                self.state.written.insert(write.job.clone(), write.value);
+            }
+        }
+        self.save_state()?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let result = self.scheduler.write_values(&writes, self.settings.writes_per_second).await?;
+        outcome.written = result.written;
+        outcome.read_back_differs = result.read_back_differs;
+        if result.faults.is_empty() {
+            for write in writes.iter().filter(|write| write.value == 0) {
+                self.state.written.remove(&write.job);
+            }
+        }
+        outcome.errors.extend(result.faults);
+        self.save_state()
+    }
+
+    /// Takes back everything that was ever written, without bounds and without the server.
+    pub async fn reset(&mut self) -> RoundOutcome {
+        let start = self.clock.steady();
+        let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
+        let taken = async {
+            let queue = self.scheduler.read_queue().await?;
+            outcome.set_counts(queue.counts());
+            self.write_values(&queue, WriteAim::Reset, usize::MAX, &mut outcome).await
+        };
+        if let Err(fault) = taken.await {
+            outcome.errors.push(fault);
+        }
+        outcome.seconds = self.clock.steady().saturating_sub(start).as_secs_f64();
+        outcome
+    }
+
+    /// Stores the outcome at the server. A server that keeps no status is no fault, and is noted once.
+    async fn send_status(&mut self, outcome: &RoundOutcome) {
+        let is_away = outcome.errors.iter().any(|error| error.code == "server_away");
+        if !self.keeps_status || is_away {
+            return;
+        }
+        let status = outcome.status(C::KIND, &self.settings.resource_group);
+        match self.server.put_status(&self.settings.cluster, &status).await {
+            Ok(()) => {}
+            Err(ServerFailure::Refused { code, detail }) if code == "unknown_path" => {
+                tracing::info!(detail, "the server keeps no status of connectors");
+                self.keeps_status = false;
+            }
+            Err(failure) => tracing::warn!(fault = %failure.into_fault(), "the status was not stored"),
+        }
+    }
+}
+
+/// A fault of the disk, where a failure of the server is expected. It ends the round like a refusal.
+fn refused_by_disk(fault: RoundFault) -> ServerFailure {
+    ServerFailure::Refused { code: fault.code, detail: fault.detail }
+}

@@ -1,0 +1,111 @@
+//! The trait of schedulers: what a connector reads of one, and what it writes to it.
+
+use std::future::Future;
+
+use super::eligible::EligibleWorkload;
+use super::fault::RoundFault;
+use super::report_spool::SpooledReports;
+use super::server::{AgentReport, ServerOrder};
+use super::state_file::ConnectorState;
+use crate::domain::time::Timestamp;
+
+/// The jobs of a scheduler, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    pub jobs: u64,
+    pub pending: u64,
+    pub eligible: u64,
+    pub held: u64,
+    pub dependent: u64,
+    pub limited: u64,
+    pub fixed: u64,
+}
+
+/// A reading of the queue.
+pub trait QueueReading {
+    fn counts(&self) -> JobCounts;
+
+    /// The jobs that may start, in the scheduler's own order.
+    fn eligible(&self) -> &[EligibleWorkload];
+}
+
+/// Kernels of the accounting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelReading {
+    pub reports: SpooledReports,
+    /// Rows that could not be read, by reason.
+    pub unreadable: Vec<RoundFault>,
+    pub unreadable_rows: u64,
+}
+
+/// A value that is written to the scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueWrite {
+    /// The scheduler's id of the job.
+    pub job: String,
+    pub value: i64,
+}
+
+/// The values that a reading of the queue asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WritePlan {
+    /// Only values that differ; the front of the order first.
+    pub writes: Vec<ValueWrite>,
+    /// Jobs that have the value already.
+    pub kept: Vec<ValueWrite>,
+    /// Jobs that were written to and have gone, so that nothing needs to be taken back.
+    pub gone: Vec<String>,
+}
+
+/// The aim of the writes of one round.
+#[derive(Clone, Copy, Debug)]
+pub enum WriteAim<'a> {
+    /// The values follow the order of the server.
+    Follow(&'a ServerOrder),
+    /// The values of the jobs that the connector orders go back to zero.
+    Fade,
+    /// All values go back to zero.
+    Reset,
+}
+
+/// The result of writes, as the scheduler shows it afterwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteResult {
+    pub written: u64,
+    pub read_back_differs: u64,
+    pub faults: Vec<RoundFault>,
+}
+
+/// A scheduler beside which a connector stands.
+pub trait SchedulerConnector {
+    /// The name of the kind of scheduler.
+    const KIND: &'static str;
+
+    type Queue: QueueReading;
+
+    /// Reads the jobs.
+    fn read_queue(&mut self) -> impl Future<Output = Result<Self::Queue, RoundFault>>;
+
+    /// Reads the runs that the accounting knows and the server may not know.
+    fn read_kernels(&mut self, since: Option<Timestamp>) -> impl Future<Output = Result<KernelReading, RoundFault>>;
+
+    /// Reads the nodes.
+    fn read_agents(&mut self) -> impl Future<Output = Result<Vec<AgentReport>, RoundFault>>;
+
+    /// Reads what seldom changes: the settings of the scheduler, its partitions and its accounts. If a part of it cannot be read, the
+    /// others are of use.
+    fn read_setup(&mut self) -> impl Future<Output = Result<(), RoundFault>>;
+
+    /// The faults of the scheduler's settings that forbid to write.
+    fn write_obstacles(&self) -> Vec<RoundFault>;
+
+    /// The values that differ from the aim.
+    fn plan_writes(&self, queue: &Self::Queue, state: &ConnectorState, aim: WriteAim) -> Result<WritePlan, RoundFault>;
+
+    /// Writes values, at most `per_second` in one second, and reads them back.
+    fn write_values(
+        &mut self,
+        writes: &[ValueWrite],
+        per_second: u32,
+    ) -> impl Future<Output = Result<WriteResult, RoundFault>>;
+}

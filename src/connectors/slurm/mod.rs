@@ -1,0 +1,253 @@
+//! Slurm: reads the texts of its programs, and writes `SITE`, a term of the priority that no plugin of the site uses.
+//!
+//! One file reads the text of one program. [`queue`] puts together what `squeue` and `sprio` show, [`site_values`] computes the values,
+//! and [`setup`] makes the checks of `--check`.
+
+pub mod programs;
+pub mod queue;
+pub mod sacct;
+pub mod sacctmgr;
+pub mod scontrol;
+pub mod settings;
+pub mod setup;
+pub mod site_values;
+pub mod sprio;
+pub mod squeue;
+mod table_text;
+pub mod tres;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queue::{PartitionTiers, ShownJob, SlurmQueue, join_readings};
+use sacct::{ConversionChoices, RunConversion};
+use sacctmgr::AccountTree;
+use scontrol::{MULTIFACTOR, SlurmConfig};
+use settings::SlurmSettings;
+use site_values::{OrderedJob, order_values, rank_value};
+use squeue::JobStage;
+use tres::SlotMapping;
+
+use super::fault::RoundFault;
+use super::outcome::WriteMode;
+use super::report_spool::SpooledReports;
+use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
+use super::server::{AgentReport, ServerOrder};
+use super::state_file::ConnectorState;
+use crate::domain::time::Timestamp;
+use crate::service::{Clock, SystemClock};
+
+/// Slurm, beside which the connector stands.
+pub struct SlurmConnector {
+    settings: SlurmSettings,
+    config: SlurmConfig,
+    resource_group: String,
+    slots: SlotMapping,
+    /// `None` until they were read. Without them it is not known whose jobs are ordered.
+    partitions: Option<PartitionTiers>,
+    tree: AccountTree,
+    convert: RunConversion,
+}
+
+/// Reads the configuration of the cluster. A cluster that is not the one of the settings is refused.
+pub async fn read_config(settings: &SlurmSettings) -> Result<SlurmConfig, RoundFault> {
+    let config = scontrol::read_config(&programs::read(scontrol::PROGRAM, &scontrol::CONFIG_ARGS).await?)?;
+    match &settings.cluster {
+        Some(cluster) if *cluster != config.cluster => {
+            let detail = format!("the cluster is {:?}, and the settings name {cluster:?}", config.cluster);
+            Err(RoundFault::new("cluster", detail))
+        }
+        _ => Ok(config),
+    }
+}
+
+fn borrowed(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
+/// Reads the tree of accounts.
+pub async fn read_tree(cluster: &str) -> Result<AccountTree, RoundFault> {
+    let args = sacctmgr::tree_args(cluster);
+    AccountTree::read(&programs::read(sacctmgr::PROGRAM, &borrowed(&args)).await?)
+}
+
+/// Reads the partitions. A partition of the settings that is not there is refused.
+pub async fn read_partitions(settings: &SlurmSettings) -> Result<PartitionTiers, RoundFault> {
+    let text = programs::read(scontrol::PROGRAM, &scontrol::PARTITION_ARGS).await?;
+    let tiers = scontrol::read_partitions(&text)?;
+    if let Some(missing) = settings.partitions.iter().find(|name| !tiers.contains_key(*name)) {
+        return Err(RoundFault::new("partitions", format!("there is no partition {missing:?}")));
+    }
+    let ordered: BTreeSet<String> = settings.partitions.iter().cloned().collect();
+    Ok(PartitionTiers { tiers, ordered: (!ordered.is_empty()).then_some(ordered) })
+}
+
+/// The settings of Slurm that forbid to write.
+pub fn priority_obstacles(config: &SlurmConfig, settings: &SlurmSettings) -> Vec<RoundFault> {
+    let mut found = Vec::new();
+    if config.priority_type != MULTIFACTOR {
+        let detail = format!("PriorityType is {}, which ignores SITE", config.priority_type);
+        found.push(RoundFault::new("priority_type", detail));
+    }
+    if config.fairshare_weight > 0 && !settings.allow_fairshare_weight {
+        let weight = config.fairshare_weight;
+        let detail = format!("PriorityWeightFairshare is {weight}, so that usage would count twice");
+        found.push(RoundFault::new("fairshare_weight", detail));
+    }
+    found
+}
+
+impl SlurmConnector {
+    pub fn new(settings: SlurmSettings, config: SlurmConfig, convert: RunConversion) -> Self {
+        let resource_group = settings.resource_group.clone().unwrap_or_else(|| config.cluster.clone());
+        let slots = SlotMapping::new(settings.tres.clone());
+        let (partitions, tree) = (None, AccountTree::default());
+        Self { settings, config, resource_group, slots, partitions, tree, convert }
+    }
+
+    /// The values that follow an order, in the order of the front first.
+    fn wanted_values(&self, queue: &SlurmQueue, order: &ServerOrder) -> Result<Vec<(u64, i64)>, RoundFault> {
+        let eligible: BTreeSet<u64> = queue.eligible_ids.iter().copied().collect();
+        let place = |item: &super::server::WorkloadPlace| {
+            let id = item.workload_id.parse().ok().filter(|id| eligible.contains(id))?;
+            Some((queue.shown.get(&id)?, item.rank))
+        };
+        let mut sequence: Vec<(&ShownJob, Option<u32>)> = order.items.iter().filter_map(place).collect();
+        let SlurmSettings { site_weight, site_max, head, .. } = self.settings;
+        if self.settings.mode == WriteMode::Factor {
+            let worst = sequence.iter().filter_map(|(_, rank)| *rank).max().unwrap_or(1);
+            let value =
+                |(job, rank): (&ShownJob, Option<u32>)| (job.id, rank_value(rank, worst, site_weight, site_max));
+            return Ok(sequence.into_iter().map(value).collect());
+        }
+        sequence.truncate(usize::try_from(head).unwrap_or(usize::MAX));
+        // Slurm looks at the jobs of a higher tier first, whatever their priority.
+        sequence.sort_by_key(|(job, _)| std::cmp::Reverse(job.tier));
+        let jobs: Vec<OrderedJob> = sequence
+            .iter()
+            .map(|(job, _)| OrderedJob { id: job.id, own: job.own_priority(), site: job.site })
+            .collect();
+        let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
+        let floor = others.map(ShownJob::own_priority).max().unwrap_or_default();
+        let values = order_values(&jobs, floor, site_max)?;
+        Ok(jobs.iter().filter_map(|job| Some((job.id, *values.get(&job.id)?))).collect())
+    }
+
+    /// The plan for wanted values: those that differ, and then what goes back to 0.
+    fn plan_values(queue: &SlurmQueue, state: &ConnectorState, wanted: &[(u64, i64)], resets_all: bool) -> WritePlan {
+        let mut plan = WritePlan::default();
+        let values: BTreeMap<u64, i64> = wanted.iter().copied().collect();
+        // A heterogeneous job is written once, by its first component, if the value of any component differs.
+        let mut parts: BTreeMap<u64, Vec<&ShownJob>> = BTreeMap::new();
+        for job in queue.shown.values() {
+            parts.entry(job.leader).or_default().push(job);
+        }
+        let differs = |leader: u64, value: i64| {
+            parts.get(&leader).is_none_or(|parts| parts.iter().any(|part| part.site != value))
+        };
+        for (job, value) in wanted {
+            let list = if differs(*job, *value) { &mut plan.writes } else { &mut plan.kept };
+            list.push(ValueWrite { job: job.to_string(), value: *value });
+        }
+        let is_written = |job: &u64| state.written.contains_key(&job.to_string());
+        for (leader, parts) in parts.iter().filter(|(leader, _)| !values.contains_key(leader)) {
+            let is_ordered = parts.iter().any(|part| part.tier.is_some());
+            let is_ours = resets_all || is_ordered || is_written(leader);
+            if is_ours && parts.iter().any(|part| part.site != 0) {
+                plan.writes.push(ValueWrite { job: leader.to_string(), value: 0 });
+            } else if is_written(leader) {
+                plan.gone.push(leader.to_string());
+            }
+        }
+        // A job that was written to and that sprio does not show has started, waits for something, or has ended.
+        for job in state.written.keys() {
+            let Ok(id) = job.parse::<u64>() else { continue };
+            if parts.contains_key(&id) || values.contains_key(&id) {
+                continue;
+            }
+            match queue.stages.get(&id) {
+                Some(JobStage::Pending | JobStage::Active) => {
+                    plan.writes.push(ValueWrite { job: job.clone(), value: 0 });
+                }
+                Some(JobStage::Ending) | None => plan.gone.push(job.clone()),
+            }
+        }
+        plan
+    }
+}
+
+impl SchedulerConnector for SlurmConnector {
+    const KIND: &'static str = "slurm";
+
+    type Queue = SlurmQueue;
+
+    async fn read_queue(&mut self) -> Result<SlurmQueue, RoundFault> {
+        let partitions = match &self.partitions {
+            Some(known) => known,
+            None => self.partitions.insert(read_partitions(&self.settings).await?),
+        };
+        let jobs = squeue::read_jobs(&programs::read(squeue::PROGRAM, &squeue::ARGS).await?)?;
+        // The priorities are read afterwards, so that a job which starts in between is missing in them and is left alone.
+        let priorities = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
+        Ok(join_readings(&jobs, &priorities, partitions, &self.slots))
+    }
+
+    async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
+        let now = SystemClock.now();
+        let backlog = sacct::read_backlog(&programs::read(sacct::QUEUE_PROGRAM, &[]).await?)?;
+        let since = since.unwrap_or_else(|| sacct::first_reading(now));
+        let args = sacct::run_args(&self.config.cluster, since);
+        let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
+        let Self { resource_group, tree, slots, convert, .. } = self;
+        let choices = ConversionChoices { resource_group, slots: slots.pairs(), tree };
+        let converted = convert(&text, &choices).map_err(|detail| RoundFault::new("unknown_format", detail))?;
+        let unreadable =
+            converted.reasons.into_iter().map(|reason| RoundFault::new("unreadable_row", reason)).collect();
+        // While slurmdbd is behind, the next reading begins where this one did.
+        let complete_until = (backlog == 0).then_some(now);
+        let reports = SpooledReports { complete_until, lines: converted.lines };
+        Ok(KernelReading { reports, unreadable, unreadable_rows: converted.unreadable_rows })
+    }
+
+    async fn read_agents(&mut self) -> Result<Vec<AgentReport>, RoundFault> {
+        scontrol::read_nodes(&programs::read(scontrol::PROGRAM, &scontrol::NODE_ARGS).await?, &self.slots)
+    }
+
+    async fn read_setup(&mut self) -> Result<(), RoundFault> {
+        self.config = read_config(&self.settings).await?;
+        self.partitions = Some(read_partitions(&self.settings).await?);
+        self.tree = read_tree(&self.config.cluster).await?;
+        Ok(())
+    }
+
+    fn write_obstacles(&self) -> Vec<RoundFault> {
+        priority_obstacles(&self.config, &self.settings)
+    }
+
+    fn plan_writes(&self, queue: &SlurmQueue, state: &ConnectorState, aim: WriteAim) -> Result<WritePlan, RoundFault> {
+        let wanted = match aim {
+            WriteAim::Follow(order) => self.wanted_values(queue, order)?,
+            WriteAim::Fade | WriteAim::Reset => Vec::new(),
+        };
+        Ok(Self::plan_values(queue, state, &wanted, matches!(aim, WriteAim::Reset)))
+    }
+
+    async fn write_values(&mut self, writes: &[ValueWrite], per_second: u32) -> Result<WriteResult, RoundFault> {
+        let lines: Vec<String> = writes.iter().map(scontrol::write_line).collect();
+        let per_second = usize::try_from(per_second).unwrap_or(usize::MAX);
+        let output = programs::feed(scontrol::PROGRAM, &[], &lines, per_second).await?;
+        let mut result = WriteResult { written: writes.len() as u64, ..WriteResult::default() };
+        if scontrol::is_denied(&output.stderr) {
+            let detail = format!("Slurm refuses to set SITE: {}", output.message());
+            result.faults.push(RoundFault::new("operator_right", detail));
+            result.written = 0;
+        } else if scontrol::is_away(&output.stderr) {
+            return Err(RoundFault::new("slurm_away", output.message()));
+        }
+        // scontrol fails as well if one of many jobs has just gone, so that only what is read back counts.
+        let shown = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
+        let sites: BTreeMap<String, i64> = shown.into_iter().map(|line| (line.job.to_string(), line.site)).collect();
+        let differs = |write: &&ValueWrite| sites.get(&write.job).is_some_and(|site| *site != write.value);
+        result.read_back_differs = writes.iter().filter(differs).count() as u64;
+        Ok(result)
+    }
+}

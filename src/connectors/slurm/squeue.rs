@@ -1,0 +1,74 @@
+//! The text of `squeue`: all jobs, one on each line.
+
+use super::table_text::{TextRow, read_rows};
+use crate::connectors::fault::RoundFault;
+use crate::domain::time::Timestamp;
+
+pub const PROGRAM: &str = "squeue";
+/// The fields. Names of jobs are not read: users choose them, and they may contain the separator.
+pub const ARGS: [&str; 5] = [
+    "--all",
+    "--noheader",
+    "--array-unique",
+    "-O",
+    "JobID:|,HetJobID:|,State:|,Reason:|,UserName:|,Account:|,Partition:|,SubmitTime:|,PriorityLong:|,tres:|",
+];
+const FIELDS: usize = 10;
+
+/// The part of its life that a job is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobStage {
+    Pending,
+    /// It has nodes.
+    Active,
+    /// It ends, or has ended.
+    Ending,
+}
+
+/// A job of the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedJob {
+    /// The id of the record. That of an array stands for all tasks that have none of their own.
+    pub id: u64,
+    /// The id of the first component of a heterogeneous job.
+    pub het_leader: Option<u64>,
+    pub stage: JobStage,
+    pub reason: String,
+    pub user: String,
+    pub account: String,
+    /// Several while it waits in several.
+    pub partitions: Vec<String>,
+    pub submitted_at: Timestamp,
+    pub priority: u64,
+    pub tres: String,
+}
+
+/// Reads the jobs.
+pub fn read_jobs(text: &str) -> Result<Vec<QueuedJob>, RoundFault> {
+    read_rows(PROGRAM, text, FIELDS, read_job)
+}
+
+fn read_job(row: &TextRow) -> Result<QueuedJob, RoundFault> {
+    let het_leader = if row.is_absent(1) { None } else { Some(row.number(1)?) };
+    Ok(QueuedJob {
+        id: row.number(0)?,
+        het_leader: het_leader.filter(|leader| *leader != 0),
+        stage: read_stage(row.filled(2)?),
+        reason: row.text(3).to_owned(),
+        user: row.filled(4)?.to_owned(),
+        account: if row.is_absent(5) { String::new() } else { row.text(5).to_owned() },
+        partitions: row.filled(6)?.split(',').map(str::to_owned).collect(),
+        submitted_at: Timestamp::from_seconds(row.number(7)?),
+        priority: row.number(8)?,
+        tres: row.text(9).to_owned(),
+    })
+}
+
+/// The stage of a state. A state that is not known is that of a job that is not touched.
+fn read_stage(state: &str) -> JobStage {
+    match state {
+        "PENDING" => JobStage::Pending,
+        "RUNNING" | "SUSPENDED" | "CONFIGURING" | "STOPPED" | "SIGNALING" | "RESIZING" => JobStage::Active,
+        _ => JobStage::Ending,
+    }
+}

@@ -1,0 +1,48 @@
+//! The memory of a connector between its rounds and its starts.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::time::Timestamp;
+
+const STATE_FILE: &str = "state.json";
+
+/// The memory of a connector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectorState {
+    /// The server has everything that the accounting had learned until then.
+    pub delivered_until: Option<Timestamp>,
+    /// The last time at which the server answered a request.
+    pub server_answered_at: Option<Timestamp>,
+    /// The values that the connector has written and not taken back, by the scheduler's id of the job.
+    pub written: BTreeMap<String, i64>,
+}
+
+impl ConnectorState {
+    /// Reads the state; that of a new connector if there is no file.
+    pub fn load(folder: &Path) -> io::Result<Self> {
+        match std::fs::read(folder.join(STATE_FILE)) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the file as a whole, so that a process that is killed leaves the old state or the new one.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        replace_file(&folder.join(STATE_FILE), &serde_json::to_vec(self)?)
+    }
+}
+
+/// Replaces a file as a whole.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    let mut file = std::fs::File::create(&draft)?;
+    file.write_all(content)?;
+    file.sync_data()?;
+    std::fs::rename(&draft, path)
+}

@@ -1,0 +1,22 @@
+//! Connectors: the readers with texts of the real programs, the values, the settings, and a real Slurm.
+
+mod command;
+mod orders;
+mod queues;
+mod rounds;
+mod settings;
+mod slurm;
+mod slurm_rig;
+mod texts;
+
+/// Texts that Slurm 22.05.8 printed.
+pub mod recorded {
+    pub const SQUEUE: &str = include_str!("recorded/squeue.txt");
+    pub const SPRIO: &str = include_str!("recorded/sprio.txt");
+    pub const SACCT: &str = include_str!("recorded/sacct.txt");
+    pub const CONFIG: &str = include_str!("recorded/config.txt");
+    pub const PARTITIONS: &str = include_str!("recorded/partitions.txt");
+    pub const NODES: &str = include_str!("recorded/nodes.txt");
+    pub const ASSOCIATIONS: &str = include_str!("recorded/associations.txt");
+    pub const SDIAG: &str = include_str!("recorded/sdiag.txt");
+}

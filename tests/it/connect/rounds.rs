@@ -1,0 +1,336 @@
+//! Rounds with a scheduler and a server of the test.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairshared::connectors::eligible::EligibleWorkload;
+use fairshared::connectors::fault::RoundFault;
+use fairshared::connectors::instance_lock::InstanceLock;
+use fairshared::connectors::outcome::{RoundOutcome, WriteMode};
+use fairshared::connectors::report_spool::{ReportSpool, SpooledReports};
+use fairshared::connectors::round::{RoundRunner, RoundSettings};
+use fairshared::connectors::scheduler::{
+    JobCounts, KernelReading, QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult,
+};
+use fairshared::connectors::server::{
+    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder,
+};
+use fairshared::connectors::state_file::ConnectorState;
+use fairshared::domain::time::Timestamp;
+use fairshared::service::Clock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{ManualClock, time};
+
+/// The plan of what the scheduler and the server of the test do, and the record of what was done with them.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
+struct PlannedWorld {
+    is_server_away: bool,
+    is_accounting_away: bool,
+    rejected: u64,
+    knows_current_order: bool,
+    obstacle: bool,
+    /// The places from which the accounting was read.
+    read_since: Vec<Option<Timestamp>>,
+    reports: Vec<String>,
+    orders: Vec<Value>,
+    statuses: Vec<Value>,
+    written: Vec<Vec<ValueWrite>>,
+    /// The state on disk when values were written.
+    state_at_write: Vec<ConnectorState>,
+}
+
+type SharedWorld = Rc<RefCell<PlannedWorld>>;
+
+struct TwoJobs(Vec<EligibleWorkload>);
+
+impl QueueReading for TwoJobs {
+    fn counts(&self) -> JobCounts {
+        JobCounts { jobs: 2, pending: 2, eligible: 2, ..JobCounts::default() }
+    }
+
+    fn eligible(&self) -> &[EligibleWorkload] {
+        &self.0
+    }
+}
+
+struct PlannedScheduler {
+    world: SharedWorld,
+    folder: std::path::PathBuf,
+}
+
+impl SchedulerConnector for PlannedScheduler {
+    const KIND: &'static str = "planned";
+
+    type Queue = TwoJobs;
+
+    async fn read_queue(&mut self) -> Result<TwoJobs, RoundFault> {
+        let job = |id: &str| EligibleWorkload {
+            workload_id: id.to_owned(),
+            user: "ann".to_owned(),
+            project: "p".to_owned(),
+            submitted_at: time("2026-01-13T10:00:00Z"),
+            priority: 3,
+            requested_slots: [("cpu".to_owned(), "1".to_owned())].into(),
+        };
+        Ok(TwoJobs(vec![job("1"), job("2")]))
+    }
+
+    async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
+        let mut world = self.world.borrow_mut();
+        if world.is_accounting_away {
+            return Err(RoundFault::new("slurm_away", "sacct failed"));
+        }
+        world.read_since.push(since);
+        let complete_until = Some(time("2026-01-13T11:00:00Z"));
+        let reports = SpooledReports { complete_until, lines: b"{\"a\":1}\n{\"a\":2}\n".to_vec() };
+        Ok(KernelReading { reports, unreadable: Vec::new(), unreadable_rows: 0 })
+    }
+
+    async fn read_agents(&mut self) -> Result<Vec<AgentReport>, RoundFault> {
+        Ok(Vec::new())
+    }
+
+    async fn read_setup(&mut self) -> Result<(), RoundFault> {
+        Ok(())
+    }
+
+    fn write_obstacles(&self) -> Vec<RoundFault> {
+        if self.world.borrow().obstacle { vec![RoundFault::new("priority_type", "basic")] } else { Vec::new() }
+    }
+
+    fn plan_writes(&self, _: &TwoJobs, state: &ConnectorState, aim: WriteAim) -> Result<WritePlan, RoundFault> {
+        let write = |job: &str, value| ValueWrite { job: job.to_owned(), value };
+        let writes = match aim {
+            WriteAim::Follow(order) => {
+                order.items.iter().zip(1..).map(|(item, place)| write(&item.workload_id, 10 - place)).collect()
+            }
+            WriteAim::Fade | WriteAim::Reset => state.written.keys().map(|job| write(job, 0)).collect(),
+        };
+        Ok(WritePlan { writes, ..WritePlan::default() })
+    }
+
+    async fn write_values(&mut self, writes: &[ValueWrite], _: u32) -> Result<WriteResult, RoundFault> {
+        let mut world = self.world.borrow_mut();
+        world.state_at_write.push(ConnectorState::load(&self.folder).unwrap());
+        world.written.push(writes.to_vec());
+        Ok(WriteResult { written: writes.len() as u64, ..WriteResult::default() })
+    }
+}
+
+struct PlannedServer(SharedWorld);
+
+impl PlannedServer {
+    fn answer(&self) -> Result<(), ServerFailure> {
+        if self.0.borrow().is_server_away { Err(ServerFailure::Away("no answer".to_owned())) } else { Ok(()) }
+    }
+}
+
+impl FairShareServer for PlannedServer {
+    async fn report_kernels(&self, _: &str, lines: Vec<u8>) -> Result<ReportedRows, ServerFailure> {
+        self.answer()?;
+        let mut world = self.0.borrow_mut();
+        world.reports.push(String::from_utf8(lines).unwrap());
+        let reasons = if world.rejected > 0 { vec![RoundFault::new("too_old", "is too old")] } else { Vec::new() };
+        Ok(ReportedRows { rejected: world.rejected, reasons })
+    }
+
+    async fn order_workloads(&self, _: &str, request: &OrderRequest<'_>) -> Result<ServerOrder, ServerFailure> {
+        self.answer()?;
+        let mut world = self.0.borrow_mut();
+        if request.current_order.is_some() && !world.knows_current_order {
+            let detail = "/current_order: `current_order` is not known here".to_owned();
+            return Err(ServerFailure::Refused { code: "unknown_field".to_owned(), detail });
+        }
+        world.orders.push(json!(request));
+        let mut answer = json!({"items": [{"workload_id": "2", "rank": 1}, {"workload_id": "1", "rank": null}]});
+        if world.knows_current_order {
+            answer["agreement"] = json!({"compared": 2, "same_place": 0, "kendall_tau": -1, "gain": [], "lose": []});
+        }
+        Ok(serde_json::from_value(answer).unwrap())
+    }
+
+    async fn put_agents(&self, _: &str, _: &[AgentReport]) -> Result<(), ServerFailure> {
+        panic!("a key of the role scheduler sets no agents")
+    }
+
+    async fn put_status(&self, cluster: &str, status: &Value) -> Result<(), ServerFailure> {
+        assert_eq!(cluster, "c");
+        self.0.borrow_mut().statuses.push(status.clone());
+        Err(ServerFailure::Refused { code: "unknown_path".to_owned(), detail: "the path leads to nothing".to_owned() })
+    }
+
+    async fn key_rights(&self) -> Result<KeyRights, ServerFailure> {
+        self.answer()?;
+        Ok(KeyRights { role: "scheduler".to_owned(), resource_groups: None })
+    }
+
+    async fn find_group(&self, _: &str) -> Result<(), ServerFailure> {
+        self.answer()
+    }
+
+    async fn server_time(&self) -> Result<Option<Timestamp>, ServerFailure> {
+        Ok(None)
+    }
+}
+
+type PlannedRunner = RoundRunner<PlannedScheduler, PlannedServer>;
+
+fn runner(world: &SharedWorld, clock: &Arc<ManualClock>, folder: &Path, mode: WriteMode) -> PlannedRunner {
+    let settings = RoundSettings {
+        mode,
+        resource_group: "g".to_owned(),
+        cluster: "c".to_owned(),
+        head: 200,
+        max_writes: 500,
+        writes_per_second: 200,
+        accounting_interval: Duration::from_mins(1),
+        nodes_interval: Duration::from_mins(5),
+        tree_interval: Duration::from_mins(10),
+        stale_after: Some(Duration::from_hours(1)),
+        state_dir: folder.to_owned(),
+        spool_max_bytes: 1 << 20,
+    };
+    let scheduler = PlannedScheduler { world: Rc::clone(world), folder: folder.to_owned() };
+    RoundRunner::new(scheduler, PlannedServer(Rc::clone(world)), Arc::clone(clock) as Arc<dyn Clock>, settings).unwrap()
+}
+
+fn codes(outcome: &RoundOutcome) -> Vec<&str> {
+    outcome.errors.iter().map(|error| &*error.code).collect()
+}
+
+fn start() -> (SharedWorld, Arc<ManualClock>, TempDir) {
+    (SharedWorld::default(), Arc::new(ManualClock::at("2026-01-13T12:00:00Z")), tempfile::tempdir().unwrap())
+}
+
+#[tokio::test]
+async fn shadow_reports_and_compares_and_writes_nothing() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().knows_current_order = true;
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.reported, outcome.spooled), (vec![], 2, 0));
+    assert_eq!((outcome.compared, outcome.same_place, outcome.kendall_tau), (Some(2), Some(0), Some(-1.0)));
+    assert_eq!(outcome.wanted_writes, 0);
+    // The accounting is read once a minute, and the second time from where the first one ended.
+    clock.advance_seconds(15);
+    assert_eq!(runner.run().await.reported, 0);
+    clock.advance_seconds(60);
+    assert_eq!(runner.run().await.reported, 2);
+    let world = world.borrow();
+    assert_eq!(world.read_since, [None, Some(time("2026-01-13T11:00:00Z"))]);
+    assert_eq!(
+        world.orders[0],
+        json!({
+            "workloads": [
+                {"workload_id": "1", "user": "ann", "project": "p", "submitted_at": "2026-01-13T10:00:00Z",
+                 "priority": 3, "requested_slots": {"cpu": "1"}},
+                {"workload_id": "2", "user": "ann", "project": "p", "submitted_at": "2026-01-13T10:00:00Z",
+                 "priority": 3, "requested_slots": {"cpu": "1"}}
+            ],
+            "limit": 200, "current_order": ["1", "2"]
+        })
+    );
+    assert!(world.written.is_empty());
+    // A server that keeps no status is asked once.
+    assert_eq!(world.statuses.len(), 1);
+    let status = &world.statuses[0];
+    let shown = ["kind", "resource_group", "mode", "compared"].map(|key| status[key].clone());
+    assert_eq!(shown, [json!("planned"), json!("g"), json!("shadow"), json!(2)]);
+}
+
+#[tokio::test]
+async fn a_server_that_compares_no_orders_still_orders() {
+    let (world, clock, folder) = start();
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Factor);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.compared, outcome.kendall_tau), (vec![], None, None));
+    let world = world.borrow();
+    // The mode `factor` needs all ranks.
+    assert_eq!((&world.orders[0]["limit"], &world.orders[0]["current_order"]), (&Value::Null, &Value::Null));
+    assert!(world.statuses[0].get("compared").is_none());
+}
+
+#[tokio::test]
+async fn the_state_names_values_before_they_are_written() {
+    let (world, clock, folder) = start();
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    assert_eq!((codes(&outcome), outcome.wanted_writes, outcome.written), (vec![], 2, 2));
+    let values = [("1".to_owned(), 8), ("2".to_owned(), 9)].into();
+    assert_eq!(world.borrow().state_at_write[0].written, values);
+    // The next process takes them back.
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).reset().await;
+    assert_eq!((codes(&outcome), outcome.written), (vec![], 2));
+    assert_eq!(ConnectorState::load(folder.path()).unwrap().written, [].into());
+}
+
+#[tokio::test]
+async fn without_the_server_nothing_is_written_and_reports_wait() {
+    let (world, clock, folder) = start();
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    runner.run().await;
+    world.borrow_mut().is_server_away = true;
+    clock.advance_seconds(60);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.spooled, outcome.written), (vec!["server_away"], 2, 0));
+    assert_eq!(world.borrow().written.len(), 1);
+    // After an hour, values go back to 0.
+    clock.advance_seconds(3_600);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.written), (vec!["server_away"], 2));
+    assert!(world.borrow().written[1].iter().all(|write| write.value == 0));
+    world.borrow_mut().is_server_away = false;
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.reported, outcome.spooled, outcome.written), (vec![], 2, 0, 2));
+}
+
+#[tokio::test]
+async fn rejected_rows_and_obstacles_stop_writes() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().rejected = 1;
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    assert_eq!((codes(&outcome), outcome.reported, outcome.rejected, outcome.is_ok()), (vec!["too_old"], 1, 1, false));
+    world.borrow_mut().rejected = 0;
+    world.borrow_mut().obstacle = true;
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    assert_eq!(codes(&outcome), ["priority_type"]);
+    assert!(world.borrow().written.is_empty());
+    // In the mode shadow it is no fault of a round.
+    assert!(runner(&world, &clock, folder.path(), WriteMode::Shadow).run().await.is_ok());
+}
+
+#[tokio::test]
+async fn an_accounting_that_is_away_stops_no_order() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().is_accounting_away = true;
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    assert_eq!((codes(&outcome), outcome.written), (vec!["slurm_away"], 2));
+}
+
+#[test]
+fn two_connectors_of_one_folder_are_kept_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("a/b");
+    let first = InstanceLock::take(&state).unwrap();
+    assert!(first.is_some() && InstanceLock::take(&state).unwrap().is_none());
+    drop(first);
+    assert!(InstanceLock::take(&state).unwrap().is_some());
+}
+
+#[test]
+fn reports_that_are_too_large_are_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = ReportSpool::new(folder.path(), 4);
+    let reports = |lines: &[u8]| SpooledReports { complete_until: None, lines: lines.to_vec() };
+    assert!(spool.replace(&reports(b"{}\n")).unwrap());
+    assert!(!spool.replace(&reports(b"{}\n{}\n")).unwrap());
+    assert_eq!(spool.load().unwrap(), Some(reports(b"{}\n")));
+    spool.clear().unwrap();
+    spool.clear().unwrap();
+    assert_eq!(spool.load().unwrap(), None);
+}
