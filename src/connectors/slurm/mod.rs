@@ -171,8 +171,29 @@ impl SlurmConnector {
                 Some(JobStage::Ending) | None => plan.gone.push(job.clone()),
             }
         }
+        repeat_tasks(&mut plan, queue);
         plan
     }
+}
+
+/// Moves the writes to tasks of arrays behind those to the records of the arrays, which would write over them, and adds those of
+/// tasks that have their value already.
+fn repeat_tasks(plan: &mut WritePlan, queue: &SlurmQueue) {
+    let array_of = |write: &ValueWrite| {
+        let shown = queue.shown.get(&write.job.parse().ok()?)?;
+        (shown.array != shown.id).then(|| shown.array.to_string())
+    };
+    let records: BTreeSet<String> = plan.writes.iter().map(|write| write.job.clone()).collect();
+    let is_written_over = |write: &ValueWrite| array_of(write).is_some_and(|array| records.contains(&array));
+    let (tasks, mut writes): (Vec<_>, Vec<_>) = plan.writes.drain(..).partition(is_written_over);
+    let (kept_tasks, kept): (Vec<_>, Vec<_>) = plan.kept.drain(..).partition(is_written_over);
+    let planned: BTreeSet<&str> = tasks.iter().chain(&kept_tasks).map(|write| &*write.job).collect();
+    // Tasks that the plan does not name have no value, and must not get that of their array.
+    let others = queue.shown.values().filter(|job| job.array != job.id && records.contains(&job.array.to_string()));
+    let others = others.map(|job| job.id.to_string()).filter(|job| !planned.contains(&**job));
+    let others: Vec<ValueWrite> = others.map(|job| ValueWrite { job, value: 0 }).collect();
+    writes.extend(tasks.into_iter().chain(kept_tasks).chain(others));
+    (plan.writes, plan.kept) = (writes, kept);
 }
 
 impl SchedulerConnector for SlurmConnector {

@@ -54,6 +54,8 @@ pub struct ShownJob {
     pub id: u64,
     /// The job that is written to: the first component of a heterogeneous job, otherwise the job itself.
     pub leader: u64,
+    /// The array that it is a task of. A value that is written to the record of an array is written to all of its tasks.
+    pub array: u64,
     /// The tier of its ordered partition with the highest one; `None` if no partition of it is ordered.
     pub tier: Option<u32>,
     pub priority: i64,
@@ -98,9 +100,9 @@ pub fn join_readings(
     partitions: &PartitionTiers,
     slots: &SlotMapping,
 ) -> SlurmQueue {
-    let leaders: BTreeMap<u64, u64> = jobs.iter().filter_map(|job| Some((job.id, job.het_leader?))).collect();
+    let known: BTreeMap<u64, &QueuedJob> = jobs.iter().map(|job| (job.id, job)).collect();
     let mut queue = SlurmQueue {
-        shown: show_jobs(priorities, partitions, &leaders),
+        shown: show_jobs(priorities, partitions, &known),
         stages: jobs.iter().map(|job| (job.id, job.stage)).collect(),
         ..SlurmQueue::default()
     };
@@ -165,14 +167,22 @@ fn is_limited(reason: &str) -> bool {
 fn show_jobs(
     priorities: &[JobPriority],
     partitions: &PartitionTiers,
-    leaders: &BTreeMap<u64, u64>,
+    known: &BTreeMap<u64, &QueuedJob>,
 ) -> BTreeMap<u64, ShownJob> {
     let mut shown: BTreeMap<u64, ShownJob> = BTreeMap::new();
     for line in priorities {
         let JobPriority { job, partition, priority, site, is_fixed } = line;
         let tier = partitions.is_ordered(partition).then(|| partitions.tier(partition));
-        let leader = leaders.get(job).copied().unwrap_or(*job);
-        let new = ShownJob { id: *job, leader, tier, priority: *priority, site: *site, is_fixed: *is_fixed };
+        let listed = known.get(job);
+        let new = ShownJob {
+            id: *job,
+            leader: listed.and_then(|listed| listed.het_leader).unwrap_or(*job),
+            array: listed.map_or(*job, |listed| listed.array),
+            tier,
+            priority: *priority,
+            site: *site,
+            is_fixed: *is_fixed,
+        };
         let kept = shown.entry(*job).or_insert_with(|| new.clone());
         if new.tier > kept.tier {
             *kept = new;

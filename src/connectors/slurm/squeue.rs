@@ -11,9 +11,9 @@ pub const ARGS: [&str; 5] = [
     "--noheader",
     "--array-unique",
     "-O",
-    "JobID:|,HetJobID:|,State:|,Reason:|,UserName:|,Account:|,Partition:|,SubmitTime:|,PriorityLong:|,tres:|",
+    "JobID:|,HetJobID:|,ArrayJobID:|,State:|,Reason:|,UserName:|,Account:|,Partition:|,SubmitTime:|,PriorityLong:|,tres:|",
 ];
-const FIELDS: usize = 10;
+const FIELDS: usize = 11;
 
 /// The part of its life that a job is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct QueuedJob {
     pub id: u64,
     /// The id of the first component of a heterogeneous job.
     pub het_leader: Option<u64>,
+    /// The id of the array that it is a task of; its own id for any other job.
+    pub array: u64,
     pub stage: JobStage,
     pub reason: String,
     pub user: String,
@@ -53,14 +55,15 @@ fn read_job(row: &TextRow) -> Result<QueuedJob, RoundFault> {
     Ok(QueuedJob {
         id: row.number(0)?,
         het_leader: het_leader.filter(|leader| *leader != 0),
-        stage: read_stage(row.filled(2)?),
-        reason: row.text(3).to_owned(),
-        user: row.filled(4)?.to_owned(),
-        account: if row.is_absent(5) { String::new() } else { row.text(5).to_owned() },
-        partitions: row.filled(6)?.split(',').map(str::to_owned).collect(),
-        submitted_at: Timestamp::from_seconds(row.number(7)?),
-        priority: row.number(8)?,
-        tres: row.text(9).to_owned(),
+        array: row.number(2)?,
+        stage: read_stage(row.filled(3)?),
+        reason: row.text(4).to_owned(),
+        user: row.filled(5)?.to_owned(),
+        account: if row.is_absent(6) { String::new() } else { row.text(6).to_owned() },
+        partitions: row.filled(7)?.split(',').map(str::to_owned).collect(),
+        submitted_at: Timestamp::from_seconds(row.number(8)?),
+        priority: row.number(9)?,
+        tres: row.text(10).to_owned(),
     })
 }
 

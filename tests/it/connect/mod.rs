@@ -2,6 +2,7 @@
 
 mod command;
 mod orders;
+mod plans;
 mod queues;
 mod rounds;
 mod settings;

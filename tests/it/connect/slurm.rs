@@ -296,6 +296,14 @@ fn kill_while_writing(c: &ConnectedRig) {
     });
     c.round(&format!("{ORDER}\nhead = 201"), &[]);
     assert_eq!(c.order(), c.sequence());
+    // SIGTERM ends the round that is under way, with all of its writes.
+    end(&mut c.connector("", &["--reset"])).ok();
+    let keys = "mode = \"order\"\nwrites_per_second = 50\nhead = 150";
+    let mut stopped = c.connector(keys, &[]).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("the connector writes", || c.sites().len() > 10);
+    assert!(Command::new("kill").arg(stopped.id().to_string()).status().unwrap().success());
+    assert_eq!(stopped.wait().unwrap().code(), Some(0));
+    assert_eq!(c.sites().len(), 151);
 }
 
 /// A job that starts, and one that is held, go back to 0.

@@ -29,14 +29,14 @@ fn jobs() {
     assert_eq!((find(36).priority, &*find(36).reason), (0, "JobHeldUser"));
     assert_eq!(find(39).reason, "Dependency");
     // The task of an array that was requeued has a record of its own.
-    assert_eq!(find(31).reason, "JobArrayTaskLimit");
+    assert_eq!((&*find(31).reason, find(31).array, find(29).array), ("JobArrayTaskLimit", 29, 29));
     assert_eq!(find(28).stage, JobStage::Active);
 }
 
 #[test]
 fn reasons_with_commas_and_states_that_end() {
-    let line = "8|N/A|PENDING|ReqNodeNotAvail, UnavailableNodes:n2|mail|ocean|main|1795993825|1|cpu=8|\n\
-                9|N/A|COMPLETING|None|mail|ocean|main|1795993825|1||\n";
+    let line = "8|N/A|8|PENDING|ReqNodeNotAvail, UnavailableNodes:n2|mail|ocean|main|1795993825|1|cpu=8|\n\
+                9|N/A|9|COMPLETING|None|mail|ocean|main|1795993825|1||\n";
     let jobs = read_jobs(line).unwrap();
     assert_eq!(jobs[0].reason, "ReqNodeNotAvail, UnavailableNodes:n2");
     assert_eq!(jobs[1].stage, JobStage::Ending);
@@ -47,10 +47,10 @@ fn reasons_with_commas_and_states_that_end() {
 fn texts_of_another_form_are_refused() {
     let code = |text: &str| read_jobs(text).unwrap_err().code;
     // A newer program with another field, times in words, or a state in place of a number.
-    assert_eq!(code("8|N/A|PENDING|None|mail|ocean|main|1795993825|1|cpu=8|new|\n"), "unknown_format");
-    assert_eq!(code("8|N/A|PENDING|None|mail|ocean|main|2026-11-29T23:10:25|1|cpu=8|\n"), "unknown_format");
-    assert_eq!(code("8_1|N/A|PENDING|None|mail|ocean|main|1795993825|1|cpu=8|\n"), "unknown_format");
-    assert_eq!(code("8|N/A|PENDING|None||ocean|main|1795993825|1|cpu=8|\n"), "unknown_format");
+    assert_eq!(code("8|N/A|8|PENDING|None|mail|ocean|main|1795993825|1|cpu=8|new|\n"), "unknown_format");
+    assert_eq!(code("8|N/A|8|PENDING|None|mail|ocean|main|2026-11-29T23:10:25|1|cpu=8|\n"), "unknown_format");
+    assert_eq!(code("8_1|N/A|8|PENDING|None|mail|ocean|main|1795993825|1|cpu=8|\n"), "unknown_format");
+    assert_eq!(code("8|N/A|8|PENDING|None||ocean|main|1795993825|1|cpu=8|\n"), "unknown_format");
     assert_eq!(code("error: something\n"), "unknown_format");
     assert_eq!(code(recorded::SQUEUE.trim_end()), "half_answer");
     assert_eq!(code(&recorded::SQUEUE[..recorded::SQUEUE.len() - 20]), "half_answer");

@@ -1,0 +1,83 @@
+//! The plans of writes.
+
+use std::collections::BTreeMap;
+
+use fairshared::cli::connect::run_conversion::convert_runs;
+use fairshared::connectors::outcome::WriteMode;
+use fairshared::connectors::scheduler::{SchedulerConnector, WriteAim, WritePlan};
+use fairshared::connectors::server::ServerOrder;
+use fairshared::connectors::slurm::SlurmConnector;
+use fairshared::connectors::slurm::queue::{PartitionTiers, SlurmQueue, join_readings};
+use fairshared::connectors::slurm::scontrol::{read_config, read_partitions};
+use fairshared::connectors::slurm::settings::SlurmSettings;
+use fairshared::connectors::slurm::sprio::read_priorities;
+use fairshared::connectors::slurm::squeue::read_jobs;
+use fairshared::connectors::slurm::tres::SlotMapping;
+use fairshared::connectors::state_file::ConnectorState;
+use serde_json::json;
+
+use super::recorded;
+
+fn queue(jobs: &str, priorities: &str) -> SlurmQueue {
+    let tiers = read_partitions(recorded::PARTITIONS).unwrap();
+    let partitions = PartitionTiers { tiers, ordered: None };
+    let (jobs, priorities) = (read_jobs(jobs).unwrap(), read_priorities(priorities).unwrap());
+    join_readings(&jobs, &priorities, &partitions, &SlotMapping::default())
+}
+
+fn recorded_queue() -> SlurmQueue {
+    queue(recorded::SQUEUE, recorded::SPRIO)
+}
+
+fn plan(mode: WriteMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
+    let settings = SlurmSettings { mode, ..SlurmSettings::default() };
+    let connector = SlurmConnector::new(settings, read_config(recorded::CONFIG).unwrap(), convert_runs);
+    let written: BTreeMap<String, i64> = written.iter().map(|(job, value)| ((*job).to_owned(), *value)).collect();
+    let state = ConnectorState { written, ..ConnectorState::default() };
+    let items = order.unwrap_or_default().iter().zip(1..);
+    let items = items.map(|(id, rank)| json!({"workload_id": id.to_string(), "rank": rank})).collect::<Vec<_>>();
+    let order_answer: ServerOrder = serde_json::from_value(json!({"items": items})).unwrap();
+    let aim = if order.is_some() { WriteAim::Follow(&order_answer) } else { WriteAim::Reset };
+    connector.plan_writes(queue, &state, aim).unwrap()
+}
+
+fn writes(plan: &WritePlan) -> Vec<(&str, i64)> {
+    plan.writes.iter().map(|write| (&*write.job, write.value)).collect()
+}
+
+#[test]
+fn the_tier_comes_before_the_order_of_the_server() {
+    // 42 and 40 have values already, and 33 and 41 come between; the highest own priority is 900.
+    let plan = plan(WriteMode::Order, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
+    assert_eq!(writes(&plan), [("40", 6_000), ("33", 4_999), ("41", 1_550)]);
+    assert_eq!(plan.kept.iter().map(|write| &*write.job).collect::<Vec<_>>(), ["42"]);
+}
+
+#[test]
+fn what_leaves_the_window_goes_back() {
+    // 28 runs, 36 is held, and 99 has gone. Only 33 is in the window.
+    let written = [("28", 5), ("36", 6), ("99", 7)];
+    let plan = plan(WriteMode::Order, &recorded_queue(), &written, Some(&[33]));
+    assert_eq!(writes(&plan), [("33", 1_899), ("40", 0), ("42", 0), ("28", 0), ("36", 0)]);
+    assert_eq!(plan.gone, ["99"]);
+}
+
+#[test]
+fn values_by_rank() {
+    let plan = plan(WriteMode::Factor, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
+    assert_eq!(writes(&plan), [("33", 100_000), ("42", 75_000), ("40", 50_000), ("41", 25_000)]);
+}
+
+#[test]
+fn a_reset_writes_to_all_that_have_a_value() {
+    assert_eq!(writes(&plan(WriteMode::Shadow, &recorded_queue(), &[], None)), [("40", 0), ("42", 0)]);
+}
+
+#[test]
+fn tasks_are_written_behind_their_array() {
+    let job = |id: u64| format!("{id}|N/A|44|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
+    let jobs: String = [44, 46, 47].map(job).concat();
+    let shown = "44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
+    let plan = plan(WriteMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44]));
+    assert_eq!(writes(&plan), [("44", 1_000), ("46", 2_000), ("47", 0)]);
+}
