@@ -35,17 +35,12 @@ pub struct RoundSettings {
     pub spool_max_bytes: u64,
 }
 
-/// The times of the latest readings of what is not read in every round.
+/// The times from which on what is not read in every round is read again.
 #[derive(Default)]
-struct ReadingTimes {
-    setup: Option<Duration>,
-    kernels: Option<Duration>,
-    agents: Option<Duration>,
-}
-
-/// True if a reading is due.
-fn is_due(latest: Option<Duration>, now: Duration, interval: Duration) -> bool {
-    latest.is_none_or(|latest| now.saturating_sub(latest) >= interval)
+struct DueReadings {
+    setup: Duration,
+    kernels: Duration,
+    agents: Duration,
 }
 
 /// A connector between its rounds.
@@ -56,7 +51,7 @@ pub struct RoundRunner<C, F> {
     settings: RoundSettings,
     state: ConnectorState,
     spool: ReportSpool,
-    times: ReadingTimes,
+    due: DueReadings,
     /// True if the key may set agents; `None` until the server has answered.
     may_set_agents: Option<bool>,
     /// True while the server compares orders and keeps the status, as far as is known.
@@ -68,7 +63,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     pub fn new(scheduler: C, server: F, clock: Arc<dyn Clock>, settings: RoundSettings) -> std::io::Result<Self> {
         let state = ConnectorState::load(&settings.state_dir)?;
         let spool = ReportSpool::new(&settings.state_dir, settings.spool_max_bytes);
-        let times = ReadingTimes::default();
+        let due = DueReadings::default();
         let (may_set_agents, compares_orders, keeps_status) = (None, true, true);
         Ok(Self {
             scheduler,
@@ -77,7 +72,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             settings,
             state,
             spool,
-            times,
+            due,
             may_set_agents,
             compares_orders,
             keeps_status,
@@ -98,18 +93,16 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
 
     async fn take_steps(&mut self, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
         let now = self.clock.steady();
-        if is_due(self.times.setup, now, self.settings.tree_interval) {
-            match self.scheduler.read_setup().await {
-                Ok(()) => self.times.setup = Some(now),
-                Err(fault) => outcome.errors.push(fault),
-            }
+        if now >= self.due.setup {
+            let read = self.scheduler.read_setup().await;
+            self.due.setup = now + self.next_reading(self.settings.tree_interval, &read);
+            outcome.errors.extend(read.err());
         }
-        let queue = self.scheduler.read_queue().await?;
-        outcome.set_counts(queue.counts());
-        if is_due(self.times.kernels, now, self.settings.accounting_interval) {
-            match self.scheduler.read_kernels(self.state.delivered_until).await {
+        if now >= self.due.kernels {
+            let read = self.scheduler.read_kernels(self.state.delivered_until).await;
+            self.due.kernels = now + self.settings.accounting_interval;
+            match read {
                 Ok(reading) => {
-                    self.times.kernels = Some(now);
                     outcome.rejected += reading.unreadable_rows;
                     outcome.errors.extend(reading.unreadable);
                     self.keep_reports(&reading.reports)?;
@@ -117,7 +110,15 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
                 Err(fault) => outcome.errors.push(fault),
             }
         }
-        let order = match self.ask_server(&queue, outcome).await {
+        // Runs are reported even if the queue cannot be read.
+        let reported = self.send_reports(outcome).await;
+        let queue = self.scheduler.read_queue().await?;
+        outcome.set_counts(queue.counts());
+        let answer = match reported {
+            Ok(()) => self.order_queue(&queue, outcome).await,
+            Err(failure) => Err(failure),
+        };
+        let order = match answer {
             Ok(order) => order,
             Err(ServerFailure::Away(detail)) => {
                 outcome.errors.push(RoundFault::new("server_away", detail));
@@ -125,6 +126,8 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             }
             Err(refused) => return Err(refused.into_fault()),
         };
+        self.state.server_answered_at = Some(self.clock.now());
+        self.save_state()?;
         if self.settings.mode == WriteMode::Shadow {
             return Ok(());
         }
@@ -138,14 +141,16 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         self.write_values(&queue, WriteAim::Follow(&order), limit, outcome).await
     }
 
-    /// Reports what waits, sets agents, and asks for the order.
-    async fn ask_server(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<ServerOrder, ServerFailure> {
+    /// The time until a reading is made again. One that failed is made again sooner, and not in every round, because programs may take
+    /// minutes to reach a daemon that is away.
+    fn next_reading<T>(&self, interval: Duration, read: &Result<T, RoundFault>) -> Duration {
+        if read.is_ok() { interval } else { interval.min(self.settings.accounting_interval) }
+    }
+
+    /// Reports what waits, and sets agents.
+    async fn send_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         self.deliver_reports(outcome).await?;
-        self.report_agents(outcome).await?;
-        let order = self.order_queue(queue, outcome).await?;
-        self.state.server_answered_at = Some(self.clock.now());
-        self.save_state().map_err(refused_by_disk)?;
-        Ok(order)
+        self.report_agents(outcome).await
     }
 
     fn save_state(&self) -> Result<(), RoundFault> {
@@ -185,7 +190,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// Sets the agents, if the key may.
     async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         let now = self.clock.steady();
-        if !is_due(self.times.agents, now, self.settings.nodes_interval) {
+        if now < self.due.agents {
             return Ok(());
         }
         let may_set_agents = match self.may_set_agents {
@@ -193,16 +198,15 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             None => self.server.key_rights().await?.role == "admin",
         };
         self.may_set_agents = Some(may_set_agents);
+        let mut read = Ok(());
         if may_set_agents {
             match self.scheduler.read_agents().await {
                 Ok(agents) => self.server.put_agents(&self.settings.resource_group, &agents).await?,
-                Err(fault) => {
-                    outcome.errors.push(fault);
-                    return Ok(());
-                }
+                Err(fault) => read = Err(fault),
             }
         }
-        self.times.agents = Some(now);
+        self.due.agents = now + self.next_reading(self.settings.nodes_interval, &read);
+        outcome.errors.extend(read.err());
         Ok(())
     }
 

@@ -202,6 +202,13 @@ impl SchedulerConnector for SlurmConnector {
     type Queue = SlurmQueue;
 
     async fn read_queue(&mut self) -> Result<SlurmQueue, RoundFault> {
+        if self.config.priority_type != MULTIFACTOR {
+            let detail = format!(
+                "PriorityType is {}, where sprio shows nothing: runs are reported, and nothing is ordered",
+                self.config.priority_type
+            );
+            return Err(RoundFault::new("priority_type", detail));
+        }
         let partitions = match &self.partitions {
             Some(known) => known,
             None => self.partitions.insert(read_partitions(&self.settings).await?),

@@ -32,6 +32,7 @@ use crate::support::{ManualClock, time};
 struct PlannedWorld {
     is_server_away: bool,
     is_accounting_away: bool,
+    is_queue_away: bool,
     rejected: u64,
     knows_current_order: bool,
     obstacle: bool,
@@ -70,6 +71,9 @@ impl SchedulerConnector for PlannedScheduler {
     type Queue = TwoJobs;
 
     async fn read_queue(&mut self) -> Result<TwoJobs, RoundFault> {
+        if self.world.borrow().is_queue_away {
+            return Err(RoundFault::new("unknown_format", "squeue printed something"));
+        }
         let job = |id: &str| EligibleWorkload {
             workload_id: id.to_owned(),
             user: "ann".to_owned(),
@@ -310,6 +314,14 @@ async fn an_accounting_that_is_away_stops_no_order() {
     world.borrow_mut().is_accounting_away = true;
     let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
     assert_eq!((codes(&outcome), outcome.written), (vec!["slurm_away"], 2));
+}
+
+#[tokio::test]
+async fn a_queue_that_cannot_be_read_stops_no_report() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().is_queue_away = true;
+    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    assert_eq!((codes(&outcome), outcome.reported, outcome.written), (vec!["unknown_format"], 2, 0));
 }
 
 #[test]
