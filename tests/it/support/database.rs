@@ -58,9 +58,14 @@ impl TestDb {
         connection.close().await.unwrap();
     }
 
-    /// Gives the database the steps of version 0.1 in place of those of this version, as if that version had made it.
+    /// Gives the database the steps of version 0.1 in place of the first one of this version, as if that version had made it. Later
+    /// steps are reverted.
     #[allow(dead_code, reason = "benches do not call it")]
     pub async fn give_back_to_version_0_1(&self) {
+        let store = self.store().await;
+        let applied = u32::try_from(store.schema().await.unwrap().applied.len()).unwrap();
+        store.migrate_down(applied.saturating_sub(1)).await.unwrap();
+        store.close().await.unwrap();
         let steps = STEPS.map(|step| format!("('{step}', 0)")).join(", ");
         let insert = format!("INSERT INTO seaql_migrations (version, applied_at) VALUES {steps}");
         self.execute(&format!("DELETE FROM seaql_migrations; {insert}")).await;
