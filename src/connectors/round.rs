@@ -43,6 +43,17 @@ struct DueReadings {
     agents: Duration,
 }
 
+/// The bounds of the writes of one round.
+#[derive(Clone, Copy)]
+struct WriteBounds {
+    writes: usize,
+    per_second: u32,
+}
+
+impl WriteBounds {
+    const NONE: Self = Self { writes: usize::MAX, per_second: u32::MAX };
+}
+
 /// A connector between its rounds.
 pub struct RoundRunner<C, F> {
     scheduler: C,
@@ -137,8 +148,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             outcome.errors.extend(obstacles);
             return Ok(());
         }
-        let limit = usize::try_from(self.settings.max_writes).unwrap_or(usize::MAX);
-        self.write_values(&queue, WriteAim::Follow(&order), limit, outcome).await
+        self.write_values(&queue, WriteAim::Follow(&order), self.write_bounds(), outcome).await
     }
 
     /// The time until a reading is made again. One that failed is made again sooner, and not in every round, because programs may take
@@ -256,22 +266,26 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         if Duration::from_micros(away_micros) < stale_after {
             return self.save_state();
         }
-        let limit = usize::try_from(self.settings.max_writes).unwrap_or(usize::MAX);
-        self.write_values(queue, WriteAim::Fade, limit, outcome).await
+        self.write_values(queue, WriteAim::Fade, self.write_bounds(), outcome).await
     }
 
-    /// Writes the values that differ from the aim, at most `limit` of them.
+    fn write_bounds(&self) -> WriteBounds {
+        let RoundSettings { max_writes, writes_per_second, .. } = self.settings;
+        WriteBounds { writes: usize::try_from(max_writes).unwrap_or(usize::MAX), per_second: writes_per_second }
+    }
+
+    /// Writes the values that differ from the aim, within the bounds.
     async fn write_values(
         &mut self,
         queue: &C::Queue,
         aim: WriteAim<'_>,
-        limit: usize,
+        bounds: WriteBounds,
         outcome: &mut RoundOutcome,
     ) -> Result<(), RoundFault> {
         let WritePlan { mut writes, kept, gone } = self.scheduler.plan_writes(queue, &self.state, aim)?;
         outcome.wanted_writes = writes.len() as u64;
-        outcome.left = writes.len().saturating_sub(limit) as u64;
-        writes.truncate(limit);
+        outcome.left = writes.len().saturating_sub(bounds.writes) as u64;
+        writes.truncate(bounds.writes);
         for job in gone {
             self.state.written.remove(&job);
         }
@@ -285,7 +299,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         if writes.is_empty() {
             return Ok(());
         }
-        let result = self.scheduler.write_values(&writes, self.settings.writes_per_second).await?;
+        let result = self.scheduler.write_values(&writes, bounds.per_second).await?;
         outcome.written = result.written;
         outcome.read_back_differs = result.read_back_differs;
         if result.faults.is_empty() {
@@ -304,7 +318,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         let taken = async {
             let queue = self.scheduler.read_queue().await?;
             outcome.set_counts(queue.counts());
-            self.write_values(&queue, WriteAim::Reset, usize::MAX, &mut outcome).await
+            self.write_values(&queue, WriteAim::Reset, WriteBounds::NONE, &mut outcome).await
         };
         if let Err(fault) = taken.await {
             outcome.errors.push(fault);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::sacctmgr::{self, AccountTree, is_operator};
-use super::scontrol::{self, MULTIFACTOR, SlurmConfig};
+use super::scontrol::{self, SlurmConfig};
 use super::settings::SlurmSettings;
 use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio};
 use crate::connectors::fault::RoundFault;
@@ -113,10 +113,11 @@ async fn check_config(report: &mut SetupReport, settings: &SlurmSettings, config
     });
     report.add(check_accounting(config).await);
     let obstacles = priority_obstacles(config, settings);
-    for (name, key, value) in
-        [("priority_type", "PriorityType", MULTIFACTOR), ("fairshare_weight", "PriorityWeightFairshare", "0")]
-    {
-        let fix = format!("{key}={value} in slurm.conf, and then scontrol reconfigure");
+    for (name, setting, then) in [
+        ("priority_type", "PriorityType=priority/multifactor", "a restart of slurmctld"),
+        ("fairshare_weight", "PriorityWeightFairshare=0", "scontrol reconfigure"),
+    ] {
+        let fix = format!("{setting} in slurm.conf, and then {then}");
         report.add(match obstacles.iter().find(|fault| fault.code == name) {
             Some(fault) => SetupCheck::failed(name, fault.detail.clone(), fix),
             None if name == "priority_type" => SetupCheck::passed(name, config.priority_type.clone()),
