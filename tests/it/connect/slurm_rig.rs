@@ -261,11 +261,14 @@ impl SlurmRig {
 
 impl Drop for SlurmRig {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let users = USERS.map(|(user, _)| ["-u", user]).concat();
-            let _ = self.command("scancel").args(users).output();
-        } else {
-            self.cancel_all();
+        // Jobs end before the daemons, also after a panic: no other process would end them.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        for (user, _) in USERS {
+            let _ = self.command("scancel").args(["-u", user]).output();
+        }
+        let has_jobs = || self.command("squeue").args(["-h", "-a"]).output().is_ok_and(|jobs| !jobs.stdout.is_empty());
+        while has_jobs() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
         }
         // The daemons are stopped in the order of those that use others.
         for daemon in self.daemons.iter_mut().rev() {
