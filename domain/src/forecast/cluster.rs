@@ -223,17 +223,29 @@ impl ClusterRoom {
         let mut places = MemberPlaces::new();
         let mut started = 0;
         for (demand, count) in members {
-            started += self.start_members(*demand, *count, &mut places);
+            let allowed = self.allowed_members(*demand, queues).min(*count);
+            let some = self.start_members(*demand, allowed, &mut places);
+            self.change_queues(queues, &facts.demands[*demand].amounts, f64::from(some));
+            started += some;
         }
         if started < *minimum {
-            self.free_places(&places);
+            self.end(kind, &places);
             return None;
         }
-        for (_, demand, count) in &places {
-            let amounts = &facts.demands[*demand].amounts;
-            self.change_queues(queues, amounts, f64::from(*count));
-        }
         Some(places)
+    }
+
+    /// The number of members that the limits of the queues allow.
+    fn allowed_members(&self, demand: usize, queues: &[usize]) -> u32 {
+        let facts = &self.facts;
+        let allowed = queues.iter().flat_map(|queue| {
+            let (held, limits) = (&self.held[*queue], &facts.limits[*queue]);
+            facts.demands[demand].amounts.iter().enumerate().map(move |(slot, amount)| {
+                let left = limits[slot] - held[slot] + facts.tolerances[slot];
+                if *amount > 0.0 { (left / amount).max(0.0) } else { f64::INFINITY }
+            })
+        });
+        allowed.fold(f64::INFINITY, f64::min) as u32
     }
 
     /// Starts members where they fit, on the first agents with room. Returns how many.
@@ -256,79 +268,12 @@ impl ClusterRoom {
 
     /// Ends a workload that has started here.
     pub fn end(&mut self, kind: usize, places: &MemberPlaces) {
-        self.free_places(places);
-        let facts = Arc::clone(&self.facts);
-        for (_, demand, count) in places {
-            self.change_queues(&facts.kinds[kind].queues, &facts.demands[*demand].amounts, -f64::from(*count));
-        }
-    }
-
-    fn free_places(&mut self, places: &MemberPlaces) {
         let facts = Arc::clone(&self.facts);
         for (agent, demand, count) in places {
             let amounts: Vec<f64> =
                 facts.demands[*demand].amounts.iter().map(|amount| amount * f64::from(*count)).collect();
             self.change_agent(*agent, &amounts, 1.0);
+            self.change_queues(&facts.kinds[kind].queues, &amounts, -1.0);
         }
-    }
-
-    /// The free slots of all agents that may take members.
-    pub fn total_free(&self) -> Vec<f64> {
-        let width = self.facts.slots.len();
-        let mut total = vec![0.0; width];
-        for (agent, is_schedulable) in self.facts.is_schedulable.iter().enumerate() {
-            if *is_schedulable {
-                for (sum, free) in total.iter_mut().zip(&self.free[agent * width..(agent + 1) * width]) {
-                    *sum += free;
-                }
-            }
-        }
-        total
-    }
-
-    /// The request of the kind's minimum, by slot.
-    pub fn minimum_amounts(&self, kind: usize) -> Vec<f64> {
-        let KindDemand { members, minimum, .. } = &self.facts.kinds[kind];
-        let mut sum = vec![0.0; self.facts.slots.len()];
-        let mut left = *minimum;
-        for (demand, count) in members {
-            let some = left.min(*count);
-            for (sum, amount) in sum.iter_mut().zip(&self.facts.demands[*demand].amounts) {
-                *sum += f64::from(some) * amount;
-            }
-            left -= some;
-        }
-        sum
-    }
-
-    /// The amounts of members of running workloads, by slot.
-    pub fn amounts_of(&self, members: &[(usize, SlotAmounts)]) -> Vec<f64> {
-        let mut sum = vec![0.0; self.facts.slots.len()];
-        for (_, slots) in members {
-            for (sum, amount) in sum.iter_mut().zip(self.facts.amounts(slots, 0.0)) {
-                *sum += amount;
-            }
-        }
-        sum
-    }
-
-    /// The amounts of members that have started here, by slot.
-    pub fn amounts_of_places(&self, places: &MemberPlaces) -> Vec<f64> {
-        let mut sum = vec![0.0; self.facts.slots.len()];
-        for (_, demand, count) in places {
-            for (sum, amount) in sum.iter_mut().zip(&self.facts.demands[*demand].amounts) {
-                *sum += f64::from(*count) * amount;
-            }
-        }
-        sum
-    }
-
-    /// True if the first amounts are enough for the second. A rest that rounding leaves does not count.
-    pub fn is_enough(&self, there: &[f64], asked: &[f64]) -> bool {
-        there
-            .iter()
-            .zip(asked)
-            .zip(&self.facts.tolerances)
-            .all(|((there, asked), tolerance)| there + tolerance >= *asked)
     }
 }

@@ -64,11 +64,11 @@ enum HeldRoom {
     Started { owner: Member, kind: usize, places: MemberPlaces },
 }
 
-/// The room that the first workload that does not fit will have, and when.
+/// The time at which the first workload that does not fit has room.
 struct DrawReservation {
     at: i64,
-    /// The room that it leaves, by slot.
-    spare: Vec<f64>,
+    /// The room that is left then, after it has started.
+    room: ClusterRoom,
 }
 
 /// The facts that all draws of a forecast have in common.
@@ -114,6 +114,8 @@ pub struct FutureDraw<'a> {
     /// The expected end of each held room.
     expected_of: Vec<i64>,
     now: i64,
+    /// True if the draw has reached its most events.
+    is_cut: bool,
 }
 
 impl<'a> FutureDraw<'a> {
@@ -153,6 +155,7 @@ impl<'a> FutureDraw<'a> {
             expected_ends: BTreeSet::new(),
             expected_of: Vec::new(),
             now: 0,
+            is_cut: false,
         };
         for (place, waiting) in input.waiting.iter().enumerate() {
             let workload = DrawWorkload {
@@ -172,6 +175,10 @@ impl<'a> FutureDraw<'a> {
         self.facts.fits_empty[kind]
     }
 
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// The start of each workload that waits now, in microseconds from now.
     pub fn starts(self) -> Vec<Option<i64>> {
         self.starts
@@ -183,7 +190,11 @@ impl<'a> FutureDraw<'a> {
         let mut coming = ComingSubmissions::new(&self.facts.input.past, self.facts.input.now);
         let mut next = coming.as_mut().map(|coming| coming.next(&self.facts.input.past, random));
         self.start_waiting(random);
-        for _ in 0..MAX_EVENTS {
+        for event in 0.. {
+            if event == MAX_EVENTS {
+                self.is_cut = true;
+                return;
+            }
             let end = self.ends.peek().map(|Reverse((at, _))| *at);
             let submission = next.map(|(at, _)| at);
             let Some(at) = end.into_iter().chain(submission).min() else { return };
@@ -345,7 +356,8 @@ impl<'a> FutureDraw<'a> {
         let Some(Reverse((_, number))) = self.lanes[lane].waiting.pop() else { return false };
         let workload = self.workloads[number as usize];
         let class = self.facts.classes[kind].asking(workload.asked_seconds);
-        let job = DrawnJob { owner: workload.owner, class, asked_seconds: workload.asked_seconds };
+        let DrawWorkload { owner, asked_seconds, expected_seconds, .. } = workload;
+        let job = DrawnJob { owner, class, asked_seconds, expected_seconds };
         let fraction = self.fraction(workload.owner, random);
         let ran = workload.ran_seconds.map_or_else(|| self.facts.input.run_times.draw(&job, 0.0, fraction), f64::from);
         let expected = workload.expected_seconds.map_or(ran, f64::from);
@@ -372,8 +384,7 @@ impl<'a> FutureDraw<'a> {
             let Some(reservation) = self.reserve(self.lanes[first].kind) else { return };
             let admits = |draw: &Self, lane: &WaitingLane| {
                 draw.room.may_fit(lane.kind)
-                    && (draw.ends_before(lane, reservation.at)
-                        || draw.room.is_enough(&reservation.spare, &draw.room.minimum_amounts(lane.kind)))
+                    && (draw.ends_before(lane, reservation.at) || reservation.room.may_fit(lane.kind))
             };
             let Some(lane) = self.first_lane(admits) else { return };
             if !self.start(lane, random) {
@@ -388,27 +399,24 @@ impl<'a> FutureDraw<'a> {
 
     /// The time at which the expected ends leave room for a workload of the kind; `None`: they never do.
     fn reserve(&self, kind: usize) -> Option<DrawReservation> {
-        let asked = self.room.minimum_amounts(kind);
-        let mut free = self.room.total_free();
-        let mut at = self.now;
+        let mut room = self.room.clone();
         for (end, number) in &self.expected_ends {
-            if self.room.is_enough(&free, &asked) && *end > at {
-                break;
+            self.give_back(&mut room, *number);
+            if room.start(kind).is_some() {
+                return Some(DrawReservation { at: (*end).max(self.now), room });
             }
-            let amounts = match &self.held[*number] {
-                HeldRoom::Running(index) => self.room.amounts_of(&self.facts.input.running[*index].members),
-                HeldRoom::Started { places, .. } => self.room.amounts_of_places(places),
-            };
-            for (free, amount) in free.iter_mut().zip(amounts) {
-                *free += amount;
+        }
+        None
+    }
+
+    fn give_back(&self, room: &mut ClusterRoom, number: usize) {
+        match &self.held[number] {
+            HeldRoom::Running(index) => {
+                let running = &self.facts.input.running[*index];
+                room.give_back(&running.members, &running.queues);
             }
-            at = (*end).max(self.now);
+            HeldRoom::Started { kind, places, .. } => room.end(*kind, places),
         }
-        if !self.room.is_enough(&free, &asked) {
-            return None;
-        }
-        let spare = free.iter().zip(asked).map(|(free, asked)| free - asked).collect();
-        Some(DrawReservation { at, spare })
     }
 }
 
@@ -425,7 +433,8 @@ fn sum_of(running: &ForecastRunning) -> SlotAmounts {
 fn running_job(input: &ForecastInput, running: &ForecastRunning) -> (DrawnJob, f64) {
     let class = JobClass::of(&sum_of(running), &input.capacity, running.asked_seconds);
     let elapsed = (input.now.micros() - running.started_at.micros()).max(0) as f64 / MICROS_PER_SECOND as f64;
-    (DrawnJob { owner: running.owner, class, asked_seconds: running.asked_seconds }, elapsed)
+    let ForecastRunning { owner, asked_seconds, expected_seconds, .. } = *running;
+    (DrawnJob { owner, class, asked_seconds, expected_seconds }, elapsed)
 }
 
 fn micros(seconds: f64) -> i64 {

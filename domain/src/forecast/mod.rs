@@ -105,20 +105,21 @@ impl ForecastInput {
             return vec![StartForecast::Unknown(UnknownStart::FewEndedJobs); wanted.len()];
         }
         let first = FutureDraw::new(self, wanted.clone());
-        let mut starts = vec![Vec::with_capacity(draws as usize); wanted.len()];
+        let (mut starts, mut is_cut) = (vec![Vec::with_capacity(draws as usize); wanted.len()], false);
         for number in 0..draws {
             let mut draw = first.clone();
             draw.run(&mut RandomDraws::new(seed, number));
+            is_cut |= draw.is_cut();
             for (starts, start) in starts.iter_mut().zip(&draw.starts()[wanted.clone()]) {
                 starts.push(*start);
             }
         }
         let forecast = |(waiting, starts): (&ForecastWaiting, Vec<Option<i64>>)| {
-            if first.can_ever_fit(waiting.kind) {
-                StartForecast::of_starts(self.now, starts)
-            } else {
-                StartForecast::Unknown(UnknownStart::DoesNotFit)
+            if !first.can_ever_fit(waiting.kind) {
+                return StartForecast::Unknown(UnknownStart::DoesNotFit);
             }
+            let otherwise = if is_cut { UnknownStart::TooManyEvents } else { UnknownStart::NothingEnds };
+            StartForecast::of_starts(self.now, starts, otherwise)
         };
         self.waiting[wanted].iter().zip(starts).map(forecast).collect()
     }

@@ -11,6 +11,8 @@ pub enum UnknownStart {
     DoesNotFit,
     /// In more than a tenth of the draws it does not start within four weeks.
     NothingEnds,
+    /// The draws were ended before its start, because too much would happen until then.
+    TooManyEvents,
 }
 
 /// The times before which a workload starts in 10, 50 and 90 of a hundred draws.
@@ -28,8 +30,9 @@ pub enum StartForecast {
 }
 
 impl StartForecast {
-    /// The forecast from the starts in all draws, in microseconds after now; `None`: it did not start in that draw.
-    pub(super) fn of_starts(now: Timestamp, mut starts: Vec<Option<i64>>) -> Self {
+    /// The forecast from the starts in all draws, in microseconds after now; `None`: it did not start in that draw. `otherwise` is
+    /// the reason if too many draws have none.
+    pub(super) fn of_starts(now: Timestamp, mut starts: Vec<Option<i64>>, otherwise: UnknownStart) -> Self {
         // Starts that did not happen come last.
         starts.sort_unstable_by_key(|start| start.unwrap_or(i64::MAX));
         let percentile = |percent: usize| {
@@ -38,7 +41,7 @@ impl StartForecast {
         };
         match (percentile(10), percentile(50), percentile(90)) {
             (Some(p10), Some(p50), Some(p90)) => Self::Known(StartPercentiles { p10, p50, p90 }),
-            _ => Self::Unknown(UnknownStart::NothingEnds),
+            _ => Self::Unknown(otherwise),
         }
     }
 

@@ -145,21 +145,22 @@ pub struct DrawnJob {
     pub owner: Member,
     pub class: JobClass,
     pub asked_seconds: Option<u32>,
+    pub expected_seconds: Option<u32>,
 }
 
-/// Where the run times of the future come from.
+/// The source of the run times of the future.
 #[derive(Clone, Debug)]
 pub enum RunTimeSource {
     Learned(Arc<RunTimeModel>),
-    /// Every job runs as long as was announced, which is what schedulers take for their own estimates.
-    Announced,
+    /// Every job runs as long as the scheduler expects.
+    Expected,
 }
 
 impl RunTimeSource {
     pub(super) fn is_sufficient(&self) -> bool {
         match self {
             Self::Learned(model) => model.is_sufficient(),
-            Self::Announced => true,
+            Self::Expected => true,
         }
     }
 
@@ -173,7 +174,7 @@ impl RunTimeSource {
                 let longest = announced.unwrap_or(elapsed * 2.0).max(elapsed * 1.25).max(MIN_SECONDS);
                 elapsed + fraction * (longest - elapsed)
             }),
-            Self::Announced => announced.unwrap_or(elapsed * 2.0).max(elapsed).max(MIN_SECONDS),
+            Self::Expected => job.expected_seconds.map_or(elapsed * 2.0, f64::from).max(elapsed).max(MIN_SECONDS),
         }
     }
 }

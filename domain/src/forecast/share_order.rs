@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::hierarchy::Share;
 use crate::ids::Member;
 use crate::maps::FastMap;
 use crate::normalize::UsageNormalizer;
 use crate::options::{FairShareOptions, FairshareOrder, SequenceMode};
 use crate::slots::SlotAmounts;
-use crate::time::{MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+use crate::time::MICROS_PER_DAY;
+use crate::weight::EffectiveWeight;
 
 /// A domain, a project or a user in a project: usage over weight, and the weight.
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +74,10 @@ impl OwnerShares {
         }
     }
 
-    /// Adds a domain, a project or a user. Returns its number.
-    pub fn add_node(&mut self, share: &Share) -> usize {
-        self.nodes.push(ShareNode { exponent: share.exponent.to_f64(), weight: share.effective_weight.to_f64() });
+    /// Adds a domain, a project or a user, with everything that counts as used, and the effective weight. Returns its number.
+    pub fn add_node(&mut self, used: f64, weight: EffectiveWeight) -> usize {
+        let weight = weight.to_f64();
+        self.nodes.push(ShareNode { exponent: used / weight, weight });
         self.nodes.len() - 1
     }
 
@@ -90,13 +91,20 @@ impl OwnerShares {
         self.normalizer.normalized(&slots.for_micros(MICROS_PER_DAY.unsigned_abs()))
     }
 
-    /// The exponent that grows with each part of the capacity that is held from now on until `at` (microseconds after now). Usage
-    /// grows with its time instead of that earlier usage decays, which gives the same order.
-    fn growth(&self, at: i64) -> f64 {
-        let days = at as f64 / MICROS_PER_SECOND as f64 / SECONDS_PER_DAY as f64;
-        let doublings = days / self.half_life_days;
-        (doublings.exp2() - 1.0) * self.half_life_days / std::f64::consts::LN_2 / self.lookback_days
+    /// The weight of usage at a time, in microseconds after now. Later usage counts for more instead of that earlier usage
+    /// decays, which gives the same order.
+    fn usage_weight(&self, at: i64) -> f64 {
+        (days(at) / self.half_life_days).exp2()
     }
+
+    /// The exponent that grows from now until `at` with each part of the capacity that is held.
+    fn growth(&self, at: i64) -> f64 {
+        (self.usage_weight(at) - 1.0) * self.half_life_days / std::f64::consts::LN_2 / self.lookback_days
+    }
+}
+
+fn days(micros: i64) -> f64 {
+    micros as f64 / MICROS_PER_DAY as f64
 }
 
 impl ShareState {
@@ -120,8 +128,8 @@ impl ShareState {
     /// Counts a workload that runs from `at` on for `micros` and holds this part of the capacity.
     pub(super) fn start(&mut self, owner: Member, part: f64, at: i64, micros: i64) {
         if self.shares.is_progressive {
-            let (from, to) = (self.shares.growth(at), self.shares.growth(at.saturating_add(micros)));
-            self.change(owner, at, |node, weight| node.exponent += part / weight * (to - from));
+            let charge = part * days(micros) / self.shares.lookback_days * self.shares.usage_weight(at);
+            self.change(owner, at, |node, weight| node.exponent += charge / weight);
         } else {
             self.change(owner, at, |node, weight| node.rate += part / weight);
         }

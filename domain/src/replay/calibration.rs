@@ -26,9 +26,10 @@ pub struct ForecastCalibration {
     /// The parts of the known forecasts whose job started before the 10th percentile, and after the 90th.
     pub earlier: f64,
     pub later: f64,
-    /// The median of the difference between the 50th percentile and the start, in seconds.
+    /// The median of the difference between the 50th percentile and the start, in seconds; of the same jobs as the next one.
     pub median_error_seconds: f64,
-    /// The same with the method of `squeue --start`: announced run times, and no later submissions.
+    /// The same with the method of `squeue --start`, for which it says a time too: every job runs as long as the scheduler
+    /// expects, and none is submitted later.
     pub announced_error_seconds: f64,
     /// The median wait from the forecast to the start, in seconds.
     pub median_wait_seconds: f64,
@@ -39,7 +40,7 @@ struct MadeForecast {
     job: u32,
     made_at: Timestamp,
     known: Option<StartPercentiles>,
-    /// The start by announced run times.
+    /// The start by expected run times.
     announced: Option<Timestamp>,
 }
 
@@ -72,7 +73,7 @@ pub fn calibrate(
                     input.forecast_some(place..place + 1, u64::from(job), draws).first()?.known()
                 };
                 let known = forecast(RunTimeSource::Learned(Arc::clone(&model)), true, DRAWS);
-                let announced = forecast(RunTimeSource::Announced, false, 1).map(|announced| announced.p50);
+                let announced = forecast(RunTimeSource::Expected, false, 1).map(|announced| announced.p50);
                 made.push(MadeForecast { job, made_at: now, known, announced });
             }
             waited += 1;
@@ -90,8 +91,10 @@ impl ForecastCalibration {
             .collect();
         let part = |count: usize| if known.is_empty() { 0.0 } else { count as f64 / known.len() as f64 };
         let covered = known.iter().filter(|(_, said, start)| said.p10 <= *start && *start <= said.p90).count();
-        let errors = known.iter().map(|(_, said, start)| seconds_apart(said.p50, *start)).collect();
-        let announced = known.iter().filter_map(|(made, _, start)| Some(seconds_apart(made.announced?, *start)));
+        let compared = known.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
+        let (errors, announced): (Vec<f64>, Vec<f64>) = compared
+            .map(|(announced, said, start)| (seconds_apart(said, start), seconds_apart(announced, start)))
+            .unzip();
         let waits = known.iter().map(|(made, _, start)| seconds_apart(made.made_at, *start)).collect();
         Self {
             waited: 0,
@@ -101,7 +104,7 @@ impl ForecastCalibration {
             earlier: part(known.iter().filter(|(_, said, start)| *start < said.p10).count()),
             later: part(known.iter().filter(|(_, said, start)| *start > said.p90).count()),
             median_error_seconds: median(errors),
-            announced_error_seconds: median(announced.collect()),
+            announced_error_seconds: median(announced),
             median_wait_seconds: median(waits),
         }
     }

@@ -19,7 +19,9 @@ use crate::options::{FairShareOptions, FairshareOrder};
 use crate::outstanding::OutstandingKernels;
 use crate::run_times::{CacheGeneration, RunTimes};
 use crate::sequencer::ShareLookup;
-use crate::sequencer::progressive::{GroupUsage, ProgressiveSequence};
+use crate::sequencer::progressive::{
+    DomainByProject, GroupAccounts, GroupUsage, ProgressiveSequence, UsageAccount, UsageAccounts,
+};
 use crate::slice::{self, RunParameters};
 use crate::slots::{SlotAmounts, SlotUsages};
 use crate::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
@@ -228,20 +230,32 @@ impl ReplayGroup {
     }
 
     /// The order of owners for forecasts, which follows the shares where the policy compares them.
-    pub fn owner_order(&self, policy: &ReplayPolicy) -> OwnerOrder {
+    pub fn owner_order(&self, policy: &ReplayPolicy, now: Timestamp) -> OwnerOrder {
         if !policy.sequencer.compares_usage() {
             return OwnerOrder::Fixed;
         }
+        // A progressive order also counts usage that is not recorded yet.
+        let owners: Vec<Member> =
+            if policy.progressive().is_some() { self.hierarchy.users().keys().copied().collect() } else { Vec::new() };
+        let no_domains = DomainByProject::default();
+        let accounts = GroupAccounts::new(self, &no_domains, &owners, now);
+        let is_progressive = !owners.is_empty();
+        let used = |share: &Share, account: UsageAccount| {
+            if is_progressive { account.used() } else { share.history.normalized_usage }
+        };
         let mut shares = OwnerShares::new(&self.options, &self.capacity);
-        let domains = self.hierarchy.domains().iter();
-        let domains: FastMap<_, _> = domains.map(|(name, share)| (name, shares.add_node(share))).collect();
-        let projects = self.hierarchy.projects().iter();
-        let projects: FastMap<_, _> =
-            projects.map(|(id, (domain, share))| (id, [domains[domain], shares.add_node(share)])).collect();
+        let (mut domains, mut projects) = (FastMap::default(), FastMap::default());
         for (member, share) in self.hierarchy.users() {
-            let [domain, project] = projects[&member.project];
-            let user = shares.add_node(share);
-            shares.add_owner(*member, [domain, project, user]);
+            let Some((name, project)) = self.hierarchy.projects().get(&member.project) else { continue };
+            let Some(domain) = self.hierarchy.domains().get(name) else { continue };
+            let of_domain = *domains.entry(name).or_insert_with(|| {
+                shares.add_node(used(domain, accounts.domain(member.project).1), domain.effective_weight)
+            });
+            let of_project = *projects.entry(member.project).or_insert_with(|| {
+                shares.add_node(used(project, accounts.project(member.project)), project.effective_weight)
+            });
+            let of_user = shares.add_node(used(share, UsageAccounts::user(&accounts, *member)), share.effective_weight);
+            shares.add_owner(*member, [of_domain, of_project, of_user]);
         }
         OwnerOrder::Shares(Arc::new(shares))
     }

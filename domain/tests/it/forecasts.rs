@@ -12,10 +12,10 @@ use domain::forecast::{
 use domain::hierarchy::{Hierarchy, Share};
 use domain::identity;
 use domain::ids::Member;
-use domain::options::FairShareOptions;
+use domain::options::{FairShareOptions, SequenceMode};
 use domain::slots::{SlotAmounts, SlotName};
 use domain::time::{MICROS_PER_SECOND, Timestamp};
-use domain::weight::Weight;
+use domain::weight::{EffectiveWeight, Weight};
 
 use crate::support::at as time;
 
@@ -84,7 +84,7 @@ fn cluster(agents: usize, running: Vec<ForecastRunning>, waiting: Vec<ForecastWa
         running,
         waiting,
         past: Vec::new(),
-        run_times: model(&[("ann", 100.0), ("bob", 1_000.0)]),
+        run_times: model(&[("ann", 100.0), ("bob", 1_000.0), ("carl", 10.0)]),
         backfill: BackfillMode::Skip,
         order: OwnerOrder::Fixed,
     }
@@ -221,10 +221,10 @@ fn shares(input: &ForecastInput) -> OwnerOrder {
     hierarchy.put_user(owner("ann"), used(0.5));
     hierarchy.put_user(owner("bob"), used(0.0));
     hierarchy.weigh(Weight::ONE);
-    let outer = shares.add_node(&hierarchy.domains()["d"]);
-    let project = shares.add_node(&hierarchy.projects()[&owner("ann").project].1);
+    let mut add = |share: &Share| shares.add_node(share.history.normalized_usage, share.effective_weight);
+    let (outer, project) = (add(&hierarchy.domains()["d"]), add(&hierarchy.projects()[&owner("ann").project].1));
     for (member, share) in hierarchy.users() {
-        let user = shares.add_node(share);
+        let user = shares.add_node(share.history.normalized_usage, share.effective_weight);
         shares.add_owner(*member, [outer, project, user]);
     }
     OwnerOrder::Shares(Arc::new(shares))
@@ -259,4 +259,46 @@ fn the_order_follows_the_shares_as_they_change() {
     let found = medians(&input);
     assert_near(found[1], 60.0);
     assert_near(found[0], 1_060.0);
+}
+
+#[test]
+fn a_progressive_order_counts_a_start_at_once() {
+    // Two workloads of ann wait before one of bob, who has used a little more; once ann's first has started she comes later.
+    let mut input = cluster(1, vec![], vec![waits("ann", 3), waits("ann", 3), waits("bob", 3)]);
+    let options = FairShareOptions { sequence_mode: SequenceMode::Progressive, ..FairShareOptions::default() };
+    let mut shares = OwnerShares::new(&options, &input.capacity);
+    for (name, used) in [("ann", 0.0), ("bob", 0.000_001)] {
+        let node = shares.add_node(used, EffectiveWeight::single(Weight::ONE));
+        shares.add_owner(owner(name), [node; 3]);
+    }
+    input.order = OwnerOrder::Shares(Arc::new(shares));
+    let found = medians(&input);
+    assert_near(found[0], 0.0);
+    assert_near(found[2], 100.0);
+    assert_near(found[1], 1_100.0);
+}
+
+#[test]
+fn a_reservation_is_on_one_agent() {
+    // Two agents with two free cores each: three cores on one agent are free when ann's core ends, and not before.
+    let on =
+        |agent: usize, name, cores| ForecastRunning { members: vec![(agent, cpu(cores))], ..runs(name, cores, 40) };
+    let mut input = cluster(2, vec![on(0, "ann", 2), on(1, "bob", 2)], vec![waits("ann", 2), waits("carl", 1)]);
+    input.running[0].expected_seconds = Some(100);
+    input.running[1].expected_seconds = Some(1_000);
+    input.waiting[1].expected_seconds = Some(10);
+    input.backfill = BackfillMode::Easy;
+    let found = medians(&input);
+    assert_near(found[0], 60.0);
+    assert_near(found[1], 0.0);
+}
+
+#[test]
+fn members_above_the_minimum_stay_below_the_limit() {
+    let mut input = cluster(2, vec![], vec![waits("ann", 8), waits("bob", 9)]);
+    input.queues = vec![QueueLimit { limit: cpu(2), held: SlotAmounts::default() }];
+    // If all four members started, the queue would be above its limit until they end.
+    input.kinds.push(gang(4, 1, 1, &[0]));
+    input.kinds.push(gang(6, 6, 1, &[]));
+    assert_eq!(medians(&input), [0.0, 0.0]);
 }

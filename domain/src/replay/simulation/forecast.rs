@@ -92,7 +92,7 @@ impl ReplaySimulation<'_> {
             past,
             run_times,
             backfill,
-            order: self.group.owner_order(self.policy),
+            order: self.group.owner_order(self.policy, self.now),
         };
         Some((place, input))
     }
@@ -154,8 +154,10 @@ impl ReplaySimulation<'_> {
         };
         let workloads: Vec<SequenceWorkload> =
             waiting.iter().map(workload).chain(owners.iter().map(new_workload)).collect();
-        let request =
-            |number: &u32| ResourceRequest { slots: Some(self.size(*number)), seconds: self.asked_seconds(*number) };
+        let request = |number: &u32| ResourceRequest {
+            slots: Some(self.size(*number)),
+            seconds: self.estimates.estimate(self.job(*number)),
+        };
         let nothing = ResourceRequest { slots: None, seconds: None };
         let requests: Vec<ResourceRequest> =
             waiting.iter().map(request).chain(owners.iter().map(|_| nothing)).collect();
