@@ -1,9 +1,11 @@
 //! The requests of a connector, over the HTTP client of the commands.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::cli::client::ApiClient;
 use crate::cli::failure::CommandFailure;
@@ -14,8 +16,40 @@ use crate::connectors::server::{
 use crate::domain::time::Timestamp;
 use crate::service::agents::MAX_AGENTS;
 
-/// A server at an address.
-pub struct ApiServer(pub ApiClient);
+/// The longest times until a request is answered. A report of a day may be large, and the server checks all of its rows.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
+const REPORT_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// A server at an address. One that accepts a connection and does not answer counts as away, because otherwise a round, and a
+/// connector that is to end, would wait for it without end.
+pub struct ApiServer {
+    client: ApiClient,
+    request_timeout: Duration,
+    report_timeout: Duration,
+}
+
+impl ApiServer {
+    pub fn new(client: ApiClient) -> Self {
+        Self { client, request_timeout: REQUEST_TIMEOUT, report_timeout: REPORT_TIMEOUT }
+    }
+
+    /// The same server with one limit for all requests.
+    #[must_use]
+    pub fn with_timeout(self, limit: Duration) -> Self {
+        Self { request_timeout: limit, report_timeout: limit, ..self }
+    }
+}
+
+/// The answer of a request, if it comes within the limit.
+async fn within<T>(
+    limit: Duration,
+    request: impl Future<Output = Result<T, CommandFailure>>,
+) -> Result<T, ServerFailure> {
+    match timeout(limit, request).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(ServerFailure::Away(format!("the server did not answer within {} seconds", limit.as_secs()))),
+    }
+}
 
 impl From<CommandFailure> for ServerFailure {
     fn from(failure: CommandFailure) -> Self {
@@ -61,35 +95,37 @@ impl IngestAnswer {
 
 impl FairShareServer for ApiServer {
     async fn report_kernels(&self, group: &str, lines: Vec<u8>) -> Result<ReportedRows, ServerFailure> {
-        let call = self.0.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
-        let answer = call.body("application/x-ndjson", lines).send().await?;
-        Ok(answer.json::<IngestAnswer>().await?.rows())
+        let call = self.client.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
+        let call = call.body("application/x-ndjson", lines);
+        let answer = within(self.report_timeout, async { call.send().await?.json::<IngestAnswer>().await });
+        Ok(answer.await?.rows())
     }
 
     async fn order_workloads(&self, group: &str, request: &OrderRequest<'_>) -> Result<ServerOrder, ServerFailure> {
-        let call = self.0.post(["resource-groups", group, "sequence"]).json(request)?;
-        Ok(call.send().await?.json().await?)
+        let call = self.client.post(["resource-groups", group, "sequence"]).json(request)?;
+        within(self.request_timeout, async { call.send().await?.json().await }).await
     }
 
     async fn put_agents(&self, group: &str, agents: &[AgentReport]) -> Result<(), ServerFailure> {
         for agents in agents.chunks(MAX_AGENTS) {
-            let call = self.0.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?;
-            call.send().await?;
+            let call = self.client.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?;
+            within(self.request_timeout, call.send()).await?;
         }
         Ok(())
     }
 
     async fn put_status(&self, cluster: &str, status: &Value) -> Result<(), ServerFailure> {
-        self.0.put(["connectors", cluster]).json(status)?.send().await?;
+        let call = self.client.put(["connectors", cluster]).json(status)?;
+        within(self.request_timeout, call.send()).await?;
         Ok(())
     }
 
     async fn key_rights(&self) -> Result<KeyRights, ServerFailure> {
-        Ok(self.0.get(["whoami"]).send().await?.json().await?)
+        within(self.request_timeout, async { self.client.get(["whoami"]).send().await?.json().await }).await
     }
 
     async fn find_group(&self, group: &str) -> Result<(), ServerFailure> {
-        self.0.get(["resource-groups", group]).send().await?;
+        within(self.request_timeout, self.client.get(["resource-groups", group]).send()).await?;
         Ok(())
     }
 
@@ -98,11 +134,14 @@ impl FairShareServer for ApiServer {
         struct ServerChecks {
             checked_at: Timestamp,
         }
-        match self.0.get(["doctor"]).send().await {
-            Ok(answer) => Ok(Some(answer.json::<ServerChecks>().await?.checked_at)),
-            // A key that may not ask for the checks may still connect.
-            Err(CommandFailure::Refused(_)) => Ok(None),
-            Err(failure) => Err(failure.into()),
-        }
+        let checks = async {
+            match self.client.get(["doctor"]).send().await {
+                Ok(answer) => Ok(Some(answer.json::<ServerChecks>().await?.checked_at)),
+                // A key that may not ask for the checks may still connect.
+                Err(CommandFailure::Refused(_)) => Ok(None),
+                Err(failure) => Err(failure),
+            }
+        };
+        within(self.request_timeout, checks).await
     }
 }

@@ -1,6 +1,6 @@
 //! `fairshared connect`: stands beside a real scheduler, reports what runs there, and gives it the order.
 
-mod api_server;
+pub mod api_server;
 pub mod run_conversion;
 mod slurm;
 

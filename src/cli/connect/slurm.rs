@@ -97,7 +97,7 @@ async fn start_runner(
         spool_max_bytes: u64::from(settings.spool_max_mb) << 20,
     };
     let connector = SlurmConnector::new(settings.clone(), slurm, convert_runs);
-    let runner = RoundRunner::new(connector, ApiServer(client), Arc::new(SystemClock), round);
+    let runner = RoundRunner::new(connector, ApiServer::new(client), Arc::new(SystemClock), round);
     let unusable = |error| CommandFailure::Unusable(format!("cannot read the state of the connector: {error}"));
     Ok(Ok(runner.map_err(unusable)?))
 }
@@ -161,7 +161,7 @@ fn print_outcome(outcome: &RoundOutcome, output: ConnectOutput) -> Result<(), Co
 /// Makes the checks. Faults of the settings that `--check` is meant to find do not end it early.
 async fn check(flags: &ConnectFlags, config: &Config, settings: &SlurmSettings) -> CommandOutcome {
     let server = match &config.server {
-        Some(_) => Some(ApiServer(ApiClient::of(config).await?)),
+        Some(_) => Some(ApiServer::new(ApiClient::of(config).await?)),
         None => None,
     };
     let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());

@@ -1,5 +1,6 @@
 //! Connectors: the readers with texts of the real programs, the values, the settings, and a real Slurm.
 
+mod api_server;
 mod command;
 mod orders;
 mod plans;
