@@ -302,12 +302,18 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         let result = self.scheduler.write_values(&writes, bounds.per_second).await?;
         outcome.written = result.written;
         outcome.read_back_differs = result.read_back_differs;
-        if result.faults.is_empty() {
+        let mut faults = result.faults;
+        if result.read_back_differs > 0 {
+            let detail = format!("{} values differ from those that were written", result.read_back_differs);
+            faults.push(RoundFault::new("read_back_differs", detail));
+        }
+        // After a fault it is not known which values were taken back, so that the state keeps all of them.
+        if faults.is_empty() {
             for write in writes.iter().filter(|write| write.value == 0) {
                 self.state.written.remove(&write.job);
             }
         }
-        outcome.errors.extend(result.faults);
+        outcome.errors.extend(faults);
         self.save_state()
     }
 

@@ -24,6 +24,7 @@ use sacctmgr::AccountTree;
 use scontrol::{MULTIFACTOR, SlurmConfig};
 use settings::SlurmSettings;
 use site_values::{OrderedJob, order_values, rank_value};
+use sprio::LOWEST_PRIORITY;
 use squeue::JobStage;
 use tres::SlotMapping;
 
@@ -122,12 +123,18 @@ impl SlurmConnector {
         sequence.truncate(usize::try_from(head).unwrap_or(usize::MAX));
         // Slurm looks at the jobs of a higher tier first, whatever their priority.
         sequence.sort_by_key(|(job, _)| std::cmp::Reverse(job.tier));
+        let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
+        // A lower priority would be shown as the lowest one, and would have no place of its own.
+        let floor = others.map(|job| job.own).fold(LOWEST_PRIORITY, i64::max);
+        // Any user may set a large nice. A job that it pushes so far down that raising it would take more than half of the room
+        // stays there, because otherwise there would be no room for the values of the others.
+        let is_placed = |job: &&ShownJob| job.own >= 0 || job.own >= (floor - site_max) / 2;
         let jobs: Vec<OrderedJob> = sequence
             .iter()
-            .map(|(job, _)| OrderedJob { id: job.id, own: job.own_priority(), site: job.site })
+            .map(|(job, _)| *job)
+            .filter(is_placed)
+            .map(|job| OrderedJob { id: job.id, own: job.own, site: job.site })
             .collect();
-        let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
-        let floor = others.map(ShownJob::own_priority).max().unwrap_or_default();
         let values = order_values(&jobs, floor, site_max)?;
         Ok(jobs.iter().filter_map(|job| Some((job.id, *values.get(&job.id)?))).collect())
     }
@@ -270,8 +277,14 @@ impl SchedulerConnector for SlurmConnector {
             result.written = 0;
         } else if scontrol::is_away(&output.stderr) {
             return Err(RoundFault::new("slurm_away", output.message()));
+        } else if let Some(signal) = output.signal() {
+            let detail = format!("scontrol was ended by signal {signal}; some values may not be written");
+            result.faults.push(RoundFault::new("write_failed", detail));
+        } else if !output.is_success() && !scontrol::is_only_gone(&output.stderr) {
+            // scontrol fails as well if one of many jobs has just gone.
+            let detail = format!("scontrol failed: {}", output.message());
+            result.faults.push(RoundFault::new("write_failed", detail));
         }
-        // scontrol fails as well if one of many jobs has just gone, so that only what is read back counts.
         let shown = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
         let sites: BTreeMap<String, i64> = shown.into_iter().map(|line| (line.job.to_string(), line.site)).collect();
         let differs = |write: &&ValueWrite| sites.get(&write.job).is_some_and(|site| *site != write.value);

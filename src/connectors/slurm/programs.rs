@@ -3,6 +3,7 @@
 //! They inherit the environment, so that `SLURM_CONF` and `PATH` work as in a shell. Variables that change what the programs
 //! print are taken away, and times are printed as seconds since 1970, so that neither a time zone nor a language matters.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -36,6 +37,11 @@ impl ProgramOutput {
 
     pub fn is_success(&self) -> bool {
         self.status.success()
+    }
+
+    /// The signal that ended the program, if it did not end by itself.
+    pub fn signal(&self) -> Option<i32> {
+        self.status.signal()
     }
 }
 
@@ -87,13 +93,16 @@ pub async fn read(program: &str, args: &[&str]) -> Result<String, RoundFault> {
 }
 
 /// Runs a program that reads lines, and sends it at most `per_second` lines in one second.
+///
+/// The program has a process group of its own, so that a signal that a terminal sends to the group of the connector does not end
+/// it between two writes.
 pub async fn feed(
     program: &str,
     args: &[&str],
     lines: &[String],
     per_second: usize,
 ) -> Result<ProgramOutput, RoundFault> {
-    let mut child = start(program, command(program, args).stdin(Stdio::piped()))?;
+    let mut child = start(program, command(program, args).stdin(Stdio::piped()).process_group(0))?;
     let mut input = child.stdin.take();
     let lines: Vec<String> = lines.chunks(per_second.max(1)).map(<[String]>::concat).collect();
     let limit = PROGRAM_TIMEOUT + Duration::from_secs(lines.len() as u64);

@@ -60,14 +60,9 @@ pub struct ShownJob {
     pub tier: Option<u32>,
     pub priority: i64,
     pub site: i64,
+    /// The priority without `SITE`, which nice may push below 0.
+    pub own: i64,
     pub is_fixed: bool,
-}
-
-impl ShownJob {
-    /// The priority without `SITE`. Slurm shows at least 1 for a job that may start.
-    pub fn own_priority(&self) -> i64 {
-        (self.priority - self.site).max(0)
-    }
 }
 
 /// A reading of the queue.
@@ -153,7 +148,7 @@ fn workload<'j>(
         user: job.user.clone(),
         project: account.to_owned(),
         submitted_at: job.submitted_at,
-        priority: i32::try_from(shown.own_priority()).unwrap_or(i32::MAX),
+        priority: i32::try_from(shown.own.clamp(i32::MIN.into(), i32::MAX.into())).unwrap_or_default(),
         requested_slots: read_amounts(&lists.join(","), slots).unwrap_or_default(),
     }
 }
@@ -171,7 +166,7 @@ fn show_jobs(
 ) -> BTreeMap<u64, ShownJob> {
     let mut shown: BTreeMap<u64, ShownJob> = BTreeMap::new();
     for line in priorities {
-        let JobPriority { job, partition, priority, site, is_fixed } = line;
+        let JobPriority { job, partition, priority, site, own, is_fixed } = line;
         let tier = partitions.is_ordered(partition).then(|| partitions.tier(partition));
         let listed = known.get(job);
         let new = ShownJob {
@@ -181,6 +176,7 @@ fn show_jobs(
             tier,
             priority: *priority,
             site: *site,
+            own: *own,
             is_fixed: *is_fixed,
         };
         let kept = shown.entry(*job).or_insert_with(|| new.clone());

@@ -108,6 +108,21 @@ pub fn is_denied(messages: &str) -> bool {
     messages.contains("Access/permission denied") || messages.contains("Invalid user id")
 }
 
+/// The messages about a write to a job that has started or ended since it was listed; and the one about a task that was written while
+/// others of its array were not.
+const GONE_MESSAGES: [&str; 4] = [
+    "Invalid job id specified",
+    "Job/step already completing or completed",
+    "Job is no longer pending execution",
+    "No error",
+];
+
+/// True if there are messages, and all of them are about jobs that are gone.
+pub fn is_only_gone(messages: &str) -> bool {
+    let mut lines = messages.lines().filter(|line| !line.trim().is_empty()).peekable();
+    lines.peek().is_some() && lines.all(|line| GONE_MESSAGES.iter().any(|gone| line.contains(gone)))
+}
+
 /// True if the messages say that slurmctld does not answer.
 pub fn is_away(messages: &str) -> bool {
     ["Unable to contact", "Connection refused", "timed out", "authentication error"]

@@ -6,10 +6,13 @@ use crate::connectors::fault::RoundFault;
 pub const PROGRAM: &str = "sprio";
 pub const ARGS: [&str; 3] = ["--noheader", "-o", "%i|%r|%Y|%S|%A|%B|%F|%J|%P|%Q|%N|%T"];
 const FIELDS: usize = 12;
-/// The field of `SITE`, and those of the other terms that are numbers.
+/// The field of `SITE`, those of the other terms that are numbers, that of nice, which is subtracted, and the list of the terms of resources.
 const SITE: usize = 3;
-const TERMS: std::ops::RangeInclusive<usize> = 4..=10;
+const TERMS: std::ops::RangeInclusive<usize> = 4..=9;
+const NICE: usize = 10;
 const TRES_TERMS: usize = 11;
+/// The lowest priority that Slurm shows for a job that is not held. The sum of its terms may be lower.
+pub const LOWEST_PRIORITY: i64 = 1;
 
 /// The priority of a job in one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct JobPriority {
     pub priority: i64,
     /// The value of `SITE`.
     pub site: i64,
+    /// The priority without `SITE`. It may be below 0.
+    pub own: i64,
     /// An admin has set the priority: it is above 1, and all terms are 0.
     pub is_fixed: bool,
 }
@@ -31,15 +36,32 @@ pub fn read_priorities(text: &str) -> Result<Vec<JobPriority>, RoundFault> {
 fn read_priority(row: &TextRow) -> Result<JobPriority, RoundFault> {
     let priority: i64 = row.number(2)?;
     let site: i64 = row.number(SITE)?;
-    let terms: Result<Vec<i64>, RoundFault> = TERMS.map(|at| row.number(at)).collect();
-    let has_terms = site != 0 || terms?.iter().any(|term| *term != 0) || has_amounts(row.text(TRES_TERMS));
+    let terms = TERMS.map(|at| row.number::<i64>(at)).collect::<Result<Vec<i64>, RoundFault>>()?;
+    let nice: i64 = row.number(NICE)?;
+    let tres = row.text(TRES_TERMS);
+    let has_terms = site != 0 || nice != 0 || terms.iter().any(|term| *term != 0) || has_amounts(tres);
+    // The terms are rounded, so that the priority is more exact where it is not the lowest one.
+    let own = if priority > LOWEST_PRIORITY {
+        priority - site
+    } else {
+        terms.iter().fold(amount_sum(tres).saturating_sub(nice), |sum, term| sum.saturating_add(*term))
+    };
     Ok(JobPriority {
         job: row.number(0)?,
         partition: row.filled(1)?.to_owned(),
         priority,
         site,
+        own,
         is_fixed: priority > 1 && !has_terms,
     })
+}
+
+/// The whole part of the sum of the amounts in a list such as `cpu=0,mem=12`.
+fn amount_sum(list: &str) -> i64 {
+    let amounts = list.split(',').filter_map(|entry| entry.split_once('=')?.1.trim().parse::<f64>().ok());
+    #[expect(clippy::cast_possible_truncation, reason = "priorities have 32 bits")]
+    let sum = amounts.sum::<f64>() as i64;
+    sum
 }
 
 /// True if a list such as `cpu=0,mem=12` has an amount.

@@ -49,8 +49,28 @@ fn writes(plan: &WritePlan) -> Vec<(&str, i64)> {
 fn the_tier_comes_before_the_order_of_the_server() {
     // 42 and 40 have values already, and 33 and 41 come between; the highest own priority is 900.
     let plan = plan(WriteMode::Order, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
-    assert_eq!(writes(&plan), [("40", 6_000), ("33", 4_999), ("41", 1_550)]);
+    assert_eq!(writes(&plan), [("40", 6_000), ("33", 5_000), ("41", 1_550)]);
     assert_eq!(plan.kept.iter().map(|write| &*write.job).collect::<Vec<_>>(), ["42"]);
+}
+
+/// Jobs of one partition, and what `sprio` prints of each behind its partition.
+fn simple_queue(jobs: &[(u64, &str)]) -> SlurmQueue {
+    let row =
+        |(id, _): &(u64, &str)| format!("{id}|N/A|{id}|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
+    let shown = |(id, terms): &(u64, &str)| format!("{id}|main|{terms}|\n");
+    queue(&jobs.iter().map(row).collect::<String>(), &jobs.iter().map(shown).collect::<String>())
+}
+
+#[test]
+fn a_nice_below_0_is_outweighed() {
+    // Nice pushes 1 down to -4900, which sprio shows as 1; 3 is pushed so far that it is left there.
+    let terms = [(1, "1|0|100|0|0|0|0|0|5000"), (2, "300|0|300|0|0|0|0|0|0"), (3, "1|0|0|0|0|0|0|0|2000000")];
+    let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
+    assert_eq!(writes(&found), [("1", 7_200), ("2", 1_000)]);
+    // What was written has the order, so that nothing is written again.
+    let terms = [(1, "2300|7200|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
+    let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
+    assert_eq!(writes(&found), []);
 }
 
 #[test]
@@ -58,7 +78,7 @@ fn what_leaves_the_window_goes_back() {
     // 28 runs, 36 is held, and 99 has gone. Only 33 is in the window.
     let written = [("28", 5), ("36", 6), ("99", 7)];
     let plan = plan(WriteMode::Order, &recorded_queue(), &written, Some(&[33]));
-    assert_eq!(writes(&plan), [("33", 1_899), ("40", 0), ("42", 0), ("28", 0), ("36", 0)]);
+    assert_eq!(writes(&plan), [("33", 1_900), ("40", 0), ("42", 0), ("28", 0), ("36", 0)]);
     assert_eq!(plan.gone, ["99"]);
 }
 
@@ -79,5 +99,5 @@ fn tasks_are_written_behind_their_array() {
     let jobs: String = [44, 46, 47].map(job).concat();
     let shown = "44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
     let plan = plan(WriteMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44]));
-    assert_eq!(writes(&plan), [("44", 1_000), ("46", 2_000), ("47", 0)]);
+    assert_eq!(writes(&plan), [("44", 1_001), ("46", 2_001), ("47", 0)]);
 }

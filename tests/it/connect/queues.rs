@@ -31,7 +31,7 @@ fn jobs_that_may_start_are_in_slurms_order() {
     assert_eq!((&*het.workload_id, &*het.user, &*het.project), ("42", "mail", "ocean"));
     assert_eq!(json!(het.requested_slots), json!({"billing": "9", "cpu": "9", "mem": "31457280"}));
     // The order of one owner's jobs is without SITE.
-    assert_eq!(queue.eligible().iter().map(|job| job.priority).collect::<Vec<_>>(), [0, 0, 900, 1]);
+    assert_eq!(queue.eligible().iter().map(|job| job.priority).collect::<Vec<_>>(), [0, 0, 900, 0]);
 }
 
 #[test]

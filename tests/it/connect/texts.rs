@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairshared::cli::connect::run_conversion::convert_runs;
 use fairshared::connectors::slurm::sacct::{ConversionChoices, read_backlog};
 use fairshared::connectors::slurm::sacctmgr::{AccountTree, is_operator};
-use fairshared::connectors::slurm::scontrol::{read_config, read_nodes, read_partitions};
+use fairshared::connectors::slurm::scontrol::{is_only_gone, read_config, read_nodes, read_partitions};
 use fairshared::connectors::slurm::sprio::read_priorities;
 use fairshared::connectors::slurm::squeue::{JobStage, read_jobs};
 use fairshared::connectors::slurm::tres::{SlotMapping, read_amounts};
@@ -60,6 +60,14 @@ fn texts_of_another_form_are_refused() {
         "unknown_format: sprio printed \"33|main|1.5|0|0|0|0|0|0|0|0|\", and field 3 (\"1.5\") is of another kind than expected"
     );
     assert_eq!(read_priorities("33|main|1|0|0|0|0|0|0|0\n").unwrap_err().code, "unknown_format");
+}
+
+#[test]
+fn messages_about_jobs_that_are_gone() {
+    let gone = "7: Job/step already completing or completed\nslurm_update error: Invalid job id specified\n";
+    assert!(is_only_gone(gone) && is_only_gone("44_1: No error\n44_2: Job is no longer pending execution\n"));
+    assert!(!is_only_gone(&format!("{gone}slurm_update error: Requested operation is presently disabled\n")));
+    assert!(!is_only_gone(""));
 }
 
 #[test]
