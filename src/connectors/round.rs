@@ -14,7 +14,12 @@ use super::report_spool::{ReportSpool, SpooledReports};
 use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
 use super::server::{FairShareServer, OrderRequest, ServerFailure, ServerOrder, WorkloadRow};
 use super::state_file::ConnectorState;
+use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::Clock;
+
+/// The longest time that the accounting is read again because of rows that were not taken. Without a bound, one row that can never
+/// be taken would make each reading longer than the one before.
+const MAX_REREAD_MICROS: i64 = MICROS_PER_DAY;
 
 /// The settings of rounds that all connectors share.
 #[derive(Clone, Debug)]
@@ -70,7 +75,7 @@ pub struct RoundRunner<C, F> {
     keeps_status: bool,
 }
 
-impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
+impl<C: SchedulerConnector, F> RoundRunner<C, F> {
     pub fn new(scheduler: C, server: F, clock: Arc<dyn Clock>, settings: RoundSettings) -> std::io::Result<Self> {
         let state = ConnectorState::load(&settings.state_dir)?;
         let spool = ReportSpool::new(&settings.state_dir, settings.spool_max_bytes);
@@ -90,188 +95,12 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         })
     }
 
-    /// Runs one round. Faults are part of the outcome.
-    pub async fn run(&mut self) -> RoundOutcome {
-        let start = self.clock.steady();
-        let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
-        if let Err(fault) = self.take_steps(&mut outcome).await {
-            outcome.errors.push(fault);
-        }
-        outcome.seconds = self.clock.steady().saturating_sub(start).as_secs_f64();
-        self.send_status(&outcome).await;
-        outcome
-    }
-
-    async fn take_steps(&mut self, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
-        let now = self.clock.steady();
-        if now >= self.due.setup {
-            let read = self.scheduler.read_setup().await;
-            self.due.setup = now + self.next_reading(self.settings.tree_interval, &read);
-            outcome.errors.extend(read.err());
-        }
-        if now >= self.due.kernels {
-            let read = self.scheduler.read_kernels(self.state.delivered_until).await;
-            self.due.kernels = now + self.settings.accounting_interval;
-            match read {
-                Ok(reading) => {
-                    outcome.rejected += reading.unreadable_rows;
-                    outcome.errors.extend(reading.unreadable);
-                    self.keep_reports(&reading.reports)?;
-                }
-                Err(fault) => outcome.errors.push(fault),
-            }
-        }
-        // Runs are reported even if the queue cannot be read.
-        let reported = self.send_reports(outcome).await;
-        let queue = self.scheduler.read_queue().await?;
-        outcome.set_counts(queue.counts());
-        let answer = match reported {
-            Ok(()) => self.order_queue(&queue, outcome).await,
-            Err(failure) => Err(failure),
-        };
-        let order = match answer {
-            Ok(order) => order,
-            Err(ServerFailure::Away(detail)) => {
-                outcome.errors.push(RoundFault::new("server_away", detail));
-                return self.fade_values(&queue, outcome).await;
-            }
-            Err(refused) => return Err(refused.into_fault()),
-        };
-        self.state.server_answered_at = Some(self.clock.now());
-        self.save_state()?;
-        if self.settings.mode == WriteMode::Shadow {
-            return Ok(());
-        }
-        let obstacles = self.scheduler.write_obstacles();
-        if !obstacles.is_empty() || outcome.rejected > 0 {
-            // Rejected kernels mean that the order is of other usage than the scheduler's.
-            outcome.errors.extend(obstacles);
-            return Ok(());
-        }
-        self.write_values(&queue, WriteAim::Follow(&order), self.write_bounds(), outcome).await
-    }
-
-    /// The time until a reading is made again. One that failed is made again sooner, and not in every round, because programs may take
-    /// minutes to reach a daemon that is away.
-    fn next_reading<T>(&self, interval: Duration, read: &Result<T, RoundFault>) -> Duration {
-        if read.is_ok() { interval } else { interval.min(self.settings.accounting_interval) }
-    }
-
-    /// Reports what waits, and sets agents.
-    async fn send_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
-        self.deliver_reports(outcome).await?;
-        self.report_agents(outcome).await
-    }
-
     fn save_state(&self) -> Result<(), RoundFault> {
         self.state.save(&self.settings.state_dir).map_err(|error| self.disk_fault(&error))
     }
 
     fn disk_fault(&self, error: &std::io::Error) -> RoundFault {
         RoundFault::new("state_dir", format!("cannot use {}: {error}", self.settings.state_dir.display()))
-    }
-
-    fn keep_reports(&self, reports: &SpooledReports) -> Result<(), RoundFault> {
-        if self.spool.replace(reports).map_err(|error| self.disk_fault(&error))? {
-            return Ok(());
-        }
-        let detail = "the reports that wait are larger than spool_max_mb; the accounting is read again later";
-        Err(RoundFault::new("spool_full", detail))
-    }
-
-    /// Sends the reports that wait. They stay if the server is away or refuses all of them.
-    async fn deliver_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
-        let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
-        let Some(SpooledReports { complete_until, lines }) = waiting else { return Ok(()) };
-        let count = SpooledReports { complete_until, lines: lines.clone() }.count();
-        if count > 0 {
-            outcome.spooled = count;
-            let answer = self.server.report_kernels(&self.settings.resource_group, lines).await?;
-            outcome.spooled = 0;
-            outcome.reported = count.saturating_sub(answer.rejected);
-            outcome.rejected += answer.rejected;
-            outcome.errors.extend(answer.reasons);
-        }
-        self.state.delivered_until = complete_until.or(self.state.delivered_until);
-        self.save_state().map_err(refused_by_disk)?;
-        self.spool.clear().map_err(|error| refused_by_disk(self.disk_fault(&error)))
-    }
-
-    /// Sets the agents, if the key may.
-    async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
-        let now = self.clock.steady();
-        if now < self.due.agents {
-            return Ok(());
-        }
-        let may_set_agents = match self.may_set_agents {
-            Some(known) => known,
-            None => self.server.key_rights().await?.role == "admin",
-        };
-        self.may_set_agents = Some(may_set_agents);
-        let mut read = Ok(());
-        if may_set_agents {
-            match self.scheduler.read_agents().await {
-                Ok(agents) => self.server.put_agents(&self.settings.resource_group, &agents).await?,
-                Err(fault) => read = Err(fault),
-            }
-        }
-        self.due.agents = now + self.next_reading(self.settings.nodes_interval, &read);
-        outcome.errors.extend(read.err());
-        Ok(())
-    }
-
-    /// Asks for the order of the jobs that may start.
-    async fn order_queue(
-        &mut self,
-        queue: &C::Queue,
-        outcome: &mut RoundOutcome,
-    ) -> Result<ServerOrder, ServerFailure> {
-        let eligible = queue.eligible();
-        // The mode `factor` needs the ranks of all owners.
-        let limit = (self.settings.mode != WriteMode::Factor).then_some(self.settings.head.max(1));
-        let current_order = || eligible.iter().map(|workload| &*workload.workload_id).collect();
-        let mut request = OrderRequest {
-            workloads: eligible.iter().map(WorkloadRow::from).collect(),
-            limit,
-            current_order: self.compares_orders.then(current_order),
-        };
-        let group = &self.settings.resource_group;
-        let mut answer = self.server.order_workloads(group, &request).await;
-        if let Err(ServerFailure::Refused { code, detail }) = &answer
-            && request.current_order.is_some()
-            && detail.contains("current_order")
-        {
-            tracing::info!(code, detail, "the server compares no orders");
-            self.compares_orders = false;
-            request.current_order = None;
-            answer = self.server.order_workloads(group, &request).await;
-        }
-        let order = answer?;
-        if let Some(agreement) = &order.agreement {
-            outcome.compared = Some(agreement.compared);
-            outcome.same_place = Some(agreement.same_place);
-            outcome.kendall_tau = agreement.kendall_tau;
-        }
-        Ok(order)
-    }
-
-    /// Takes values back while the server is away, if that is set and it has been away for long.
-    async fn fade_values(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
-        let Some(stale_after) = self.settings.stale_after.filter(|_| self.settings.mode != WriteMode::Shadow) else {
-            return Ok(());
-        };
-        let now = self.clock.now();
-        let answered_at = *self.state.server_answered_at.get_or_insert(now);
-        let away_micros = u64::try_from(now.micros() - answered_at.micros()).unwrap_or_default();
-        if Duration::from_micros(away_micros) < stale_after {
-            return self.save_state();
-        }
-        self.write_values(queue, WriteAim::Fade, self.write_bounds(), outcome).await
-    }
-
-    fn write_bounds(&self) -> WriteBounds {
-        let RoundSettings { max_writes, writes_per_second, .. } = self.settings;
-        WriteBounds { writes: usize::try_from(max_writes).unwrap_or(usize::MAX), per_second: writes_per_second }
     }
 
     /// Writes the values that differ from the aim, within the bounds.
@@ -282,10 +111,12 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         bounds: WriteBounds,
         outcome: &mut RoundOutcome,
     ) -> Result<(), RoundFault> {
-        let WritePlan { mut writes, kept, gone } = self.scheduler.plan_writes(queue, &self.state, aim)?;
+        let plan = self.scheduler.plan_writes(queue, &self.state, aim)?;
+        let count = plan.bounded_count(bounds.writes);
+        let WritePlan { mut writes, kept, gone, .. } = plan;
         outcome.wanted_writes = writes.len() as u64;
-        outcome.left = writes.len().saturating_sub(bounds.writes) as u64;
-        writes.truncate(bounds.writes);
+        outcome.left = writes.len().saturating_sub(count) as u64;
+        writes.truncate(count);
         for job in gone {
             self.state.written.remove(&job);
         }
@@ -331,6 +162,217 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         }
         outcome.seconds = self.clock.steady().saturating_sub(start).as_secs_f64();
         outcome
+    }
+}
+
+impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
+    /// Runs one round. Faults are part of the outcome.
+    pub async fn run(&mut self) -> RoundOutcome {
+        let start = self.clock.steady();
+        let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
+        if let Err(fault) = self.take_steps(&mut outcome).await {
+            outcome.errors.push(fault);
+        }
+        outcome.seconds = self.clock.steady().saturating_sub(start).as_secs_f64();
+        self.send_status(&outcome).await;
+        outcome
+    }
+
+    async fn take_steps(&mut self, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
+        let now = self.clock.steady();
+        if now >= self.due.setup {
+            let read = self.scheduler.read_setup().await;
+            self.due.setup = now + self.next_reading(self.settings.tree_interval, &read);
+            outcome.errors.extend(read.err());
+        }
+        if now >= self.due.kernels {
+            let read = self.scheduler.read_kernels(self.state.delivered_until).await;
+            self.due.kernels = now + self.settings.accounting_interval;
+            match read {
+                Ok(reading) => {
+                    outcome.rejected += reading.unreadable_rows;
+                    outcome.errors.extend(reading.unreadable);
+                    // A reading that is not kept does not keep the reports that wait from being sent.
+                    match self.keep_reports(&reading.reports) {
+                        Ok(()) => {
+                            self.state.unreadable_rows = reading.unreadable_rows;
+                            outcome.errors.extend(self.save_state().err());
+                        }
+                        Err(fault) => outcome.errors.push(fault),
+                    }
+                }
+                Err(fault) => outcome.errors.push(fault),
+            }
+        }
+        // Runs are reported even if the queue cannot be read.
+        let reported = self.send_reports(outcome).await;
+        let queue = self.scheduler.read_queue().await?;
+        outcome.set_counts(queue.counts());
+        let answer = match reported {
+            Ok(()) => self.order_queue(&queue, outcome).await,
+            Err(failure) => Err(failure),
+        };
+        let order = match answer {
+            Ok(order) => order,
+            Err(ServerFailure::Away(detail)) => {
+                outcome.errors.push(RoundFault::new("server_away", detail));
+                return self.fade_values(&queue, outcome).await;
+            }
+            Err(refused) => return Err(refused.into_fault()),
+        };
+        self.state.server_answered_at = Some(self.clock.now());
+        self.save_state()?;
+        if self.settings.mode == WriteMode::Shadow {
+            return Ok(());
+        }
+        let mut obstacles = self.scheduler.write_obstacles();
+        obstacles.extend(self.missing_rows());
+        if !obstacles.is_empty() {
+            outcome.errors.extend(obstacles);
+            return Ok(());
+        }
+        self.write_values(&queue, WriteAim::Follow(&order), self.write_bounds(), outcome).await
+    }
+
+    /// The fault of rows of the last reading that the server does not have, which mean that the order is of other usage than the
+    /// scheduler's.
+    fn missing_rows(&self) -> Option<RoundFault> {
+        let ConnectorState { unreadable_rows, refused_rows, .. } = self.state;
+        let detail = format!(
+            "of the last reading of the accounting, {unreadable_rows} rows could not be read and the server refused {refused_rows}: nothing is written"
+        );
+        (unreadable_rows + refused_rows > 0).then(|| RoundFault::new("missing_rows", detail))
+    }
+
+    /// The beginning of the next reading after one that reached until `read_until`. Rows that were not taken are read again for as long
+    /// as [`MAX_REREAD_MICROS`].
+    fn delivered_until(&self, read_until: Timestamp) -> Timestamp {
+        if self.missing_rows().is_none() {
+            return read_until;
+        }
+        let earliest = read_until.plus_micros(-MAX_REREAD_MICROS);
+        self.state.delivered_until.map_or(earliest, |until| until.max(earliest))
+    }
+
+    /// The time until a reading is made again. One that failed is made again sooner, and not in every round, because programs may take
+    /// minutes to reach a daemon that is away.
+    fn next_reading<T>(&self, interval: Duration, read: &Result<T, RoundFault>) -> Duration {
+        if read.is_ok() { interval } else { interval.min(self.settings.accounting_interval) }
+    }
+
+    /// Reports what waits, and sets agents.
+    async fn send_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        self.deliver_reports(outcome).await?;
+        self.report_agents(outcome).await
+    }
+
+    fn keep_reports(&self, reports: &SpooledReports) -> Result<(), RoundFault> {
+        if self.spool.replace(reports).map_err(|error| self.disk_fault(&error))? {
+            return Ok(());
+        }
+        let detail = "the reports that wait are larger than spool_max_mb; the accounting is read again later";
+        Err(RoundFault::new("spool_full", detail))
+    }
+
+    /// Sends the reports that wait. They stay if the server is away or refuses all of them.
+    async fn deliver_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
+        let Some(SpooledReports { complete_until, lines }) = waiting else { return Ok(()) };
+        let count = SpooledReports { complete_until, lines: lines.clone() }.count();
+        let mut refused_rows = 0;
+        if count > 0 {
+            outcome.spooled = count;
+            let answer = self.server.report_kernels(&self.settings.resource_group, lines).await?;
+            outcome.spooled = 0;
+            outcome.reported = count.saturating_sub(answer.rejected);
+            outcome.rejected += answer.rejected;
+            refused_rows = answer.rejected.saturating_sub(answer.too_old);
+            outcome.errors.extend(answer.reasons);
+        }
+        self.state.refused_rows = refused_rows;
+        if let Some(read_until) = complete_until {
+            self.state.delivered_until = Some(self.delivered_until(read_until));
+        }
+        self.save_state().map_err(refused_by_disk)?;
+        self.spool.clear().map_err(|error| refused_by_disk(self.disk_fault(&error)))
+    }
+
+    /// Sets the agents, if the key may.
+    async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        let now = self.clock.steady();
+        if now < self.due.agents {
+            return Ok(());
+        }
+        let may_set_agents = match self.may_set_agents {
+            Some(known) => known,
+            None => self.server.key_rights().await?.role == "admin",
+        };
+        self.may_set_agents = Some(may_set_agents);
+        let mut read = Ok(());
+        if may_set_agents {
+            match self.scheduler.read_agents().await {
+                Ok(agents) => self.server.put_agents(&self.settings.resource_group, &agents).await?,
+                Err(fault) => read = Err(fault),
+            }
+        }
+        self.due.agents = now + self.next_reading(self.settings.nodes_interval, &read);
+        outcome.errors.extend(read.err());
+        Ok(())
+    }
+
+    /// Asks for the order of the jobs that may start.
+    async fn order_queue(
+        &mut self,
+        queue: &C::Queue,
+        outcome: &mut RoundOutcome,
+    ) -> Result<ServerOrder, ServerFailure> {
+        let eligible = queue.eligible();
+        // The mode `factor` needs the ranks of all owners, and a head of several tiers may have jobs from the end of the order.
+        let is_limited = self.settings.mode != WriteMode::Factor && !queue.has_several_tiers();
+        let limit = is_limited.then_some(self.settings.head.max(1));
+        let current_order = || eligible.iter().map(|workload| &*workload.workload_id).collect();
+        let mut request = OrderRequest {
+            workloads: eligible.iter().map(WorkloadRow::from).collect(),
+            limit,
+            current_order: self.compares_orders.then(current_order),
+        };
+        let group = &self.settings.resource_group;
+        let mut answer = self.server.order_workloads(group, &request).await;
+        if let Err(ServerFailure::Refused { code, detail }) = &answer
+            && request.current_order.is_some()
+            && detail.contains("current_order")
+        {
+            tracing::info!(code, detail, "the server compares no orders");
+            self.compares_orders = false;
+            request.current_order = None;
+            answer = self.server.order_workloads(group, &request).await;
+        }
+        let order = answer?;
+        if let Some(agreement) = &order.agreement {
+            outcome.compared = Some(agreement.compared);
+            outcome.same_place = Some(agreement.same_place);
+            outcome.kendall_tau = agreement.kendall_tau;
+        }
+        Ok(order)
+    }
+
+    /// Takes values back while the server is away, if that is set and it has been away for long.
+    async fn fade_values(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
+        let Some(stale_after) = self.settings.stale_after.filter(|_| self.settings.mode != WriteMode::Shadow) else {
+            return Ok(());
+        };
+        let now = self.clock.now();
+        let answered_at = *self.state.server_answered_at.get_or_insert(now);
+        let away_micros = u64::try_from(now.micros() - answered_at.micros()).unwrap_or_default();
+        if Duration::from_micros(away_micros) < stale_after {
+            return self.save_state();
+        }
+        self.write_values(queue, WriteAim::Fade, self.write_bounds(), outcome).await
+    }
+
+    fn write_bounds(&self) -> WriteBounds {
+        let RoundSettings { max_writes, writes_per_second, .. } = self.settings;
+        WriteBounds { writes: usize::try_from(max_writes).unwrap_or(usize::MAX), per_second: writes_per_second }
     }
 
     /// Stores the outcome at the server. A server that keeps no status is no fault, and is noted once.

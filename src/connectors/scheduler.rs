@@ -1,5 +1,6 @@
 //! The trait of schedulers: what a connector reads of one, and what it writes to it.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 
 use super::eligible::EligibleWorkload;
@@ -27,6 +28,11 @@ pub trait QueueReading {
 
     /// The jobs that may start, in the scheduler's own order.
     fn eligible(&self) -> &[EligibleWorkload];
+
+    /// True if the scheduler starts some of these jobs before others whatever their values.
+    fn has_several_tiers(&self) -> bool {
+        false
+    }
 }
 
 /// Kernels of the accounting.
@@ -51,10 +57,23 @@ pub struct ValueWrite {
 pub struct WritePlan {
     /// Only values that differ; the front of the order first.
     pub writes: Vec<ValueWrite>,
+    /// Jobs whose write is of use only in the same round as the one before it, which overwrites their value.
+    pub joined: BTreeSet<String>,
     /// Jobs that have the value already.
     pub kept: Vec<ValueWrite>,
     /// Jobs that were written to and have gone, so that nothing needs to be taken back.
     pub gone: Vec<String>,
+}
+
+impl WritePlan {
+    /// The number of the first writes that one round makes if it may make `limit`. Writes that are joined are not parted, so that the
+    /// first of them may exceed the limit.
+    pub fn bounded_count(&self, limit: usize) -> usize {
+        let begins = |at: &usize| self.writes.get(*at).is_none_or(|write| !self.joined.contains(&write.job));
+        let limit = limit.min(self.writes.len());
+        let until = (1..=limit).rev().find(begins);
+        until.or_else(|| (limit..=self.writes.len()).find(begins)).unwrap_or_default()
+    }
 }
 
 /// The aim of the writes of one round.

@@ -33,6 +33,8 @@ impl ServerFailure {
 pub struct ReportedRows {
     /// The number of rows that were rejected, and the first reason of each code.
     pub rejected: u64,
+    /// The number of them that are older than the server keeps. Reporting them again is of no use.
+    pub too_old: u64,
     pub reasons: Vec<RoundFault>,
 }
 

@@ -16,6 +16,9 @@ const STATE_FILE: &str = "state.json";
 pub struct ConnectorState {
     /// The server has everything that the accounting had learned until then.
     pub delivered_until: Option<Timestamp>,
+    /// The rows of the last reading of the accounting that could not be read, and those that the server refused.
+    pub unreadable_rows: u64,
+    pub refused_rows: u64,
     /// The last time at which the server answered a request.
     pub server_answered_at: Option<Timestamp>,
     /// The values that the connector has written and not taken back, by the scheduler's id of the job.

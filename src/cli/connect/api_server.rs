@@ -20,6 +20,9 @@ use crate::service::agents::MAX_AGENTS;
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
 const REPORT_TIMEOUT: Duration = Duration::from_mins(10);
 
+/// The code of rows that are older than the server keeps.
+const TOO_OLD: &str = "too_old";
+
 /// A server at an address. One that accepts a connection and does not answer counts as away, because otherwise a round, and a
 /// connector that is to end, would wait for it without end.
 pub struct ApiServer {
@@ -89,7 +92,11 @@ impl IngestAnswer {
             let RowFault { code, detail } = fault;
             reasons.entry(code.clone()).or_insert_with(|| RoundFault { code, detail });
         }
-        ReportedRows { rejected: self.rejected_codes.values().sum(), reasons: reasons.into_values().collect() }
+        ReportedRows {
+            rejected: self.rejected_codes.values().sum(),
+            too_old: self.rejected_codes.get(TOO_OLD).copied().unwrap_or_default(),
+            reasons: reasons.into_values().collect(),
+        }
     }
 }
 

@@ -120,9 +120,9 @@ impl SlurmConnector {
                 |(job, rank): (&ShownJob, Option<u32>)| (job.id, rank_value(rank, worst, site_weight, site_max));
             return Ok(sequence.into_iter().map(value).collect());
         }
-        sequence.truncate(usize::try_from(head).unwrap_or(usize::MAX));
         // Slurm looks at the jobs of a higher tier first, whatever their priority.
         sequence.sort_by_key(|(job, _)| std::cmp::Reverse(job.tier));
+        sequence.truncate(usize::try_from(head).unwrap_or(usize::MAX));
         let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
         // A lower priority would be shown as the lowest one, and would have no place of its own.
         let floor = others.map(|job| job.own).fold(LOWEST_PRIORITY, i64::max);
@@ -175,7 +175,11 @@ impl SlurmConnector {
                 Some(JobStage::Pending | JobStage::Active) => {
                     plan.writes.push(ValueWrite { job: job.clone(), value: 0 });
                 }
-                Some(JobStage::Ending) | None => plan.gone.push(job.clone()),
+                // A job that ends may be one that was requeued, and then waits again with the value.
+                Some(JobStage::Ending) => {}
+                // An empty list is no proof that a job has gone.
+                None if queue.stages.is_empty() => {}
+                None => plan.gone.push(job.clone()),
             }
         }
         repeat_tasks(&mut plan, queue);
@@ -183,24 +187,30 @@ impl SlurmConnector {
     }
 }
 
-/// Moves the writes to tasks of arrays behind those to the records of the arrays, which would write over them, and adds those of
-/// tasks that have their value already.
+/// Moves the writes to tasks of arrays directly behind those to the records of the arrays, which write over them, and adds those of
+/// tasks that have their value already. All of them belong to one round.
 fn repeat_tasks(plan: &mut WritePlan, queue: &SlurmQueue) {
-    let array_of = |write: &ValueWrite| {
-        let shown = queue.shown.get(&write.job.parse().ok()?)?;
-        (shown.array != shown.id).then(|| shown.array.to_string())
-    };
     let records: BTreeSet<String> = plan.writes.iter().map(|write| write.job.clone()).collect();
-    let is_written_over = |write: &ValueWrite| array_of(write).is_some_and(|array| records.contains(&array));
-    let (tasks, mut writes): (Vec<_>, Vec<_>) = plan.writes.drain(..).partition(is_written_over);
-    let (kept_tasks, kept): (Vec<_>, Vec<_>) = plan.kept.drain(..).partition(is_written_over);
-    let planned: BTreeSet<&str> = tasks.iter().chain(&kept_tasks).map(|write| &*write.job).collect();
-    // Tasks that the plan does not name have no value, and must not get that of their array.
-    let others = queue.shown.values().filter(|job| job.array != job.id && records.contains(&job.array.to_string()));
-    let others = others.map(|job| job.id.to_string()).filter(|job| !planned.contains(&**job));
-    let others: Vec<ValueWrite> = others.map(|job| ValueWrite { job, value: 0 }).collect();
-    writes.extend(tasks.into_iter().chain(kept_tasks).chain(others));
-    (plan.writes, plan.kept) = (writes, kept);
+    let values: BTreeMap<String, i64> =
+        plan.writes.iter().chain(&plan.kept).map(|write| (write.job.clone(), write.value)).collect();
+    let mut tasks: BTreeMap<String, Vec<ValueWrite>> = BTreeMap::new();
+    for job in queue.shown.values().filter(|job| job.array != job.id) {
+        let (job, array) = (job.id.to_string(), job.array.to_string());
+        if records.contains(&array) {
+            // A task that the plan does not name has no value, and must not get that of its array.
+            let value = values.get(&job).copied().unwrap_or_default();
+            plan.joined.insert(job.clone());
+            tasks.entry(array).or_default().push(ValueWrite { job, value });
+        }
+    }
+    let WritePlan { writes, joined, kept, .. } = plan;
+    writes.retain(|write| !joined.contains(&write.job));
+    kept.retain(|write| !joined.contains(&write.job));
+    let with_tasks = std::mem::take(writes).into_iter().flat_map(|write| {
+        let tasks = tasks.remove(&write.job).unwrap_or_default();
+        std::iter::once(write).chain(tasks)
+    });
+    *writes = with_tasks.collect();
 }
 
 impl SchedulerConnector for SlurmConnector {
@@ -248,10 +258,10 @@ impl SchedulerConnector for SlurmConnector {
     }
 
     async fn read_setup(&mut self) -> Result<(), RoundFault> {
-        self.config = read_config(&self.settings).await?;
-        self.partitions = Some(read_partitions(&self.settings).await?);
-        self.tree = read_tree(&self.config.cluster).await?;
-        Ok(())
+        let config = read_config(&self.settings).await.map(|config| self.config = config);
+        let partitions = read_partitions(&self.settings).await.map(|partitions| self.partitions = Some(partitions));
+        let tree = read_tree(&self.config.cluster).await.map(|tree| self.tree = tree);
+        config.and(partitions).and(tree)
     }
 
     fn write_obstacles(&self) -> Vec<RoundFault> {

@@ -86,6 +86,12 @@ impl QueueReading for SlurmQueue {
     fn eligible(&self) -> &[EligibleWorkload] {
         &self.workloads
     }
+
+    fn has_several_tiers(&self) -> bool {
+        let mut tiers = self.eligible_ids.iter().filter_map(|id| self.shown.get(id)).map(|job| job.tier);
+        let first = tiers.next();
+        tiers.any(|tier| Some(tier) != first)
+    }
 }
 
 /// Puts the two readings together.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairshared::cli::connect::run_conversion::convert_runs;
 use fairshared::connectors::outcome::WriteMode;
-use fairshared::connectors::scheduler::{SchedulerConnector, WriteAim, WritePlan};
+use fairshared::connectors::scheduler::{QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan};
 use fairshared::connectors::server::ServerOrder;
 use fairshared::connectors::slurm::SlurmConnector;
 use fairshared::connectors::slurm::queue::{PartitionTiers, SlurmQueue, join_readings};
@@ -30,7 +30,10 @@ fn recorded_queue() -> SlurmQueue {
 }
 
 fn plan(mode: WriteMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
-    let settings = SlurmSettings { mode, ..SlurmSettings::default() };
+    plan_with(SlurmSettings { mode, ..SlurmSettings::default() }, queue, written, order)
+}
+
+fn plan_with(settings: SlurmSettings, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
     let connector = SlurmConnector::new(settings, read_config(recorded::CONFIG).unwrap(), convert_runs);
     let written: BTreeMap<String, i64> = written.iter().map(|(job, value)| ((*job).to_owned(), *value)).collect();
     let state = ConnectorState { written, ..ConnectorState::default() };
@@ -53,6 +56,18 @@ fn the_tier_comes_before_the_order_of_the_server() {
     assert_eq!(plan.kept.iter().map(|write| &*write.job).collect::<Vec<_>>(), ["42"]);
 }
 
+#[test]
+fn the_head_is_chosen_by_tier_first() {
+    let queue = recorded_queue();
+    assert!(queue.has_several_tiers());
+    let settings = SlurmSettings { mode: WriteMode::Order, head: 1, ..SlurmSettings::default() };
+    // 40 is the last in the order of the server, and its partition is the first for Slurm. It keeps its value.
+    let plan = plan_with(settings, &queue, &[], Some(&[33, 42, 41, 40]));
+    assert_eq!(writes(&plan), [("42", 0)]);
+    assert_eq!(plan.kept.iter().map(|write| &*write.job).collect::<Vec<_>>(), ["40"]);
+    assert!(!simple_queue(&[(1, "1|0|0|0|0|0|0|0|0"), (2, "1|0|0|0|0|0|0|0|0")]).has_several_tiers());
+}
+
 /// Jobs of one partition, and what `sprio` prints of each behind its partition.
 fn simple_queue(jobs: &[(u64, &str)]) -> SlurmQueue {
     let row =
@@ -67,7 +82,7 @@ fn a_nice_below_0_is_outweighed() {
     let terms = [(1, "1|0|100|0|0|0|0|0|5000"), (2, "300|0|300|0|0|0|0|0|0"), (3, "1|0|0|0|0|0|0|0|2000000")];
     let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), [("1", 7_200), ("2", 1_000)]);
-    // What was written has the order, so that nothing is written again.
+    // These values give the order already, so that nothing is written again.
     let terms = [(1, "2300|7200|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
     let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), []);
@@ -83,6 +98,16 @@ fn what_leaves_the_window_goes_back() {
 }
 
 #[test]
+fn a_requeued_job_that_still_ends_is_not_forgotten() {
+    let row = |state: &str| format!("7|N/A|7|{state}|None|games|climate|main|1795993825|1|cpu=1|\n");
+    for (jobs, gone) in [(row("COMPLETING"), vec![]), (String::new(), vec![]), (row("RUNNING"), vec!["8"])] {
+        let written = if gone.is_empty() { vec![("7", 5)] } else { vec![("8", 5)] };
+        let plan = plan(WriteMode::Order, &queue(&jobs, ""), &written, Some(&[]));
+        assert_eq!((writes(&plan), plan.gone.iter().map(|job| &**job).collect()), (vec![], gone));
+    }
+}
+
+#[test]
 fn values_by_rank() {
     let plan = plan(WriteMode::Factor, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
     assert_eq!(writes(&plan), [("33", 100_000), ("42", 75_000), ("40", 50_000), ("41", 25_000)]);
@@ -94,10 +119,24 @@ fn a_reset_writes_to_all_that_have_a_value() {
 }
 
 #[test]
+fn a_bound_does_not_part_an_array_from_its_tasks() {
+    let write = |job: &str| ValueWrite { job: job.to_owned(), value: 1 };
+    let writes = ["1", "44", "46", "47", "2"].map(write).to_vec();
+    let joined = ["46", "47"].map(str::to_owned).into();
+    let mut plan = WritePlan { writes, joined, ..WritePlan::default() };
+    assert_eq!([1, 2, 3, 4, 5, 9].map(|limit| plan.bounded_count(limit)), [1, 1, 1, 4, 5, 5]);
+    // An array in front is written whole, because otherwise it would never be written.
+    plan.writes.remove(0);
+    assert_eq!([1, 2, 3, 4].map(|limit| plan.bounded_count(limit)), [3, 3, 3, 4]);
+    assert_eq!(WritePlan::default().bounded_count(5), 0);
+}
+
+#[test]
 fn tasks_are_written_behind_their_array() {
     let job = |id: u64| format!("{id}|N/A|44|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
-    let jobs: String = [44, 46, 47].map(job).concat();
-    let shown = "44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
-    let plan = plan(WriteMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44]));
-    assert_eq!(writes(&plan), [("44", 1_001), ("46", 2_001), ("47", 0)]);
+    let jobs: String = [44, 46, 47].map(job).concat() + &job(99).replace("|44|", "|99|");
+    let shown = "99|main|1|0|0|0|0|0|0|0|0|\n44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
+    let plan = plan(WriteMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44, 99]));
+    assert_eq!(writes(&plan), [("44", 2_001), ("46", 3_001), ("47", 0), ("99", 1_001)]);
+    assert_eq!(plan.joined, ["46", "47"].map(str::to_owned).into());
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fairshared::connectors::eligible::EligibleWorkload;
 use fairshared::connectors::fault::RoundFault;
-use fairshared::connectors::instance_lock::InstanceLock;
+use fairshared::connectors::instance_lock::{ExistingLock, InstanceLock};
 use fairshared::connectors::outcome::{RoundOutcome, WriteMode};
 use fairshared::connectors::report_spool::{ReportSpool, SpooledReports};
 use fairshared::connectors::round::{RoundRunner, RoundSettings};
@@ -34,6 +34,8 @@ struct PlannedWorld {
     is_accounting_away: bool,
     is_queue_away: bool,
     rejected: u64,
+    too_old: u64,
+    lines: usize,
     knows_current_order: bool,
     obstacle: bool,
     /// The places from which the accounting was read.
@@ -92,7 +94,8 @@ impl SchedulerConnector for PlannedScheduler {
         }
         world.read_since.push(since);
         let complete_until = Some(time("2026-01-13T11:00:00Z"));
-        let reports = SpooledReports { complete_until, lines: b"{\"a\":1}\n{\"a\":2}\n".to_vec() };
+        let lines = b"{\"a\":1}\n{\"a\":2}\n".repeat(world.lines.max(1));
+        let reports = SpooledReports { complete_until, lines };
         Ok(KernelReading { reports, unreadable: Vec::new(), unreadable_rows: 0 })
     }
 
@@ -140,8 +143,8 @@ impl FairShareServer for PlannedServer {
         self.answer()?;
         let mut world = self.0.borrow_mut();
         world.reports.push(String::from_utf8(lines).unwrap());
-        let reasons = if world.rejected > 0 { vec![RoundFault::new("too_old", "is too old")] } else { Vec::new() };
-        Ok(ReportedRows { rejected: world.rejected, reasons })
+        let reasons = if world.rejected > 0 { vec![RoundFault::new("a_code", "is wrong")] } else { Vec::new() };
+        Ok(ReportedRows { rejected: world.rejected, too_old: world.too_old, reasons })
     }
 
     async fn order_workloads(&self, _: &str, request: &OrderRequest<'_>) -> Result<ServerOrder, ServerFailure> {
@@ -298,7 +301,10 @@ async fn rejected_rows_and_obstacles_stop_writes() {
     let (world, clock, folder) = start();
     world.borrow_mut().rejected = 1;
     let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
-    assert_eq!((codes(&outcome), outcome.reported, outcome.rejected, outcome.is_ok()), (vec!["too_old"], 1, 1, false));
+    assert_eq!(
+        (codes(&outcome), outcome.reported, outcome.rejected, outcome.is_ok()),
+        (vec!["a_code", "missing_rows"], 1, 1, false)
+    );
     world.borrow_mut().rejected = 0;
     world.borrow_mut().obstacle = true;
     let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
@@ -306,6 +312,41 @@ async fn rejected_rows_and_obstacles_stop_writes() {
     assert!(world.borrow().written.is_empty());
     // In the mode shadow it is no fault of a round.
     assert!(runner(&world, &clock, folder.path(), WriteMode::Shadow).run().await.is_ok());
+}
+
+#[tokio::test]
+async fn rejected_rows_are_reported_again_and_stop_the_writes_of_later_rounds() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().rejected = 1;
+    runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    // Also another process knows of them, and reads again what was a day before.
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    world.borrow_mut().is_accounting_away = true;
+    assert_eq!(codes(&runner.run().await), ["slurm_away", "missing_rows"]);
+    clock.advance_seconds(15);
+    assert_eq!(codes(&runner.run().await), ["missing_rows"]);
+    assert!(world.borrow().written.is_empty());
+    // Rows that are too old are counted, and stop nothing.
+    (world.borrow_mut().is_accounting_away, world.borrow_mut().too_old) = (false, 1);
+    clock.advance_seconds(60);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.rejected, outcome.written), (vec!["a_code"], 1, 2));
+    clock.advance_seconds(60);
+    runner.run().await;
+    let [before, now] = ["2026-01-12T11:00:00Z", "2026-01-13T11:00:00Z"].map(time);
+    assert_eq!(world.borrow().read_since, [None, Some(before), Some(now)]);
+}
+
+#[tokio::test]
+async fn a_reading_that_is_too_large_stops_neither_older_reports_nor_the_order() {
+    let (world, clock, folder) = start();
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    world.borrow_mut().is_server_away = true;
+    runner.run().await;
+    (world.borrow_mut().is_server_away, world.borrow_mut().lines) = (false, 1 << 17);
+    clock.advance_seconds(60);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.reported, outcome.written), (vec!["spool_full"], 2, 2));
 }
 
 #[tokio::test]
@@ -332,6 +373,20 @@ fn two_connectors_of_one_folder_are_kept_apart() {
     assert!(first.is_some() && InstanceLock::take(&state).unwrap().is_none());
     drop(first);
     assert!(InstanceLock::take(&state).unwrap().is_some());
+}
+
+#[test]
+fn a_check_makes_neither_the_folder_nor_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("a/b");
+    assert!(matches!(InstanceLock::take_existing(&state).unwrap(), ExistingLock::Missing));
+    assert!(!folder.path().join("a").exists());
+    let taken = InstanceLock::take(&state).unwrap();
+    assert!(matches!(InstanceLock::take_existing(&state).unwrap(), ExistingLock::Held));
+    drop(taken);
+    assert!(matches!(InstanceLock::take_existing(&state).unwrap(), ExistingLock::Taken(_)));
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    assert!(InstanceLock::take_existing(&folder.path().join("file")).is_err());
 }
 
 #[test]
