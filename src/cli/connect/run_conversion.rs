@@ -1,5 +1,6 @@
 //! The runs of `sacct` as kernels, by the importer, so that a connector and an import make the same kernels of the same runs.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use crate::cli::import::charge_class::ChargeClassField;
@@ -13,6 +14,17 @@ use crate::connectors::slurm::sacct::{ConversionChoices, ConvertedRuns};
 const MAX_REASONS: usize = 3;
 /// The resources that are slots although an import leaves them out.
 const MORE_SLOTS: [&str; 1] = ["billing"];
+
+/// Checks the slots of the settings by the rules of the importer, so that a wrong one is found before the first round.
+pub fn check_slots(slots: &BTreeMap<String, String>) -> Result<(), String> {
+    for (resource, slot) in slots {
+        let (parsed, _) = SlotChoices::parse(&format!("{resource}={slot}"))?;
+        if parsed != *resource {
+            return Err(format!("{resource:?} has an equals sign, so that it is no resource"));
+        }
+    }
+    Ok(())
+}
 
 /// Converts the text of `sacct`. The domain of a run is the account right below `root` that its account belongs to.
 pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<ConvertedRuns, String> {

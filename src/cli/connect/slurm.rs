@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::api_server::ApiServer;
-use super::run_conversion::convert_runs;
+use super::run_conversion::{check_slots, convert_runs};
 use super::{ConnectFlags, ConnectOutput, EXIT_LOCKED, exit_code};
 use crate::cli::client::ApiClient;
 use crate::cli::failure::{CommandFailure, CommandOutcome, eprint_line};
@@ -15,7 +15,7 @@ use crate::cli::output::{print, print_json, print_list};
 use crate::cli::running_server::StopSignals;
 use crate::config::Config;
 use crate::connectors::fault::RoundFault;
-use crate::connectors::instance_lock::InstanceLock;
+use crate::connectors::instance_lock::{ExistingLock, InstanceLock};
 use crate::connectors::outcome::{RoundOutcome, WriteMode};
 use crate::connectors::round::{RoundRunner, RoundSettings};
 use crate::connectors::slurm::settings::{SlurmSettings, TABLE, commented_example};
@@ -31,6 +31,9 @@ pub async fn connect(flags: ConnectFlags, config: Config) -> CommandOutcome {
         return Ok(ExitCode::SUCCESS);
     }
     let mut settings = SlurmSettings::read(config.connector_tables.get(TABLE))?;
+    if let Err(reason) = check_slots(&settings.tres) {
+        return Err(CommandFailure::Unusable(format!("[slurm] tres: {reason}")));
+    }
     if flags.shadow {
         settings.mode = WriteMode::Shadow;
     }
@@ -50,34 +53,43 @@ pub async fn connect(flags: ConnectFlags, config: Config) -> CommandOutcome {
     };
     // The lock is free again when the process ends.
     if flags.once || flags.reset {
-        let outcome = run_once(&flags, &config, &settings).await?;
+        let outcome = if flags.reset { run_reset(settings).await? } else { run_once(&config, &settings).await? };
         print_outcome(&outcome, flags.output)?;
         return Ok(exit_code(outcome.is_ok()));
     }
     run_until_stopped(&config, &settings).await
 }
 
-/// One round, or one reset.
-async fn run_once(
-    flags: &ConnectFlags,
-    config: &Config,
-    settings: &SlurmSettings,
-) -> Result<RoundOutcome, CommandFailure> {
-    let mut runner = match start_runner(config, settings).await? {
-        Ok(runner) => runner,
-        Err(fault) => {
-            return Ok(RoundOutcome { mode: settings.mode, errors: vec![fault], ..RoundOutcome::default() });
-        }
-    };
-    Ok(if flags.reset { runner.reset().await } else { runner.run().await })
+async fn run_once(config: &Config, settings: &SlurmSettings) -> Result<RoundOutcome, CommandFailure> {
+    match start_runner(api_server(config).await?, settings).await? {
+        Ok(mut runner) => Ok(runner.run().await),
+        Err(fault) => Ok(failed_start(settings, fault)),
+    }
+}
+
+/// Takes everything back. A reset asks no server, and concerns the jobs of all partitions, so that a partition of the settings that
+/// is gone does not stop it.
+async fn run_reset(settings: SlurmSettings) -> Result<RoundOutcome, CommandFailure> {
+    let settings = SlurmSettings { partitions: Vec::new(), ..settings };
+    match start_runner((), &settings).await? {
+        Ok(mut runner) => Ok(runner.reset().await),
+        Err(fault) => Ok(failed_start(&settings, fault)),
+    }
+}
+
+fn failed_start(settings: &SlurmSettings, fault: RoundFault) -> RoundOutcome {
+    RoundOutcome { mode: settings.mode, errors: vec![fault], ..RoundOutcome::default() }
+}
+
+async fn api_server(config: &Config) -> Result<ApiServer, CommandFailure> {
+    Ok(ApiServer::new(ApiClient::of(config).await?))
 }
 
 /// The runner of rounds, or the reason why Slurm does not say which cluster it is.
-async fn start_runner(
-    config: &Config,
+async fn start_runner<F>(
+    server: F,
     settings: &SlurmSettings,
-) -> Result<Result<SlurmRunner, RoundFault>, CommandFailure> {
-    let client = ApiClient::of(config).await?;
+) -> Result<Result<RoundRunner<SlurmConnector, F>, RoundFault>, CommandFailure> {
     let slurm = match read_config(settings).await {
         Ok(slurm) => slurm,
         Err(fault) => return Ok(Err(fault)),
@@ -97,7 +109,7 @@ async fn start_runner(
         spool_max_bytes: u64::from(settings.spool_max_mb) << 20,
     };
     let connector = SlurmConnector::new(settings.clone(), slurm, convert_runs);
-    let runner = RoundRunner::new(connector, ApiServer::new(client), Arc::new(SystemClock), round);
+    let runner = RoundRunner::new(connector, server, Arc::new(SystemClock), round);
     let unusable = |error| CommandFailure::Unusable(format!("cannot read the state of the connector: {error}"));
     Ok(Ok(runner.map_err(unusable)?))
 }
@@ -110,7 +122,7 @@ async fn run_until_stopped(config: &Config, settings: &SlurmSettings) -> Command
         let start = SystemClock.steady();
         let round = async {
             if runner.is_none() {
-                match start_runner(config, settings).await? {
+                match start_runner(api_server(config).await?, settings).await? {
                     Ok(started) => runner = Some(started),
                     Err(fault) => {
                         tracing::warn!(%fault, "Slurm does not answer");
@@ -161,14 +173,17 @@ fn print_outcome(outcome: &RoundOutcome, output: ConnectOutput) -> Result<(), Co
 /// Makes the checks. Faults of the settings that `--check` is meant to find do not end it early.
 async fn check(flags: &ConnectFlags, config: &Config, settings: &SlurmSettings) -> CommandOutcome {
     let server = match &config.server {
-        Some(_) => Some(ApiServer::new(ApiClient::of(config).await?)),
+        Some(_) => Some(api_server(config).await?),
         None => None,
     };
     let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
-    let mut report = check_setup(settings, server.as_ref(), &user, || SystemClock.now()).await;
-    report.add(match InstanceLock::take(&settings.state_dir) {
-        Ok(lock) => check_lock(lock.is_some(), &settings.state_dir.display().to_string()),
-        Err(error) => check_lock_folder(&error, settings),
+    // The lock is held until all checks are made, because one of them writes.
+    let lock = InstanceLock::take_existing(&settings.state_dir);
+    let is_lock_free = matches!(lock, Ok(ExistingLock::Taken(_) | ExistingLock::Missing));
+    let mut report = check_setup(settings, server.as_ref(), &user, is_lock_free, || SystemClock.now()).await;
+    report.add(match &lock {
+        Ok(_) => check_lock(is_lock_free, &settings.state_dir.display().to_string()),
+        Err(error) => check_lock_folder(error, settings),
     });
     print_report(&report, flags.output)?;
     Ok(exit_code(report.ok))

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::sacctmgr::{self, AccountTree, is_operator};
 use super::scontrol::{self, SlurmConfig};
 use super::settings::SlurmSettings;
-use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio};
+use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio, squeue};
 use crate::connectors::fault::RoundFault;
 use crate::connectors::outcome::WriteMode;
 use crate::connectors::scheduler::ValueWrite;
@@ -66,11 +66,13 @@ impl SetupReport {
     }
 }
 
-/// Makes all checks. Nothing is written but the value that one pending job already has.
+/// Makes all checks. Nothing is written but the value that one pending job already has, and that only if no other connector runs,
+/// which could write another value to the job meanwhile.
 pub async fn check_setup(
     settings: &SlurmSettings,
     server: Option<&impl FairShareServer>,
     user: &str,
+    is_lock_free: bool,
     now: impl Fn() -> Timestamp,
 ) -> SetupReport {
     let mut report = SetupReport { ok: true, mode: settings.mode, ..SetupReport::default() };
@@ -87,7 +89,7 @@ pub async fn check_setup(
         report.slurm_version = Some(config.version.clone());
         report.add(SetupCheck::passed("slurm", format!("the cluster {} answers", config.cluster)));
         check_config(&mut report, settings, config).await;
-        report.add(check_right(user).await);
+        report.add(check_right(user, is_lock_free).await);
         check_mapping(&mut report, settings, config).await;
     }
     let group = settings.resource_group.clone().or_else(|| report.cluster.clone());
@@ -148,16 +150,22 @@ async fn check_accounting(config: &SlurmConfig) -> SetupCheck {
 }
 
 /// Writes the value that one pending job already has. Slurm refuses this without the right, and with it nothing changes.
-async fn check_right(user: &str) -> SetupCheck {
+async fn check_right(user: &str, may_write: bool) -> SetupCheck {
     const NAME: &str = "operator_right";
     let fix = format!(
         "sacctmgr add user {user} account=root adminlevel=Operator (or: modify user {user} set adminlevel=Operator)"
     );
     let proved = async {
+        if !may_write {
+            return Ok(None);
+        }
         // With another priority plugin sprio shows nothing.
         let Ok(text) = programs::read(sprio::PROGRAM, &sprio::ARGS).await else { return Ok(None) };
         let shown = sprio::read_priorities(&text)?;
-        let Some(job) = shown.iter().find(|job| !job.is_fixed) else { return Ok(None) };
+        let waiting = programs::read(squeue::PROGRAM, &squeue::SINGLE_ARGS).await?;
+        let single = squeue::read_single_jobs(&waiting)?;
+        let candidates = shown.iter().filter(|job| !job.is_fixed && single.contains(&job.job));
+        let Some(job) = candidates.min_by_key(|job| (job.site != 0, job.job)) else { return Ok(None) };
         let write = ValueWrite { job: job.job.to_string(), value: job.site };
         let output = programs::feed(scontrol::PROGRAM, &[], &[scontrol::write_line(&write)], 1).await?;
         Ok::<_, RoundFault>(Some((write.job, output)))
@@ -171,7 +179,7 @@ async fn check_right(user: &str) -> SetupCheck {
         Ok(Some((job, output))) if output.is_success() => {
             SetupCheck::passed(NAME, format!("SITE of job {job} was set to the value that it had"))
         }
-        // The job may have started meanwhile, or no job waits: the database says what the user may do.
+        // The job may have started meanwhile, no such job waits, or another connector runs: the database says what the user may do.
         Ok(_) => {
             let args = ["-n", "-P", "show", "user", user, "format=User,AdminLevel"];
             let listed = match programs::read(sacctmgr::PROGRAM, &args).await {
@@ -179,7 +187,7 @@ async fn check_right(user: &str) -> SetupCheck {
                 Err(fault) => Err(fault),
             };
             match listed {
-                Ok(true) => SetupCheck::passed(NAME, format!("{user} is an operator; no pending job could prove it")),
+                Ok(true) => SetupCheck::passed(NAME, format!("{user} is an operator; no write to a job has proved it")),
                 Ok(false) => SetupCheck::failed(NAME, format!("{user} is no operator of Slurm"), fix),
                 Err(fault) => SetupCheck::failed(NAME, fault.detail, fix),
             }

@@ -1,5 +1,7 @@
 //! The text of `squeue`: all jobs, one on each line.
 
+use std::collections::BTreeSet;
+
 use super::table_text::{TextRow, read_rows};
 use crate::connectors::fault::RoundFault;
 use crate::domain::time::Timestamp;
@@ -14,6 +16,10 @@ pub const ARGS: [&str; 5] = [
     "JobID:|,HetJobID:|,ArrayJobID:|,State:|,Reason:|,UserName:|,Account:|,Partition:|,SubmitTime:|,PriorityLong:|,tres:|",
 ];
 const FIELDS: usize = 11;
+/// The arguments that list the jobs that wait, with their tasks and components.
+pub const SINGLE_ARGS: [&str; 6] =
+    ["--all", "--noheader", "--array-unique", "--states=PENDING", "-O", "JobID:|,ArrayTaskID:|,HetJobID:|"];
+const SINGLE_FIELDS: usize = 3;
 
 /// The part of its life that a job is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,17 @@ pub struct QueuedJob {
 /// Reads the jobs.
 pub fn read_jobs(text: &str) -> Result<Vec<QueuedJob>, RoundFault> {
     read_rows(PROGRAM, text, FIELDS, read_job)
+}
+
+/// Reads which of the jobs that wait are neither of an array nor of a heterogeneous job, so that a write to one of them changes no
+/// other.
+pub fn read_single_jobs(text: &str) -> Result<BTreeSet<u64>, RoundFault> {
+    let rows = read_rows(PROGRAM, text, SINGLE_FIELDS, |row| {
+        let is_single = row.is_absent(1) && (row.is_absent(2) || row.text(2) == "0");
+        let id = row.number(0)?;
+        Ok(is_single.then_some(id))
+    })?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn read_job(row: &TextRow) -> Result<QueuedJob, RoundFault> {

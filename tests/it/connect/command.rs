@@ -28,6 +28,10 @@ fn settings_that_cannot_be_used_end_with_2() {
         connect("[slurm]\nstate_dir = \"STATE\"\n", &["--once"]).refused(2),
         "a connector reports to a server: set server in the settings file, or give --server"
     );
+    let tres = connect(&format!("{SERVER}tres = {{ energy = \"energy\" }}\n"), &["--once"]).refused(2);
+    assert_eq!(tres, "[slurm] tres: energy is used up and not held, so it cannot be a slot");
+    let tres = connect(&format!("{SERVER}tres = {{ \"gres/gpu\" = \"a gpu\" }}\n"), &["--check"]).refused(2);
+    assert!(tres.starts_with("[slurm] tres: \"a gpu\" is not a name of"), "{tres}");
     let unknown = connect(&format!("{SERVER}mod = 1\n"), &["--once"]).refused(2);
     assert!(unknown.contains("[slurm] mod is not a setting of the connector; the nearest is mode"), "{unknown}");
     assert_eq!(connect(SERVER, &["--once", "--check"]).code, Some(2));
@@ -47,5 +51,9 @@ fn without_slurm_a_round_fails() {
     let names: Vec<&Value> =
         report["checks"].as_array().unwrap().iter().filter(failed).map(|check| &check["name"]).collect();
     assert_eq!((ended.code, names), (Some(1), vec![&json!("slurm"), &json!("server")]));
-    assert!(connect(SERVER, &["--reset"]).stdout.contains("cannot start scontrol"));
+    // A reset asks no server, and opens no database in its place.
+    for text in [SERVER, "[slurm]\nstate_dir = \"STATE\"\n"] {
+        let ended = connect(text, &["--reset"]);
+        assert!(ended.stdout.contains("cannot start scontrol"), "{ended:?}");
+    }
 }

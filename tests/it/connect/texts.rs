@@ -7,7 +7,7 @@ use fairshared::connectors::slurm::sacct::{ConversionChoices, read_backlog};
 use fairshared::connectors::slurm::sacctmgr::{AccountTree, is_operator};
 use fairshared::connectors::slurm::scontrol::{is_only_gone, read_config, read_nodes, read_partitions};
 use fairshared::connectors::slurm::sprio::read_priorities;
-use fairshared::connectors::slurm::squeue::{JobStage, read_jobs};
+use fairshared::connectors::slurm::squeue::{JobStage, read_jobs, read_single_jobs};
 use fairshared::connectors::slurm::tres::{SlotMapping, read_amounts};
 use fairshared::domain::identity;
 use serde_json::{Value, json};
@@ -60,6 +60,12 @@ fn texts_of_another_form_are_refused() {
         "unknown_format: sprio printed \"33|main|1.5|0|0|0|0|0|0|0|0|\", and field 3 (\"1.5\") is of another kind than expected"
     );
     assert_eq!(read_priorities("33|main|1|0|0|0|0|0|0|0\n").unwrap_err().code, "unknown_format");
+}
+
+#[test]
+fn single_jobs() {
+    let text = "7|N/A|N/A|\n8|0-3|N/A|\n9|2|N/A|\n10|N/A|10|\n11|N/A|0|\n";
+    assert_eq!(read_single_jobs(text).unwrap(), [7, 11].into());
 }
 
 #[test]
