@@ -20,9 +20,9 @@ pub struct ComparedOrders {
 /// The agreement of two orders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OrderAgreement {
-    /// The number of workloads that both orders have.
+    /// The number of compared workloads.
     pub compared: usize,
-    /// The number of those with the same place in both.
+    /// The number of those with the same place in both orders.
     pub same_place: usize,
     /// 1 for equal orders, -1 for an order and its reverse; `None` for fewer than two workloads.
     pub kendall_tau: Option<f64>,
@@ -61,12 +61,26 @@ impl ComparedOrders {
         places.map(|(place, (position, current))| (*position, u32::try_from(place).unwrap_or(u32::MAX), *current))
     }
 
+    /// The agreement of both orders as a whole.
     pub fn agreement(&self) -> OrderAgreement {
-        let compared = self.positions.len();
-        let same_place = self.iter().filter(|(_, place, current)| place == current).count();
+        self.agreement_of_heads(usize::MAX)
+    }
+
+    /// The agreement of the workloads that are among the first `length` of either order. Places remain those among all common
+    /// workloads. The head of one order alone would not do: its workloads can stand in the same sequence in both orders while
+    /// all of them overtake the head of the other order.
+    pub fn agreement_of_heads(&self, length: usize) -> OrderAgreement {
+        let is_in_head = |place: u32| (place as usize) < length;
+        let heads = self.iter().filter(|(_, place, current)| is_in_head(*place) || is_in_head(*current));
+        let (mut same_place, mut current_places) = (0, Vec::new());
+        for (_, place, current) in heads {
+            same_place += usize::from(place == current);
+            current_places.push(current);
+        }
+        let compared = current_places.len();
         let pairs = compared as u64 * (compared as u64).saturating_sub(1) / 2;
         // Both numbers are whole and below 2^53, so that only the division rounds.
-        let tau = |pairs: u64| (pairs as f64 - 2.0 * count_inversions(&self.current_places) as f64) / pairs as f64;
+        let tau = |pairs: u64| (pairs as f64 - 2.0 * count_inversions(current_places) as f64) / pairs as f64;
         OrderAgreement { compared, same_place, kendall_tau: (pairs > 0).then(|| tau(pairs)) }
     }
 
@@ -83,10 +97,10 @@ impl ComparedOrders {
 
 /// The number of pairs in which a later number is smaller than an earlier one, by merging ever longer sorted parts. The numbers
 /// are distinct.
-fn count_inversions(numbers: &[u32]) -> u64 {
-    let (mut sorted, mut merged) = (numbers.to_vec(), vec![0; numbers.len()]);
+fn count_inversions(mut sorted: Vec<u32>) -> u64 {
+    let mut merged = vec![0; sorted.len()];
     let (mut inversions, mut length) = (0, 1);
-    while length < numbers.len() {
+    while length < sorted.len() {
         for (part, target) in sorted.chunks(2 * length).zip(merged.chunks_mut(2 * length)) {
             let (left, right) = part.split_at(length.min(part.len()));
             inversions += merge_parts(left, right, target);

@@ -63,6 +63,26 @@ proptest! {
     }
 
     #[test]
+    fn heads_are_compared_with_places_among_all_common_workloads((ours, current) in orders(), length in 0usize..20) {
+        let (left, right) = (common(&ours, &current), common(&current, &ours));
+        let place = |workload: u32| right.iter().position(|other| *other == workload).unwrap();
+        let is_in_head = |(at, workload): &(usize, &u32)| *at < length || place(**workload) < length;
+        let heads: Vec<(usize, &u32)> = left.iter().enumerate().filter(is_in_head).collect();
+        let (mut pairs, mut sum) = (0i32, 0i32);
+        for (at, (_, one)) in heads.iter().enumerate() {
+            for (_, other) in &heads[at + 1..] {
+                pairs += 1;
+                sum += if place(**one) < place(**other) { 1 } else { -1 };
+            }
+        }
+        let same = heads.iter().filter(|(at, workload)| place(**workload) == *at).count();
+        let tau = (pairs > 0).then(|| f64::from(sum) / f64::from(pairs));
+        let compared = compared(&ours, &current);
+        prop_assert_eq!(figures(compared.agreement_of_heads(length)), (heads.len(), same, tau));
+        prop_assert_eq!(compared.agreement_of_heads(left.len()), compared.agreement());
+    }
+
+    #[test]
     fn an_order_agrees_with_itself_and_not_with_its_reverse((ours, _) in orders()) {
         let reverse: Vec<u32> = ours.iter().rev().copied().collect();
         let of_two = |tau| (ours.len() > 1).then_some(tau);
@@ -108,6 +128,15 @@ fn a_worked_example() {
     let compared = compared(&[3, 9, 1, 2], &[7, 1, 3, 2]);
     assert_eq!(figures(compared.agreement()), (3, 1, Some(1.0 / 3.0)));
     assert_eq!(compared.iter().collect::<Vec<_>>(), [(0, 0, 1), (2, 1, 0), (3, 2, 2)]);
+}
+
+#[test]
+fn a_head_that_overtakes_another_one_does_not_agree() {
+    let ours: Vec<u32> = (200..400).chain(0..200).collect();
+    let current: Vec<u32> = (0..400).collect();
+    let heads = compared(&ours, &current).agreement_of_heads(200);
+    // 39,800 pairs are in the same sequence, and 40,000 the other way round.
+    assert_eq!(figures(heads), (400, 0, Some(-200.0 / 79_800.0)));
 }
 
 #[test]

@@ -23,7 +23,8 @@ const MAX_SHOWN_PLACES: usize = 200;
 /// The number of owners whose places are added to a shadow report in each round; those with the most places come first.
 const MAX_COUNTED_OWNERS: usize = 10_000;
 
-/// The agreement of the order with `current_order`. Places are those among the workloads that both orders have.
+/// The agreement of the order with `current_order`. Places are those among the workloads that both orders have, also with a
+/// `limit`.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(example = json!({
     "compared": 3, "same_place": 1, "kendall_tau": 0.333_333_333_333_333_3,
@@ -31,11 +32,12 @@ const MAX_COUNTED_OWNERS: usize = 10_000;
     "lose": [{"user_name": "bob", "project_name": "vision", "places": 1}]
 }))]
 pub struct SequenceAgreement {
-    /// The number of workloads that both orders have.
+    /// The number of workloads that both orders have; with a `limit`, of those among the first `limit` of either order.
     pub compared: usize,
-    /// The number of those that have the same place in both.
+    /// The number of compared workloads that have the same place in both.
     pub same_place: usize,
-    /// Kendall's tau: 1 for equal orders, -1 for an order and its reverse; `null` for fewer than two workloads.
+    /// Kendall's tau of the compared workloads: 1 for equal orders, -1 for an order and its reverse; `null` for fewer than two
+    /// workloads.
     pub kendall_tau: Option<f64>,
     /// The owners whose workloads are further ahead in this order, at most 20, the one with the most places first.
     pub gain: Vec<OwnerPlaces>,
@@ -128,11 +130,13 @@ impl<'o> CurrentOrder<'o> {
         Some(InputWarning::at(format!("/current_order/{first}"), "unknown_workload", detail).counted(count))
     }
 
-    /// Compares `order`, positions in `workloads`, with the current order.
+    /// Compares `order`, positions of all of `workloads`, with the current order. The figures are those of the workloads among
+    /// the first `head` of either order.
     pub(super) fn compare(
         &self,
         workloads: &[SequenceWorkload<'_>],
         order: &[u32],
+        head: usize,
         names: &OwnerNameLookup<'_>,
     ) -> OrderComparison {
         let workload = |position: u32| &workloads[order[position as usize] as usize];
@@ -149,7 +153,7 @@ impl<'o> CurrentOrder<'o> {
         gained.truncate(MAX_COUNTED_OWNERS);
         let owners = gained.into_iter().map(|(owner, places)| OwnerGain { owner, shown: names.shown(owner), places });
         OrderComparison {
-            agreement: compared.agreement(),
+            agreement: compared.agreement_of_heads(head),
             first_places: first_places.collect(),
             owners: owners.collect(),
         }

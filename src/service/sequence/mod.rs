@@ -271,7 +271,9 @@ impl Service {
             None => Vec::new(),
         };
         let placed = placed.into_iter().map(|(at, owner)| (owner, &input.placed[at])).collect();
-        let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
+        let (limit, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
+        // A comparison needs the places of all workloads, because those behind the limit lose what the others gain.
+        let most = if current_order.is_some() { usize::MAX } else { limit };
         let (mode, ordered) = match form {
             None => {
                 let standings =
@@ -290,12 +292,15 @@ impl Service {
                 (SequenceMode::Progressive, asked.order(group.facts(), form, self.trusted_time(now)))
             }
         };
-        let OrderedPrefix { workloads, order, charged, decisions } = ordered;
-        let explained = explained::explain_workloads(&workloads, &order, decisions);
+        let OrderedPrefix { workloads, mut order, mut charged, mut decisions } = ordered;
         let comparison = current_order.as_ref().zip(names).map(|(current, names)| {
             warnings.extend(current.warning(&workloads));
-            Arc::new(current.compare(&workloads, &order, &names))
+            Arc::new(current.compare(&workloads, &order, limit, &names))
         });
+        order.truncate(limit);
+        charged.truncate(limit);
+        decisions.truncate(limit);
+        let explained = explained::explain_workloads(&workloads, &order, decisions);
         Ok(SequencedWorkloads {
             group,
             at: now,

@@ -60,9 +60,20 @@ on_both! {
         let third = agreement(&server, &json!({"current_order": ["c", "a", "b"]})).await;
         assert_eq!((&third["compared"], &third["same_place"], &third["kendall_tau"]), (&json!(3), &json!(1), &json!(1.0 / 3.0)));
         assert_eq!((&third["gain"], &third["lose"]), (&json!([owner("bob", &vision, 1)]), &json!([owner("alice", &vision, 1)])));
-        // With a limit, the workloads of the answer are compared.
-        let first = agreement(&server, &json!({"current_order": ["a", "b", "c", "n"], "limit": 2})).await;
-        assert_eq!((&first["compared"], &first["kendall_tau"]), (&json!(2), &json!(-1.0)));
+        // With a limit, the heads of both orders are compared, here all workloads, and places remain those among all.
+        for mode in ["plain", "progressive"] {
+            let body = json!({
+                "workloads": workloads(), "current_order": ["a", "b", "c", "n"], "limit": 2, "mode": mode, "explain": true,
+            });
+            let first = sequence(&server, &body).await.json(200);
+            assert_eq!(first["agreement"], answer["agreement"], "{mode}");
+            assert_eq!(first["items"].as_array().unwrap().len(), 2);
+        }
+        // Only n and c are in a head of one workload. The owners of a and b still gain and lose.
+        let heads = agreement(&server, &json!({"current_order": ["c", "n", "a", "b"], "limit": 1})).await;
+        assert_eq!((&heads["compared"], &heads["same_place"], &heads["kendall_tau"]), (&json!(2), &json!(0), &json!(-1.0)));
+        assert_eq!(heads["gain"], json!([owner("bob", &vision, 1), owner("zed", "space", 1)]));
+        assert_eq!(heads["lose"], json!([owner("alice", &vision, 1), owner("carol", &audio, 1)]));
         for few in [json!([]), json!(["a"]), json!(["x"])] {
             let few = agreement(&server, &json!({"current_order": few})).await;
             assert_eq!((&few["kendall_tau"], &few["gain"]), (&Value::Null, &json!([])));
@@ -73,6 +84,27 @@ on_both! {
             let one = agreement(&server, &json!({"current_order": ["n", "c", "b", "a"], "mode": mode})).await;
             assert_eq!((&one["compared"], &one["same_place"]), (&json!(4), &json!(4)), "{mode}");
         }
+    }
+
+    async fn a_head_that_overtakes_another_one_is_no_agreement(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        // The order of the group: j201 to j400 of carol, then j1 to j200 of alice. The other order is by number.
+        let job = |number: u32| {
+            let (user, project) = if number > 200 { ("carol", "audio") } else { ("alice", "vision") };
+            let submitted = format!("2026-01-13T10:{:02}:{:02}Z", number / 60, number % 60);
+            with(workload(&format!("j{number}"), user, project), &json!({"submitted_at": submitted}))
+        };
+        let jobs: Vec<Value> = (1..=400).map(job).collect();
+        let current: Vec<String> = (1..=400).map(|number| format!("j{number}")).collect();
+        let body = json!({"workloads": jobs, "current_order": current, "limit": 200, "mode": "plain"});
+        let answer = sequence(&server, &body).await.json(200);
+        let items = answer["items"].as_array().unwrap();
+        assert_eq!((items.len(), &items[0]["workload_id"], &items[199]["workload_id"]), (200, &json!("j201"), &json!("j400")));
+        let (vision, audio) = (id("vision").to_string(), id("audio").to_string());
+        assert_eq!(answer["agreement"], json!({
+            "compared": 400, "same_place": 0, "kendall_tau": -200.0 / 79_800.0,
+            "gain": [owner("carol", &audio, 40_000)], "lose": [owner("alice", &vision, 40_000)],
+        }));
     }
 
     async fn a_wrong_current_order_is_named(db: TestDb) {
