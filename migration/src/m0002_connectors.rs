@@ -39,11 +39,11 @@ fn tables(backend: DbBackend) -> [TableCreateStatement; 4] {
     [connectors(), shadow_comparisons(), shadow_days(backend), shadow_owner_days(backend)]
 }
 
-/// The last round of each connector.
+/// The last round of each connector. A cluster and a resource group together name one.
 fn connectors() -> TableCreateStatement {
     table("connectors")
-        .col(name("cluster").primary_key().take())
         .col(name("resource_group"))
+        .col(name("cluster"))
         // `slurm`, `htcondor` or `kueue`.
         .col(string_len("kind", 16))
         // The version of the connector.
@@ -55,6 +55,7 @@ fn connectors() -> TableCreateStatement {
         .col(text("last_round"))
         // The last comparison of orders that was added to the shadow report; NULL: none was.
         .col(uuid_null("comparison_id"))
+        .primary_key(&mut primary(&["resource_group", "cluster"]))
         .to_owned()
 }
 

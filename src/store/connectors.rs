@@ -2,7 +2,7 @@
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::entity::connector::{ActiveModel, Column, Entity, Model};
@@ -10,7 +10,7 @@ use super::{Result, StoreError};
 use crate::domain::connectors::{ConnectorKind, ConnectorMode};
 use crate::domain::time::Timestamp;
 
-/// The last round of a connector.
+/// The last round of a connector. A cluster and a resource group together name one connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredConnector {
     pub cluster: String,
@@ -48,10 +48,10 @@ pub(super) fn parse_mode(text: &str) -> Result<ConnectorMode> {
     text.parse().map_err(|()| StoreError::Damaged(format!("the mode {text} of a connector")))
 }
 
-/// The connectors of `groups` by cluster; `None` stands for all groups.
+/// The connectors of `groups`; `None` stands for all groups.
 #[tracing::instrument(name = "db.connectors.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, groups: Option<&[String]>) -> Result<Vec<StoredConnector>> {
-    let mut found = Entity::find().order_by_asc(Column::Cluster);
+    let mut found = Entity::find();
     if let Some(groups) = groups {
         found = found.filter(Column::ResourceGroup.is_in(groups));
     }
@@ -59,13 +59,15 @@ pub async fn list(db: &impl ConnectionTrait, groups: Option<&[String]>) -> Resul
 }
 
 #[tracing::instrument(name = "db.connectors.find", level = "debug", skip_all, err(level = "debug"))]
-pub async fn find(db: &impl ConnectionTrait, cluster: &str) -> Result<Option<StoredConnector>> {
-    Entity::find_by_id(cluster.to_owned()).one(db).await?.map(StoredConnector::try_from).transpose()
+pub async fn find(db: &impl ConnectionTrait, group: &str, cluster: &str) -> Result<Option<StoredConnector>> {
+    let found = Entity::find_by_id((group.to_owned(), cluster.to_owned())).one(db).await?;
+    found.map(StoredConnector::try_from).transpose()
 }
 
-#[tracing::instrument(name = "db.connectors.count", level = "debug", skip_all, err(level = "debug"))]
-pub async fn count(db: &impl ConnectionTrait) -> Result<u64> {
-    Ok(Entity::find().count(db).await?)
+/// The number of connectors of a group.
+#[tracing::instrument(name = "db.connectors.count", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn count(db: &impl ConnectionTrait, group: &str) -> Result<u64> {
+    Ok(Entity::find().filter(Column::ResourceGroup.eq(group)).count(db).await?)
 }
 
 /// Inserts a connector, or replaces its last round.
@@ -81,9 +83,8 @@ pub async fn save(db: &impl ConnectionTrait, connector: StoredConnector) -> Resu
         last_round: Set(connector.last_round),
         comparison_id: Set(connector.comparison),
     };
-    let mut replace = OnConflict::column(Column::Cluster);
+    let mut replace = OnConflict::columns([Column::ResourceGroup, Column::Cluster]);
     replace.update_columns([
-        Column::ResourceGroup,
         Column::Kind,
         Column::Version,
         Column::Mode,

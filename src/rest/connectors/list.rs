@@ -1,4 +1,4 @@
-//! `GET /connectors`: the connectors of other schedulers, by cluster.
+//! `GET /connectors`: the connectors of other schedulers, by cluster and group.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::service::connectors::ConnectorStatus;
 use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 
-/// The connectors of the resource groups that the key reaches, by cluster, each with its last round.
+/// The connectors of the resource groups that the key reaches, by cluster and group, each with its last round.
 #[utoipa::path(
     get, path = "/connectors", operation_id = "list_connectors", tag = "Connectors",
     params(PageQuery), responses((status = 200, body = List<ConnectorStatus>))
@@ -24,8 +24,9 @@ pub async fn handle(
 ) -> Result<Json<List<ConnectorStatus>>> {
     let cursor = ListCursor::new("connectors", "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let mut connectors = service.connectors(&caller).await?;
-    // By bytes, as cursors compare names: the order of the database may be different.
-    connectors.sort_by(|a, b| a.cluster.cmp(&b.cluster));
-    Ok(Json(cursor.cut(&connectors, |connector| vec![CursorKey::Text(connector.cluster.clone())], &window)))
+    let connectors = service.connectors(&caller).await?;
+    let key = |connector: &ConnectorStatus| {
+        vec![CursorKey::Text(connector.cluster.clone()), CursorKey::Text(connector.resource_group.clone())]
+    };
+    Ok(Json(cursor.cut(&connectors, key, &window)))
 }

@@ -26,7 +26,7 @@ pub struct RememberedComparison {
     /// The time at which the order was computed.
     pub taken_at: Timestamp,
     pub comparison: Arc<OrderComparison>,
-    /// True once a shadow report has it. It stays, so that a report that is sent again finds no older one in its place.
+    /// True once a report of a round has claimed it. It stays, so that a report that is sent again finds no older one in its place.
     pub is_counted: bool,
 }
 
@@ -69,24 +69,31 @@ impl ComparisonMemory {
         }
     }
 
-    /// Marks a comparison as one that a shadow report has.
-    pub fn mark_counted(&self, id: Uuid) {
-        for one in self.lock().iter_mut().filter(|one| one.id == id) {
-            one.is_counted = true;
-        }
-    }
-
-    /// The newest comparison of a group and key for which `is_wanted` holds, of those that no shadow report has and that were taken
-    /// after the one with the id `counted`.
-    pub fn find_newer(
+    /// Takes the newest comparison of a group and key for which `is_wanted` holds, of those that no shadow report has and that were
+    /// taken after the one with the id `counted`, and not before `since`. From then on no other report finds it. The caller gives
+    /// it back with [`ComparisonMemory::give_back`] if it was certainly not stored.
+    pub fn claim_newer(
         &self,
         (group, key): (GroupKey, Option<Uuid>),
         counted: Option<Uuid>,
+        since: Option<Timestamp>,
         is_wanted: impl Fn(&OrderComparison) -> bool,
     ) -> Option<RememberedComparison> {
-        let kept = self.lock();
-        let of_both = kept.iter().rev().filter(|one| one.is_of(group, key));
-        let mut newer = of_both.take_while(|one| Some(one.id) != counted);
-        newer.find(|one| !one.is_counted && is_wanted(&one.comparison)).cloned()
+        let mut kept = self.lock();
+        let of_both = kept.iter_mut().rev().filter(|one| one.is_of(group, key));
+        // The comparison `counted` may be unknown here, such as after a report to another server. Then only the time tells which
+        // comparisons belong to earlier rounds.
+        let mut newer =
+            of_both.take_while(|one| Some(one.id) != counted && since.is_none_or(|since| one.taken_at >= since));
+        let found = newer.find(|one| !one.is_counted && is_wanted(&one.comparison))?;
+        found.is_counted = true;
+        Some(found.clone())
+    }
+
+    /// Lets a comparison be found again that was claimed, but not stored.
+    pub fn give_back(&self, id: Uuid) {
+        for one in self.lock().iter_mut().filter(|one| one.id == id) {
+            one.is_counted = false;
+        }
     }
 }

@@ -8,8 +8,10 @@
 //! Invariants:
 //! - A comparison is added to the sums once, even if the report is sent again, because the connector's row has the id of the last
 //!   one that was added.
-//! - A comparison belongs to the round of the key that has asked for it, in the same group and with the same counts. One that
-//!   another client has asked for is never added.
+//! - A comparison belongs to the round of the key that has asked for it, in the same group and with the same counts, and is not
+//!   older than the last round of the connector. One that another client has asked for is never added.
+//! - A connector is a cluster in a resource group. Two groups may each have a cluster of the same name, so that no key of one group
+//!   can take or block a name of another one.
 
 pub mod memory;
 pub mod round;
@@ -21,11 +23,12 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use self::memory::RememberedComparison;
 use self::round::{ConnectorReport, ConnectorRound};
 use super::audit::{self, AuditedChange};
 use super::group::visible::VisibleGroup;
 use super::input::warning::InputWarning;
-use super::sequence::agreement::OrderComparison;
+use super::sequence::agreement::{OrderComparison, OwnerGain};
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::connectors::{ConnectorKind, ConnectorMode};
@@ -34,7 +37,7 @@ use crate::store::connectors::StoredConnector;
 use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
 use crate::store::{self, StoreError, Tx};
 
-/// The largest number of connectors of a server.
+/// The largest number of connectors of a resource group.
 const MAX_CONNECTORS: u64 = 1_000;
 
 /// A connector with its last round.
@@ -89,12 +92,15 @@ pub struct StoredRound {
 }
 
 impl Service {
-    /// The connectors of the groups that the caller's key reaches, by cluster.
+    /// The connectors of the groups that the caller's key reaches, by cluster and group.
     #[tracing::instrument(name = "service.connectors.connectors", level = "debug", skip_all, err(level = "debug"))]
     pub async fn connectors(&self, caller: &Caller) -> Result<Vec<ConnectorStatus>> {
         caller.require_reader()?;
         let rows = store::connectors::list(self.store().read(), caller.groups.as_deref()).await?;
-        rows.into_iter().map(ConnectorStatus::try_from).collect()
+        let mut connectors = rows.into_iter().map(ConnectorStatus::try_from).collect::<Result<Vec<_>>>()?;
+        // By bytes, as cursors compare names: the order of the database may be different.
+        connectors.sort_by(|a, b| (&a.cluster, &a.resource_group).cmp(&(&b.cluster, &b.resource_group)));
+        Ok(connectors)
     }
 
     /// Stores the report of a round, with the comparison of orders that the round has made.
@@ -126,13 +132,15 @@ impl Service {
         if !store::groups::prevent_deletion(&tx, &group.name).await? {
             return Err(Error::unknown_group(&group.name));
         }
-        let known = store::connectors::find(&tx, &cluster).await?;
-        check_connector(&tx, caller, &cluster, known.as_ref()).await?;
+        let known = store::connectors::find(&tx, &group.name, &cluster).await?;
+        if known.is_none() {
+            refuse_too_many(&tx, group).await?;
+        }
         let (kind, version, mode) = (report.kind, report.version.clone(), report.mode);
         let round = report.into_round();
-        let comparison = self.add_comparison(&tx, caller, group, (&cluster, known.as_ref()), &round).await?;
-        let warnings = (round.compared > 0 && comparison.is_none()).then(missing_comparison).into_iter().collect();
         let last_round = serde_json::to_string(&round).map_err(|e| Error::failed("a round was not written", e))?;
+        // It is claimed while the group's row is locked. A report that waits for the lock then finds another one or none.
+        let claimed = self.claim_comparison(caller, group, known.as_ref(), &round);
         let row = StoredConnector {
             cluster,
             resource_group: group.name.to_string(),
@@ -141,53 +149,36 @@ impl Service {
             mode,
             last_round_at: now,
             last_round,
-            comparison: comparison.or_else(|| known.as_ref()?.comparison),
+            comparison: claimed.as_ref().map(|claimed| claimed.id).or_else(|| known.as_ref()?.comparison),
         };
-        audit_connector(&tx, caller, known.as_ref(), &row).await?;
-        store::connectors::save(&tx, row.clone()).await?;
-        tx.commit().await.map_err(StoreError::from)?;
-        if let Some(id) = comparison {
-            self.comparisons.mark_counted(id);
+        if let Err(error) = write_round(&tx, caller, group, known.as_ref(), &row, claimed.as_ref()).await {
+            // Nothing was stored. After a failed commit this is not certain, and the comparison stays claimed: it is rather lost
+            // than counted twice.
+            if let Some(claimed) = claimed {
+                self.comparisons.give_back(claimed.id);
+            }
+            return Err(error);
         }
+        tx.commit().await.map_err(StoreError::from)?;
+        let warnings = (round.compared > 0 && claimed.is_none()).then(missing_comparison).into_iter().collect();
         Ok(StoredRound { connector: row.try_into()?, is_new: known.is_none(), warnings })
     }
 
-    /// Adds the comparison of a round to the shadow report. Returns its id; `None` if no comparison belongs to the round, or if it
-    /// was added before.
-    async fn add_comparison(
+    /// Claims the comparison of a round; `None` if no comparison belongs to the round, or if it was added before.
+    fn claim_comparison(
         &self,
-        tx: &Tx,
         caller: &Caller,
         group: &VisibleGroup,
-        (cluster, known): (&str, Option<&StoredConnector>),
+        known: Option<&StoredConnector>,
         round: &ConnectorRound,
-    ) -> Result<Option<uuid::Uuid>> {
+    ) -> Option<RememberedComparison> {
         let is_of_round = |comparison: &OrderComparison| {
             let agreement = comparison.agreement;
-            (agreement.compared, agreement.same_place) == (round.compared as usize, round.same_place as usize)
+            agreement.compared > 0
+                && (agreement.compared, agreement.same_place) == (round.compared as usize, round.same_place as usize)
         };
-        let counted = known.and_then(|known| known.comparison);
-        let found = self.comparisons.find_newer((group.key, caller.key_id), counted, is_of_round);
-        let Some(found) = found.filter(|found| found.comparison.agreement.compared > 0) else { return Ok(None) };
-        let OrderComparison { agreement, first_places, owners } = &*found.comparison;
-        let first_places = serde_json::to_string(first_places);
-        let latest = ShadowComparison {
-            cluster: cluster.to_owned(),
-            mode: round.mode,
-            taken_at: found.taken_at,
-            agreement: *agreement,
-            first_places: first_places.map_err(|e| Error::failed("a comparison was not written", e))?,
-        };
-        let day = found.taken_at.day();
-        let owner = |gain: &super::sequence::agreement::OwnerGain| ShadowOwnerDay {
-            day,
-            owner: gain.owner,
-            user_name: gain.shown.user_name.clone(),
-            project_name: gain.shown.project_name.clone(),
-            places_gained: gain.places,
-        };
-        store::shadow_reports::add_round(tx, group.key, day, latest, owners.iter().map(owner)).await?;
-        Ok(Some(found.id))
+        let (counted, since) = (known.and_then(|known| known.comparison), known.map(|known| known.last_round_at));
+        self.comparisons.claim_newer((group.key, caller.key_id), counted, since, is_of_round)
     }
 
     /// Removes connectors of a group whose last round is older than `keep_days`, and the days of its shadow report that are.
@@ -209,24 +200,62 @@ impl Service {
     }
 }
 
-/// Refuses a connector that reports to a group which the key does not reach, and a new one if there are too many.
-async fn check_connector(tx: &Tx, caller: &Caller, cluster: &str, known: Option<&StoredConnector>) -> Result<()> {
-    let Some(known) = known else {
-        if store::connectors::count(tx).await? < MAX_CONNECTORS {
-            return Ok(());
-        }
-        let detail =
-            format!("the server has {MAX_CONNECTORS} connectors; those without rounds go after their retention");
-        return Err(Error::Conflict { code: "too_many_connectors", detail });
-    };
-    if caller.reaches(&known.resource_group) {
+/// Refuses a new connector of a group that has too many.
+async fn refuse_too_many(tx: &Tx, group: &VisibleGroup) -> Result<()> {
+    if store::connectors::count(tx, &group.name).await? < MAX_CONNECTORS {
         return Ok(());
     }
-    let detail = format!("the connector of {cluster:?} reports to a resource group that this key does not reach");
-    Err(Error::Forbidden(detail))
+    let detail = format!(
+        "{:?} has {MAX_CONNECTORS} connectors; those without rounds go after their retention",
+        group.name.to_string()
+    );
+    Err(Error::Conflict { code: "too_many_connectors", detail })
 }
 
-/// Writes an entry into the audit log if the connector is new, or has another group, kind, version or mode. Rounds leave none.
+/// Writes a round, its entry in the audit log, and what its comparison adds to the shadow report.
+async fn write_round(
+    tx: &Tx,
+    caller: &Caller,
+    group: &VisibleGroup,
+    known: Option<&StoredConnector>,
+    row: &StoredConnector,
+    claimed: Option<&RememberedComparison>,
+) -> Result<()> {
+    if let Some(claimed) = claimed {
+        add_comparison(tx, group, row, claimed).await?;
+    }
+    audit_connector(tx, caller, known, row).await?;
+    Ok(store::connectors::save(tx, row.clone()).await?)
+}
+
+/// Adds the comparison of a round to the shadow report of the group.
+async fn add_comparison(
+    tx: &Tx,
+    group: &VisibleGroup,
+    row: &StoredConnector,
+    claimed: &RememberedComparison,
+) -> Result<()> {
+    let OrderComparison { agreement, first_places, owners } = &*claimed.comparison;
+    let first_places = serde_json::to_string(first_places);
+    let latest = ShadowComparison {
+        cluster: row.cluster.clone(),
+        mode: row.mode,
+        taken_at: claimed.taken_at,
+        agreement: *agreement,
+        first_places: first_places.map_err(|e| Error::failed("a comparison was not written", e))?,
+    };
+    let day = claimed.taken_at.day();
+    let owner = |gain: &OwnerGain| ShadowOwnerDay {
+        day,
+        owner: gain.owner,
+        user_name: gain.shown.user_name.clone(),
+        project_name: gain.shown.project_name.clone(),
+        places_gained: gain.places,
+    };
+    Ok(store::shadow_reports::add_round(tx, group.key, day, latest, owners.iter().map(owner)).await?)
+}
+
+/// Writes an entry into the audit log if the connector is new, or has another kind, version or mode. Rounds leave none.
 async fn audit_connector(
     tx: &Tx,
     caller: &Caller,

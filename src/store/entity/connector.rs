@@ -7,8 +7,9 @@ use sea_orm::entity::prelude::*;
 #[sea_orm(table_name = "connectors")]
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
-    pub cluster: String,
     pub resource_group: String,
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub cluster: String,
     pub kind: String,
     pub version: String,
     pub mode: String,

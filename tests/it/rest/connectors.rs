@@ -1,7 +1,10 @@
 //! Connectors of other schedulers: reports of rounds, and the shadow reports that they leave (FAIR_SHARE §13).
 
+use fairshared::domain::fairness::DaySpan;
+use fairshared::domain::time::Day;
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
+use fairshared::store::shadow_reports::load_owner_days;
 use serde_json::{Value, json};
 
 use super::agreement::{sequence, workloads};
@@ -156,6 +159,7 @@ on_both! {
             },
             "days": [{"date": "2026-01-13", "rounds": 2, "compared": 8, "same_place": 4, "kendall_tau": 0.0}],
             "owners": owners("2026-01-13"),
+            "owners_left_out": 0,
         }));
 
         server.clock.advance_seconds(24 * 3600);
@@ -183,7 +187,7 @@ on_both! {
         }
         let query = "{ shadow_report(resource_group: \"gpu-cluster\", from: \"2026-01-13\", to: \"2026-01-14\") { cluster mode \
              latest { taken_at compared same_place kendall_tau ours { workload_id user_name project_name place current_place } } \
-             days { date rounds compared same_place kendall_tau } owners { user_name project_name date places_gained } } }";
+             days { date rounds compared same_place kendall_tau } owners_left_out owners { user_name project_name date places_gained } } }";
         assert_eq!(server.graphql(query).await["data"]["shadow_report"], both);
 
         // The report outlives the process, and goes with the group.
@@ -228,6 +232,47 @@ on_both! {
         assert_eq!(report(&server).await["days"][0]["rounds"], 6);
     }
 
+    async fn a_comparison_from_before_the_last_round_belongs_to_no_later_one(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        put(&server, "linux", &json!({})).await.json(201);
+        sequence(&server, &json!({"workloads": workloads(), "current_order": REVERSED})).await.json(200);
+        // The next round was reported without a comparison, such as through another server.
+        server.clock.advance_seconds(15);
+        put(&server, "linux", &json!({})).await.json(200);
+        server.clock.advance_seconds(15);
+        let compared = json!({"compared": 4, "same_place": 0, "kendall_tau": -1.0});
+        let late = put(&server, "linux", &compared).await.json(200);
+        assert_eq!(late["warnings"][0]["code"], "no_comparison");
+        assert_eq!(play_round(&server, "linux", &REVERSED).await.get("warnings"), None);
+        assert_eq!(report(&server).await["days"][0]["rounds"], 1);
+    }
+
+    async fn two_clusters_of_one_key_do_not_share_a_comparison(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        sequence(&server, &json!({"workloads": workloads(), "current_order": REVERSED})).await.json(200);
+        let compared = json!({"compared": 4, "same_place": 0, "kendall_tau": -1.0});
+        let clusters = ["c0", "c1", "c2", "c3"].map(|cluster| put(&server, cluster, &compared));
+        let answers = futures::future::join_all(clusters).await;
+        let warned = answers.iter().filter(|answer| answer.json(201).get("warnings").is_some());
+        assert_eq!(warned.count(), 3);
+        assert_eq!(report(&server).await["days"][0]["rounds"], 1);
+    }
+
+    async fn owners_with_the_fewest_places_are_left_out_of_a_long_report(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        for _ in 0..2 {
+            play_round(&server, "linux", &REVERSED).await;
+            server.clock.advance_seconds(24 * 3600);
+        }
+        let group = server.service.group(&admin(), GROUP).unwrap().key;
+        let span = DaySpan { first: Day(0), last: Day(100_000) };
+        let all = load_owner_days(server.service.store().read(), group, span, 8).await.unwrap();
+        assert_eq!((all.rows.len(), all.left_out), (8, 0));
+        let most = load_owner_days(server.service.store().read(), group, span, 5).await.unwrap();
+        assert!(most.rows.iter().all(|row| row.places_gained.abs() == 3), "{most:?}");
+        assert_eq!((most.rows.len(), most.left_out), (4, 2));
+    }
+
     async fn a_comparison_whose_round_is_not_reported_goes_with_the_process(db: TestDb) {
         let server = Server::with_usage(db).await;
         play_round(&server, "linux", &REVERSED).await;
@@ -254,12 +299,24 @@ on_both! {
             server.call_as(&foreign, method, path, body.as_ref()).await
         };
         call("PUT", "/connectors/new", Some(round(&json!({})))).await.refused(403, "forbidden");
-        call("PUT", "/connectors/linux", Some(round(&json!({"resource_group": "other"})))).await.refused(403, "forbidden");
         assert_eq!(call("GET", "/connectors", None).await.json(200)["total"], 0);
         call("PUT", "/connectors/own", Some(round(&json!({"resource_group": "other"})))).await.json(201);
         assert_eq!(call("GET", "/connectors", None).await.json(200)["items"][0]["cluster"], "own");
         call("GET", &group("/shadow-report"), None).await.refused(403, "forbidden");
         assert_eq!(server.get("/connectors").await["total"], 2);
+        // Another group may have a cluster of the same name.
+        let same = round(&json!({"resource_group": "other", "jobs": 7}));
+        call("PUT", "/connectors/linux", Some(same)).await.json(201);
+        let named: Vec<Value> = server.get("/connectors").await["items"].as_array().unwrap().clone();
+        let named: Vec<_> = named.iter().map(|one| (&one["cluster"], &one["resource_group"], &one["last"]["jobs"])).collect();
+        assert_eq!(named, [
+            (&json!("linux"), &json!(GROUP), &json!(0)), (&json!("linux"), &json!("other"), &json!(7)),
+            (&json!("own"), &json!("other"), &json!(0)),
+        ]);
+        let first = server.get("/connectors?limit=1").await;
+        let next = server.get(&format!("/connectors?limit=1&cursor={}", first["next_cursor"].as_str().unwrap())).await;
+        assert_eq!(next["items"][0]["resource_group"], "other");
+        put(&server, "linux", &json!({})).await.json(200);
         let user = server.key_for(Role::User, Some("alice")).await;
         server.call_as(&user, "GET", "/connectors", None).await.refused(403, "forbidden");
         server.call_as(&user, "GET", &group("/shadow-report"), None).await.refused(403, "forbidden");

@@ -111,8 +111,7 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
             let of = |group: &str| json!({"resource_group": group, "kind": "slurm", "version": "1", "mode": "shadow"});
             (
                 refused,
-                [with_body("/connectors/new", of(GROUP)), with_body("/connectors/foreign-cluster", of("other"))]
-                    .concat(),
+                [with_body("/connectors/new", of(GROUP)), with_body("/connectors/foreign-cluster", of(GROUP))].concat(),
             )
         }
         "get_doctor" => (open, alone("/doctor")),

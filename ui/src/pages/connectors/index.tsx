@@ -79,7 +79,7 @@ export default function Connectors({ group }: PageProps) {
                     {data.connectors.map((connector) => {
                       const last = JSON.parse(connector.last) as LastRound;
                       return (
-                        <tr key={connector.cluster}>
+                        <tr key={JSON.stringify([connector.cluster, connector.resource_group])}>
                           <th scope="row" class="name">
                             {connector.cluster}
                             <div class="muted small">{connector.kind}, {connector.version}</div>
