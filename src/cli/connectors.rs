@@ -117,6 +117,9 @@ fn print_report(report: &Value, format: OutputFormat) -> Result<(), CommandFailu
         print("")?;
         print_list(format, columns, rows(list))?;
     }
+    if let Some(count) = report["owners_left_out"].as_u64().filter(|count| *count > 0) {
+        print(&format!("{count} owners with fewer places are left out; name a shorter range to see them"))?;
+    }
     Ok(())
 }
 

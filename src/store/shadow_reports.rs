@@ -2,7 +2,8 @@
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, Statement};
+use uuid::Uuid;
 
 use super::connectors::parse_mode;
 use super::day_rows::RowsByDay;
@@ -12,6 +13,7 @@ use crate::domain::agreement::OrderAgreement;
 use crate::domain::connectors::ConnectorMode;
 use crate::domain::fairness::DaySpan;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
+use crate::domain::maps::FastSet;
 use crate::domain::time::{Day, Timestamp};
 
 /// The last comparison of a group.
@@ -96,8 +98,8 @@ impl From<shadow_day::Model> for ShadowDay {
     }
 }
 
-impl From<shadow_owner_day::Model> for ShadowOwnerDay {
-    fn from(row: shadow_owner_day::Model) -> Self {
+impl From<OwnerDayRow> for ShadowOwnerDay {
+    fn from(row: OwnerDayRow) -> Self {
         Self {
             day: Day(row.day),
             owner: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
@@ -206,16 +208,59 @@ pub async fn load_days(db: &impl ConnectionTrait, group: GroupKey, span: DaySpan
     Ok(days.all(db).await?.into_iter().map(ShadowDay::from).collect())
 }
 
-/// The places that owners gained on the days of `span`, at most `most` rows, by day.
+/// The rows of some owners.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerDayRows {
+    pub rows: Vec<ShadowOwnerDay>,
+    /// The number of owners whose rows are not among these.
+    pub left_out: u64,
+}
+
+#[derive(FromQueryResult)]
+struct OwnerDayRow {
+    day: i32,
+    user_uuid: Uuid,
+    project_id: Uuid,
+    user_name: String,
+    project_name: String,
+    places_gained: i64,
+    /// The number of owners with rows.
+    owner_count: i64,
+}
+
+/// The rows of owners with all their days. The owners stand by the places that they gained or lost in all, then by their ids, and
+/// the first of them are taken for as long as their rows together are not too many.
+const OWNER_DAYS_SQL: &str = "\
+WITH totals AS (
+    SELECT user_uuid, project_id, COUNT(*) AS own_rows, ABS(SUM(places_gained)) AS places
+    FROM shadow_owner_days
+    WHERE group_key = $1 AND day BETWEEN $2 AND $3
+    GROUP BY user_uuid, project_id
+), ranked AS (
+    SELECT user_uuid, project_id, COUNT(*) OVER () AS owner_count,
+           SUM(own_rows) OVER (ORDER BY places DESC, user_uuid, project_id
+                               ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS rows_so_far
+    FROM totals
+)
+SELECT d.day, d.user_uuid, d.project_id, d.user_name, d.project_name, d.places_gained, r.owner_count
+FROM ranked r
+JOIN shadow_owner_days d ON d.user_uuid = r.user_uuid AND d.project_id = r.project_id
+WHERE r.rows_so_far <= CAST($4 AS BIGINT) AND d.group_key = $1 AND d.day BETWEEN $2 AND $3";
+
+/// The places that owners gained on the days of `span`: all rows of the owners with the most places, at most `max_rows` rows.
 #[tracing::instrument(name = "db.shadow_reports.owner_days", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn load_owner_days(
     db: &impl ConnectionTrait,
     group: GroupKey,
     span: DaySpan,
-    most: u64,
-) -> Result<Vec<ShadowOwnerDay>> {
-    use shadow_owner_day::Column;
-    let rows = shadow_owner_day::Entity::find().filter(Column::GroupKey.eq(group.0));
-    let rows = rows.filter(Column::Day.between(span.first.0, span.last.0)).order_by_asc(Column::Day).limit(most);
-    Ok(rows.all(db).await?.into_iter().map(ShadowOwnerDay::from).collect())
+    max_rows: u64,
+) -> Result<OwnerDayRows> {
+    let max_rows = i64::try_from(max_rows).unwrap_or(i64::MAX);
+    let values = [group.0.into(), span.first.0.into(), span.last.0.into(), max_rows.into()];
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), OWNER_DAYS_SQL, values);
+    let found = OwnerDayRow::find_by_statement(statement).all(db).await?;
+    let owner_count = found.first().map_or(0, |row| row.owner_count.unsigned_abs());
+    let rows: Vec<ShadowOwnerDay> = found.into_iter().map(ShadowOwnerDay::from).collect();
+    let owners: FastSet<Member> = rows.iter().map(|row| row.owner).collect();
+    Ok(OwnerDayRows { left_out: owner_count.saturating_sub(owners.len() as u64), rows })
 }

@@ -1,7 +1,8 @@
 //! Connectors of other schedulers, and shadow reports, as GraphQL shows them.
 
-use async_graphql::{Object, SimpleObject};
+use async_graphql::{ComplexObject, Context, Object, Result, SimpleObject};
 
+use crate::graphql::guard;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::connectors::ConnectorStatus;
 use crate::service::connectors::shadow_report::{ComparedDay, LatestComparison, OwnerDay, ShadowReport};
@@ -53,11 +54,11 @@ impl ConnectorNode {
 #[derive(SimpleObject)]
 #[graphql(name = "SequenceAgreement", rename_fields = "snake_case")]
 pub struct SequenceAgreementNode {
-    /// How many workloads both orders have.
+    /// How many workloads both orders have; with a limit, of those among the first workloads of either order.
     compared: usize,
-    /// How many of them have the same place in both.
+    /// How many of the compared workloads have the same place in both.
     same_place: usize,
-    /// Kendall's tau: 1 for equal orders, -1 for an order and its reverse; null for fewer than two workloads.
+    /// Kendall's tau of the compared workloads: 1 for equal orders, -1 for an order and its reverse; null for fewer than two.
     kendall_tau: Option<f64>,
     /// The owners whose workloads are further ahead in this order, at most 20, the one with the most places first.
     gain: Vec<OwnerPlacesNode>,
@@ -89,32 +90,59 @@ impl From<SequenceAgreement> for SequenceAgreementNode {
 
 /// The agreement of a group's order with that of another scheduler, now and by day.
 #[derive(SimpleObject)]
-#[graphql(name = "ShadowReport", rename_fields = "snake_case")]
+#[graphql(name = "ShadowReport", rename_fields = "snake_case", complex)]
 pub struct ShadowReportNode {
     /// The cluster of the last comparison.
     cluster: String,
     /// The mode of its connector.
     mode: String,
     latest: LatestComparisonNode,
-    /// The days of the range that have rounds, by date.
+    /// The number of owners that `owners` lacks, because it has at most 50,000 rows. Those with the most places in the range stay.
+    owners_left_out: u64,
+    #[graphql(skip)]
     days: Vec<ComparedDayNode>,
-    /// The owners who gained or lost places, by date; those who gained most come first.
+    #[graphql(skip)]
     owners: Vec<OwnerDayNode>,
+}
+
+// Each list is charged with its own fields. Charged with those of the whole report, its rows would cost several times as much.
+#[ComplexObject(rename_fields = "snake_case")]
+impl ShadowReportNode {
+    /// The days of the range that have rounds, by date.
+    async fn days(&self, ctx: &Context<'_>) -> Result<&[ComparedDayNode]> {
+        guard::spend_rows(ctx, self.days.len())?;
+        Ok(&self.days)
+    }
+
+    /// The owners who gained or lost places, by date; those who gained most come first.
+    async fn owners(&self, ctx: &Context<'_>) -> Result<&[OwnerDayNode]> {
+        guard::spend_rows(ctx, self.owners.len())?;
+        Ok(&self.owners)
+    }
 }
 
 /// The last comparison.
 #[derive(SimpleObject)]
-#[graphql(name = "LatestComparison", rename_fields = "snake_case")]
+#[graphql(name = "LatestComparison", rename_fields = "snake_case", complex)]
 struct LatestComparisonNode {
     taken_at: DateTime,
-    /// How many workloads both orders have.
+    /// How many workloads were compared.
     compared: usize,
-    /// How many of them have the same place in both.
+    /// How many of them have the same place in both orders.
     same_place: usize,
     /// 1 for equal orders, -1 for an order and its reverse; null for fewer than two workloads.
     kendall_tau: Option<f64>,
-    /// The first workloads of the group's order, at most 200.
+    #[graphql(skip)]
     ours: Vec<ComparedPlaceNode>,
+}
+
+#[ComplexObject(rename_fields = "snake_case")]
+impl LatestComparisonNode {
+    /// The first workloads of the group's order, at most 200.
+    async fn ours(&self, ctx: &Context<'_>) -> Result<&[ComparedPlaceNode]> {
+        guard::spend_rows(ctx, self.ours.len())?;
+        Ok(&self.ours)
+    }
 }
 
 /// A workload with its places in both orders, from 1, among the workloads that both have.
@@ -158,13 +186,14 @@ struct OwnerDayNode {
 
 impl From<ShadowReport> for ShadowReportNode {
     fn from(report: ShadowReport) -> Self {
-        let ShadowReport { cluster, mode, latest, days, owners } = report;
+        let ShadowReport { cluster, mode, latest, days, owners, owners_left_out } = report;
         let LatestComparison { taken_at, compared, same_place, kendall_tau, ours } = latest;
         let ours = ours.into_iter().map(ComparedPlaceNode::from).collect();
         Self {
             cluster,
             mode: mode.as_str().to_owned(),
             latest: LatestComparisonNode { taken_at: DateTime(taken_at), compared, same_place, kendall_tau, ours },
+            owners_left_out,
             days: days.into_iter().map(ComparedDayNode::from).collect(),
             owners: owners.into_iter().map(OwnerDayNode::from).collect(),
         }

@@ -17,8 +17,8 @@ use crate::store::shadow_reports::{self, ShadowComparison, ShadowDay, ShadowOwne
 const DEFAULT_DAYS: u32 = 31;
 /// The largest number of days of a report.
 const MAX_DAYS: i32 = 366;
-/// The largest number of owners and days of a report together.
-const MAX_OWNER_ROWS: usize = 100_000;
+/// The largest number of rows of owners and days in a report. An answer of GraphQL has room for so many with all their fields.
+const MAX_OWNER_ROWS: u64 = 50_000;
 
 /// The agreement of a group's order with that of another scheduler, now and by day.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -35,7 +35,8 @@ const MAX_OWNER_ROWS: usize = 100_000;
     "owners": [
         {"user_name": "alice", "project_name": "vision", "date": "2026-01-13", "places_gained": 1},
         {"user_name": "bob", "project_name": "vision", "date": "2026-01-13", "places_gained": -1}
-    ]
+    ],
+    "owners_left_out": 0
 }))]
 pub struct ShadowReport {
     /// The cluster of the last comparison.
@@ -47,6 +48,8 @@ pub struct ShadowReport {
     pub days: Vec<ComparedDay>,
     /// The owners who gained or lost places, by date; those who gained most come first.
     pub owners: Vec<OwnerDay>,
+    /// The number of owners that `owners` lacks, because it has at most 50,000 rows. Those with the most places in the range stay.
+    pub owners_left_out: u64,
 }
 
 /// The last comparison.
@@ -54,9 +57,9 @@ pub struct ShadowReport {
 pub struct LatestComparison {
     #[schema(value_type = String, format = DateTime)]
     pub taken_at: Timestamp,
-    /// The number of workloads that both orders have.
+    /// The number of workloads that were compared.
     pub compared: usize,
-    /// The number of those that have the same place in both.
+    /// The number of those that have the same place in both orders.
     pub same_place: usize,
     /// 1 for equal orders, -1 for an order and its reverse; `null` for fewer than two workloads.
     pub kendall_tau: Option<f64>,
@@ -122,19 +125,15 @@ impl Service {
         let latest = shadow_reports::find_latest(&moment, visible.key).await?;
         let latest = latest.ok_or_else(|| no_report(&visible))?;
         let days = shadow_reports::load_days(&moment, visible.key, span).await?;
-        let most = MAX_OWNER_ROWS as u64 + 1;
-        let owners = shadow_reports::load_owner_days(&moment, visible.key, span, most).await?;
+        let owners = shadow_reports::load_owner_days(&moment, visible.key, span, MAX_OWNER_ROWS).await?;
         drop(moment);
-        if owners.len() > MAX_OWNER_ROWS {
-            let said = format!("lies so far back that more than {MAX_OWNER_ROWS} owners and days would be listed");
-            return Err(Error::about("/from", "too_many_rows", said));
-        }
         Ok(ShadowReport {
             latest: latest_comparison(&latest)?,
             cluster: latest.cluster,
             mode: latest.mode,
             days: days.into_iter().map(ComparedDay::from).collect(),
-            owners: owner_days(&visible, owners),
+            owners: owner_days(&visible, owners.rows),
+            owners_left_out: owners.left_out,
         })
     }
 
