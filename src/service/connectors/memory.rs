@@ -81,7 +81,7 @@ impl ComparisonMemory {
     ) -> Option<RememberedComparison> {
         let mut kept = self.lock();
         let of_both = kept.iter_mut().rev().filter(|one| one.is_of(group, key));
-        // The comparison `counted` may be unknown here, such as after a report to another server. Then only the time tells which
+        // The comparison `counted` may be unknown here, such as after a report to another server. Then only the time shows which
         // comparisons belong to earlier rounds.
         let mut newer =
             of_both.take_while(|one| Some(one.id) != counted && since.is_none_or(|since| one.taken_at >= since));

@@ -17,7 +17,7 @@ use crate::store::shadow_reports::{self, ShadowComparison, ShadowDay, ShadowOwne
 const DEFAULT_DAYS: u32 = 31;
 /// The largest number of days of a report.
 const MAX_DAYS: i32 = 366;
-/// The largest number of rows of owners and days in a report. An answer of GraphQL has room for so many with all their fields.
+/// The largest number of rows of owners and days in a report. An answer of GraphQL has room for this number of rows with all their fields.
 const MAX_OWNER_ROWS: u64 = 50_000;
 
 /// The agreement of a group's order with that of another scheduler, now and by day.
