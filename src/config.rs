@@ -196,7 +196,7 @@ pub enum LogFormat {
 }
 
 /// The settings in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub database_url: String,
     pub sqlite_synchronous: CommitDurability,
@@ -256,12 +256,11 @@ pub struct Config {
 const CONNECTOR_TABLES: [&str; 1] = ["slurm"];
 
 /// A table of the configuration file that belongs to a connector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ConnectorTable {
     /// The file, for messages.
     pub file: PathBuf,
-    /// The table as TOML.
-    pub text: String,
+    pub values: toml::Table,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -489,9 +488,9 @@ fn read_file(file: &Path) -> Result<FileSettings, ConfigError> {
     let (mut values, mut connector_tables) = (ConfigValues::new(), BTreeMap::new());
     for (key, value) in table {
         if let Some(name) = CONNECTOR_TABLES.iter().find(|name| **name == key)
-            && let toml::Value::Table(table) = &value
+            && let toml::Value::Table(values) = value
         {
-            connector_tables.insert(*name, ConnectorTable { file: file.to_owned(), text: table.to_string() });
+            connector_tables.insert(*name, ConnectorTable { file: file.to_owned(), values });
             continue;
         }
         let Some(setting) = SETTINGS.iter().find(|s| s.key == key) else {

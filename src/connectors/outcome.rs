@@ -5,10 +5,7 @@ use serde_json::{Value, json};
 
 use super::fault::RoundFault;
 use super::scheduler::JobCounts;
-
-/// The longest texts of a fault that the server takes.
-const MAX_CODE_CHARS: usize = 64;
-const MAX_DETAIL_CHARS: usize = 1_000;
+use crate::service::connectors::round::{MAX_CODE, MAX_DETAIL};
 
 /// The extent to which a connector writes to its scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -39,13 +36,8 @@ impl WriteMode {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoundOutcome {
     pub mode: WriteMode,
-    pub jobs: u64,
-    pub pending: u64,
-    pub eligible: u64,
-    pub held: u64,
-    pub dependent: u64,
-    pub limited: u64,
-    pub fixed: u64,
+    #[serde(flatten)]
+    pub counts: JobCounts,
     /// Kernels that the server has taken.
     pub reported: u64,
     /// Kernels that the server refused, and rows of the accounting that could not be read.
@@ -65,12 +57,6 @@ pub struct RoundOutcome {
 }
 
 impl RoundOutcome {
-    pub fn set_counts(&mut self, counts: JobCounts) {
-        let JobCounts { jobs, pending, eligible, held, dependent, limited, fixed } = counts;
-        (self.jobs, self.pending, self.eligible) = (jobs, pending, eligible);
-        (self.held, self.dependent, self.limited, self.fixed) = (held, dependent, limited, fixed);
-    }
-
     /// True if nothing failed and nothing was rejected.
     pub fn is_ok(&self) -> bool {
         self.errors.is_empty() && self.rejected == 0
@@ -81,8 +67,8 @@ impl RoundOutcome {
         let mut status = json!(self);
         for error in status["errors"].as_array_mut().into_iter().flatten() {
             let cut = |text: &str, most| text.chars().take(most).collect::<String>();
-            error["code"] = cut(error["code"].as_str().unwrap_or_default(), MAX_CODE_CHARS).into();
-            error["detail"] = cut(error["detail"].as_str().unwrap_or_default(), MAX_DETAIL_CHARS).into();
+            error["code"] = cut(error["code"].as_str().unwrap_or_default(), MAX_CODE).into();
+            error["detail"] = cut(error["detail"].as_str().unwrap_or_default(), MAX_DETAIL).into();
         }
         if let Some(keys) = status.as_object_mut() {
             keys.retain(|_, value| !value.is_null());
@@ -95,7 +81,8 @@ impl RoundOutcome {
 
     /// The outcome in one line.
     pub fn line(&self) -> String {
-        let Self { jobs, pending, eligible, reported, wanted_writes, written, seconds, .. } = self;
+        let Self { counts, reported, wanted_writes, written, seconds, .. } = self;
+        let JobCounts { jobs, pending, eligible, .. } = counts;
         let mode = self.mode.as_str();
         let mut line = format!(
             "{mode}: {jobs} jobs, {pending} pending, {eligible} may start; {reported} kernels reported; {written} of {wanted_writes} values written; {seconds:.1} s"

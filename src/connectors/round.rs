@@ -154,7 +154,7 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
         let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
         let taken = async {
             let queue = self.scheduler.read_queue().await?;
-            outcome.set_counts(queue.counts());
+            outcome.counts = queue.counts();
             self.write_values(&queue, WriteAim::Reset, WriteBounds::NONE, &mut outcome).await
         };
         if let Err(fault) = taken.await {
@@ -207,7 +207,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         // Runs are reported even if the queue cannot be read.
         let reported = self.send_reports(outcome).await;
         let queue = self.scheduler.read_queue().await?;
-        outcome.set_counts(queue.counts());
+        outcome.counts = queue.counts();
         let answer = match reported {
             Ok(()) => self.order_queue(&queue, outcome).await,
             Err(failure) => Err(failure),
@@ -277,8 +277,9 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// Sends the reports that wait. They stay if the server is away or refuses all of them.
     async fn deliver_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
-        let Some(SpooledReports { complete_until, lines }) = waiting else { return Ok(()) };
-        let count = SpooledReports { complete_until, lines: lines.clone() }.count();
+        let Some(waiting) = waiting else { return Ok(()) };
+        let count = waiting.count();
+        let SpooledReports { complete_until, lines } = waiting;
         let mut refused_rows = 0;
         if count > 0 {
             outcome.spooled = count;

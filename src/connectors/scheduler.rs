@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
+use serde::Serialize;
+
 use super::eligible::EligibleWorkload;
 use super::fault::RoundFault;
 use super::report_spool::SpooledReports;
@@ -11,7 +13,7 @@ use super::state_file::ConnectorState;
 use crate::domain::time::Timestamp;
 
 /// The jobs of a scheduler, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JobCounts {
     pub jobs: u64,
     pub pending: u64,

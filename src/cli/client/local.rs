@@ -51,6 +51,10 @@ pub async fn close() {
 
 /// The name of the caller in the audit log: the user of the system.
 pub fn actor() -> String {
-    let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
-    format!("cli:{user}")
+    format!("cli:{}", system_user())
+}
+
+/// The name of the user of the system; the number where there is no name.
+pub fn system_user() -> String {
+    whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string())
 }

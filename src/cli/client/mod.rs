@@ -18,7 +18,7 @@ use tower::{Service, ServiceExt, service_fn};
 
 pub use answer::{HttpAnswer, no_json};
 pub use call::{EndpointCall, JSON_MEDIA_TYPE};
-pub use local::close;
+pub use local::{close, system_user};
 
 use super::failure::CommandFailure;
 use crate::config::Config;

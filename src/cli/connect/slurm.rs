@@ -9,7 +9,7 @@ use serde_json::json;
 use super::api_server::ApiServer;
 use super::run_conversion::{check_slots, convert_runs};
 use super::{ConnectFlags, ConnectOutput, EXIT_LOCKED, exit_code};
-use crate::cli::client::ApiClient;
+use crate::cli::client::{ApiClient, system_user};
 use crate::cli::failure::{CommandFailure, CommandOutcome, eprint_line};
 use crate::cli::output::{print, print_json, print_list};
 use crate::cli::running_server::StopSignals;
@@ -96,7 +96,7 @@ async fn start_runner<F>(
     };
     let round = RoundSettings {
         mode: settings.mode,
-        resource_group: settings.resource_group.clone().unwrap_or_else(|| slurm.cluster.clone()),
+        resource_group: settings.group_of(&slurm.cluster),
         cluster: slurm.cluster.clone(),
         head: settings.head,
         max_writes: settings.max_writes,
@@ -176,7 +176,7 @@ async fn check(flags: &ConnectFlags, config: &Config, settings: &SlurmSettings) 
         Some(_) => Some(api_server(config).await?),
         None => None,
     };
-    let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
+    let user = system_user();
     // The lock is held until all checks are made, because one of them writes.
     let lock = InstanceLock::take_existing(&settings.state_dir);
     let is_lock_free = matches!(lock, Ok(ExistingLock::Taken(_) | ExistingLock::Missing));

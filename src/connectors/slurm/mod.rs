@@ -99,7 +99,7 @@ pub fn priority_obstacles(config: &SlurmConfig, settings: &SlurmSettings) -> Vec
 
 impl SlurmConnector {
     pub fn new(settings: SlurmSettings, config: SlurmConfig, convert: RunConversion) -> Self {
-        let resource_group = settings.resource_group.clone().unwrap_or_else(|| config.cluster.clone());
+        let resource_group = settings.group_of(&config.cluster);
         let slots = SlotMapping::new(settings.tres.clone());
         let (partitions, tree) = (None, AccountTree::default());
         Self { settings, config, resource_group, slots, partitions, tree, convert }

@@ -147,14 +147,18 @@ impl Default for SlurmSettings {
 impl SlurmSettings {
     /// Reads the table; the defaults if there is none.
     pub fn read(table: Option<&ConnectorTable>) -> Result<Self, ConfigError> {
-        let Some(ConnectorTable { file, text }) = table else { return Ok(Self::default()) };
-        let fault = |detail: String| ConfigError::File { file: file.clone(), detail };
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
+        let Some(ConnectorTable { file, values }) = table else { return Ok(Self::default()) };
         let mut settings = Self::default();
-        for (key, value) in &table {
-            settings.set(key, value).map_err(|detail| fault(format!("[slurm] {key} {detail}")))?;
+        for (key, value) in values {
+            let fault = |detail| ConfigError::File { file: file.clone(), detail: format!("[slurm] {key} {detail}") };
+            settings.set(key, value).map_err(fault)?;
         }
         Ok(settings)
+    }
+
+    /// The resource group that a cluster reports to.
+    pub fn group_of(&self, cluster: &str) -> String {
+        self.resource_group.clone().unwrap_or_else(|| cluster.to_owned())
     }
 
     fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {

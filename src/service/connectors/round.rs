@@ -10,8 +10,9 @@ use crate::service::{Fault, RequestFaults, Result};
 
 /// The largest number of errors of a round.
 const MAX_ERRORS: usize = 100;
-/// The longest detail of an error, in characters.
-const MAX_DETAIL: usize = 1_000;
+/// The longest version of a connector, and the longest code and detail of an error, in characters.
+pub const MAX_CODE: usize = MAX_NAME;
+pub const MAX_DETAIL: usize = 1_000;
 /// The longest round, in seconds.
 const MAX_SECONDS: f64 = 31_536_000.0;
 
@@ -160,6 +161,6 @@ impl ConnectorReport {
 
 /// Checks a version or a code: 1 to 64 visible characters.
 fn check_short_text(text: &str) -> std::result::Result<(), &'static str> {
-    let is_legal = check_label(text).is_ok() && text.chars().count() <= MAX_NAME;
+    let is_legal = check_label(text).is_ok() && text.chars().count() <= MAX_CODE;
     if is_legal { Ok(()) } else { Err("must have 1 to 64 characters, all of them visible, and no space at either end") }
 }

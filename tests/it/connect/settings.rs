@@ -8,7 +8,7 @@ use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::slurm::settings::{SlurmSettings, commented_example};
 
 fn read(text: &str) -> Result<SlurmSettings, String> {
-    let table = ConnectorTable { file: PathBuf::from("f.toml"), text: text.to_owned() };
+    let table = ConnectorTable { file: PathBuf::from("f.toml"), values: text.parse().unwrap() };
     SlurmSettings::read(Some(&table)).map_err(|error| error.to_string())
 }
 
