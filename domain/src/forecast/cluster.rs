@@ -16,13 +16,6 @@ pub struct ForecastAgent {
     pub is_schedulable: bool,
 }
 
-/// The limit of a queue, and what it holds.
-#[derive(Clone, Debug, Default)]
-pub struct QueueLimit {
-    pub limit: SlotAmounts,
-    pub held: SlotAmounts,
-}
-
 /// Members that ask for the same and are admitted on the same agents.
 #[derive(Debug, PartialEq)]
 struct MemberDemand {
@@ -102,7 +95,7 @@ impl ClusterFacts {
             let members = members.collect();
             facts.kinds.push(KindDemand { members, minimum: kind.minimum, queues: Arc::clone(&kind.queues) });
         }
-        facts.limits = input.queues.iter().map(|queue| facts.amounts(&queue.limit, f64::INFINITY)).collect();
+        facts.limits = input.queue_limits.iter().map(|limit| facts.amounts(limit, f64::INFINITY)).collect();
         facts
     }
 
@@ -161,18 +154,20 @@ impl ClusterRoom {
         }
     }
 
-    fn change_agent(&mut self, agent: usize, amounts: &[f64], sign: f64) {
+    /// Adds the amounts, `times` times, to what is free on the agent.
+    fn change_agent(&mut self, agent: usize, amounts: &[f64], times: f64) {
         let width = self.facts.slots.len();
         for (free, amount) in self.free[agent * width..(agent + 1) * width].iter_mut().zip(amounts) {
-            *free += sign * amount;
+            *free += times * amount;
         }
         self.count_copies(agent);
     }
 
-    fn change_queues(&mut self, queues: &[usize], amounts: &[f64], sign: f64) {
+    /// Adds the amounts, `times` times, to what the queues hold.
+    fn change_queues(&mut self, queues: &[usize], amounts: &[f64], times: f64) {
         for queue in queues {
             for (held, amount) in self.held[*queue].iter_mut().zip(amounts) {
-                *held += sign * amount;
+                *held += times * amount;
             }
         }
     }
@@ -257,9 +252,7 @@ impl ClusterRoom {
             let copies = &self.copies[demand * agents..(demand + 1) * agents];
             let Some(agent) = copies.iter().position(|copies| *copies > 0) else { break };
             let some = left.min(copies[agent]);
-            let amounts: Vec<f64> =
-                facts.demands[demand].amounts.iter().map(|amount| amount * f64::from(some)).collect();
-            self.change_agent(agent, &amounts, -1.0);
+            self.change_agent(agent, &facts.demands[demand].amounts, -f64::from(some));
             places.push((agent, demand, some));
             left -= some;
         }
@@ -270,10 +263,9 @@ impl ClusterRoom {
     pub fn end(&mut self, kind: usize, places: &MemberPlaces) {
         let facts = Arc::clone(&self.facts);
         for (agent, demand, count) in places {
-            let amounts: Vec<f64> =
-                facts.demands[*demand].amounts.iter().map(|amount| amount * f64::from(*count)).collect();
-            self.change_agent(*agent, &amounts, 1.0);
-            self.change_queues(&facts.kinds[kind].queues, &amounts, -1.0);
+            let (amounts, count) = (&facts.demands[*demand].amounts, f64::from(*count));
+            self.change_agent(*agent, amounts, count);
+            self.change_queues(&facts.kinds[kind].queues, amounts, -count);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::random::RandomDraws;
 use super::run_time_model::{DrawnJob, JobClass};
 use super::share_order::{OwnerKey, OwnerOrder, ShareState};
 use super::submissions::ComingSubmissions;
-use super::{ForecastInput, ForecastRunning};
+use super::{ForecastInput, ForecastRunning, ForecastWorkload};
 use crate::cycle::BackfillMode;
 use crate::ids::Member;
 use crate::maps::FastMap;
@@ -37,10 +37,7 @@ type OrderPlace = (u32, u32);
 /// A workload of a draw.
 #[derive(Clone, Copy, Debug)]
 struct DrawWorkload {
-    owner: Member,
-    kind: usize,
-    asked_seconds: Option<u32>,
-    expected_seconds: Option<u32>,
+    facts: ForecastWorkload,
     /// The time that it runs, in seconds, if that is known.
     ran_seconds: Option<u32>,
 }
@@ -62,6 +59,19 @@ enum HeldRoom {
     Running(usize),
     /// That of a workload that has started in the draw.
     Started { owner: Member, kind: usize, places: MemberPlaces },
+}
+
+impl HeldRoom {
+    /// Frees the room.
+    fn give_back(&self, input: &ForecastInput, room: &mut ClusterRoom) {
+        match self {
+            Self::Running(index) => {
+                let running = &input.running[*index];
+                room.give_back(&running.members, &running.queues);
+            }
+            Self::Started { kind, places, .. } => room.end(*kind, places),
+        }
+    }
 }
 
 /// The time at which the first workload that does not fit has room.
@@ -123,11 +133,11 @@ impl<'a> FutureDraw<'a> {
     pub fn new(input: &'a ForecastInput, wanted: Range<usize>) -> Self {
         let empty = ClusterRoom::empty(input);
         let fits_empty = (0..input.kinds.len()).map(|kind| empty.clone().start(kind).is_some()).collect();
-        let classes = input.kinds.iter().map(|kind| JobClass::of(&kind.slots, &input.capacity, None)).collect();
+        let classes = input.kinds.iter().map(|kind| JobClass::of(&kind.slots(), &input.capacity, None)).collect();
         let running = input.running.iter().map(|running| running_job(input, running)).collect();
         let (mut parts, mut running_parts, mut shares) = (Vec::new(), Vec::new(), None);
         if let OwnerOrder::Shares(of) = &input.order {
-            parts = input.kinds.iter().map(|kind| of.part(&kind.slots)).collect();
+            parts = input.kinds.iter().map(|kind| of.part(&kind.slots())).collect();
             running_parts = input.running.iter().map(|running| of.part(&sum_of(running))).collect();
             shares = Some(ShareState::new(of));
         }
@@ -158,13 +168,7 @@ impl<'a> FutureDraw<'a> {
             is_cut: false,
         };
         for (place, waiting) in input.waiting.iter().enumerate() {
-            let workload = DrawWorkload {
-                owner: waiting.owner,
-                kind: waiting.kind,
-                asked_seconds: waiting.asked_seconds,
-                expected_seconds: waiting.expected_seconds,
-                ran_seconds: None,
-            };
+            let workload = DrawWorkload { facts: *waiting, ran_seconds: None };
             let waits = draw.submit(workload, 2 * number_of(place) + 1);
             draw.left += usize::from(waits && wanted.contains(&place));
         }
@@ -212,13 +216,7 @@ impl<'a> FutureDraw<'a> {
             while let Some((_, index)) = next.filter(|(at, _)| *at < until) {
                 if let Some(index) = index {
                     let past = &self.facts.input.past[index];
-                    let workload = DrawWorkload {
-                        owner: past.owner,
-                        kind: past.kind,
-                        asked_seconds: past.asked_seconds,
-                        expected_seconds: past.expected_seconds,
-                        ran_seconds: past.ran_seconds,
-                    };
+                    let workload = DrawWorkload { facts: past.workload, ran_seconds: past.ran_seconds };
                     has_changed |= self.submit(workload, 2 * past.place);
                 }
                 next = coming.as_mut().map(|coming| coming.next(&self.facts.input.past, random));
@@ -265,20 +263,14 @@ impl<'a> FutureDraw<'a> {
     }
 
     fn end(&mut self, number: usize) {
-        match &self.held[number] {
-            HeldRoom::Running(index) => {
-                let running = &self.facts.input.running[*index];
-                self.room.give_back(&running.members, &running.queues);
-                if let Some(shares) = &mut self.shares {
-                    shares.end(running.owner, self.facts.running_parts[*index], self.now);
-                }
-            }
-            HeldRoom::Started { owner, kind, places } => {
-                self.room.end(*kind, places);
-                if let Some(shares) = &mut self.shares {
-                    shares.end(*owner, self.facts.parts[*kind], self.now);
-                }
-            }
+        let held = &self.held[number];
+        held.give_back(self.facts.input, &mut self.room);
+        if let Some(shares) = &mut self.shares {
+            let (owner, part) = match held {
+                HeldRoom::Running(index) => (self.facts.input.running[*index].owner, self.facts.running_parts[*index]),
+                HeldRoom::Started { owner, kind, .. } => (*owner, self.facts.parts[*kind]),
+            };
+            shares.end(owner, part, self.now);
         }
         self.expected_ends.remove(&(self.expected_of[number], number));
     }
@@ -288,14 +280,14 @@ impl<'a> FutureDraw<'a> {
     fn submit(&mut self, workload: DrawWorkload, place: u32) -> bool {
         let number = number_of(self.workloads.len());
         self.workloads.push(workload);
-        let DrawWorkload { kind, expected_seconds, .. } = workload;
+        let ForecastWorkload { owner, kind, expected_seconds, .. } = workload.facts;
         if !self.facts.fits_empty[kind] {
             return false;
         }
         // Only reservations look at the expected run time.
         let expected_seconds = expected_seconds.filter(|_| matches!(self.facts.input.backfill, BackfillMode::Easy));
         // Where the order of owners is fixed, places alone decide.
-        let owner = if self.shares.is_some() { self.owner_number(workload.owner) } else { 0 };
+        let owner = if self.shares.is_some() { self.owner_number(owner) } else { 0 };
         let lane = *self.lane_of.entry((owner, kind, expected_seconds)).or_insert_with(|| {
             self.lanes.push(WaitingLane { owner, kind, expected_seconds, waiting: BinaryHeap::new() });
             self.lanes.len() - 1
@@ -354,16 +346,16 @@ impl<'a> FutureDraw<'a> {
         let kind = self.lanes[lane].kind;
         let Some(places) = self.room.start(kind) else { return false };
         let Some(Reverse((_, number))) = self.lanes[lane].waiting.pop() else { return false };
-        let workload = self.workloads[number as usize];
-        let class = self.facts.classes[kind].asking(workload.asked_seconds);
-        let DrawWorkload { owner, asked_seconds, expected_seconds, .. } = workload;
+        let DrawWorkload { facts, ran_seconds } = self.workloads[number as usize];
+        let ForecastWorkload { owner, asked_seconds, expected_seconds, .. } = facts;
+        let class = self.facts.classes[kind].asking(asked_seconds);
         let job = DrawnJob { owner, class, asked_seconds, expected_seconds };
-        let fraction = self.fraction(workload.owner, random);
-        let ran = workload.ran_seconds.map_or_else(|| self.facts.input.run_times.draw(&job, 0.0, fraction), f64::from);
-        let expected = workload.expected_seconds.map_or(ran, f64::from);
-        self.hold(HeldRoom::Started { owner: workload.owner, kind, places }, micros(ran), micros(expected));
+        let fraction = self.fraction(owner, random);
+        let ran = ran_seconds.map_or_else(|| self.facts.input.run_times.draw(&job, 0.0, fraction), f64::from);
+        let expected = expected_seconds.map_or(ran, f64::from);
+        self.hold(HeldRoom::Started { owner, kind, places }, micros(ran), micros(expected));
         if let Some(shares) = &mut self.shares {
-            shares.start(workload.owner, self.facts.parts[kind], self.now, micros(expected));
+            shares.start(owner, self.facts.parts[kind], self.now, micros(expected));
             if shares.changes_with_starts() {
                 self.order_owners();
             }
@@ -401,22 +393,12 @@ impl<'a> FutureDraw<'a> {
     fn reserve(&self, kind: usize) -> Option<DrawReservation> {
         let mut room = self.room.clone();
         for (end, number) in &self.expected_ends {
-            self.give_back(&mut room, *number);
+            self.held[*number].give_back(self.facts.input, &mut room);
             if room.start(kind).is_some() {
                 return Some(DrawReservation { at: (*end).max(self.now), room });
             }
         }
         None
-    }
-
-    fn give_back(&self, room: &mut ClusterRoom, number: usize) {
-        match &self.held[number] {
-            HeldRoom::Running(index) => {
-                let running = &self.facts.input.running[*index];
-                room.give_back(&running.members, &running.queues);
-            }
-            HeldRoom::Started { kind, places, .. } => room.end(*kind, places),
-        }
     }
 }
 

@@ -27,7 +27,8 @@ mod workload_kinds;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use cluster::{ForecastAgent, QueueLimit};
+pub use cluster::ForecastAgent;
+pub(crate) use percentiles::nearest_rank;
 pub use percentiles::{StartForecast, StartPercentiles, UnknownStart};
 pub use run_time_model::{JobClass, RunTimeModel, RunTimeSource};
 pub use share_order::{OwnerOrder, OwnerShares};
@@ -55,16 +56,17 @@ pub struct ForecastRunning {
     pub expected_seconds: Option<u32>,
     /// The agent of each member, as an index in [`ForecastInput::agents`], and the slots that it holds there.
     pub members: Vec<(usize, SlotAmounts)>,
-    /// Its queue and those above, as indices in [`ForecastInput::queues`].
+    /// Its queue and those above, as indices in [`ForecastInput::queue_limits`].
     pub queues: Arc<[usize]>,
 }
 
-/// A workload that waits.
-#[derive(Clone, Debug)]
-pub struct ForecastWaiting {
+/// A workload that waits or was submitted.
+#[derive(Clone, Copy, Debug)]
+pub struct ForecastWorkload {
     pub owner: Member,
     /// An index in [`ForecastInput::kinds`].
     pub kind: usize,
+    /// As of a [`ForecastRunning`].
     pub asked_seconds: Option<u32>,
     pub expected_seconds: Option<u32>,
 }
@@ -77,12 +79,13 @@ pub struct ForecastInput {
     pub capacity: SlotAmounts,
     /// One agent with the whole capacity where nothing is known of agents.
     pub agents: Vec<ForecastAgent>,
-    pub queues: Vec<QueueLimit>,
+    /// The limits of each queue. What it holds follows from its running workloads.
+    pub queue_limits: Vec<SlotAmounts>,
     /// The different workloads that wait or were submitted.
     pub kinds: Vec<WorkloadKind>,
     pub running: Vec<ForecastRunning>,
     /// In the order of the group.
-    pub waiting: Vec<ForecastWaiting>,
+    pub waiting: Vec<ForecastWorkload>,
     /// The workloads that were submitted in the weeks before, in the order of submission.
     pub past: Vec<PastSubmission>,
     pub run_times: RunTimeSource,
@@ -114,7 +117,7 @@ impl ForecastInput {
                 starts.push(*start);
             }
         }
-        let forecast = |(waiting, starts): (&ForecastWaiting, Vec<Option<i64>>)| {
+        let forecast = |(waiting, starts): (&ForecastWorkload, Vec<Option<i64>>)| {
             if !first.can_ever_fit(waiting.kind) {
                 return StartForecast::Unknown(UnknownStart::DoesNotFit);
             }

@@ -36,7 +36,7 @@ impl StartForecast {
         // Starts that did not happen come last.
         starts.sort_unstable_by_key(|start| start.unwrap_or(i64::MAX));
         let percentile = |percent: usize| {
-            let place = (starts.len() * percent).div_ceil(100).max(1) - 1;
+            let place = nearest_rank(starts.len(), percent);
             starts.get(place).copied().flatten().map(|micros| now.plus_micros(micros))
         };
         match (percentile(10), percentile(50), percentile(90)) {
@@ -51,4 +51,9 @@ impl StartForecast {
             Self::Unknown(_) => None,
         }
     }
+}
+
+/// The place, from 0, of a percentile among `count` sorted values, by the nearest rank.
+pub(crate) fn nearest_rank(count: usize, percent: usize) -> usize {
+    (count * percent).div_ceil(100).max(1) - 1
 }

@@ -1,7 +1,7 @@
 //! Workloads that will be submitted: those of the weeks before come again, each week by itself drawn from the weeks that are known.
 
+use super::ForecastWorkload;
 use super::random::RandomDraws;
-use crate::ids::Member;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
 const MICROS_OF_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
@@ -14,11 +14,7 @@ const MAX_STRETCHES: i64 = 4;
 #[derive(Clone, Debug)]
 pub struct PastSubmission {
     pub submitted_at: Timestamp,
-    pub owner: Member,
-    /// An index in [`super::ForecastInput::kinds`].
-    pub kind: usize,
-    pub asked_seconds: Option<u32>,
-    pub expected_seconds: Option<u32>,
+    pub workload: ForecastWorkload,
     /// The time that it ran, once it has ended.
     pub ran_seconds: Option<u32>,
     /// The number of waiting workloads that come before a new one of this owner.

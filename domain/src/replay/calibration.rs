@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::advance_round;
 use super::history::ReplayHistory;
 use super::policy::ReplayPolicy;
 use super::schedulers::ReplayScheduler;
@@ -57,13 +58,9 @@ pub fn calibrate(
     };
     let (mut model, mut ended, mut submitted, mut waited) = (Arc::new(RunTimeModel::default()), 0, 0, 0_u64);
     let mut made: Vec<MadeForecast> = Vec::new();
-    while let Some(now) = simulation.next_event() {
-        simulation.advance(now);
-        if !simulation.start_all() {
-            scheduler.round(&mut simulation.round());
-        }
-        ended = simulation.teach(Arc::make_mut(&mut model), ended);
-        let (waiting, arrived) = simulation.waiting_since(submitted);
+    while let Some(now) = advance_round(&mut simulation, scheduler) {
+        ended = simulation.add_ended_jobs(Arc::make_mut(&mut model), ended);
+        let (waiting, arrived) = simulation.find_waiting(submitted);
         submitted = arrived;
         for job in waiting {
             if waited % u64::from(every.max(1)) == 0 {

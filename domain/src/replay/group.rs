@@ -235,13 +235,13 @@ impl ReplayGroup {
             return OwnerOrder::Fixed;
         }
         // A progressive order also counts usage that is not recorded yet.
-        let owners: Vec<Member> =
-            if policy.progressive().is_some() { self.hierarchy.users().keys().copied().collect() } else { Vec::new() };
         let no_domains = DomainByProject::default();
-        let accounts = GroupAccounts::new(self, &no_domains, &owners, now);
-        let is_progressive = !owners.is_empty();
-        let used = |share: &Share, account: UsageAccount| {
-            if is_progressive { account.used() } else { share.history.normalized_usage }
+        let accounts = policy.progressive().map(|_| {
+            let owners: Vec<Member> = self.hierarchy.users().keys().copied().collect();
+            GroupAccounts::new(self, &no_domains, &owners, now)
+        });
+        let used = |share: &Share, account: &dyn Fn(&GroupAccounts<Self>) -> UsageAccount| {
+            accounts.as_ref().map_or(share.history.normalized_usage, |accounts| account(accounts).used())
         };
         let mut shares = OwnerShares::new(&self.options, &self.capacity);
         let (mut domains, mut projects) = (FastMap::default(), FastMap::default());
@@ -249,12 +249,12 @@ impl ReplayGroup {
             let Some((name, project)) = self.hierarchy.projects().get(&member.project) else { continue };
             let Some(domain) = self.hierarchy.domains().get(name) else { continue };
             let of_domain = *domains.entry(name).or_insert_with(|| {
-                shares.add_node(used(domain, accounts.domain(member.project).1), domain.effective_weight)
+                shares.add_node(used(domain, &|accounts| accounts.domain(member.project).1), domain.effective_weight)
             });
             let of_project = *projects.entry(member.project).or_insert_with(|| {
-                shares.add_node(used(project, accounts.project(member.project)), project.effective_weight)
+                shares.add_node(used(project, &|accounts| accounts.project(member.project)), project.effective_weight)
             });
-            let of_user = shares.add_node(used(share, UsageAccounts::user(&accounts, *member)), share.effective_weight);
+            let of_user = shares.add_node(used(share, &|accounts| accounts.user(*member)), share.effective_weight);
             shares.add_owner(*member, [of_domain, of_project, of_user]);
         }
         OwnerOrder::Shares(Arc::new(shares))

@@ -26,11 +26,16 @@ pub fn simulate(
     estimates: RuntimeEstimates,
 ) -> Vec<Option<Timestamp>> {
     let Some(mut simulation) = ReplaySimulation::new(history, policy, estimates) else { return Vec::new() };
-    while let Some(now) = simulation.next_event() {
-        simulation.advance(now);
-        if !simulation.start_all() {
-            scheduler.round(&mut simulation.round());
-        }
-    }
+    while advance_round(&mut simulation, scheduler).is_some() {}
     simulation.into_starts()
+}
+
+/// Advances to the next event and lets the scheduler start jobs. Returns the time of the event; `None` if there is none.
+fn advance_round(simulation: &mut ReplaySimulation, scheduler: &dyn ReplayScheduler) -> Option<Timestamp> {
+    let now = simulation.next_event()?;
+    simulation.advance(now);
+    if !simulation.start_all() {
+        scheduler.round(&mut simulation.round());
+    }
+    Some(now)
 }

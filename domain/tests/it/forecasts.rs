@@ -6,8 +6,8 @@ use domain::cycle::BackfillMode;
 use domain::decimal::Amount;
 use domain::factor::DecayedHistory;
 use domain::forecast::{
-    DRAWS, ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWaiting, JobClass, OwnerOrder,
-    OwnerShares, PastSubmission, QueueLimit, RunTimeModel, RunTimeSource, StartForecast, UnknownStart, WorkloadKind,
+    DRAWS, ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWorkload, JobClass, OwnerOrder,
+    OwnerShares, PastSubmission, RunTimeModel, RunTimeSource, StartForecast, UnknownStart, WorkloadKind,
 };
 use domain::hierarchy::{Hierarchy, Share};
 use domain::identity;
@@ -51,13 +51,12 @@ fn kinds() -> Vec<WorkloadKind> {
 }
 
 fn gang(count: u32, minimum: u32, cores: u64, queues: &[usize]) -> WorkloadKind {
-    let slots = cpu(cores * u64::from(count));
     let member = ForecastMember { slots: cpu(cores), count, admitted: None };
-    WorkloadKind { slots, members: vec![member], minimum, queues: Arc::from(queues) }
+    WorkloadKind { members: vec![member], minimum, queues: Arc::from(queues) }
 }
 
-fn waits(name: &str, kind: usize) -> ForecastWaiting {
-    ForecastWaiting { owner: owner(name), kind, asked_seconds: None, expected_seconds: None }
+fn waits(name: &str, kind: usize) -> ForecastWorkload {
+    ForecastWorkload { owner: owner(name), kind, asked_seconds: None, expected_seconds: None }
 }
 
 /// A running workload on the first agent that has run for `elapsed` seconds.
@@ -73,13 +72,13 @@ fn runs(name: &str, cores: u64, elapsed: i64) -> ForecastRunning {
 }
 
 /// A cluster of agents with four cores each.
-fn cluster(agents: usize, running: Vec<ForecastRunning>, waiting: Vec<ForecastWaiting>) -> ForecastInput {
+fn cluster(agents: usize, running: Vec<ForecastRunning>, waiting: Vec<ForecastWorkload>) -> ForecastInput {
     let agent = || ForecastAgent { slots: cpu(4), is_schedulable: true };
     ForecastInput {
         now: time(NOW),
         capacity: cpu(4 * agents as u64),
         agents: (0..agents).map(|_| agent()).collect(),
-        queues: Vec::new(),
+        queue_limits: Vec::new(),
         kinds: kinds(),
         running,
         waiting,
@@ -175,12 +174,12 @@ fn a_gang_starts_with_its_minimum() {
 #[test]
 fn a_limit_of_the_queue_holds_back() {
     let mut input = cluster(2, vec![], vec![waits("ann", 8), waits("ann", 8), waits("bob", 0)]);
-    input.queues = vec![QueueLimit { limit: cpu(1), held: SlotAmounts::default() }];
+    input.queue_limits = vec![cpu(1)];
     input.kinds.push(gang(1, 1, 1, &[0]));
     for (found, expected) in medians(&input).into_iter().zip([0.0, 100.0, 0.0]) {
         assert_near(found, expected);
     }
-    input.queues[0].limit = SlotAmounts::from_iter([(SlotName::new("cpu").unwrap(), Amount::default())]);
+    input.queue_limits[0] = SlotAmounts::from_iter([(SlotName::new("cpu").unwrap(), Amount::default())]);
     let never = StartForecast::Unknown(UnknownStart::DoesNotFit);
     assert_eq!(input.forecast_starts(SEED, DRAWS)[..2], [never; 2]);
 }
@@ -190,7 +189,7 @@ fn the_backfill_of_the_group_decides_who_overtakes() {
     // Four cores are asked for where one is held for long; then one core for long, and one for a short time.
     let running = || runs("bob", 1, 500);
     let waiting = || {
-        let asks = |name, kind, seconds| ForecastWaiting { expected_seconds: Some(seconds), ..waits(name, kind) };
+        let asks = |name, kind, seconds| ForecastWorkload { expected_seconds: Some(seconds), ..waits(name, kind) };
         vec![asks("bob", 3, 1_000), asks("bob", 0, 1_000), asks("ann", 0, 100)]
     };
     let of = |backfill| {
@@ -236,10 +235,7 @@ fn workloads_come_again_as_in_the_weeks_before() {
     let past = |place| {
         let submitted = |n: i64| PastSubmission {
             submitted_at: later(-86_400 + n * 60),
-            owner: owner("bob"),
-            kind: 3,
-            asked_seconds: None,
-            expected_seconds: None,
+            workload: waits("bob", 3),
             ran_seconds: Some(100),
             place,
         };
@@ -296,7 +292,7 @@ fn a_reservation_is_on_one_agent() {
 #[test]
 fn members_above_the_minimum_stay_below_the_limit() {
     let mut input = cluster(2, vec![], vec![waits("ann", 8), waits("bob", 9)]);
-    input.queues = vec![QueueLimit { limit: cpu(2), held: SlotAmounts::default() }];
+    input.queue_limits = vec![cpu(2)];
     // If all four members started, the queue would be above its limit until they end.
     input.kinds.push(gang(4, 1, 1, &[0]));
     input.kinds.push(gang(6, 6, 1, &[]));

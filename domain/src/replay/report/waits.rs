@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::forecast::nearest_rank;
 use crate::replay::history::ReplayHistory;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -47,7 +48,7 @@ impl WaitFigures {
         }
         let count = waits.len() as f64;
         waits.sort_unstable_by(|a, b| a.wait.total_cmp(&b.wait));
-        let at = |percent: usize| waits[(waits.len() * percent).div_ceil(100).max(1) - 1].wait;
+        let at = |percent: usize| waits[nearest_rank(waits.len(), percent)].wait;
         let wait = WaitDistribution {
             mean: waits.iter().map(|wait| wait.wait).sum::<f64>() / count,
             median: at(50),

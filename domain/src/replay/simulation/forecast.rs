@@ -6,11 +6,10 @@ use std::sync::Arc;
 use super::{ReplaySimulation, RunningJob, number};
 use crate::cycle::BackfillMode;
 use crate::forecast::{
-    ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWaiting, JobClass, PastSubmission,
+    ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWorkload, JobClass, PastSubmission,
     RunTimeModel, RunTimeSource, WorkloadKind,
 };
 use crate::maps::FastMap;
-use crate::replay::history::TraceJob;
 use crate::sequencer::SequenceWorkload;
 use crate::sequencer::progressive::ResourceRequest;
 use crate::time::MICROS_PER_SECOND;
@@ -27,7 +26,7 @@ struct KindList {
 
 impl ReplaySimulation<'_> {
     /// Adds the jobs that have ended since `model` was last brought up to date. Returns how many have ended in all.
-    pub fn teach(&self, model: &mut RunTimeModel, known: usize) -> usize {
+    pub fn add_ended_jobs(&self, model: &mut RunTimeModel, known: usize) -> usize {
         for job in &self.ended[known..] {
             let of = self.job(*job);
             let class = JobClass::of(self.size(*job), &self.room.offered, of.limit_seconds);
@@ -37,7 +36,7 @@ impl ReplaySimulation<'_> {
     }
 
     /// The jobs that were submitted since the first `known` and wait now. Returns how many were submitted in all.
-    pub fn waiting_since(&self, known: usize) -> (Vec<u32>, usize) {
+    pub fn find_waiting(&self, known: usize) -> (Vec<u32>, usize) {
         let waits = |job: &u32| self.starts[*job as usize].is_none();
         ((known..self.arrived).map(number).filter(waits).collect(), self.arrived)
     }
@@ -55,26 +54,19 @@ impl ReplaySimulation<'_> {
         let (order, places) = self.order_with_new_jobs(&past);
         let place = order.iter().position(|waiting| *waiting == job)?;
         let history = self.history;
-        let mut kind_of = |of: &TraceJob| kinds.number(of.size, history.size(of).clone());
-        let waiting = order.iter().map(|number| {
-            let of = self.job(*number);
-            ForecastWaiting {
-                owner: self.owner(*number),
-                kind: kind_of(of),
-                asked_seconds: self.asked_seconds(*number),
-                expected_seconds: Some(self.expected_seconds(*number)),
-            }
-        });
-        let waiting = waiting.collect();
+        let mut workload = |number: u32| ForecastWorkload {
+            owner: self.owner(number),
+            kind: kinds.number(self.job(number).size, self.size(number).clone()),
+            asked_seconds: self.asked_seconds(number),
+            expected_seconds: Some(self.expected_seconds(number)),
+        };
+        let waiting = order.iter().map(|number| workload(*number)).collect();
         let past = past.map(|at| {
             let of = &history.jobs[at];
             let has_ended = self.starts[at].is_some_and(|start| of.end(start) <= self.now);
             PastSubmission {
                 submitted_at: of.submitted_at,
-                owner: self.owner(number(at)),
-                kind: kind_of(of),
-                asked_seconds: self.asked_seconds(number(at)),
-                expected_seconds: Some(self.expected_seconds(number(at))),
+                workload: workload(number(at)),
                 ran_seconds: has_ended.then(|| of.ran_seconds()),
                 place: places.get(&of.owner).copied().unwrap_or(u32::MAX / 4),
             }
@@ -85,7 +77,7 @@ impl ReplaySimulation<'_> {
             now: self.now,
             capacity: self.room.offered.clone(),
             agents: vec![ForecastAgent { slots: self.room.offered.clone(), is_schedulable: true }],
-            queues: Vec::new(),
+            queue_limits: Vec::new(),
             kinds: kinds.kinds,
             running,
             waiting,
@@ -132,16 +124,6 @@ impl ReplaySimulation<'_> {
         let mut owners: Vec<u32> = self.history.jobs[past.clone()].iter().map(|job| job.owner).collect();
         owners.sort_unstable();
         owners.dedup();
-        let workload = |number: &u32| {
-            let job = self.job(*number);
-            let id = Cow::Borrowed(&*job.id);
-            SequenceWorkload {
-                id,
-                owner: self.owner(*number),
-                submitted_at: Some(job.submitted_at),
-                priority: job.priority,
-            }
-        };
         let new_workload = |owner: &u32| {
             let member = self.history.owners[*owner as usize].member;
             // The id comes after those of the trace.
@@ -153,14 +135,10 @@ impl ReplaySimulation<'_> {
             }
         };
         let workloads: Vec<SequenceWorkload> =
-            waiting.iter().map(workload).chain(owners.iter().map(new_workload)).collect();
-        let request = |number: &u32| ResourceRequest {
-            slots: Some(self.size(*number)),
-            seconds: self.estimates.estimate(self.job(*number)),
-        };
+            waiting.iter().map(|job| self.sequence_workload(*job)).chain(owners.iter().map(new_workload)).collect();
         let nothing = ResourceRequest { slots: None, seconds: None };
         let requests: Vec<ResourceRequest> =
-            waiting.iter().map(request).chain(owners.iter().map(|_| nothing)).collect();
+            waiting.iter().map(|job| self.resource_request(*job)).chain(owners.iter().map(|_| nothing)).collect();
         let sorted = self.group.order(self.policy, &workloads, &requests, self.now, usize::MAX);
         let (mut order, mut places) = (Vec::with_capacity(waiting.len()), FastMap::default());
         for at in sorted {
@@ -180,8 +158,8 @@ impl KindList {
     fn number(&mut self, size: u32, slots: crate::slots::SlotAmounts) -> usize {
         let Self { kinds, by_size } = self;
         *by_size.entry(size).or_insert_with(|| {
-            let member = ForecastMember { slots: slots.clone(), count: 1, admitted: None };
-            kinds.push(WorkloadKind { slots, members: vec![member], minimum: 1, queues: Arc::default() });
+            let member = ForecastMember { slots, count: 1, admitted: None };
+            kinds.push(WorkloadKind { members: vec![member], minimum: 1, queues: Arc::default() });
             kinds.len() - 1
         })
     }

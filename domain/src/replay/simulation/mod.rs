@@ -230,19 +230,22 @@ impl<'h> ReplaySimulation<'h> {
         if self.policy.reads_usage() {
             self.run();
         }
-        let workload = |number: &u32| {
-            let job = self.job(*number);
-            let (id, owner) = (Cow::Borrowed(&*job.id), self.owner(*number));
-            SequenceWorkload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
-        };
-        let request = |number: &u32| ResourceRequest {
-            slots: Some(self.size(*number)),
-            seconds: self.estimates.estimate(self.job(*number)),
-        };
-        let workloads: Vec<SequenceWorkload> = jobs.iter().map(workload).collect();
-        let requests: Vec<ResourceRequest> = jobs.iter().map(request).collect();
+        let workloads: Vec<SequenceWorkload> = jobs.iter().map(|job| self.sequence_workload(*job)).collect();
+        let requests: Vec<ResourceRequest> = jobs.iter().map(|job| self.resource_request(*job)).collect();
         let order = self.group.order(self.policy, &workloads, &requests, self.now, most);
         order.into_iter().map(|at| jobs[at as usize]).collect()
+    }
+
+    /// The job as a sequence takes it.
+    fn sequence_workload(&self, number: u32) -> SequenceWorkload<'h> {
+        let job = self.job(number);
+        let (id, owner) = (Cow::Borrowed(&*job.id), self.owner(number));
+        SequenceWorkload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
+    }
+
+    /// The request of the job, as a progressive sequence charges it.
+    fn resource_request(&self, number: u32) -> ResourceRequest<'h> {
+        ResourceRequest { slots: Some(self.size(number)), seconds: self.estimates.estimate(self.job(number)) }
     }
 
     /// The expected runtime of a job, in microseconds.
