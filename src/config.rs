@@ -25,7 +25,7 @@ pub struct Setting {
 }
 
 /// All settings; `.env.example` lists them.
-pub const SETTINGS: [Setting; 35] = [
+pub const SETTINGS: [Setting; 36] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -100,6 +100,11 @@ pub const SETTINGS: [Setting; 35] = [
         key: "schedule_divide",
         default: "* * * * * *",
         about: "when the job `divide` may start, as a cron expression with seconds in UTC; it runs in a group once its slice_interval_seconds have passed; empty: only on request",
+    },
+    Setting {
+        key: "schedule_forecast",
+        default: "0 * * * * *",
+        about: "when the job `forecast` starts, as a cron expression with seconds in UTC; empty: only on request",
     },
     Setting {
         key: "schedule_compact",
@@ -224,6 +229,7 @@ pub struct Config {
     /// `None`: the job runs only on request. The same holds for the other schedules.
     pub schedule_aggregate: Option<JobSchedule>,
     pub schedule_divide: Option<JobSchedule>,
+    pub schedule_forecast: Option<JobSchedule>,
     pub schedule_compact: Option<JobSchedule>,
     pub schedule_purge: Option<JobSchedule>,
     pub schedule_tidy: Option<JobSchedule>,
@@ -361,6 +367,7 @@ impl Config {
             stream_silence_seconds: read(values, "stream_silence_seconds", positive_number)?,
             schedule_aggregate: read_filled(values, "schedule_aggregate", str::parse)?,
             schedule_divide: read_filled(values, "schedule_divide", str::parse)?,
+            schedule_forecast: read_filled(values, "schedule_forecast", str::parse)?,
             schedule_compact: read_filled(values, "schedule_compact", str::parse)?,
             schedule_purge: read_filled(values, "schedule_purge", str::parse)?,
             schedule_tidy: read_filled(values, "schedule_tidy", str::parse)?,

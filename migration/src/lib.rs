@@ -33,6 +33,7 @@
 mod columns;
 mod m0001_schema;
 mod m0002_connectors;
+mod m0003_forecasts;
 pub mod version_0_1;
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, Statement};
@@ -62,7 +63,7 @@ macro_rules! steps {
 /// All steps of the schema.
 pub struct Migrator;
 
-steps! { m0001_schema m0002_connectors }
+steps! { m0001_schema m0002_connectors m0003_forecasts }
 
 /// The steps of a database, in their order.
 #[derive(Debug, Default)]

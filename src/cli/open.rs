@@ -166,6 +166,7 @@ pub fn job_settings(config: &Config) -> JobSettings {
         schedules: JobSchedules {
             aggregate: config.schedule_aggregate.clone(),
             divide: config.schedule_divide.clone(),
+            forecast: config.schedule_forecast.clone(),
             rebuild: config.schedule_rebuild.clone(),
             compact: config.schedule_compact.clone(),
             purge: config.schedule_purge.clone(),

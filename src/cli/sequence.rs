@@ -14,6 +14,7 @@ use super::client::{ApiClient, JSON_MEDIA_TYPE};
 use super::command::CommandArgs;
 use super::connectors::{agreement_text, owner_rows};
 use super::failure::{CommandFailure, CommandOutcome};
+use super::forecast_text::{FORECAST_COLUMNS, show_forecast};
 use super::open::{input_name, read_input};
 use super::output::{OutputArgs, OutputFormat, known_percent, print, print_bytes, print_list, warn, warn_of};
 use crate::config::Config;
@@ -37,6 +38,9 @@ pub struct SequenceArgs {
     /// Say of each how many are ahead, of how many owners, and why
     #[arg(long)]
     explain: bool,
+    /// Say of each when it starts, as the newest forecast of the group says
+    #[arg(long)]
+    forecast: bool,
     /// The ids of the workloads in the order that is in force now: a JSON array, or one id a line; `-` for standard input. Says how
     /// both orders agree
     #[arg(long, value_name = "FILE")]
@@ -56,6 +60,9 @@ impl CommandArgs for SequenceArgs {
         if self.explain {
             body = with_value(body, "explain", &true)?;
         }
+        if self.forecast {
+            body = with_value(body, "forecast", &true)?;
+        }
         if let Some(file) = self.current_order.as_deref() {
             body = with_value(body, "current_order", &read_order(file)?)?;
         }
@@ -73,19 +80,23 @@ impl CommandArgs for SequenceArgs {
                 warn(&answer);
                 let mut items = answer["items"].take();
                 let has = |key: &str| items.get(0).is_some_and(|item| item.get(key).is_some());
-                let columns = match (has("ahead"), has("charge")) {
-                    (true, _) => &explained_columns(format),
-                    (false, true) => CHARGE_COLUMNS,
-                    (false, false) => PLAIN_COLUMNS,
+                let mut columns = match (has("ahead"), has("charge")) {
+                    (true, _) => explained_columns(format),
+                    (false, true) => CHARGE_COLUMNS.to_vec(),
+                    (false, false) => PLAIN_COLUMNS.to_vec(),
                 };
+                if self.forecast {
+                    columns.extend(if format == OutputFormat::Table { &["starts"] } else { FORECAST_COLUMNS });
+                }
                 for item in items.as_array_mut().into_iter().flatten() {
                     let because = item["reason"]["because"].take();
                     item["because"] = because;
+                    show_forecast(item);
                     for (column, key) in SHARE_COLUMNS {
                         item[column] = known_percent(&item[key]);
                     }
                 }
-                print_list(format, columns, items.as_array().into_iter().flatten())?;
+                print_list(format, &columns, items.as_array().into_iter().flatten())?;
                 let agreement = &answer["agreement"];
                 if agreement.is_object() && format == OutputFormat::Table {
                     print(&format!("\n{}\n", agreement_text(agreement)))?;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::client::{ApiClient, JSON_MEDIA_TYPE};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
+use super::forecast_text::show_forecast;
 use super::list::EndpointList;
 use super::output::{OutputArgs, OutputFormat, print, print_list, print_object};
 use crate::config::Config;
@@ -32,6 +33,16 @@ enum WorkloadsCommand {
         group: String,
         /// The workload, or one of its kernels
         id: String,
+        /// With the changes with which it would start earlier, which takes several forecasts
+        #[arg(long)]
+        helps: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show of how many waiting workloads the start is known, and how good the last forecasts were
+    Forecasts {
+        /// The resource group
+        group: String,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -110,6 +121,7 @@ const TABLE: &[&str] = &[
     "members",
     "requested_slots",
     "waiting_since",
+    "starts",
     "why",
 ];
 const CSV: &[&str] = &[
@@ -129,6 +141,10 @@ const CSV: &[&str] = &[
     "held_slots",
     "submitted_at",
     "waiting_since",
+    "p10",
+    "p50",
+    "p90",
+    "not_known_yet",
     "reason",
     "details",
 ];
@@ -139,8 +155,13 @@ impl CommandArgs for WorkloadsArgs {
         match self.command {
             WorkloadsCommand::List(args) => list(*args, &client).await?,
             WorkloadsCommand::WhatIf(args) => show_what_if(*args, &client).await?,
-            WorkloadsCommand::Show { group, id, output } => {
-                let answer = client.get(["resource-groups", &group, "workloads", &id]).send().await?;
+            WorkloadsCommand::Show { group, id, helps, output } => {
+                let call = client.get(["resource-groups", &group, "workloads", &id]);
+                let answer = call.maybe("helps", helps.then_some(true)).send().await?;
+                print_object(answer, output.output).await?;
+            }
+            WorkloadsCommand::Forecasts { group, output } => {
+                let answer = client.get(["resource-groups", &group, "forecasts"]).send().await?;
                 print_object(answer, output.output).await?;
             }
         }
@@ -199,6 +220,7 @@ fn table_row(mut row: Value) -> Value {
     }
     let members = format!("{} of {} run", row["members"]["running"], row["members"]["total"]);
     let why = why(&row["waiting"]);
+    show_forecast(&mut row);
     row["members"] = members.into();
     row["why"] = why.into();
     row
@@ -243,8 +265,9 @@ pub fn why(waiting: &Value) -> String {
     }
 }
 
-/// A row with the reason and its numbers as columns.
+/// A row with the forecast, the reason and its numbers as columns.
 fn csv_row(mut row: Value) -> Value {
+    show_forecast(&mut row);
     row["reason"] = row["waiting"]["reason"].clone();
     row["details"] = row["waiting"]["details"].clone();
     row

@@ -196,6 +196,8 @@ impl<'a> SelectionMeasure<'a> {
 pub const DATABASE_LIST_ROWS: usize = 10_000;
 /// The cost in rows of a report, an explanation, a sequence or a simulation.
 pub const REPORT_ROWS: usize = 100_000;
+/// The cost in rows of several forecasts of one workload.
+pub const FORECAST_ROWS: usize = 400_000;
 
 /// The values and rows of one request so far, to compare with the limits.
 #[derive(Default)]

@@ -12,6 +12,7 @@
 mod aggregate;
 mod compact;
 mod divide;
+mod forecast;
 mod purge;
 mod rebuild;
 mod runner;
@@ -35,6 +36,7 @@ pub use runner::JobRunner;
 pub struct JobSchedules {
     pub aggregate: Option<JobSchedule>,
     pub divide: Option<JobSchedule>,
+    pub forecast: Option<JobSchedule>,
     pub rebuild: Option<JobSchedule>,
     pub compact: Option<JobSchedule>,
     pub purge: Option<JobSchedule>,
@@ -47,6 +49,7 @@ impl Default for JobSchedules {
         Self {
             aggregate: "* * * * * *".parse().ok(),
             divide: "* * * * * *".parse().ok(),
+            forecast: "0 * * * * *".parse().ok(),
             rebuild: None,
             compact: "0 0 * * * *".parse().ok(),
             purge: "0 0 3 * * *".parse().ok(),
@@ -191,6 +194,7 @@ fn all_jobs(settings: JobSettings) -> Vec<Arc<ScheduledJob>> {
     vec![
         ScheduledJob::of_groups(aggregate::AggregateJob, schedules.aggregate),
         ScheduledJob::of_groups(divide::DivideJob, schedules.divide),
+        ScheduledJob::of_groups(forecast::ForecastJob, schedules.forecast),
         ScheduledJob::of_groups(rebuild::RebuildJob, schedules.rebuild),
         ScheduledJob::of_groups(compact::CompactJob { raw_days: settings.raw_days }, schedules.compact),
         ScheduledJob::of_server(tidy::TidyJob { keep_audit_days: settings.keep_audit_days }, schedules.tidy),

@@ -23,6 +23,7 @@ pub mod fair_share_simulations;
 pub mod fair_share_status;
 pub mod fair_share_weights;
 pub mod fairness;
+pub mod forecasts;
 mod forms;
 pub mod health;
 pub mod job_runs;

@@ -18,8 +18,8 @@ use super::state::{ApiState, RequestLimits};
 use super::{
     agents, audit, audit_log, capacity_days, configuration, connectors, cycle, cycle_plans, decay_weights, division,
     doctor, domains, explain, fair_share_history, fair_share_simulations, fair_share_status, fair_share_weights,
-    fairness, health, job_runs, jobs, kernels, keys, metadata, metrics, occupancy, projects, queues, reclaim,
-    reclaim_plans, resource_groups, scheduler_options, sequence, shadow_report, usage_buckets, usage_gaps,
+    fairness, forecasts, health, job_runs, jobs, kernels, keys, metadata, metrics, occupancy, projects, queues,
+    reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, shadow_report, usage_buckets, usage_gaps,
     usage_histories, usage_records, usage_report, users, whoami, workloads,
 };
 use crate::service::Service;
@@ -57,6 +57,7 @@ pub(super) const USUAL_ENDPOINTS: EndpointPart = part![
     workloads::get,
     workloads::what_if,
     occupancy::get,
+    forecasts::get,
     queues::list,
     queues::put_many,
     division::get,

@@ -16,6 +16,7 @@ pub mod division;
 pub mod doctor;
 pub mod explain;
 pub mod fairness;
+pub mod forecasts;
 pub mod gaps;
 pub mod group;
 pub mod groups;
@@ -120,6 +121,8 @@ pub struct Service {
     comparisons: connectors::memory::ComparisonMemory,
     /// The reasons of the newest cycles.
     cycles: cycle_plans::memory::CycleMemory,
+    /// The newest forecasts.
+    forecasts: forecasts::memory::ForecastMemory,
     previous_ranks: rank_movement::memory::RankMemory,
     /// Signs that the database has gone back to an earlier state.
     rewinds: RewindWatch,

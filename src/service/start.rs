@@ -14,7 +14,7 @@ use super::people::CurrentDirectory;
 use super::upkeep::clock_watch::ClockWatch;
 use super::upkeep::health::ServiceHealth;
 use super::upkeep::rewinds::RewindWatch;
-use super::{Clock, Result, Service, SlotGuard, connectors, cycle_plans, rank_movement, sequence};
+use super::{Clock, Result, Service, SlotGuard, connectors, cycle_plans, forecasts, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
 
@@ -60,6 +60,7 @@ impl ServiceStart {
             sequences: sequence::memory::SequenceMemory::default(),
             comparisons: connectors::memory::ComparisonMemory::default(),
             cycles: cycle_plans::memory::CycleMemory::default(),
+            forecasts: forecasts::memory::ForecastMemory::default(),
             previous_ranks: rank_movement::memory::RankMemory::default(),
             rewinds: RewindWatch::default(),
             permits: ComputePermits::default(),

@@ -312,6 +312,9 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     let owners = e::shadow_owner_day::Entity::delete_many().filter(e::shadow_owner_day::Column::GroupKey.eq(key.0));
     owners.exec(db).await?;
     e::shadow_comparison::Entity::delete_by_id(key.0).exec(db).await?;
+    let outcomes = e::forecast_outcome::Entity::delete_many().filter(e::forecast_outcome::Column::GroupKey.eq(key.0));
+    outcomes.exec(db).await?;
+    e::forecast::Entity::delete_by_id(key.0).exec(db).await?;
     let totals = e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0));
     gone.insert("day_totals", totals.exec(db).await?.rows_affected);
     let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));

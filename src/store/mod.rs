@@ -29,6 +29,7 @@ mod error;
 pub mod fairness_days;
 pub mod fault;
 mod files;
+pub mod forecasts;
 pub mod groups;
 pub mod holders;
 pub mod jobs;

@@ -192,6 +192,21 @@ pub async fn members_of_sessions(
     members(db, of_sessions(group, users, sessions)).await
 }
 
+/// The ended kernels that were reported last, at most `most`, of those that ended at `since` or later.
+#[tracing::instrument(name = "db.workloads.last_ended", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn last_ended(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    since: Timestamp,
+    most: u64,
+) -> Result<Vec<WorkloadMember>> {
+    let ended = Entity::find()
+        .filter(of_group(Column::KernelKey, group))
+        .filter(Column::TerminatedAt.gte(since.micros()))
+        .filter(Column::StartedAt.is_not_null());
+    members(db, ended.order_by_desc(Column::KernelKey).limit(most)).await
+}
+
 async fn members(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<WorkloadMember>> {
     let mut slots = SlotDecoder::new();
     let member = |row: super::entity::kernel::Model| {

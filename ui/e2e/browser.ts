@@ -45,6 +45,11 @@ export const address = (): string => inject("address");
 export const adminKey = (): string => inject("key");
 export const program = (): string => inject("program");
 
+const people = new Set<Person>();
+
+/** The people whose pages are open. */
+export const openPeople = (): Person[] => [...people];
+
 /** A browser of its own that is signed in with `key`. */
 export async function person(key: string | null, look: Look = DESKTOP, at = address()): Promise<Person> {
   const context = await (await launch()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, reducedMotion: "reduce" });
@@ -67,7 +72,10 @@ export async function person(key: string | null, look: Look = DESKTOP, at = addr
   };
   await page.goto(`${at}/ui/${key ? `#key=${key}` : ""}`);
   await page.locator(".page, form.card, .empty").first().waitFor();
-  return { context, page, complaints, refusals, goto, leave: () => context.close() };
+  const someone: Person = { context, page, complaints, refusals, goto, leave: () => context.close() };
+  people.add(someone);
+  context.on("close", () => people.delete(someone));
+  return someone;
 }
 
 /** Waits until nothing is being loaded. */

@@ -73,3 +73,40 @@ it("what waits is shown by workload with its reason in numbers, gangs unfold, an
     server.stop();
   }
 });
+
+it("a workload says when it starts, and what would let it start earlier", async () => {
+  const server = await emptyServer();
+  try {
+    const send = async (method: string, path: string, body: unknown) => {
+      const headers = { Authorization: `Bearer ${server.key}`, "Content-Type": "application/json" };
+      const answer = await fetch(`${server.address}${path}`, { method, headers, body: JSON.stringify(body) });
+      expect(answer.ok, `${method} ${path}: ${await answer.text()}`).toBe(true);
+    };
+    const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
+    await send("PUT", "/resource-groups/lab", {});
+    await send("PUT", "/resource-groups/lab/agents/n1", { available_slots: { "cuda.device": 8 } });
+    const all = { occupied_slots: { "cuda.device": 8 }, agent_id: "n1" };
+    const ran = (at: number) => kernel(100 + at, { ...all, status: "TERMINATED", submitted_at: hours(-5 * at - 10), started_at: hours(-5 * at - 10), terminated_at: hours(-5 * at - 6) });
+    await send("POST", "/resource-groups/lab/kernels", [
+      ...Array.from({ length: 12 }, (_, at) => ran(at)),
+      kernel(1, { ...all, status: "RUNNING", started_at: hours(-1), submitted_at: hours(-1), occupied_slots: { "cuda.device": 4 } }),
+      kernel(2, { gang_id: "training", submitted_at: hours(-0.5), occupied_slots: { "cuda.device": 8 } }),
+    ]);
+    await send("POST", "/jobs/forecast/run", { resource_group: "lab" });
+
+    const { page, complaints, goto, leave } = await person(server.key, undefined, server.address);
+    await goto("lab/pending");
+    const row = page.getByRole("table", { name: "What waits, the next first" }).locator("tbody tr").first();
+    expect(await row.textContent()).toMatch(/in \d\.\d h( \([^)]+ to [^)]+\))?, as of \d\d:\d\d UTC/);
+    await page.getByText("no start yet").waitFor();
+    await row.getByRole("button", { name: "More about training" }).click();
+    await page.getByRole("button", { name: "What would help?" }).click();
+    const helps = page.getByRole("list", { name: "What would help training" });
+    await helps.getByText("With half of what it asks for: now").waitFor();
+    expect(await helps.locator("li").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await leave();
+  } finally {
+    server.stop();
+  }
+});

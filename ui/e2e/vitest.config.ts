@@ -2,5 +2,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["e2e/*.spec.ts"], globalSetup: ["e2e/server.ts"], fileParallelism: false, disableConsoleIntercept: true, retry: 1, testTimeout: 180_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 100 } } },
+  test: { include: ["e2e/*.spec.ts"], globalSetup: ["e2e/server.ts"], setupFiles: ["e2e/failures.ts"], fileParallelism: false, disableConsoleIntercept: true, retry: 1, testTimeout: 180_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 100 } } },
 });

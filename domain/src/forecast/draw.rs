@@ -8,8 +8,9 @@ use std::sync::Arc;
 use super::cluster::{ClusterRoom, MemberPlaces};
 use super::random::RandomDraws;
 use super::run_time_model::{DrawnJob, JobClass};
-use super::share_order::{OwnerKey, OwnerOrder, ShareState};
+use super::share_order::{OwnerOrder, ShareState};
 use super::submissions::ComingSubmissions;
+use super::waiting_order::{WaitingLane, WaitingOrder};
 use super::{ForecastInput, ForecastRunning, ForecastWorkload};
 use crate::cycle::BackfillMode;
 use crate::ids::Member;
@@ -29,27 +30,12 @@ const GROUP_PART: f64 = 0.4;
 /// The part of an owner's jobs whose run times are alike in a draw.
 const ALIKE_PART: f64 = 0.8;
 
-/// The place of a workload in the order: the place among those that wait now, and its number.
-///
-/// The workload that waits at place `n` has `2n + 1`; one that is submitted later goes to `2n` before it, or behind the last.
-type OrderPlace = (u32, u32);
-
 /// A workload of a draw.
 #[derive(Clone, Copy, Debug)]
 struct DrawWorkload {
     facts: ForecastWorkload,
     /// The time that it runs, in seconds, if that is known.
     ran_seconds: Option<u32>,
-}
-
-/// Workloads of one owner that wait and are alike for the scheduler. Where the order of owners is fixed, all count as of one.
-#[derive(Clone, Debug)]
-struct WaitingLane {
-    /// An index in [`FutureDraw::owners`].
-    owner: usize,
-    kind: usize,
-    expected_seconds: Option<u32>,
-    waiting: BinaryHeap<Reverse<OrderPlace>>,
 }
 
 /// Room that is held.
@@ -104,11 +90,7 @@ pub struct FutureDraw<'a> {
     /// A fraction for each owner, see [`FutureDraw::fraction`].
     owner_fractions: FastMap<Member, f64>,
     room: ClusterRoom,
-    lanes: Vec<WaitingLane>,
-    lane_of: FastMap<(usize, usize, Option<u32>), usize>,
-    /// The owners of waiting workloads, each with the key of the present round.
-    owners: Vec<(Member, OwnerKey)>,
-    owner_numbers: FastMap<Member, usize>,
+    order: WaitingOrder,
     shares: Option<ShareState>,
     /// By number; those that wait now have the first numbers.
     workloads: Vec<DrawWorkload>,
@@ -151,10 +133,7 @@ impl<'a> FutureDraw<'a> {
             group_fraction: 0.0,
             owner_fractions: FastMap::default(),
             room,
-            lanes: Vec::new(),
-            lane_of: FastMap::default(),
-            owners: Vec::new(),
-            owner_numbers: FastMap::default(),
+            order: WaitingOrder::default(),
             shares,
             workloads: Vec::new(),
             starts: vec![None; input.waiting.len()],
@@ -286,29 +265,15 @@ impl<'a> FutureDraw<'a> {
         }
         // Only reservations look at the expected run time.
         let expected_seconds = expected_seconds.filter(|_| matches!(self.facts.input.backfill, BackfillMode::Easy));
-        // Where the order of owners is fixed, places alone decide.
-        let owner = if self.shares.is_some() { self.owner_number(owner) } else { 0 };
-        let lane = *self.lane_of.entry((owner, kind, expected_seconds)).or_insert_with(|| {
-            self.lanes.push(WaitingLane { owner, kind, expected_seconds, waiting: BinaryHeap::new() });
-            self.lanes.len() - 1
-        });
-        self.lanes[lane].waiting.push(Reverse((place, number)));
+        let owner = self.shares.is_some().then_some(owner);
+        self.order.add(owner, kind, expected_seconds, (place, number));
         true
     }
 
-    fn owner_number(&mut self, owner: Member) -> usize {
-        *self.owner_numbers.entry(owner).or_insert_with(|| {
-            self.owners.push((owner, OwnerKey::default()));
-            self.owners.len() - 1
-        })
-    }
-
-    /// Brings the keys of the owners up to date.
+    /// Brings the order of the owners up to date.
     fn order_owners(&mut self) {
         if let Some(shares) = &self.shares {
-            for (owner, key) in &mut self.owners {
-                *key = shares.key(*owner, self.now);
-            }
+            self.order.update_keys(shares, self.now);
         }
     }
 
@@ -316,9 +281,9 @@ impl<'a> FutureDraw<'a> {
     fn start_waiting(&mut self, random: &mut RandomDraws) {
         self.order_owners();
         match self.facts.input.backfill {
-            BackfillMode::Nothing => while self.first_lane(|_, _| true).is_some_and(|lane| self.start(lane, random)) {},
+            BackfillMode::Nothing => while self.order.first().is_some_and(|lane| self.start(lane, random)) {},
             BackfillMode::Skip => {
-                while let Some(lane) = self.first_lane(|draw, lane| draw.room.may_fit(lane.kind)) {
+                while let Some(lane) = self.first_that_fits(|_| true) {
                     if !self.start(lane, random) {
                         return;
                     }
@@ -328,24 +293,16 @@ impl<'a> FutureDraw<'a> {
         }
     }
 
-    /// The lane with the first workload of those that pass.
-    fn first_lane(&self, passes: impl Fn(&Self, &WaitingLane) -> bool) -> Option<usize> {
-        let mut first: Option<((OwnerKey, OrderPlace), usize)> = None;
-        for (at, lane) in self.lanes.iter().enumerate() {
-            let Some(Reverse(place)) = lane.waiting.peek() else { continue };
-            let key = (self.owners.get(lane.owner).map(|(_, key)| *key).unwrap_or_default(), *place);
-            if first.is_none_or(|(before, _)| key < before) && passes(self, lane) {
-                first = Some((key, at));
-            }
-        }
-        first.map(|(_, at)| at)
+    /// The lane with the first workload that may fit and passes.
+    fn first_that_fits(&self, passes: impl Fn(&WaitingLane) -> bool) -> Option<usize> {
+        self.order.first_that(|kind| self.room.may_fit(kind), passes)
     }
 
     /// Starts the first workload of the lane, if it fits.
     fn start(&mut self, lane: usize, random: &mut RandomDraws) -> bool {
-        let kind = self.lanes[lane].kind;
+        let kind = self.order.lane(lane).kind;
         let Some(places) = self.room.start(kind) else { return false };
-        let Some(Reverse((_, number))) = self.lanes[lane].waiting.pop() else { return false };
+        let Some(number) = self.order.take(lane) else { return false };
         let DrawWorkload { facts, ran_seconds } = self.workloads[number as usize];
         let ForecastWorkload { owner, asked_seconds, expected_seconds, .. } = facts;
         let class = self.facts.classes[kind].asking(asked_seconds);
@@ -369,18 +326,30 @@ impl<'a> FutureDraw<'a> {
 
     /// EASY: the first workload that does not fit has a reservation, and others start only if they do not delay it.
     fn start_with_reservation(&mut self, random: &mut RandomDraws) {
-        while let Some(first) = self.first_lane(|_, _| true) {
+        while let Some(first) = self.order.first() {
             if self.start(first, random) {
                 continue;
             }
-            let Some(reservation) = self.reserve(self.lanes[first].kind) else { return };
-            let admits = |draw: &Self, lane: &WaitingLane| {
-                draw.room.may_fit(lane.kind)
-                    && (draw.ends_before(lane, reservation.at) || reservation.room.may_fit(lane.kind))
-            };
-            let Some(lane) = self.first_lane(admits) else { return };
-            if !self.start(lane, random) {
+            // Reservations are dear, and are not needed where nothing fits.
+            if self.first_that_fits(|_| true).is_none() {
                 return;
+            }
+            let Some(mut reservation) = self.reserve(self.order.lane(first).kind) else { return };
+            loop {
+                let admits =
+                    |lane: &WaitingLane| self.ends_before(lane, reservation.at) || reservation.room.may_fit(lane.kind);
+                let Some(lane) = self.first_that_fits(admits) else { return };
+                let (kind, ends_before) = {
+                    let lane = self.order.lane(lane);
+                    (lane.kind, self.ends_before(lane, reservation.at))
+                };
+                if !self.start(lane, random) || !(ends_before || reservation.room.start(kind).is_some()) {
+                    return;
+                }
+                // Where starts change the order of owners, another workload may be the first now.
+                if self.shares.as_ref().is_some_and(ShareState::changes_with_starts) {
+                    break;
+                }
             }
         }
     }

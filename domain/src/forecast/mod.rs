@@ -8,7 +8,10 @@
 //! - `submissions` repeats what was submitted in the weeks before.
 //! - `cluster` has the room of the agents and the limits of queues.
 //! - `share_order` knows how the order of owners changes with what they start.
+//! - `waiting_order` has the workloads that wait, in order.
 //! - `draw` runs one possible future.
+//!
+//! `live` makes the input for a group as it is now, and `helps` changes it to see what would help a workload.
 //!
 //! The draws are made with a seed, so the same input gives the same answer. Amounts are floating-point numbers, because a
 //! forecast is an estimate.
@@ -17,17 +20,22 @@
 
 mod cluster;
 mod draw;
+mod helps;
+mod live;
 mod percentiles;
 mod random;
 mod run_time_model;
 mod share_order;
 mod submissions;
+mod waiting_order;
 mod workload_kinds;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 pub use cluster::ForecastAgent;
+pub use helps::InputChange;
+pub use live::{LiveAgent, LiveGroup, PastWorkload, PresentWorkload};
 pub(crate) use percentiles::nearest_rank;
 pub use percentiles::{StartForecast, StartPercentiles, UnknownStart};
 pub use run_time_model::{JobClass, RunTimeModel, RunTimeSource};

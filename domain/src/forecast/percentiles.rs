@@ -15,6 +15,20 @@ pub enum UnknownStart {
     TooManyEvents,
 }
 
+impl UnknownStart {
+    pub const ALL: [Self; 4] = [Self::FewEndedJobs, Self::DoesNotFit, Self::NothingEnds, Self::TooManyEvents];
+
+    /// The name of the reason in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FewEndedJobs => "few_ended_jobs",
+            Self::DoesNotFit => "does_not_fit",
+            Self::NothingEnds => "nothing_ends",
+            Self::TooManyEvents => "too_large",
+        }
+    }
+}
+
 /// The times before which a workload starts in 10, 50 and 90 of a hundred draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartPercentiles {

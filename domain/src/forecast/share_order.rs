@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::hierarchy::Share;
 use crate::ids::Member;
 use crate::maps::FastMap;
 use crate::normalize::UsageNormalizer;
-use crate::options::{FairShareOptions, FairshareOrder, SequenceMode};
+use crate::options::{FairShareOptions, FairshareOrder};
+use crate::sequencer::progressive::{DomainByProject, GroupAccounts, GroupUsage, UsageAccount, UsageAccounts};
 use crate::slots::SlotAmounts;
-use crate::time::MICROS_PER_DAY;
+use crate::time::{MICROS_PER_DAY, Timestamp};
 use crate::weight::EffectiveWeight;
 
 /// A domain, a project or a user in a project: usage over weight, and the weight.
@@ -62,12 +64,38 @@ pub struct ShareState {
 }
 
 impl OwnerShares {
-    pub fn new(options: &FairShareOptions, capacity: &SlotAmounts) -> Self {
+    /// The shares of these owners. A progressive order also counts usage that is not recorded yet.
+    pub fn of_group<G: GroupUsage>(group: &G, owners: &[Member], is_progressive: bool, now: Timestamp) -> Self {
+        let no_domains = DomainByProject::default();
+        let accounts = is_progressive.then(|| GroupAccounts::new(group, &no_domains, owners, now));
+        let used = |share: &Share, account: &dyn Fn(&GroupAccounts<G>) -> UsageAccount| {
+            accounts.as_ref().map_or(share.history.normalized_usage, |accounts| account(accounts).used())
+        };
+        let mut shares = Self::new(group.options(), group.today(), is_progressive);
+        let (mut domains, mut projects) = (FastMap::default(), FastMap::default());
+        for member in owners {
+            let (Some(share), Some((name, project))) = (group.user(*member), group.project(member.project)) else {
+                continue;
+            };
+            let Some(domain) = group.domain(name) else { continue };
+            let of_domain = *domains.entry(name).or_insert_with(|| {
+                shares.add_node(used(domain, &|accounts| accounts.domain(member.project).1), domain.effective_weight)
+            });
+            let of_project = *projects.entry(member.project).or_insert_with(|| {
+                shares.add_node(used(project, &|accounts| accounts.project(member.project)), project.effective_weight)
+            });
+            let of_user = shares.add_node(used(share, &|accounts| accounts.user(*member)), share.effective_weight);
+            shares.add_owner(*member, [of_domain, of_project, of_user]);
+        }
+        shares
+    }
+
+    pub fn new(options: &FairShareOptions, capacity: &SlotAmounts, is_progressive: bool) -> Self {
         Self {
             nodes: Vec::new(),
             nodes_of: FastMap::default(),
             compares_tiers: options.order == FairshareOrder::Tiered,
-            is_progressive: options.sequence_mode == SequenceMode::Progressive,
+            is_progressive,
             half_life_days: f64::from(options.half_life_days.max(1)),
             lookback_days: f64::from(options.lookback_days.max(1)),
             normalizer: UsageNormalizer::new(capacity, &options.resource_weights),
@@ -113,10 +141,14 @@ impl ShareState {
         Self { nodes: shares.nodes.iter().map(state).collect(), shares: Arc::clone(shares) }
     }
 
-    /// The key of the owner at a time. An owner who is not known has used nothing.
-    pub(super) fn key(&self, owner: Member, at: i64) -> OwnerKey {
+    /// See [`OwnerShares::growth`].
+    pub(super) fn growth(&self, at: i64) -> f64 {
+        self.shares.growth(at)
+    }
+
+    /// The key of the owner after a growth. An owner who is not known has used nothing.
+    pub(super) fn key(&self, owner: Member, growth: f64) -> OwnerKey {
         let Some(nodes) = self.shares.nodes_of.get(&owner) else { return OwnerKey::default() };
-        let growth = self.shares.growth(at);
         // Exponents are never negative, and such numbers have the order of their bits.
         let key = nodes.map(|node| {
             let NodeState { exponent, rate, since } = self.nodes[node];

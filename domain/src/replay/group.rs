@@ -19,9 +19,7 @@ use crate::options::{FairShareOptions, FairshareOrder};
 use crate::outstanding::OutstandingKernels;
 use crate::run_times::{CacheGeneration, RunTimes};
 use crate::sequencer::ShareLookup;
-use crate::sequencer::progressive::{
-    DomainByProject, GroupAccounts, GroupUsage, ProgressiveSequence, UsageAccount, UsageAccounts,
-};
+use crate::sequencer::progressive::{GroupUsage, ProgressiveSequence};
 use crate::slice::{self, RunParameters};
 use crate::slots::{SlotAmounts, SlotUsages};
 use crate::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
@@ -234,29 +232,8 @@ impl ReplayGroup {
         if !policy.sequencer.compares_usage() {
             return OwnerOrder::Fixed;
         }
-        // A progressive order also counts usage that is not recorded yet.
-        let no_domains = DomainByProject::default();
-        let accounts = policy.progressive().map(|_| {
-            let owners: Vec<Member> = self.hierarchy.users().keys().copied().collect();
-            GroupAccounts::new(self, &no_domains, &owners, now)
-        });
-        let used = |share: &Share, account: &dyn Fn(&GroupAccounts<Self>) -> UsageAccount| {
-            accounts.as_ref().map_or(share.history.normalized_usage, |accounts| account(accounts).used())
-        };
-        let mut shares = OwnerShares::new(&self.options, &self.capacity);
-        let (mut domains, mut projects) = (FastMap::default(), FastMap::default());
-        for (member, share) in self.hierarchy.users() {
-            let Some((name, project)) = self.hierarchy.projects().get(&member.project) else { continue };
-            let Some(domain) = self.hierarchy.domains().get(name) else { continue };
-            let of_domain = *domains.entry(name).or_insert_with(|| {
-                shares.add_node(used(domain, &|accounts| accounts.domain(member.project).1), domain.effective_weight)
-            });
-            let of_project = *projects.entry(member.project).or_insert_with(|| {
-                shares.add_node(used(project, &|accounts| accounts.project(member.project)), project.effective_weight)
-            });
-            let of_user = shares.add_node(used(share, &|accounts| accounts.user(*member)), share.effective_weight);
-            shares.add_owner(*member, [of_domain, of_project, of_user]);
-        }
+        let owners: Vec<Member> = self.hierarchy.users().keys().copied().collect();
+        let shares = OwnerShares::of_group(self, &owners, policy.progressive().is_some(), now);
         OwnerOrder::Shares(Arc::new(shares))
     }
 

@@ -12,7 +12,7 @@ use domain::forecast::{
 use domain::hierarchy::{Hierarchy, Share};
 use domain::identity;
 use domain::ids::Member;
-use domain::options::{FairShareOptions, SequenceMode};
+use domain::options::FairShareOptions;
 use domain::slots::{SlotAmounts, SlotName};
 use domain::time::{MICROS_PER_SECOND, Timestamp};
 use domain::weight::{EffectiveWeight, Weight};
@@ -211,7 +211,7 @@ fn the_backfill_of_the_group_decides_who_overtakes() {
 
 /// The shares of two users: ann has used much, bob nothing.
 fn shares(input: &ForecastInput) -> OwnerOrder {
-    let mut shares = OwnerShares::new(&FairShareOptions::default(), &input.capacity);
+    let mut shares = OwnerShares::new(&FairShareOptions::default(), &input.capacity, false);
     let used = |normalized_usage| Share::new(None, DecayedHistory { normalized_usage, ..DecayedHistory::default() });
     let mut hierarchy = Hierarchy::default();
     let domain: Arc<str> = Arc::from("d");
@@ -261,8 +261,7 @@ fn the_order_follows_the_shares_as_they_change() {
 fn a_progressive_order_counts_a_start_at_once() {
     // Two workloads of ann wait before one of bob, who has used a little more; once ann's first has started she comes later.
     let mut input = cluster(1, vec![], vec![waits("ann", 3), waits("ann", 3), waits("bob", 3)]);
-    let options = FairShareOptions { sequence_mode: SequenceMode::Progressive, ..FairShareOptions::default() };
-    let mut shares = OwnerShares::new(&options, &input.capacity);
+    let mut shares = OwnerShares::new(&FairShareOptions::default(), &input.capacity, true);
     for (name, used) in [("ann", 0.0), ("bob", 0.000_001)] {
         let node = shares.add_node(used, EffectiveWeight::single(Weight::ONE));
         shares.add_owner(owner(name), [node; 3]);

@@ -16,6 +16,7 @@ mod hierarchy;
 mod job_schedules;
 mod kernels;
 mod ledger;
+mod live_forecasts;
 mod metadata;
 mod normalization;
 mod options;

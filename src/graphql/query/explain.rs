@@ -66,6 +66,9 @@ impl ExplainQueries {
                 let (body, key) = (input.to_string(), caller.key_id);
                 let group = service.group(&caller, &resource_group)?;
                 caller.require_scheduler()?;
+                if input.get("forecast") == Some(&true.into()) {
+                    service.read_forecasts_soon(&group);
+                }
                 let kernels = match input.get("workloads") {
                     Some(_) => None,
                     None => Some(service.reported_kernels(&group).await?),

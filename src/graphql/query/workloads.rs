@@ -8,7 +8,7 @@ use crate::domain::workloads::occupancy::OccupancyBy;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{JsonString, Uuid};
-use crate::graphql::types::{OccupancyNode, WorkloadNode, WorkloadStatusName};
+use crate::graphql::types::{ForecastSummaryNode, OccupancyNode, WorkloadNode, WorkloadStatusName};
 use crate::service::cycle_plans::what_if::WorkloadChange;
 use crate::service::input::json;
 use crate::service::workloads::{WorkloadFilter, WorkloadOrder, reason_of_text};
@@ -80,20 +80,27 @@ impl WorkloadQueries {
         Ok(connect(ctx, &resource_group, page, |item| WorkloadNode::new(item, caller))?)
     }
 
-    /// One workload by its id, or by the id of one of its kernels; null if there is none.
+    /// One workload by its id, or by the id of one of its kernels; null if there is none. With `helps`, it has the changes with which
+    /// it would start earlier, which takes several forecasts.
     async fn workload(
         &self,
         ctx: &Context<'_>,
         resource_group: String,
         workload_id: String,
+        #[graphql(default = false)] helps: bool,
     ) -> Result<Option<WorkloadNode>> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        guard::charge_rows(ctx, if helps { guard::FORECAST_ROWS } else { guard::REPORT_ROWS })?;
         let caller = caller(ctx)?;
-        match service(ctx)?.workload(caller, &resource_group, &workload_id).await {
+        match service(ctx)?.workload(caller, &resource_group, &workload_id, helps).await {
             Ok(item) => Ok(Some(WorkloadNode::new(item, caller))),
             Err(Error::NotFound { code: "unknown_workload", .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The forecasts of a resource group as a whole, and how good the last ones were.
+    async fn forecasts(&self, ctx: &Context<'_>, resource_group: String) -> Result<ForecastSummaryNode> {
+        Ok(service(ctx)?.forecast_summary(caller(ctx)?, &resource_group).await?.into())
     }
 
     /// Shows whether a workload that waits would start now if it were different; nothing is changed. The shapes are those of

@@ -2,7 +2,7 @@
 
 use async_graphql::SimpleObject;
 
-use super::{InputWarning, SequenceAgreementNode, WorkloadWaiting, input_warnings};
+use super::{InputWarning, SequenceAgreementNode, StartForecastNode, WorkloadWaiting, input_warnings};
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
 use crate::domain::slots::SlotAmounts;
@@ -64,6 +64,9 @@ pub struct SequenceItem {
     because: String,
     /// Why it can never start as it is, whatever its position; null: nothing keeps it.
     waiting: Option<WorkloadWaiting>,
+    /// The time at which it starts, as the newest forecast of the group says; null unless `forecast` of `input` is true, or if none was
+    /// made of it.
+    forecast: Option<StartForecastNode>,
     /// Which part of the whole group its owner is entitled to; null for an owner that the group does not know yet.
     entitled_share: Option<String>,
     /// Which part of what the owner's project has, likewise.
@@ -105,6 +108,7 @@ impl Sequence {
                 decided_by: explained.decision.as_str().to_owned(),
                 because: explained.decision.reason_text(latest_first).to_owned(),
                 waiting: sequenced.impediments.get(*at as usize).and_then(Option::as_ref).map(never),
+                forecast: sequenced.forecasts.as_ref().and_then(|made| made.view(&workload.id)).map(Into::into),
                 entitled_share: entitled.map(|part| f64_text(part.of_group)),
                 entitled_share_of_parent: entitled.map(|part| f64_text(part.of_parent)),
             }

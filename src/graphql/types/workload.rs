@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Enum, SimpleObject};
 
+use super::{HelpfulChangeNode, StartForecastNode};
 use crate::domain::workloads::{MemberCounts, WorkloadStatus};
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::Caller;
@@ -68,6 +69,10 @@ pub struct WorkloadNode {
     position: Option<u64>,
     /// The reason why it waits, as the newest scheduling cycle of the group found it; null: nothing of it waits, or it could start now.
     waiting: Option<WorkloadWaiting>,
+    /// The time at which it will start; null: nothing of it waits, or no forecast was made in the last ten minutes.
+    forecast: Option<StartForecastNode>,
+    /// The changes with which it would start earlier, each by itself; null unless asked for.
+    helps: Option<Vec<HelpfulChangeNode>>,
     /// Workloads of the group ascend by it as they became known, which decides between equals that wait; null: nothing of it waits, or
     /// the key is that of a user.
     known_order: Option<i64>,
@@ -136,6 +141,8 @@ impl WorkloadNode {
             waiting_since: item.waiting_since.map(DateTime),
             position: item.position,
             waiting: item.waiting.as_ref().map(WorkloadWaiting::of),
+            forecast: item.forecast.map(StartForecastNode::from),
+            helps: item.helps.map(|helps| helps.into_iter().map(HelpfulChangeNode::from).collect()),
             // It would reveal how many kernels others have.
             known_order: item.known_order.filter(|_| caller.only_user().is_none()),
             kernel_ids: item.kernel_ids.map(|ids| ids.into_iter().map(Uuid).collect()),

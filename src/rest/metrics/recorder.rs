@@ -20,6 +20,9 @@ const AGE: &str = "fairshared_published_age_seconds";
 const USERS: &str = "fairshared_ranked_users";
 const WAITING: &str = "fairshared_ingests_waiting";
 const MISALLOCATED: &str = "fairshared_misallocated_share";
+const FORECAST_STARTS: &str = "fairshared_forecast_starts";
+const FORECAST_COVERAGE: &str = "fairshared_forecast_coverage";
+const FORECAST_ERROR: &str = "fairshared_forecast_median_error_seconds";
 const STRAYS: &str = "fairshared_stray_records";
 /// The upper bounds of the histogram's buckets, in seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
@@ -44,6 +47,12 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
                 MISALLOCATED,
                 "Part of what was used that is in the wrong hands, by resource group, tier and window of days"
             );
+            describe_gauge!(FORECAST_STARTS, "Starts with a forecast that are looked at, by resource group");
+            describe_gauge!(
+                FORECAST_COVERAGE,
+                "Part of these starts between the 10th and 90th percentile of their forecast"
+            );
+            describe_gauge!(FORECAST_ERROR, "Median time between the 50th percentile and the start");
             describe_gauge!(STRAYS, "Usage records of recent days that lie in no partition of their day (PostgreSQL)");
             describe_gauge!(WAITING, "Requests whose reports wait to be committed, by resource group");
             Some(handle)
@@ -112,6 +121,18 @@ pub(super) fn render(service: &Service) -> String {
             let (name, tier, window) = (group.name.to_string(), known.tier.as_str(), format!("{}d", known.days));
             let gauge = gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window);
             gauge.set(known.misallocated_share);
+        }
+        if let Some(quality) = service.forecast_quality(&group) {
+            let set = |name: &'static str, value: f64| {
+                gauge!(name, "resource_group" => group.name.to_string()).set(value);
+            };
+            set(FORECAST_STARTS, quality.starts.into());
+            if let Some(coverage) = quality.coverage() {
+                set(FORECAST_COVERAGE, coverage);
+            }
+            if let Some(seconds) = quality.median_error_seconds {
+                set(FORECAST_ERROR, seconds as f64);
+            }
         }
         if let Some(calculation) = &group.calculation {
             let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;

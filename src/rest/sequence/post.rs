@@ -68,7 +68,7 @@ fn names_workloads(body: &[u8]) -> bool {
 
 /// The answer for the workloads of the request, or for those that were reported.
 fn order(
-    service: &Service,
+    service: &Arc<Service>,
     caller: &Caller,
     group: VisibleGroup,
     (source, body): (&SlotNameSource, Bytes),
@@ -77,6 +77,9 @@ fn order(
     let request: SequenceRequest =
         if body.is_empty() { SequenceRequest::default() } else { with_slot_name_source(source, || read(&body))? };
     let has_workloads = request.workloads.is_some();
+    if request.forecast {
+        service.read_forecasts_soon(&group);
+    }
     let input = match kernels {
         _ if has_workloads => request.into(),
         Some(kernels) => ReportedWorkloads::of(&group, &kernels).fill(request.into()),

@@ -9,6 +9,7 @@ use crate::domain::options::SequenceMode;
 use crate::domain::ranking::RankWalk;
 use crate::domain::time::Timestamp;
 use crate::service::explain::answer::WaitingReason;
+use crate::service::forecasts::answer::ForecastView;
 use crate::service::group::snapshots::rows::UserShare;
 use crate::service::input::warning::InputWarning;
 use crate::service::sequence::SequencedWorkloads;
@@ -75,6 +76,10 @@ pub struct SequenceItem<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub waiting: Option<WaitingState>,
+    /// The time at which it starts, as the newest forecast of the group says, with `forecast`; absent if none was made of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub forecast: Option<ForecastView>,
     /// Which part of the whole group its owner is entitled to; `null` for an owner that the group does not know yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
@@ -133,6 +138,7 @@ impl<'a> SequenceItem<'a> {
                 .and(sequenced.impediments.get(at))
                 .and_then(Option::as_ref)
                 .map(|impediment| WaitingState::of(impediment, sequenced.at)),
+            forecast: sequenced.forecasts.as_ref().and_then(|forecasts| forecasts.view(&workload.id)),
             entitled_share: entitled.map(|part| part.map(|part| f64_text(part.of_group))),
             entitled_share_of_parent: entitled.map(|part| part.map(|part| f64_text(part.of_parent))),
         }

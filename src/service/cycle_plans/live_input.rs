@@ -131,8 +131,10 @@ impl LiveInput<'_> {
         explain: bool,
     ) -> Result<CycleAnswer> {
         let facts = self.facts();
-        let running: Vec<CycleRunning> =
-            workloads.iter().filter_map(|workload| workload.running(|kernel| learned_seconds(facts, kernel))).collect();
+        let running: Vec<CycleRunning> = workloads
+            .iter()
+            .filter_map(|workload| workload.running(|kernel| learned_seconds(facts, kernel.owner)))
+            .collect();
         let lost = running.iter().flat_map(|w| &w.members).filter(|member| member.agent_id.is_none()).count();
         let has_agents = !facts.agents.is_empty();
         let division = &facts.options.division;
@@ -246,8 +248,8 @@ fn cycle_agent(agent: &StoredAgent) -> CycleAgent {
 
 /// The run time that is learned of the owner's ended kernels, in whole seconds, rounded up, and at most as long as an expected one;
 /// `None`: none has ended.
-fn learned_seconds(facts: &GroupSnapshotData, kernel: &LiveKernel) -> Option<i64> {
-    let micros = facts.rows.user(kernel.owner)?.share.run_times().mean_micros()?;
+pub(in crate::service) fn learned_seconds(facts: &GroupSnapshotData, owner: Member) -> Option<i64> {
+    let micros = facts.rows.user(owner)?.share.run_times().mean_micros()?;
     let seconds = i64::try_from(micros.div_ceil(MICROS_PER_SECOND.unsigned_abs())).unwrap_or(i64::MAX);
     Some(seconds.clamp(1, seconds::MAX_SECONDS.into()))
 }

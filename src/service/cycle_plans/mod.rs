@@ -13,6 +13,7 @@ pub mod what_if;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+pub(in crate::service) use live_input::learned_seconds;
 pub use request::CyclePlanRequest;
 
 use self::live_input::LiveInput;

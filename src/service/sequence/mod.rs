@@ -25,6 +25,7 @@ use self::domain_weights::DomainWeights;
 pub use self::explained::ExplainedWorkload;
 use self::owners::{owners, placed};
 use super::connectors::memory::RememberedComparison;
+use super::forecasts::group_forecasts::GroupForecasts;
 use super::group::live_kernels::LiveKernelList;
 use super::group::snapshots::GroupSnapshot;
 use super::group::snapshots::division::SnapshotDivision;
@@ -134,6 +135,8 @@ pub struct SequenceInput<'a> {
     pub limit: Option<NonZeroU32>,
     /// True if the answer contains for each workload the reason why it waits.
     pub explain: bool,
+    /// True if the answer contains for each workload its newest forecast.
+    pub forecast: bool,
     /// The impediment of each workload that can never start; `None` if these are not known yet.
     pub impediments: Option<Vec<Option<StartImpediment>>>,
     /// The ids of the workloads in the order that is in force now; `None` if it is not to be compared.
@@ -159,6 +162,8 @@ pub struct SequencedWorkloads<'a> {
     pub impediments: Vec<Option<StartImpediment>>,
     /// The sequence beside the order that is in force now; `None` unless requested.
     pub comparison: Option<Arc<OrderComparison>>,
+    /// The newest forecasts; `None` unless requested, or if there are none.
+    pub forecasts: Option<Arc<GroupForecasts>>,
     /// Probable mistakes in the request.
     pub warnings: Vec<InputWarning>,
 }
@@ -271,6 +276,7 @@ impl Service {
             None => Vec::new(),
         };
         let placed = placed.into_iter().map(|(at, owner)| (owner, &input.placed[at])).collect();
+        let forecasts = if input.forecast { self.forecasts.newest(group.key, now) } else { None };
         let (limit, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         // A comparison needs the places of all workloads, because those behind the limit lose what the others gain.
         let most = if current_order.is_some() { usize::MAX } else { limit };
@@ -312,6 +318,7 @@ impl Service {
             explained,
             impediments,
             comparison,
+            forecasts,
             warnings,
         })
     }

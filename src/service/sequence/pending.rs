@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{PendingWorkload, SequenceInput, SequencedWorkloads};
+use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
@@ -71,6 +72,31 @@ impl ReportedWorkloads {
         let waits = |workload: &WorkloadMembers| workload.counts().pending > 0;
         let wanted = assessed.iter().filter(|(workload, impediment)| waits(workload) && is_wanted(*impediment));
         pending_rows(wanted.map(|(workload, impediment)| (&**workload, impediment)))
+    }
+
+    pub(in crate::service) fn len(&self) -> usize {
+        self.workloads.len()
+    }
+
+    /// Adds a workload of each owner that is submitted at `at`, behind the others.
+    pub(in crate::service) fn with_new(mut self, owners: &[Member], at: Timestamp) -> Self {
+        let new = |(number, owner): (usize, &Member)| PendingWorkload {
+            // The id comes after all others.
+            workload_id: Cow::Owned(format!("\u{10ffff}{number}")),
+            user_uuid: Some(owner.user),
+            user: None,
+            project_id: Some(owner.project),
+            project: None,
+            submitted_at: Some(at),
+            priority: 0,
+            queue: None,
+            requested_slots: None,
+            count: None,
+            expected_seconds: None,
+        };
+        self.workloads.extend(owners.iter().enumerate().map(new));
+        self.impediments.resize(self.workloads.len(), None);
+        self
     }
 
     /// Changes the workload with the id, if it is one of them.

@@ -38,6 +38,9 @@ pub struct SequenceRequest<'a> {
     /// True to get for each workload how many are ahead, of how many owners, and why.
     #[serde(default)]
     pub explain: bool,
+    /// True to get for each workload its newest forecast: when it starts.
+    #[serde(default)]
+    pub forecast: bool,
     /// The ids of the workloads in the order that is in force now, such as the queue of another scheduler; the answer has the
     /// `agreement` of both orders. With `limit`, only the workloads that the answer names are compared.
     #[serde(default, deserialize_with = "at_most_if_any::<MAX_WORKLOADS, _, _>")]
@@ -47,8 +50,8 @@ pub struct SequenceRequest<'a> {
 
 impl<'a> From<SequenceRequest<'a>> for SequenceInput<'a> {
     fn from(request: SequenceRequest<'a>) -> Self {
-        let SequenceRequest { workloads, limit, mode, placed, explain, current_order } = request;
+        let SequenceRequest { workloads, limit, mode, placed, explain, forecast, current_order } = request;
         let workloads = workloads.unwrap_or_default();
-        Self { workloads, mode, placed, limit, explain, impediments: None, current_order }
+        Self { workloads, mode, placed, limit, explain, forecast, impediments: None, current_order }
     }
 }

@@ -114,6 +114,7 @@ impl Service {
             sleep(FORGET_SEQUENCES_EVERY).await;
             self.forget_sequences();
             self.forget_cycles();
+            self.forget_forecasts();
         }
     }
 

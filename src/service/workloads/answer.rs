@@ -12,6 +12,8 @@ use crate::domain::placement_rules::Labels;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{ImpedimentScope, MemberCounts, StartImpediment, WorkloadStatus};
+use crate::service::forecasts::answer::{ForecastView, HelpfulChange};
+use crate::service::forecasts::group_forecasts::GroupForecasts;
 
 /// A gang of kernels, or the kernels of a session where there is no gang.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -23,7 +25,7 @@ use crate::domain::workloads::{ImpedimentScope, MemberCounts, StartImpediment, W
     "requested_slots": {"cuda.device": "5000"}, "held_slots": {}, "labels": {"app": "trainer"}, "charge_class": "high",
     "submitted_at": "2026-01-13T09:40:00Z", "expected_seconds": 7200,
     "status_changes": [{"status": "pending", "at": "2026-01-13T09:40:00Z"}], "waiting_since": "2026-01-13T09:40:00Z",
-    "position": null,
+    "position": null, "forecast": {"draws": 64, "not_known_yet": "does_not_fit", "as_of": "2026-01-13T10:00:00Z"},
     "waiting": {
         "reason": "too_large", "details": {"scope": "group", "slot": "cuda.device", "asked": "5000", "most": "8"},
         "blocked_by": [], "reserved_at": null, "as_of": "2026-01-13T10:00:00Z"
@@ -78,6 +80,12 @@ pub struct WorkloadItem {
     /// The reason why it waits, as the newest scheduling cycle of the group found it; `null`: nothing of it waits, or it could start
     /// now.
     pub waiting: Option<WaitingState>,
+    /// The time at which it will start; `null`: nothing of it waits, or no forecast was made in the last ten minutes.
+    pub forecast: Option<ForecastView>,
+    /// The changes with which it would start earlier, each by itself; only where one workload is asked for with `helps`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub helps: Option<Vec<HelpfulChange>>,
     /// Ascends in the order in which workloads became known, which decides between equals that wait; `None`: nothing of it waits.
     #[serde(skip)]
     pub known_order: Option<i64>,
@@ -85,6 +93,15 @@ pub struct WorkloadItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub kernel_ids: Option<Vec<Uuid>>,
+}
+
+impl WorkloadItem {
+    /// The same with its forecast, if it waits.
+    #[must_use]
+    pub fn with_forecast(self, forecasts: Option<&GroupForecasts>) -> Self {
+        let forecast = forecasts.filter(|_| self.members.pending > 0).and_then(|made| made.view(&self.workload_id));
+        Self { forecast, ..self }
+    }
 }
 
 /// The time at which a workload got a status.

@@ -146,16 +146,19 @@ impl Service {
         let page = self.permits.run(group.access().key(), work).await?;
         let shown: Vec<&RankedWorkload> = page.rows.iter().map(|(_, ranked)| ranked).collect();
         let ended = self.count_ended(&group, &shown).await?;
+        let forecasts = self.newest_forecasts(&group).await?;
         let people = self.people();
         let Page { rows, has_next, has_previous, total } = page;
         let item = |(cursor, ranked): (_, RankedWorkload)| {
             let ended = ended.get(&*ranked.workload.id).copied().unwrap_or_default();
-            Some((cursor, ranked.item(group.facts(), &people, ended)?))
+            let item = ranked.item(group.facts(), &people, ended)?;
+            Some((cursor, item.with_forecast(forecasts.as_deref())))
         };
         Ok(Page { rows: rows.into_iter().filter_map(item).collect(), has_next, has_previous, total })
     }
 
-    /// One workload with the ids of its kernels. `id` is that of the workload, or of one of its kernels.
+    /// One workload with the ids of its kernels. `id` is that of the workload, or of one of its kernels. With `helps`, it has what
+    /// would let it start earlier.
     #[tracing::instrument(
         name = "service.workloads.workload",
         level = "debug",
@@ -163,7 +166,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn workload(&self, caller: &Caller, group: &str, id: &str) -> Result<WorkloadItem> {
+    pub async fn workload(&self, caller: &Caller, group: &str, id: &str, helps: bool) -> Result<WorkloadItem> {
         let group = self.group(caller, group)?;
         let now = self.clock().now();
         let live = self.find_ranked(&group, id, now).await?;
@@ -182,7 +185,9 @@ impl Service {
         let item = ranked.item(group.facts(), &self.people(), ended).ok_or_else(unknown)?;
         // For a user's key, workloads of other users do not exist.
         caller.require_user(UserId(item.user_uuid)).map_err(|_| unknown())?;
-        Ok(WorkloadItem { kernel_ids: Some(ranked.kernel_ids()), ..item })
+        let helps = if helps { Some(self.find_helps(&group, &item.workload_id).await?) } else { None };
+        let item = item.with_forecast(self.newest_forecasts(&group).await?.as_deref());
+        Ok(WorkloadItem { kernel_ids: Some(ranked.kernel_ids()), helps, ..item })
     }
 
     /// The workload that has not ended and has the id, or has a kernel with the id.

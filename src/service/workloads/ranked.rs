@@ -121,6 +121,8 @@ impl RankedWorkload {
             waiting_since: workload.waiting_since(),
             position: self.position,
             waiting: self.waiting.clone(),
+            forecast: None,
+            helps: None,
             known_order: workload.known_order().map(KernelKey::in_group),
             kernel_ids: None,
         })

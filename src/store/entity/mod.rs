@@ -13,6 +13,8 @@ pub mod domain_fair_share;
 pub mod domain_usage_bucket;
 pub mod earlier_kernel;
 pub mod fairness_day;
+pub mod forecast;
+pub mod forecast_outcome;
 pub mod job_holder;
 pub mod job_lease;
 pub mod job_run;

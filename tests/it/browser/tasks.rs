@@ -60,7 +60,8 @@ fn run(folder: &Path, script: &str) {
         .output()
         .unwrap();
     let told = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(ran.status.success(), "{told}");
+    let failures: Vec<&str> = told.lines().filter(|line| line.starts_with("failed: ")).collect();
+    assert!(ran.status.success(), "{told}\n{}", failures.join("\n"));
     for line in told.lines().filter(|line| line.starts_with("figure: ")) {
         tell(line);
     }

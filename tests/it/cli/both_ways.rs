@@ -117,7 +117,7 @@ on_both! {
             "export buckets gpu-cluster", "export buckets gpu-cluster --tier domains -o json", "jobs list", "jobs list -o json",
             "log", "log -o json", "log --action weights.put -o csv", "audit", "audit gpu-cluster -o json", "audit nowhere",
             "metadata", "metadata -o json", "metadata -o csv", "workloads list gpu-cluster", "workloads list gpu-cluster -o csv",
-            "workloads list gpu-cluster --status running -o ndjson", "workloads list nowhere", "workloads show gpu-cluster nothing", "workloads what-if gpu-cluster nothing --alone --priority -3",
+            "workloads list gpu-cluster --status running -o ndjson", "workloads list nowhere", "workloads show gpu-cluster nothing", "workloads forecasts gpu-cluster", "sequence gpu-cluster --forecast", "workloads what-if gpu-cluster nothing --alone --priority -3",
             "occupancy gpu-cluster", "occupancy gpu-cluster --by agent -o csv", "occupancy nowhere",
             "connectors list", "connectors list -o json", "connectors list -o csv", "connectors report gpu-cluster",
             "connectors report gpu-cluster -o json", "connectors report gpu-cluster -o csv --from 2026-01-13 --to 2026-01-13", "connectors report nowhere",

@@ -165,6 +165,7 @@ fn schedules_of_the_settings_are_those_of_the_jobs() {
     let schedules = JobSchedules {
         aggregate: config.schedule_aggregate,
         divide: config.schedule_divide,
+        forecast: config.schedule_forecast,
         rebuild: config.schedule_rebuild,
         compact: config.schedule_compact,
         purge: config.schedule_purge,

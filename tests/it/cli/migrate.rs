@@ -65,7 +65,10 @@ fn status_is_a_table_or_csv() {
     let db = sqlite_unmigrated();
     run(&db, ["migrate", "up"]).ok();
     let csv = run(&db, ["migrate", "status", "-o", "csv"]).ok();
-    assert!(csv.starts_with("name,status\nm0001_schema,applied\nm0002_connectors,applied\n"), "{csv}");
+    assert!(
+        csv.starts_with("name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\n"),
+        "{csv}"
+    );
     let table = run(&db, ["migrate", "status"]).ok();
     assert!(table.lines().next().unwrap().contains("NAME"), "{table}");
     assert!(table.contains("m0001_schema"), "{table}");
@@ -108,7 +111,7 @@ fn logs_of_two_servers(db: &TestDb) -> String {
     let logs = logs.map(|log| std::fs::read_to_string(log).unwrap()).concat();
     assert_eq!(
         run(db, ["migrate", "status", "-o", "csv"]).ok(),
-        "name,status\nm0001_schema,applied\nm0002_connectors,applied\n",
+        "name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\n",
         "{logs}"
     );
     logs

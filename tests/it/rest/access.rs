@@ -67,6 +67,7 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("GET", group(&format!("/workloads?user_uuid={carol}")), None, READERS),
         ("GET", group(&format!("/workloads/{}", id("k1"))), None, &ALL),
         ("GET", group("/occupancy"), None, READERS),
+        ("GET", group("/forecasts"), None, &ALL),
         ("GET", group("/usage-buckets/domains"), None, READERS),
         ("GET", group("/usage-buckets/projects"), None, READERS),
         ("GET", group("/usage-buckets/users"), None, &ALL),

@@ -51,20 +51,21 @@ on_both! {
         let server = Server::new(db).await;
         // A job that never ran in a group is due since the creation of the group; a first purge waits for a day.
         let (each_second, each_hour, each_day) = (json!("* * * * * *"), json!("0 0 * * * *"), json!("0 0 3 * * *"));
-        let each_night = json!("0 30 2 * * *");
+        let (each_night, each_minute) = (json!("0 30 2 * * *"), json!("0 * * * * *"));
         let jobs = server.get("/jobs").await;
         assert_eq!(shown(&jobs["items"]), [
             ("aggregate", &each_second, &json!(NOW)), ("compact", &each_hour, &json!(NOW)), ("divide", &each_second, &json!(NOW)),
-            ("purge", &each_day, &json!(TOMORROW_AT_NOON)), ("rebuild", &Value::Null, &Value::Null),
+            ("forecast", &each_minute, &json!(NOW)), ("purge", &each_day, &json!(TOMORROW_AT_NOON)), ("rebuild", &Value::Null, &Value::Null),
             ("tidy", &each_night, &json!(NOW)),
         ]);
-        for job in ["aggregate", "compact", "divide", "purge", "rebuild"] {
+        for job in ["aggregate", "compact", "divide", "forecast", "purge", "rebuild"] {
             run(&server, job, GROUP).await;
         }
         server.call("POST", "/jobs/tidy/run", None).await.json(200);
         let expected = [
             ("aggregate", &each_second, &json!("2026-01-13T12:05:00Z")), ("compact", &each_hour, &json!("2026-01-13T13:00:00Z")),
-            ("divide", &each_second, &json!("2026-01-13T12:05:00Z")), ("purge", &each_day, &json!(TOMORROW_AT_NOON)),
+            ("divide", &each_second, &json!("2026-01-13T12:05:00Z")),
+            ("forecast", &each_minute, &json!("2026-01-13T12:01:00Z")), ("purge", &each_day, &json!(TOMORROW_AT_NOON)),
             ("rebuild", &Value::Null, &Value::Null), ("tidy", &each_night, &json!("2026-01-14T02:30:00Z")),
         ];
         let jobs = server.get("/jobs").await;
@@ -98,7 +99,7 @@ on_both! {
         let fixture = Fixture::new(db, NOW).await;
         let key = create_key(&fixture, Role::Admin, None).await;
         let schedules = JobSchedules {
-            aggregate: None, divide: None, compact: None, purge: None, tidy: None, rebuild: "0 30 4 * * *".parse().ok(),
+            aggregate: None, divide: None, forecast: None, compact: None, purge: None, tidy: None, rebuild: "0 30 4 * * *".parse().ok(),
         };
         let settings = JobSettings { schedules, ..JobSettings::default() };
         let runner = JobRunner::new(Arc::clone(&fixture.service), settings);

@@ -20,6 +20,7 @@ mod documented;
 mod doubts;
 mod explain;
 mod fairness;
+mod forecasts;
 mod foreign_groups;
 mod groups;
 mod job_schedules;

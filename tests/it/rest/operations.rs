@@ -20,7 +20,7 @@ on_both! {
         server.call("POST", &group("/kernels"), Some(&row)).await.json(200);
         let jobs = server.get("/jobs").await;
         let names: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|j| j["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["aggregate", "compact", "divide", "purge", "rebuild", "tidy"]);
+        assert_eq!(names, ["aggregate", "compact", "divide", "forecast", "purge", "rebuild", "tidy"]);
         let run = server.call("POST", "/jobs/aggregate/run", Some(&json!({"resource_group": GROUP}))).await.json(200);
         let run = run["items"][0].clone();
         assert_eq!((&run["status"], &run["resource_group"]), (&json!("succeeded"), &json!(GROUP)));
@@ -52,7 +52,7 @@ on_both! {
         server.group("other", &json!({})).await;
         let jobs = server.get("/jobs").await;
         let scopes: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|job| job["scope"].as_str().unwrap()).collect();
-        assert_eq!(scopes, ["group", "group", "group", "group", "group", "server"]);
+        assert_eq!(scopes, ["group", "group", "group", "group", "group", "group", "server"]);
         let of_group = json!({"resource_group": GROUP});
         let refused = server.call("POST", "/jobs/tidy/run", Some(&of_group)).await;
         assert_eq!(refused.refused(422, "job_of_server"), ["/resource_group"]);
@@ -61,7 +61,7 @@ on_both! {
         assert_eq!(runs.as_array().unwrap().len(), 1);
         assert_eq!((&runs[0]["status"], &runs[0]["resource_group"], &runs[0]["counts"]), (&json!("succeeded"), &json!(null), &counts));
         assert_eq!(server.get("/job-runs?job=tidy").await["items"], runs);
-        assert_eq!(server.get("/jobs").await["items"][5]["last_runs"], runs);
+        assert_eq!(server.get("/jobs").await["items"][6]["last_runs"], runs);
         let shown = server.graphql("{ jobs { name scope last_runs { resource_group } } }").await;
         let tidy = shown["data"]["jobs"].as_array().unwrap().iter().find(|job| job["name"] == "tidy").unwrap();
         assert_eq!(tidy, &json!({"name": "tidy", "scope": "server", "last_runs": [{"resource_group": null}]}));
@@ -74,7 +74,7 @@ on_both! {
             role: Role::Admin, label: "limited".into(), user: None, expires_at: None, groups: Some(vec![GROUP.to_owned()]),
         };
         let limited = server.service.create_key(admin(), new).await.unwrap().0;
-        let seen = server.call_as(&limited, "GET", "/jobs", None).await.json(200)["items"][5].clone();
+        let seen = server.call_as(&limited, "GET", "/jobs", None).await.json(200)["items"][6].clone();
         assert_eq!((&seen["name"], &seen["last_runs"], &seen["next_run_at"]), (&json!("tidy"), &json!([]), &json!(null)));
         server.call_as(&limited, "POST", "/jobs/tidy/run", None).await.refused(403, "forbidden");
     }
@@ -82,7 +82,7 @@ on_both! {
     async fn a_wrong_clock_holds_jobs_until_it_is_trusted(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.clock.jump("2027-01-13T12:00:00Z");
-        for job in ["aggregate", "compact", "divide", "purge", "rebuild", "tidy"] {
+        for job in ["aggregate", "compact", "divide", "forecast", "purge", "rebuild", "tidy"] {
             let refused = server.call("POST", &format!("/jobs/{job}/run"), None).await;
             refused.refused(503, "clock_untrusted");
             assert_eq!(refused.header("retry-after"), "1");

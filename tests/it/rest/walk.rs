@@ -13,7 +13,7 @@ use crate::support::on_both;
 pub const OPENAPI: &str = include_str!("../../../openapi/fairshared.json");
 pub const SCHEMA: &str = include_str!("../../../schema.graphql");
 /// The endpoints that a key with the role `user` may call in a group.
-const OF_USERS: [&str; 26] = [
+const OF_USERS: [&str; 28] = [
     "get_decay_weights",
     "get_resource_group",
     "get_scheduler_options",
@@ -33,6 +33,8 @@ const OF_USERS: [&str; 26] = [
     "get_workload",
     "workloads",
     "workload",
+    "get_forecasts",
+    "forecasts",
     "post_workload_what_if",
     "workload_what_if",
     "kernels",

@@ -299,6 +299,16 @@ impl CycleOptions {
         self.order == "queues"
     }
 
+    /// The starts that go on behind a workload that waits for room.
+    pub fn backfill_mode(&self) -> BackfillMode {
+        let backfills = self.actions.iter().any(|action| action == "backfill");
+        match self.backfill.as_str() {
+            "skip" if backfills => BackfillMode::Skip,
+            "easy" if backfills => BackfillMode::Easy,
+            _ => BackfillMode::Nothing,
+        }
+    }
+
     /// Chooses the order of queues after the group's scheduler, unless one is chosen.
     pub fn order_queues_as(&mut self, scheduler: &str) {
         let order = QUEUE_ORDERS.iter().find(|order| order.name == scheduler);
@@ -332,15 +342,10 @@ impl CycleOptions {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let backfills = actions.contains(&"backfill");
         Ok(CycleSettings {
             by_queues: self.takes_turns(),
             by_score: self.queue_order.as_deref() == Some("score"),
-            backfill: match self.backfill.as_str() {
-                "skip" if backfills => BackfillMode::Skip,
-                "easy" if backfills => BackfillMode::Easy,
-                _ => BackfillMode::Nothing,
-            },
+            backfill: self.backfill_mode(),
             weights: self.score_weights(plan.node_order),
             topology_key: self.topology_key(),
             depth: self.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)),

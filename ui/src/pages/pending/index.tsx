@@ -13,6 +13,8 @@ import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Occupancy } from "./Occupancy.tsx";
 import { MEMBERS, PENDING, type Workload } from "./query.ts";
+import { Helps } from "./Helps.tsx";
+import { qualityInWords, startInWords } from "./forecasts.ts";
 import { isNever, membersInWords, whyInWords } from "./reasons.ts";
 import { WhatIf } from "./WhatIf.tsx";
 
@@ -42,6 +44,7 @@ export default function Pending({ group }: PageProps) {
                   ["Waiting", count(all), isUser() ? "Your workloads" : "Gangs, and kernels of a session"],
                   ["Never", count(waiting.filter(isNever).length), "Workloads shown here that can never start as they are"],
                   ["Ordered by", data.resource_group?.scheduler ?? "–"],
+                  ["Forecasts", qualityInWords(data.forecasts), "The last starts that were between the two times of their first forecast; 80 of 100 are meant to be"],
                   [isUser() ? "Waited for in the group" : "Waited for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
               />
@@ -73,6 +76,7 @@ function Waiting({ group, workloads, count: all }: { group: string; workloads: W
               <th scope="col">Status</th>
               <th scope="col">Waiting since</th>
               <th scope="col">Asks for</th>
+              <th scope="col">When it starts</th>
               <th scope="col" style={{ minWidth: "200px" }}>Why it waits</th>
               <th scope="col"><span class="visually-hidden">More</span></th>
             </tr>
@@ -103,6 +107,7 @@ function Row({ group, workload, isOpen, toggle }: { group: string; workload: Wor
         <td>{workload.status.toLowerCase()}<div class="muted small">{membersInWords(workload.members)}</div></td>
         <td data-value={workload.waiting_since ?? ""}>{workload.waiting_since ? <When at={workload.waiting_since} /> : "not known"}</td>
         <td class="small all">{describe(slots(workload.requested_slots))}</td>
+        <td class="small all" data-value={workload.forecast?.p50 ?? ""}>{startInWords(workload.forecast)}</td>
         <td class="small all">{workload.waiting ? whyInWords(workload.waiting, isNever(workload)) : whereItStands(workload)}</td>
         <td class="act">
           <Button small aria-expanded={isOpen} aria-label={`More about ${workload.workload_id}`} onClick={toggle}>{isOpen ? "Less" : "More"}</Button>
@@ -130,7 +135,8 @@ function Details({ group, workload }: { group: string; workload: Workload }) {
   const answer = useQuery(MEMBERS, { group, workload: workload.workload_id });
   return (
     <tr>
-      <td colSpan={8}>
+      <td colSpan={9}>
+        <Helps group={group} workload={workload} />
         <WhatIf group={group} workload={workload} />
         <Shown answer={answer}>
           {(data) => (

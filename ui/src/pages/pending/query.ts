@@ -4,15 +4,18 @@ import { graphql, type ResultOf } from "../../gql.ts";
 export const PENDING = graphql(`
   query Pending($group: String!) {
     resource_group(name: $group) { scheduler waiting capacity }
+    forecasts(resource_group: $group) { starts coverage median_error_seconds shown }
     waiting: workloads(resource_group: $group, status: PENDING, first: 200) { count edges { node {
         workload_id status user_uuid user project_id project queue priority gang_min requested_slots position waiting_since submitted_at
         members { total pending running ended }
         waiting { reason details blocked_by reserved_at }
+        forecast { p10 p50 p90 not_known_yet as_of }
       } } }
     starting: workloads(resource_group: $group, status: STARTING, first: 200) { count edges { node {
         workload_id status user_uuid user project_id project queue priority gang_min requested_slots position waiting_since submitted_at
         members { total pending running ended }
         waiting { reason details blocked_by reserved_at }
+        forecast { p10 p50 p90 not_known_yet as_of }
       } } }
   }
 `);
@@ -32,6 +35,16 @@ export const WHAT_IF = graphql(`
   }
 `);
 
+/** What would let a workload start earlier. The server makes several forecasts for it, so it is asked for on request. */
+export const HELPS = graphql(`
+  query WorkloadHelps($group: String!, $workload: String!) {
+    workload(resource_group: $group, workload_id: $workload, helps: true) {
+      forecast { p50 as_of }
+      helps { change queue p10 p50 p90 }
+    }
+  }
+`);
+
 export const OCCUPANCY = graphql(`
   query Occupancy($group: String!, $by: OccupancyBy!) {
     occupancy(resource_group: $group, by: $by) {
@@ -42,4 +55,5 @@ export const OCCUPANCY = graphql(`
 `);
 
 export type Workload = ResultOf<typeof PENDING>["waiting"]["edges"][number]["node"];
+export type Summary = ResultOf<typeof PENDING>["forecasts"];
 export type Holder = ResultOf<typeof OCCUPANCY>["occupancy"]["items"][number];

@@ -1,0 +1,334 @@
+//! The input of a forecast, from the workloads of a group and its agents and queues.
+
+use std::sync::Arc;
+
+use super::{
+    ForecastAgent, ForecastInput, ForecastMember, ForecastRunning, ForecastWorkload, JobClass, OwnerOrder,
+    PastSubmission, RunTimeModel, RunTimeSource, WorkloadKind,
+};
+use crate::cycle::BackfillMode;
+use crate::cycle::predicates::first_lasting_refusal;
+use crate::cycle::shapes::{AgentRules, MemberRules};
+use crate::ids::Member;
+use crate::maps::{FastMap, FastSet};
+use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
+use crate::queues::{Bound, LiveKernel, QueueConfigs};
+use crate::slots::SlotAmounts;
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+use crate::workloads::{MemberDemand, WorkloadMembers, WorkloadStatus};
+
+/// Reported members need no labels of agents by themselves; their affinity has all requirements.
+static NO_LABELS: Labels = Labels::new();
+
+/// An agent of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveAgent<'a> {
+    pub agent_id: &'a str,
+    pub slots: &'a SlotAmounts,
+    pub labels: &'a Labels,
+    pub taints: &'a [Taint],
+    pub is_schedulable: bool,
+}
+
+/// Members that are alike, with their placement rules.
+#[derive(Clone, Debug)]
+struct LikeMembers {
+    slots: SlotAmounts,
+    count: u32,
+    /// `None`: they have none.
+    rules: Option<Arc<PlacementRules>>,
+}
+
+/// The members of a workload that have to start, and its queue.
+#[derive(Clone, Debug)]
+struct WorkloadDemand {
+    members: Vec<LikeMembers>,
+    minimum: u32,
+    queue: Arc<str>,
+}
+
+impl WorkloadDemand {
+    /// The demand of the members that wait.
+    fn of_waiting(workload: &WorkloadMembers, queue: &str) -> Self {
+        let (waiting, needed) = workload.waiting_members();
+        let minimum = u32::try_from(needed).unwrap_or(u32::MAX);
+        Self { members: like_members(waiting.into_iter()), minimum, queue: Arc::from(queue) }
+    }
+
+    /// The demand that the workload had at its submission.
+    fn of_all(workload: &WorkloadMembers, queue: &str) -> Self {
+        let members = workload.members().iter();
+        let demands = members.map(|m| MemberDemand { rules: m.kernel.rules.as_deref(), slots: &m.kernel.slots });
+        let members = like_members(demands);
+        let all = members.iter().map(|member| member.count).sum();
+        let minimum = workload.gang_min().map_or(all, |minimum| minimum.clamp(1, all));
+        Self { members, minimum, queue: Arc::from(queue) }
+    }
+}
+
+/// One entry for each run of equal members.
+fn like_members<'a>(demands: impl Iterator<Item = MemberDemand<'a>>) -> Vec<LikeMembers> {
+    let mut members: Vec<LikeMembers> = Vec::new();
+    for MemberDemand { rules, slots } in demands {
+        match members.last_mut() {
+            Some(last) if last.slots == *slots && last.rules.as_deref() == rules => last.count += 1,
+            _ => {
+                let rules = rules.map(|rules| Arc::new(rules.clone()));
+                members.push(LikeMembers { slots: slots.clone(), count: 1, rules });
+            }
+        }
+    }
+    members
+}
+
+/// A workload that ran to its end.
+#[derive(Clone, Debug)]
+pub struct PastWorkload {
+    pub owner: Member,
+    pub submitted_at: Timestamp,
+    asked_seconds: Option<u32>,
+    ran_seconds: u32,
+    demand: WorkloadDemand,
+}
+
+impl PastWorkload {
+    /// `None` if the workload has not ended, or if it never started.
+    pub fn of(workload: &WorkloadMembers, queue: &str) -> Option<Self> {
+        let changes = workload.status_changes();
+        let at = |status| changes.iter().find(|change| change.status == status).map(|change| change.at);
+        let (start, end) = (at(WorkloadStatus::Running)?, at(WorkloadStatus::Ended)?);
+        let micros = end.micros().saturating_sub(start.micros()).max(0);
+        Some(Self {
+            owner: workload.representative()?.owner,
+            submitted_at: at(WorkloadStatus::Pending).map_or(start, |submitted| submitted.min(start)),
+            asked_seconds: workload.expected_seconds(),
+            ran_seconds: u32::try_from(micros / MICROS_PER_SECOND).unwrap_or(u32::MAX),
+            demand: WorkloadDemand::of_all(workload, queue),
+        })
+    }
+}
+
+/// A workload that waits or runs.
+#[derive(Clone, Copy, Debug)]
+pub struct PresentWorkload<'a> {
+    pub members: &'a WorkloadMembers,
+    /// The queue that it counts for.
+    pub queue: &'a str,
+}
+
+/// The state of a group from which a forecast begins.
+pub struct LiveGroup<'a> {
+    pub now: Timestamp,
+    pub capacity: &'a SlotAmounts,
+    /// Empty: nothing is known of agents.
+    pub agents: Vec<LiveAgent<'a>>,
+    pub queues: &'a QueueConfigs,
+    /// The workloads with running members.
+    pub running: Vec<PresentWorkload<'a>>,
+    /// In the order of the group.
+    pub waiting: Vec<PresentWorkload<'a>>,
+    /// By submission.
+    pub past: &'a [PastWorkload],
+    /// The number of waiting workloads that come before a new one of an owner; 0 for owners without an entry.
+    pub places: &'a FastMap<Member, u32>,
+    /// The run time in seconds that is learned of an owner, for workloads without an announced one.
+    pub learned_seconds: &'a dyn Fn(Member) -> Option<u32>,
+    pub backfill: BackfillMode,
+    pub order: OwnerOrder,
+}
+
+impl<'a> LiveGroup<'a> {
+    /// The agents, unless some running members do not say on which they run: then the free room of each is not known.
+    fn known_agents(&self) -> &[LiveAgent<'a>] {
+        let known: FastSet<&str> = self.agents.iter().map(|agent| agent.agent_id).collect();
+        let mut kernels = self.running.iter().flat_map(|workload| workload.members.running_kernels());
+        let is_known = kernels.all(|kernel| kernel.agent_id.as_deref().is_some_and(|id| known.contains(id)));
+        if is_known { &self.agents } else { &[] }
+    }
+
+    pub fn forecast_input(&self) -> ForecastInput {
+        let mut parts = InputParts::new(self);
+        let waiting = self.waiting.iter().filter_map(|workload| parts.waiting_workload(*workload)).collect();
+        let running = self.running.iter().filter_map(|workload| parts.running_workload(*workload)).collect();
+        let mut past = Vec::with_capacity(self.past.len() + self.waiting.len() + self.running.len());
+        let mut run_times = RunTimeModel::default();
+        for ended in self.past {
+            let workload = parts.workload(ended.owner, &ended.demand, ended.asked_seconds);
+            let class = JobClass::of(&parts.kinds[workload.kind].slots(), self.capacity, ended.asked_seconds);
+            run_times.add(ended.owner, class, ended.asked_seconds, f64::from(ended.ran_seconds));
+            past.push(parts.submission(ended.submitted_at, workload, Some(ended.ran_seconds)));
+        }
+        for PresentWorkload { members, queue } in self.waiting.iter().chain(&self.running) {
+            let first = members.status_changes().into_iter().next();
+            if let (Some(owner), Some(first)) = (members.representative().map(|kernel| kernel.owner), first) {
+                let workload =
+                    parts.workload(owner, &WorkloadDemand::of_all(members, queue), members.expected_seconds());
+                past.push(parts.submission(first.at, workload, None));
+            }
+        }
+        past.sort_by_key(|submission| submission.submitted_at);
+        ForecastInput {
+            now: self.now,
+            capacity: self.capacity.clone(),
+            agents: parts.forecast_agents(),
+            queue_limits: parts.queue_limits,
+            kinds: parts.kinds,
+            running,
+            waiting,
+            past,
+            run_times: RunTimeSource::Learned(Arc::new(run_times)),
+            backfill: self.backfill,
+            order: self.order.clone(),
+        }
+    }
+}
+
+/// The parts of a forecast's input that workloads refer to by number.
+struct InputParts<'a> {
+    group: &'a LiveGroup<'a>,
+    agents: &'a [LiveAgent<'a>],
+    agent_numbers: FastMap<&'a str, usize>,
+    /// The labels of each agent, with its id.
+    agent_labels: Vec<Labels>,
+    queue_limits: Vec<SlotAmounts>,
+    limited_queues: LimitedQueues,
+    kinds: Vec<WorkloadKind>,
+    kind_numbers: FastMap<WorkloadKind, usize>,
+    /// The agents that admit members with these rules; `None`: all do.
+    admitted: FastMap<PlacementRules, Option<Arc<[bool]>>>,
+}
+
+impl<'a> InputParts<'a> {
+    fn new(group: &'a LiveGroup<'a>) -> Self {
+        let agents = group.known_agents();
+        let labels = |agent: &LiveAgent| {
+            let mut labels = agent.labels.clone();
+            labels.insert(AGENT_ID_LABEL.to_owned(), agent.agent_id.to_owned());
+            labels
+        };
+        let (queue_limits, limited_queues) = limited_queues(group.queues);
+        Self {
+            agent_numbers: agents.iter().enumerate().map(|(number, agent)| (agent.agent_id, number)).collect(),
+            agent_labels: agents.iter().map(labels).collect(),
+            queue_limits,
+            limited_queues,
+            kinds: Vec::new(),
+            kind_numbers: FastMap::default(),
+            admitted: FastMap::default(),
+            group,
+            agents,
+        }
+    }
+
+    /// One agent with the whole capacity where nothing is known of agents.
+    fn forecast_agents(&self) -> Vec<ForecastAgent> {
+        if self.agents.is_empty() {
+            return vec![ForecastAgent { slots: self.group.capacity.clone(), is_schedulable: true }];
+        }
+        let agent = |of: &LiveAgent| ForecastAgent { slots: of.slots.clone(), is_schedulable: of.is_schedulable };
+        self.agents.iter().map(agent).collect()
+    }
+
+    fn submission(&self, at: Timestamp, workload: ForecastWorkload, ran_seconds: Option<u32>) -> PastSubmission {
+        let place = self.group.places.get(&workload.owner).copied().unwrap_or_default();
+        PastSubmission { submitted_at: at, workload, ran_seconds, place }
+    }
+
+    fn workload(&mut self, owner: Member, demand: &WorkloadDemand, asked_seconds: Option<u32>) -> ForecastWorkload {
+        let kind = self.kind_number(demand);
+        let expected_seconds = asked_seconds.or_else(|| (self.group.learned_seconds)(owner));
+        ForecastWorkload { owner, kind, asked_seconds, expected_seconds }
+    }
+
+    fn waiting_workload(&mut self, workload: PresentWorkload) -> Option<ForecastWorkload> {
+        let owner = workload.members.representative()?.owner;
+        let demand = WorkloadDemand::of_waiting(workload.members, workload.queue);
+        Some(self.workload(owner, &demand, workload.members.expected_seconds()))
+    }
+
+    fn running_workload(&self, workload: PresentWorkload) -> Option<ForecastRunning> {
+        let owner = workload.members.running_kernels().next()?.owner;
+        let started_at = workload.members.running_kernels().filter_map(|kernel| kernel.started_at).max()?;
+        let asked_seconds = workload.members.expected_seconds();
+        let agent = |kernel: &LiveKernel| {
+            kernel.agent_id.as_deref().and_then(|id| self.agent_numbers.get(id)).copied().unwrap_or_default()
+        };
+        let members = workload.members.running_kernels().map(|kernel| (agent(kernel), kernel.slots.clone()));
+        Some(ForecastRunning {
+            owner,
+            started_at,
+            asked_seconds,
+            expected_seconds: asked_seconds.or_else(|| (self.group.learned_seconds)(owner)),
+            members: members.collect(),
+            queues: self.limited_queues_of(workload.queue),
+        })
+    }
+
+    fn limited_queues_of(&self, queue: &str) -> Arc<[usize]> {
+        self.limited_queues.get(queue).map(Arc::clone).unwrap_or_default()
+    }
+
+    fn kind_number(&mut self, demand: &WorkloadDemand) -> usize {
+        let mut members = Vec::with_capacity(demand.members.len());
+        for LikeMembers { slots, count, rules } in &demand.members {
+            let admitted = self.admitted_on(rules.as_deref());
+            members.push(ForecastMember { slots: slots.clone(), count: *count, admitted });
+        }
+        let queues = self.limited_queues_of(&demand.queue);
+        let kind = WorkloadKind { members, minimum: demand.minimum, queues };
+        let Self { kinds, kind_numbers, .. } = self;
+        *kind_numbers.entry(kind).or_insert_with_key(|kind| {
+            kinds.push(kind.clone());
+            kinds.len() - 1
+        })
+    }
+
+    /// For each agent, true if it admits members with these rules; `None`: all do. Affinity to other workloads does not count.
+    fn admitted_on(&mut self, rules: Option<&PlacementRules>) -> Option<Arc<[bool]>> {
+        let none = PlacementRules::default();
+        let rules = rules.unwrap_or(&none);
+        if let Some(known) = self.admitted.get(rules) {
+            return known.clone();
+        }
+        let expressions = &rules.affinity.agents;
+        let member = MemberRules { labels: &NO_LABELS, expressions, tolerations: &rules.tolerations };
+        let agents = self.agents.iter().zip(&self.agent_labels);
+        let admits = |(agent, labels): (&LiveAgent, &Labels)| {
+            // Nothing starts on an agent that takes no work; that is a property of the agent.
+            let agent = AgentRules { labels, taints: agent.taints, schedulable: true };
+            first_lasting_refusal(&member, &agent).is_none()
+        };
+        let admitted: Arc<[bool]> = agents.map(admits).collect();
+        let admitted = admitted.contains(&false).then_some(admitted);
+        self.admitted.insert(rules.clone(), admitted.clone());
+        admitted
+    }
+}
+
+/// The limited queues among each queue and those above it, as indices of the limits.
+type LimitedQueues = FastMap<Arc<str>, Arc<[usize]>>;
+
+/// The limits of the queues that have some, and the limited queues of each.
+fn limited_queues(queues: &QueueConfigs) -> (Vec<SlotAmounts>, LimitedQueues) {
+    let mut limits = Vec::new();
+    let mut numbers: FastMap<&str, usize> = FastMap::default();
+    for (name, config) in queues {
+        let limit = config.limit.iter().filter_map(|(slot, bound)| match bound {
+            Bound::Limited(limit) => Some((slot, limit)),
+            Bound::Unlimited => None,
+        });
+        let limit: SlotAmounts = limit.collect();
+        if !limit.is_empty() {
+            numbers.insert(name, limits.len());
+            limits.push(limit);
+        }
+    }
+    let chain = |name: &Arc<str>| {
+        let next = |name: &&str| queues.get(*name)?.parent.as_deref();
+        // A chain of parents is never longer than the number of queues.
+        let chain = std::iter::successors(Some(&**name), next).take(queues.len());
+        (Arc::clone(name), chain.filter_map(|name| numbers.get(name).copied()).collect())
+    };
+    let chains = queues.keys().map(chain).collect();
+    (limits, chains)
+}

@@ -1,0 +1,212 @@
+//! The input of forecasts of live groups: agents, placement rules, queues, and what ended before.
+
+use std::sync::Arc;
+
+use domain::cycle::BackfillMode;
+use domain::decimal::Amount;
+use domain::forecast::{
+    DRAWS, ForecastInput, InputChange, LiveAgent, LiveGroup, OwnerOrder, PastWorkload, PresentWorkload, StartForecast,
+    StartPercentiles, UnknownStart,
+};
+use domain::identity;
+use domain::ids::Member;
+use domain::kernel::KernelPhase;
+use domain::maps::FastMap;
+use domain::placement_rules::{Labels, PlacementRules, Taint};
+use domain::queues::{Bound, LiveKernel, QueueConfig, QueueConfigs};
+use domain::slots::{SlotAmounts, SlotName};
+use domain::time::{MICROS_PER_SECOND, Timestamp};
+use domain::workloads::{WorkloadMember, WorkloadMembers, group_members};
+use serde_json::{Value, json};
+
+use crate::support::at as time;
+
+const NOW: &str = "2026-03-02T12:00:00Z";
+const HOUR: i64 = 3_600;
+
+fn later(seconds: i64) -> Timestamp {
+    time(NOW).plus_micros(seconds * MICROS_PER_SECOND)
+}
+
+fn cpu(count: u64) -> SlotAmounts {
+    [(SlotName::new("cpu").unwrap(), Amount::whole(count))].into_iter().collect()
+}
+
+/// A kernel that waits, of a gang with its name.
+fn kernel(name: &str, cores: u64) -> LiveKernel {
+    LiveKernel {
+        key: None,
+        id: identity::user(name).0,
+        session: identity::user(name).0,
+        owner: Member { user: identity::user("ann"), project: identity::project("p") },
+        queue: None,
+        phase: KernelPhase::Pending,
+        priority: 0,
+        preemptible: true,
+        critical: false,
+        gang_id: Some(name.to_owned()),
+        gang_min: None,
+        agent_id: None,
+        started_at: None,
+        submitted_at: Some(later(-HOUR)),
+        reported_at: None,
+        expected_seconds: None,
+        charge_class: None,
+        rules: None,
+        slots: cpu(cores),
+    }
+}
+
+fn runs(name: &str, cores: u64, agent: Option<&str>) -> LiveKernel {
+    LiveKernel {
+        phase: KernelPhase::Running,
+        started_at: Some(later(-HOUR / 2)),
+        agent_id: agent.map(str::to_owned),
+        ..kernel(name, cores)
+    }
+}
+
+fn workload(kernel: LiveKernel, ended_at: Option<Timestamp>) -> WorkloadMembers {
+    group_members([WorkloadMember { kernel: Arc::new(kernel), ended_at }]).pop().unwrap()
+}
+
+/// Twenty workloads that ran for an hour each.
+fn past() -> Vec<PastWorkload> {
+    let ended = |n: i64| {
+        let start = later(-100 * HOUR - n);
+        let kernel =
+            LiveKernel { started_at: Some(start), submitted_at: Some(start), ..runs(&format!("{n}"), 1, None) };
+        PastWorkload::of(&workload(kernel, Some(start.plus_micros(HOUR * MICROS_PER_SECOND))), "default").unwrap()
+    };
+    (0..20).rev().map(ended).collect()
+}
+
+/// Two agents with four cores each, of which the second one has a taint or is closed.
+struct Cluster {
+    taints: Vec<Taint>,
+    is_open: bool,
+    queues: QueueConfigs,
+    past: Vec<PastWorkload>,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        Self { taints: Vec::new(), is_open: true, queues: QueueConfigs::new(), past: past() }
+    }
+
+    /// The input in which these run, and these wait in their queues.
+    fn input(&self, running: &[WorkloadMembers], waiting: &[(WorkloadMembers, &str)]) -> ForecastInput {
+        let (labels, slots) = (Labels::new(), cpu(4));
+        let agent = |agent_id, taints, is_schedulable| LiveAgent {
+            agent_id,
+            slots: &slots,
+            labels: &labels,
+            taints,
+            is_schedulable,
+        };
+        LiveGroup {
+            now: time(NOW),
+            capacity: &cpu(8),
+            agents: vec![agent("n1", &[], true), agent("n2", &self.taints, self.is_open)],
+            queues: &self.queues,
+            running: running.iter().map(|members| PresentWorkload { members, queue: "default" }).collect(),
+            waiting: waiting.iter().map(|(members, queue)| PresentWorkload { members, queue }).collect(),
+            past: &self.past,
+            places: &FastMap::default(),
+            learned_seconds: &|_| None,
+            backfill: BackfillMode::Skip,
+            order: OwnerOrder::Fixed,
+        }
+        .forecast_input()
+    }
+
+    fn forecast(&self, running: &[WorkloadMembers], waiting: LiveKernel, queue: &str) -> StartForecast {
+        self.input(running, &[(workload(waiting, None), queue)]).forecast_one(0, 7, DRAWS).unwrap()
+    }
+}
+
+fn known(forecast: StartForecast) -> StartPercentiles {
+    forecast.known().unwrap_or_else(|| panic!("{forecast:?}"))
+}
+
+/// True if it starts at once.
+fn is_now(forecast: StartForecast) -> bool {
+    known(forecast).p90 == time(NOW)
+}
+
+fn rules(value: Value) -> PlacementRules {
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn members_start_where_agents_admit_them_and_have_room() {
+    let mut cluster = Cluster::new();
+    let busy = [workload(runs("now", 4, Some("n1")), None)];
+    assert!(is_now(cluster.forecast(&busy, kernel("w", 4), "default")), "the second agent is free");
+    let only_first = json!({"affinity": {"agents": [{"key": "agent_id", "operator": "In", "values": ["n1"]}]}});
+    let bound = LiveKernel { rules: Some(Box::new(rules(only_first))), ..kernel("w", 4) };
+    let start = known(cluster.forecast(&busy, bound, "default"));
+    assert!(start.p10 > later(HOUR / 4) && start.p90 < later(HOUR), "half an hour is left: {start:?}");
+    cluster.is_open = false;
+    assert!(!is_now(cluster.forecast(&busy, kernel("w", 4), "default")), "the second agent takes no work");
+    cluster.is_open = true;
+    cluster.taints = vec![serde_json::from_value(json!({"key": "gpu", "value": "", "effect": "NoSchedule"})).unwrap()];
+    assert!(!is_now(cluster.forecast(&busy, kernel("w", 4), "default")), "it does not tolerate the taint");
+    let tolerations = json!({"tolerations": [{"key": "gpu", "operator": "Exists"}]});
+    let tolerant = LiveKernel { rules: Some(Box::new(rules(tolerations))), ..kernel("w", 4) };
+    assert!(is_now(cluster.forecast(&busy, tolerant, "default")));
+    assert_eq!(
+        cluster.forecast(&[], kernel("w", 5), "default"),
+        StartForecast::Unknown(UnknownStart::DoesNotFit),
+        "no agent has five cores"
+    );
+}
+
+#[test]
+fn totals_count_where_a_running_member_names_no_agent() {
+    let cluster = Cluster::new();
+    let unplaced = [workload(runs("now", 2, None), None)];
+    assert!(is_now(cluster.forecast(&unplaced, kernel("w", 6), "default")), "six of eight cores are free somewhere");
+    assert!(!is_now(cluster.forecast(&unplaced, kernel("w", 7), "default")));
+}
+
+#[test]
+fn queues_and_those_above_them_have_limits() {
+    let mut cluster = Cluster::new();
+    let limited = |cores| {
+        let limit = [(SlotName::new("cpu").unwrap(), Bound::Limited(Amount::whole(cores)))].into_iter().collect();
+        QueueConfig { limit, ..QueueConfig::named("top") }
+    };
+    let below = QueueConfig { parent: Some("top".to_owned()), ..QueueConfig::named("below") };
+    cluster.queues = [("top", limited(3)), ("below", below), ("free", QueueConfig::named("free"))]
+        .map(|(name, config)| (Arc::from(name), Arc::new(config)))
+        .into();
+    assert!(is_now(cluster.forecast(&[], kernel("w", 3), "below")));
+    assert_eq!(cluster.forecast(&[], kernel("w", 4), "below"), StartForecast::Unknown(UnknownStart::DoesNotFit));
+    assert!(is_now(cluster.forecast(&[], kernel("w", 4), "free")));
+}
+
+#[test]
+fn changes_of_a_workload_are_made_on_the_input() {
+    let cluster = Cluster::new();
+    let busy = [workload(runs("a", 4, Some("n1")), None), workload(runs("b", 2, Some("n2")), None)];
+    let waiting = [(workload(kernel("first", 2), None), "default"), (workload(kernel("mine", 4), None), "default")];
+    let input = cluster.input(&busy, &waiting);
+    let start = |(place, input): (usize, ForecastInput)| known(input.forecast_one(place, 7, DRAWS).unwrap()).p50;
+    let present = start((1, input.clone()));
+    assert!(present > time(NOW));
+    let halved = start(input.changed(1, InputChange::HalfSlots).unwrap());
+    assert!(halved > time(NOW), "the first one takes the last two cores");
+    let next = start(input.changed(1, InputChange::NextInOrder).unwrap());
+    assert!(next <= present);
+    assert!(input.changed(0, InputChange::NextInOrder).is_none(), "it is the next one already");
+    assert!(input.changed(0, InputChange::HalfTime).is_none(), "nothing is known of its time");
+    let (place, alone) = cluster.input(&busy, &waiting[1..]).changed(0, InputChange::HalfSlots).unwrap();
+    assert_eq!(start((place, alone)), time(NOW));
+}
+
+#[test]
+fn a_workload_that_never_started_is_no_past() {
+    assert!(PastWorkload::of(&workload(kernel("w", 1), Some(later(0))), "default").is_none());
+    assert!(PastWorkload::of(&workload(runs("w", 1, None), None), "default").is_none(), "it has not ended");
+}

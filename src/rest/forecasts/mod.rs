@@ -1,0 +1,3 @@
+//! The forecasts of a group as a whole.
+
+pub mod get;
